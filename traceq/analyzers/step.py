@@ -1,0 +1,45 @@
+"""Finding the training steps of a trace: the ways of METRICS section 2, most reliable first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traceq.sql import run, statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range: str | None = None) -> str | None:
+    """Fill table step, from annotations whose name matches the regular expression `step_range` when one is given.
+
+    Returns the source used (step.source), or None when the trace has no slices at all. An unmatched `step_range` falls
+    back to the other sources: the caller compares.
+    """
+    source = _mark_steps(connection, step_range)
+    run(connection, "analyzers/step.sql", trace_id=trace_id)
+    return source
+
+
+def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> str | None:
+    """Fill the temporary table _step_mark from the first source that finds any."""
+    ways: list[tuple[str, str, dict[str, str]]] = [
+        ("profiler_step", "step_marked", {"pattern": r"^ProfilerStep#\d+"}),
+        ("annotation", "step_repeated", {}),
+        ("optimizer", "step_optimizer", {}),
+        ("whole_trace", "step_whole_trace", {}),
+    ]
+    if step_range is not None:
+        ways.insert(0, ("step_range", "step_marked", {"pattern": step_range}))
+    connection.execute(
+        "create or replace temp table _step_mark"
+        " (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
+    )
+    for source, file, parameters in ways:
+        marks = connection.execute(statement(f"analyzers/{file}.sql"), parameters).fetchall()
+        if marks:
+            connection.executemany(
+                "insert into _step_mark values (?, ?, ?, ?, ?)", [(*mark, source) for mark in marks]
+            )
+            return source
+    return None

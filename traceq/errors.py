@@ -1,0 +1,63 @@
+"""Every error traceq raises on purpose, in one tree.
+
+TraceqError
+|-- UnknownFormat     the file is no trace traceq can read
+|-- UnusableTrace     the format is known, the content cannot be used (empty, damaged, unreadable)
+|-- NoTraces          a directory, glob or archive holds no trace
+|-- StoreError        the trace database cannot be opened, written or trusted
+|   `-- SchemaMismatch   the database was made by another version of traceq
+|-- QueryError        the user's SQL failed
+`-- MissingTool       something outside Python is needed (nsys)
+
+Messages say what, where and the way out, in one line; `slug` anchors them in docs/messages.md.
+"""
+
+from __future__ import annotations
+
+
+class TraceqError(Exception):
+    """Root of all errors a user can meet; the command line prints it as one line and exits 1."""
+
+    slug = "error"
+
+
+class UnknownFormat(TraceqError):
+    """The content is neither an nsys SQLite export nor a Chrome trace."""
+
+    slug = "unknown-format"
+
+
+class UnusableTrace(TraceqError):
+    """The format is recognised, but nothing can be read from the file."""
+
+    slug = "unusable-trace"
+
+
+class NoTraces(TraceqError):
+    """A directory, glob or archive that holds no trace."""
+
+    slug = "no-traces"
+
+
+class StoreError(TraceqError):
+    """The trace database cannot be opened or written."""
+
+    slug = "store"
+
+
+class SchemaMismatch(StoreError):
+    """The database holds a schema this version of traceq cannot use."""
+
+    slug = "schema-mismatch"
+
+
+class QueryError(TraceqError):
+    """The user's query is wrong; the message carries DuckDB's, with line and column."""
+
+    slug = "query"
+
+
+class MissingTool(TraceqError):
+    """A program outside Python is needed and not on PATH."""
+
+    slug = "missing-tool"

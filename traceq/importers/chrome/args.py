@@ -1,0 +1,221 @@
+"""Typed decoding of the `args` of events: known keys into columns, everything else kept as JSON.
+
+The keys are those of Kineto's writers since 2021; a key nobody listed is learned when it is first met, so that a newer
+PyTorch costs one slow block and no data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+import pyarrow as pa
+
+# Columns: (key in the file, attribute, type). Several keys may mean one thing in different eras.
+_Column = tuple[str, str, Any]
+
+INT = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None
+_INTEGERS = list[Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]] | None
+
+HOST_COLUMNS: tuple[_Column, ...] = (
+    ("External id", "external_id", INT),
+    ("external id", "external_id_old", INT),
+    ("correlation", "correlation", INT),
+)
+GPU_COLUMNS: tuple[_Column, ...] = (
+    ("External id", "external_id", INT),
+    ("external id", "external_id_old", INT),
+    ("device", "device", INT),
+    ("context", "context", INT),
+    ("stream", "stream", INT),
+    ("correlation", "correlation", INT),
+    ("registers per thread", "registers_per_thread", INT),
+    ("shared memory", "shared_memory", INT),
+    ("grid", "grid", _INTEGERS),
+    ("block", "block", _INTEGERS),
+    ("graph id", "graph_id", INT),
+    ("graph node id", "graph_node_id", INT),
+    ("bytes", "bytes", INT),
+    ("fromDevice", "from_device", INT),
+    ("toDevice", "to_device", INT),
+)
+SYNC_COLUMNS: tuple[_Column, ...] = (
+    ("device", "device", INT),
+    ("context", "context", INT),
+    ("stream", "stream", INT),
+    ("correlation", "correlation", INT),
+    ("event_id", "event_id", INT),
+    ("wait_on_stream", "wait_on_stream", INT),
+    ("wait_on_cuda_event_record_corr_id", "wait_on_correlation", INT),
+    ("wait_on_cuda_event_id", "wait_on_event", INT),
+)
+COLLECTIVE_COLUMNS: tuple[_Column, ...] = (
+    ("Collective name", "op", str | None),
+    ("dtype", "dtype", str | None),
+    ("In msg nelems", "in_elements", INT),
+    ("Out msg nelems", "out_elements", INT),
+    ("Group size", "group_size", INT),
+    ("Process Group Name", "group_name", str | None),
+    ("Seq", "sequence", INT),
+)
+MEMORY_COLUMNS: tuple[_Column, ...] = (
+    ("Device Type", "device_type", INT),
+    ("Device Id", "device_id", INT),
+    ("Total Allocated", "total_allocated", INT),
+    ("Total Reserved", "total_reserved", INT),
+)
+
+_HOST_KEPT = (
+    "Record function id", "Ev Idx", "Profiler Event Index", "Sequence number", "Fwd thread id", "Input Dims", "Input dims",
+    "Input Strides", "Input type", "Concrete Inputs", "Input names", "Output dims", "Output type", "Output names", "Device",
+    "Extra arguments", "Trace name", "Trace iteration", "Call stack", "Module Hierarchy", "Backend", "cbid", "external ts",
+    "Python id", "Python parent id", "Python module id",
+)  # fmt: skip
+_GPU_KEPT = (
+    "queued", "blocks per SM", "warps per SM", "est. achieved occupancy %", "memory bandwidth (GB/s)", "kind", "priority",
+    "occupancy",
+)  # fmt: skip
+
+
+@dataclass
+class Shape:
+    """What to take out of the args of one family of events; learns keys it meets."""
+
+    columns: tuple[_Column, ...]
+    kept: list[str] = field(default_factory=list)
+    decoder: msgspec.json.Decoder[list[Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._build()
+
+    def _build(self) -> None:
+        fields: list[Any] = [(name, kind, msgspec.field(default=None, name=key)) for key, name, kind in self.columns]
+        fields += [
+            (f"kept_{number}", msgspec.Raw | msgspec.UnsetType, msgspec.field(default=msgspec.UNSET, name=key))
+            for number, key in enumerate(self.kept)
+        ]
+        row = msgspec.defstruct("Args", fields, omit_defaults=True, gc=False)
+        self.decoder = msgspec.json.Decoder(list[row])  # type: ignore[valid-type]
+
+    def learn(self, keys: Iterable[str]) -> None:
+        """Keep these keys from the next block on without the slow path; a bounded number of them."""
+        known = {key for key, _, _ in self.columns} | set(self.kept)
+        new = [key for key in keys if key not in known][: max(0, _MOST_KEYS - len(self.kept))]
+        if new:
+            self.kept += new
+            self._build()
+
+
+# A trace that invents keys without end is decoded the slow way.
+_MOST_KEYS = 200
+
+HOST = Shape(HOST_COLUMNS, list(_HOST_KEPT))
+GPU = Shape(GPU_COLUMNS, list(_GPU_KEPT))
+
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass
+class Decoded:
+    """The args of a family of events: a list per column, and per event what no column holds, as JSON or None."""
+
+    columns: dict[str, list[Any]]
+    kept: list[bytes | None]
+
+
+def decode(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> Decoded:
+    """Decode one args object per event (b"" where an event has none)."""
+    text = b"[" + b",".join([raw if len(raw) else b"{}" for raw in map(memoryview, raws)]) + b"]"
+    try:
+        rows = shape.decoder.decode(text)
+    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError):
+        return _decode_slowly(shape, raws, notes)
+    # As many keys came out as stand in the text: none is unknown, doubled or null. (A colon after a quote inside a string
+    # only makes the counts differ, and the slow path is right in any case.)
+    if _encoder.encode(rows).count(b'":') != text.count(b'":'):
+        return _decode_slowly(shape, raws, notes)
+    return _split(shape, rows)
+
+
+def _split(shape: Shape, rows: list[Any]) -> Decoded:
+    columns = {}
+    for _, name, _ in shape.columns:
+        columns[name] = [getattr(row, name) for row in rows]
+        for row in rows:
+            setattr(row, name, None)
+    lines = _encoder.encode_lines(rows).split(b"\n")
+    if len(lines) != len(rows) + 1:
+        # Pretty-printed values hold line breaks.
+        lines = [_encoder.encode(row) for row in rows]
+    return Decoded(columns, [None if line == b"{}" else line for line in lines[: len(rows)]])
+
+
+def _decode_slowly(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> Decoded:
+    """One event at a time: any key, any type, doubled keys counted."""
+    names = {key: (name, kind) for key, name, kind in shape.columns}
+    columns: dict[str, list[Any]] = {name: [] for name, _ in names.values()}
+    kept: list[bytes | None] = []
+    unknown: set[str] = set()
+    for raw in raws:
+        pairs = loads_pairs(bytes(raw), notes)
+        row = {key: pairs.pop(key) for key in names if key in pairs}
+        for key, (name, kind) in names.items():
+            columns[name].append(_coerce(row.get(key), kind, key, pairs))
+        unknown.update(pairs)
+        kept.append(json.dumps(pairs, ensure_ascii=False).encode("utf-8", "replace") if pairs else None)
+    shape.learn(sorted(unknown))
+    return Decoded(columns, kept)
+
+
+def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
+    """An args object as a dict; doubled keys are counted. Anything but an object counts as no arguments."""
+    if not raw:
+        return {}
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(items)
+        notes["duplicate_key"] += len(items) - len(result)
+        return result
+
+    try:
+        value = json.loads(raw, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {"value": value}
+
+
+def _coerce(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
+    """The value as its column wants it; what does not fit goes back to the rest, so that nothing is lost."""
+    if value is None:
+        return None
+    if kind is INT and isinstance(value, (str, float)):
+        try:
+            return int(value)
+        except (ValueError, OverflowError):
+            rest[key] = value
+            return None
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        rest[key] = value
+        return None
+
+
+def pick(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str]) -> list[dict[str, Any]]:
+    """Few events, one at a time: a dict per event with an entry per column and the rest under ""."""
+    result = []
+    for raw in raws:
+        pairs = loads_pairs(bytes(raw), notes)
+        row = {name: _coerce(pairs.pop(key, None), kind, key, pairs) for key, name, kind in columns}
+        row[""] = json.dumps(pairs, ensure_ascii=False) if pairs else None
+        result.append(row)
+    return result
+
+
+def text_array(values: Sequence[bytes | None]) -> pa.Array:
+    """JSON texts as an Arrow string column."""
+    return pa.array(values, pa.binary()).cast(pa.string())

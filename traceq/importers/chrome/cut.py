@@ -1,0 +1,91 @@
+"""Cutting the stream into its three parts: what stands before the list of events, blocks of events, what stands after.
+
+A block of events cut at a `}` is at top level exactly if "[" + block + "]" is JSON. So the cut may guess, and decoding is the
+proof; `repair` takes over where the proof fails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from traceq.importers.chrome.source import BOM, Stream
+
+BLOCK_BYTES = 4 << 20
+
+# An event that ends, and one that begins. Inside a string the second quote would have to be escaped, so this matches text
+# between events or, rarely, between objects in a list of arguments.
+_BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*\")")
+_LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_NOT_A_LIST = re.compile(rb'"traceEvents"\s*:\s*[^\s\[]')
+
+# An event that is larger than this has lost its end.
+_LARGEST_EVENT = 64 << 20
+_LARGEST_HEADER = 512 << 20
+
+
+def read_header(stream: Stream) -> tuple[bytes | None, bytes]:
+    """The text before the list of events and the first bytes after its "[".
+
+    The header of a bare list is b""; None means that the file holds no list of events.
+    """
+    text = stream.read(BLOCK_BYTES).removeprefix(BOM)
+    begin = text.lstrip()
+    if begin.startswith(b"["):
+        return b"", begin[1:]
+    searched = 0
+    while True:
+        for match in _LIST_BEGINS.finditer(text, max(0, searched - 64)):
+            if _is_top_level(text[: match.end()]):
+                return text[: match.start()], text[match.end() :]
+        more = stream.read(BLOCK_BYTES)
+        if not more or len(text) > _LARGEST_HEADER:
+            return None, text
+        searched = len(text)
+        text += more
+
+
+def _is_top_level(header: bytes) -> bool:
+    """Whether a list that begins at the end of `header` is a member of the file's outermost object."""
+    closed = header + b"]}"
+    try:
+        msgspec.json.decode(closed, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        # Damaged metadata must not hide the events: then the first match counts.
+        return header.count(b'"traceEvents"') == 1
+    return True
+
+
+def blocks(stream: Stream, text: bytes) -> Iterator[bytes]:
+    """Blocks of about BLOCK_BYTES that begin at an event and end at a "}", then the rest of the file in one or more blocks.
+
+    Concatenated they are the stream from `text` on.
+    """
+    at_end = False
+    while not at_end:
+        more = stream.read(BLOCK_BYTES)
+        at_end = not more
+        text += more
+        if at_end:
+            break
+        cut = _last_cut(text)
+        if cut is None and len(text) < _LARGEST_EVENT:
+            continue
+        yield text[:cut]
+        text = text[cut:] if cut is not None else b""
+    yield text
+
+
+def _last_cut(text: bytes) -> int | None:
+    """Position after the last "}" that ends an event, searched backwards in growing windows."""
+    window = 1 << 16
+    while True:
+        begin = max(0, len(text) - window)
+        last = None
+        for match in _BETWEEN_EVENTS.finditer(text, begin):
+            last = match.end()
+        if last is not None or begin == 0:
+            return last
+        window *= 8

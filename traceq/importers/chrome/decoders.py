@@ -1,0 +1,103 @@
+"""Decoding blocks in child processes, each held by a thread that feeds it: Python decodes one block at a time per process."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO
+
+from traceq.errors import UnusableTrace
+from traceq.importers.chrome.block import Rows, decode
+
+# Below this size on disk starting processes takes longer than decoding. Compressed files are ten times larger inside.
+_LARGE = 24 << 20
+
+_LENGTH = struct.Struct("<Q")
+
+
+class Decoders:
+    """Decodes blocks, here or in child processes.
+
+    `submit` returns a function that waits for the rows; `ahead` is how many blocks to submit before waiting.
+    """
+
+    def __init__(self, jobs: int, size: int) -> None:
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._threads: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        if jobs > 1 and size >= _LARGE:
+            self._threads = ThreadPoolExecutor(jobs)
+        self.ahead = 2 * jobs if self._threads else 0
+
+    def submit(self, text: bytes) -> Callable[[], Rows | None]:
+        if self._threads is None:
+            return lambda: decode(text)
+        return self._threads.submit(self._decode_in_child, text).result
+
+    def close(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        for child in self._children:
+            if child.stdin is not None:
+                child.stdin.close()
+            if child.stdout is not None:
+                child.stdout.close()
+            child.wait()
+
+    def _decode_in_child(self, text: bytes) -> Rows | None:
+        child = self._child()
+        assert child.stdin is not None  # noqa: S101
+        assert child.stdout is not None  # noqa: S101
+        try:
+            send(child.stdin, text)
+            answer = receive(child.stdout)
+        except OSError:
+            answer = None
+        if answer is None:
+            raise UnusableTrace("a process that decodes the trace ended early; out of memory? try again with --jobs 1")
+        rows: Rows | None = pickle.loads(answer)  # noqa: S301 - from our own child
+        return rows
+
+    def _child(self) -> subprocess.Popen[bytes]:
+        """The child of the calling thread, started when first needed."""
+        child: subprocess.Popen[bytes] | None = getattr(self._local, "child", None)
+        if child is None:
+            command = [sys.executable, "-m", __name__]
+            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._local.child = child
+            with self._lock:
+                self._children.append(child)
+        return child
+
+
+def send(pipe: IO[bytes], message: bytes) -> None:
+    """Write a message with its length before it."""
+    pipe.write(_LENGTH.pack(len(message)))
+    pipe.write(message)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> bytes | None:
+    """Read a message, None at the end of the pipe."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    message = pipe.read(length)
+    return message if len(message) == length else None
+
+
+def main() -> None:
+    """Decode blocks from stdin to stdout until stdin ends."""
+    while (text := receive(sys.stdin.buffer)) is not None:
+        send(sys.stdout.buffer, pickle.dumps(decode(text), protocol=5))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Rows of what GPUs did: kernels, copies, memsets, projected annotations, synchronizations, events."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from traceq.importers.chrome import args, collectives
+from traceq.importers.chrome.host import either, text_of
+
+_Int64s = npt.NDArray[np.int64]
+_Batches = list[tuple[str, pa.RecordBatch]]
+
+FAMILIES = frozenset({"kernel", "memcpy", "memset", "gpu_annotation", "synchronization", "cuda_event"})
+
+# CUDA rejects larger device numbers and dimensions; what is beyond is a damaged number.
+_MOST_INT32 = (1 << 31) - 1
+
+_DIGITS = re.compile(r"\d+")
+
+
+def batches(
+    family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
+) -> _Batches:
+    """Rows of one family. Events that name no device are left out and counted."""
+    if family in ("synchronization", "cuda_event"):
+        return _sync_batches(family, events, ids, ts, dur, notes)
+    decoded = args.decode(args.GPU, [event.args for event in events], notes)
+    columns = decoded.columns
+    devices = [_device(d, event) for d, event in zip(columns["device"], events, strict=True)]
+    streams = [_stream(s, event) for s, event in zip(columns["stream"], events, strict=True)]
+    common = {
+        "slice_id": pa.array(ids),
+        "device": pa.array(devices, pa.int32()),
+        "stream": pa.array(streams, pa.int64()),
+        "name": pa.array([text_of(event.name) for event in events], pa.string()),
+        "ts": pa.array(ts),
+        "dur": pa.array(dur),
+        "external_id": pa.array(either(columns, "external_id", "external_id_old"), pa.int64()),
+    }
+    if family == "gpu_annotation":
+        return _with_device([("gpu_annotation", pa.record_batch(common))], notes)
+    batch = pa.record_batch({**common, **_work_columns(family, columns, events), "args": args.text_array(decoded.kept)})
+    result: _Batches = [("gpu_slice", batch)]
+    if family == "kernel":
+        result += _collectives(events, decoded.kept, ids, notes)
+    return _with_device(result, notes)
+
+
+def _work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[Any]) -> dict[str, pa.Array]:
+    count = len(events)
+    common = {
+        "kind": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, dtype=np.int8)), pa.array([family])),
+        "context": pa.array(columns["context"], pa.int64()),
+        "correlation_id": pa.array(columns["correlation"], pa.int64()),
+        "graph_id": _without_zero(columns["graph_id"]),
+        "graph_node_id": _without_zero(columns["graph_node_id"]),
+        "bytes": pa.array(columns["bytes"], pa.int64()),
+    }
+    if family == "kernel":
+        return common | _geometry(columns)
+    if family == "memcpy":
+        return common | _copy_columns(events, columns)
+    return common | {"dst_memory": pa.array([_memset_memory(text_of(event.name)) for event in events], pa.string())}
+
+
+def _without_zero(values: list[int | None]) -> pa.Array:
+    """Graph ids: Kineto writes 0 for work outside graphs."""
+    return pa.array([value or None for value in values], pa.int64())
+
+
+def _geometry(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
+    result = {
+        "registers_per_thread": pa.array(columns["registers_per_thread"], pa.int64()),
+        "shared_memory": pa.array(columns["shared_memory"], pa.int64()),
+    }
+    for name in ("grid", "block"):
+        for axis, letter in enumerate("xyz"):
+            values = [v[axis] if v is not None and len(v) > axis else None for v in columns[name]]
+            result[f"{name}_{letter}"] = pa.array(values, pa.int32())
+    return result
+
+
+def _device(device: int | None, event: Any) -> int | None:
+    """The device an event ran on: its argument, else its pid, which Kineto sets to the device for GPU tracks."""
+    if device is None and isinstance(event.pid, int):
+        device = event.pid
+    return device if device is not None and 0 <= device <= _MOST_INT32 else None
+
+
+def _stream(stream: int | None, event: Any) -> int | None:
+    """The stream: its argument, else its tid, which is the stream or, up to 2021, "stream 7"."""
+    if stream is not None:
+        return stream
+    digits = _DIGITS.search(str(event.tid))
+    return int(digits[0]) if digits and len(digits[0]) < 19 else None  # noqa: PLR2004 - fits int64
+
+
+_COPY = re.compile(r"(?P<src>[HDPA])to(?P<dst>[HDPA])(?: \((?P<from>[\w ]+) -> (?P<to>[\w ]+)\))?")
+_COPY_KIND = {"HD": "h2d", "DH": "d2h", "DD": "d2d", "HH": "h2h", "PP": "p2p"}
+_MEMORY = {
+    "pageable": "pageable", "pinned": "pinned", "device": "device", "array": "array", "managed": "managed",
+    "device static": "device_static", "managed static": "managed_static",
+}  # fmt: skip
+
+
+def _copy_columns(events: Sequence[Any], columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
+    parsed = [_parse_copy(text_of(event.name)) for event in events]
+    return {
+        "copy_kind": pa.array([p[0] for p in parsed], pa.string()),
+        "src_memory": pa.array([p[1] for p in parsed], pa.string()),
+        "dst_memory": pa.array([p[2] for p in parsed], pa.string()),
+        "src_device": pa.array(columns["from_device"], pa.int32()),
+        "dst_device": pa.array(columns["to_device"], pa.int32()),
+    }
+
+
+def _parse_copy(name: str) -> tuple[str | None, str | None, str | None]:
+    """(copy_kind, src_memory, dst_memory) from a name like "Memcpy HtoD (Pinned -> Device)"; arrays are device memory."""
+    match = _COPY.search(name)
+    if match is None:
+        return None, None, None
+    kind = _COPY_KIND.get((match["src"] + match["dst"]).replace("A", "D"))
+    return kind, _memory(match["from"]), _memory(match["to"])
+
+
+def _memory(word: str | None) -> str | None:
+    return _MEMORY.get(word.lower()) if word else None
+
+
+def _memset_memory(name: str) -> str | None:
+    match = re.search(r"\(([\w ]+)\)", name)
+    return _memory(match[1]) if match else None
+
+
+def _collectives(
+    events: Sequence[Any], kept: Sequence[bytes | None], ids: _Int64s, notes: Counter[str]
+) -> _Batches:
+    chosen = [number for number, rest in enumerate(kept) if rest is not None and b'"Collective name"' in rest]
+    return collectives.batches([events[n].args for n in chosen], ids[chosen], notes)
+
+
+_SYNC_KIND = {
+    "event sync": "event", "stream wait event": "stream_wait_event", "stream sync": "stream", "context sync": "context",
+}  # fmt: skip
+
+
+def _sync_batches(
+    family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
+) -> _Batches:
+    rows = args.pick([event.args for event in events], args.SYNC_COLUMNS, notes)
+    columns: dict[str, pa.Array] = {
+        "slice_id": pa.array(ids),
+        "device": pa.array([_device(r["device"], e) for r, e in zip(rows, events, strict=True)], pa.int32()),
+        "ts": pa.array(ts),
+    }
+    for column, key in (("context", "context"), ("stream", "stream"), ("correlation_id", "correlation")):
+        columns[column] = pa.array([_known(row[key]) for row in rows], pa.int64())
+    if family == "cuda_event":
+        columns["event_id"] = pa.array([row["event_id"] for row in rows], pa.int64())
+        return [("cuda_event", pa.record_batch(columns))]
+    kinds = [_SYNC_KIND.get(text_of(event.name).lower(), "unknown") for event in events]
+    columns["kind"] = pa.array(kinds, pa.string())
+    columns["dur"] = pa.array(dur)
+    for column, key in (
+        ("event_id", "wait_on_event"),
+        ("wait_on_stream", "wait_on_stream"),
+        ("wait_on_correlation_id", "wait_on_correlation"),
+    ):
+        columns[column] = pa.array([_known(row[key]) for row in rows], pa.int64())
+    return [("synchronization", pa.record_batch(columns))]
+
+
+def _known(value: int | None) -> int | None:
+    """Kineto writes -1, also as an unsigned 32-bit number, where there is none."""
+    return None if value is None or value < 0 or value == 0xFFFFFFFF else value  # noqa: PLR2004
+
+
+def _with_device(result: _Batches, notes: Counter[str]) -> _Batches:
+    """Leave out rows without a device."""
+    table, batch = result[0]
+    missing = batch["device"].null_count
+    if not missing:
+        return result
+    notes["missing_device"] += missing
+    valid = batch["device"].is_valid()
+    dropped = set(batch["slice_id"].filter(pa.compute.invert(valid)).to_pylist())
+    kept = [(table, batch.filter(valid))]
+    for other, rows in result[1:]:
+        keep = pa.array([slice_id not in dropped for slice_id in rows["slice_id"].to_pylist()])
+        kept.append((other, rows.filter(keep)))
+    return kept

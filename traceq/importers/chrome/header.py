@@ -1,0 +1,123 @@
+"""The keys around the list of events: who wrote the trace, on which devices, as which rank."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from traceq.importers.chrome.repair import clean
+
+# What may enter trace.args. A list of what to keep, not of what to drop: users add keys of their own, with user names,
+# paths and whole environments in them.
+_KEPT = (
+    "record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "cupti_version", "cuda_runtime_version",
+    "cuda_driver_version", "roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version", "hip_driver_version",
+    "displayTimeUnit", "trace_id", "group_trace_id", "traceq",
+)  # fmt: skip
+_KEPT_OF_DISTRIBUTED = ("backend", "nccl_version", "pg_count", "pg_config")
+
+
+def parse(header: bytes, trailer: bytes, notes: Counter[str]) -> dict[str, Any]:
+    """The top-level members but the events, from the text before and after their list."""
+    members: dict[str, Any] = {}
+    trailer = trailer.strip().removesuffix(b"}").strip(b" \t\r\n,")
+    for text in (header.strip().rstrip(b",") + b"}" if header.strip() else b"{}", b"{" + trailer + b"}"):
+        members.update(_object(text, notes))
+    return members
+
+
+def _object(text: bytes, notes: Counter[str]) -> dict[str, Any]:
+    for attempt in (text, clean(text, Counter())):
+        try:
+            return msgspec.json.decode(attempt, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            continue
+    notes["metadata_damaged"] += 1
+    return {}
+
+
+def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, notes: Counter[str]) -> pa.RecordBatch:
+    """The trace row."""
+    distributed = members.get("distributedInfo")
+    distributed = distributed if isinstance(distributed, dict) else {}
+    rank, world_size = _integer(distributed.get("rank")), _integer(distributed.get("world_size"))
+    if distributed and rank is None:
+        notes["missing_rank"] += 1
+    rest = {key: members[key] for key in _KEPT if key in members}
+    rest |= {key: distributed[key] for key in _KEPT_OF_DISTRIBUTED if key in distributed}
+    host = members.get("host_name")
+    row = {
+        "producer": "PyTorch Profiler" if is_kineto else None,
+        "producer_version": None,
+        "schema_version": None if "schemaVersion" not in members else str(members["schemaVersion"]),
+        "host": "host-" + hashlib.sha256(str(host).encode()).hexdigest()[:8] if host else None,
+        "rank": rank,
+        "world_size": world_size,
+        "utc_origin_ns": _utc_origin(members, first) if is_kineto else None,
+        "args": json.dumps(rest, ensure_ascii=False, sort_keys=True) if rest else None,
+    }
+    schema = pa.schema(
+        [
+            (name, pa.int64() if name in ("rank", "world_size", "utc_origin_ns") else pa.string())
+            for name in row
+        ]
+    )
+    return pa.RecordBatch.from_pylist([row], schema=schema)
+
+
+# Nanoseconds since 1970 are beyond this since 2001; times since a process started never are.
+_ABSOLUTE = 10**18
+
+
+def _utc_origin(members: dict[str, Any], first: int | None) -> int | None:
+    """The base time. Kineto without one wrote times since 1970 or, for some weeks of 2024, since the process started."""
+    base = _integer(members.get("baseTimeNanoseconds"))
+    if base is not None:
+        return base
+    return 0 if first is not None and first > _ABSOLUTE else None
+
+
+def _integer(value: Any) -> int | None:
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < 1 << 63 else None
+
+
+def device_batch(members: dict[str, Any]) -> pa.RecordBatch | None:
+    """A device row per entry of deviceProperties; None when there are none."""
+    listed = members.get("deviceProperties")
+    rows = [_device(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    rows = [row for row in rows if row["device"] is not None]
+    if not rows:
+        return None
+    schema = pa.schema(
+        [
+            (name, pa.string() if name in ("name", "compute_capability", "source") else pa.int64())
+            for name in rows[0]
+        ]
+    )
+    return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _device(properties: dict[str, Any]) -> dict[str, Any]:
+    major, minor = _integer(properties.get("computeMajor")), _integer(properties.get("computeMinor"))
+    shared = properties.get("sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor"))
+    return {
+        "device": _integer(properties.get("id")),
+        "name": str(properties["name"]) if properties.get("name") else None,
+        "compute_capability": f"{major}.{minor}" if major is not None and minor is not None else None,
+        "sm_count": _integer(properties.get("numSms")),
+        "memory_bytes": _integer(properties.get("totalGlobalMem")),
+        "warp_size": _integer(properties.get("warpSize")),
+        "max_threads_per_sm": _integer(properties.get("maxThreadsPerMultiprocessor")),
+        "registers_per_sm": _integer(properties.get("regsPerMultiprocessor")),
+        "shared_memory_per_sm": _integer(shared),
+        "source": "trace",
+    }

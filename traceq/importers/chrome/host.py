@@ -1,0 +1,191 @@
+"""Rows of what the host did: operators, annotations, calls, Python frames, instants, counters."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from traceq.importers.chrome import args, collectives
+
+_Int64s = npt.NDArray[np.int64]
+_Batches = list[tuple[str, pa.RecordBatch]]
+
+# Versions of API entry points (cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz) are not part of the call's name.
+_API_SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
+
+_MEMORY_INSTANT = "[memory]"
+
+
+class RangeEnd(NamedTuple):
+    """A B or E event: half a range, to be paired over the whole file. ts in ns; args as JSON text."""
+
+    number: int
+    phase: str
+    thread_id: int
+    name: str
+    category: str | None
+    ts: int
+    args: bytes
+
+
+def batches(
+    family: str,
+    events: Sequence[Any],
+    ids: _Int64s,
+    ts: _Int64s,
+    dur: _Int64s,
+    threads: list[int],
+    notes: Counter[str],
+) -> _Batches:
+    """cpu_slice rows of one family, and the collective and counter rows that come with them."""
+    decoded = args.decode(args.HOST, [event.args for event in events], notes)
+    names = [text_of(event.name) for event in events]
+    result: _Batches = []
+    if family == "runtime":
+        names = [_API_SUFFIX.sub("", name) for name in names]
+    elif family == "op":
+        result += _collectives(names, events, ids, notes)
+    elif family == "instant":
+        result += _memory_counters(names, events, ts, notes)
+    batch = pa.record_batch(
+        {
+            "slice_id": pa.array(ids),
+            "thread_id": pa.array(threads, pa.int32()),
+            "kind": _constant("other" if family == "instant" else family, len(ids)),
+            "category": pa.array([_text_or_none(event.cat) for event in events], pa.string()),
+            "name": pa.array(names, pa.string()),
+            "ts": pa.array(ts),
+            "dur": pa.array(dur),
+            "correlation_id": pa.array(decoded.columns["correlation"], pa.int64()),
+            "external_id": pa.array(either(decoded.columns, "external_id", "external_id_old"), pa.int64()),
+            "args": args.text_array(decoded.kept),
+        }
+    )
+    return [("cpu_slice", batch), *result]
+
+
+def either(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
+    """A column that an earlier era spells otherwise."""
+    if all(value is None for value in columns[old_name]):
+        return columns[name]
+    return [a if a is not None else b for a, b in zip(columns[name], columns[old_name], strict=True)]
+
+
+def _constant(value: str, count: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, dtype=np.int8)), pa.array([value]))
+
+
+def text_of(value: Any) -> str:
+    """A name as text, whatever JSON type it has. Lone surrogates cannot be stored and are replaced."""
+    return value if isinstance(value, str) else "unknown" if value is None else str(value)
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _collectives(names: list[str], events: Sequence[Any], ids: _Int64s, notes: Counter[str]) -> _Batches:
+    chosen = [number for number, name in enumerate(names) if name == "record_param_comms"]
+    return collectives.batches([events[n].args for n in chosen], ids[chosen], notes)
+
+
+def _memory_counters(names: list[str], events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> _Batches:
+    """The allocator's totals at each [memory] instant, as two series per device."""
+    chosen = [number for number, name in enumerate(names) if name == _MEMORY_INSTANT]
+    rows = []
+    for number, row in zip(chosen, args.pick([events[n].args for n in chosen], args.MEMORY_COLUMNS, notes), strict=True):
+        device = row["device_id"] if row["device_type"] not in (0, None) else None
+        for name, key in (("memory_allocated", "total_allocated"), ("memory_reserved", "total_reserved")):
+            if row[key] is not None:
+                rows.append((device, name, "bytes", int(ts[number]), float(row[key])))
+    return [("counter", counter_batch(rows))] if rows else []
+
+
+_COUNTER_SCHEMA = pa.schema(
+    [
+        ("device", pa.int32()),
+        ("name", pa.string()),
+        ("unit", pa.string()),
+        ("ts", pa.int64()),
+        ("value", pa.float64()),
+    ]
+)
+
+_GPU_COUNTERS = re.compile(r"GPU (\d+) Counters")
+
+
+def counter_batch(rows: list[tuple[int | None, str, str | None, int, float]]) -> pa.RecordBatch:
+    """counter rows from (device, name, unit, ts in ns, value)."""
+    columns = zip(*rows, strict=True)
+    return pa.record_batch(
+        [pa.array(c, field.type) for c, field in zip(columns, _COUNTER_SCHEMA, strict=True)], schema=_COUNTER_SCHEMA
+    )
+
+
+def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> _Batches:
+    """A row per series of each C event; what is no number is counted as not_a_number."""
+    rows = []
+    for event, start in zip(events, ts, strict=True):
+        of_gpu = _GPU_COUNTERS.fullmatch(str(event.pid))
+        device = int(of_gpu[1]) if of_gpu else None
+        for key, value in args.loads_pairs(bytes(event.args), notes).items():
+            name = f"{text_of(event.name)}.{key}" if key else text_of(event.name)
+            try:
+                rows.append((device, name, None, int(start), float(value)))
+            except (TypeError, ValueError):
+                notes["not_a_number"] += 1
+    return [("counter", counter_batch(rows))] if rows else []
+
+
+def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int]) -> list[RangeEnd]:
+    """The B and E events of a block."""
+    return [
+        RangeEnd(
+            int(number), event.ph, thread, text_of(event.name), _text_or_none(event.cat), int(start), bytes(event.args)
+        )
+        for event, number, start, thread in zip(events, ids, ts, threads, strict=True)
+    ]
+
+
+def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> _Batches:
+    """cpu_slice rows of B/E pairs: an E ends the innermost open B of its thread; what is left open lasts until `last`."""
+    open_ranges: dict[int, list[RangeEnd]] = {}
+    closed: list[tuple[RangeEnd, int, bytes]] = []
+    for end in sorted(ends, key=lambda e: (e.ts, e.number)):
+        stack = open_ranges.setdefault(end.thread_id, [])
+        if end.phase == "B":
+            stack.append(end)
+        elif stack:
+            closed.append((stack.pop(), end.ts, end.args))
+        else:
+            notes["unmatched_end"] += 1
+    for stack in open_ranges.values():
+        notes["unclosed_range"] += len(stack)
+        closed += [(begin, max(last, begin.ts), b"") for begin in stack]
+    return [("cpu_slice", _range_batch(sorted(closed), notes))] if closed else []
+
+
+def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str]) -> pa.RecordBatch:
+    begins = [begin for begin, _, _ in closed]
+    merged = [
+        args.loads_pairs(begin.args, notes) | args.loads_pairs(end_args, notes) for begin, _, end_args in closed
+    ]
+    return pa.record_batch(
+        {
+            "slice_id": pa.array([b.number for b in begins], pa.int64()),
+            "thread_id": pa.array([b.thread_id for b in begins], pa.int32()),
+            "kind": _constant("other", len(begins)),
+            "category": pa.array([b.category for b in begins], pa.string()),
+            "name": pa.array([b.name for b in begins], pa.string()),
+            "ts": pa.array([b.ts for b in begins], pa.int64()),
+            "dur": pa.array([end - begin.ts for begin, end, _ in closed], pa.int64()),
+            "args": pa.array([json.dumps(each, ensure_ascii=False) if each else None for each in merged], pa.string()),
+        }
+    )

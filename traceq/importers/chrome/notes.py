@@ -1,0 +1,45 @@
+"""The oddities a Chrome trace can have: code -> (severity, what it means and what to do)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+
+NOTES: dict[str, tuple[str, str]] = {
+    "control_character": ("info", "raw control characters inside JSON strings were read as blanks"),
+    "duplicate_key": ("info", "arguments name a key twice; the last value was taken"),
+    "duration_overflow": ("data_loss", "durations beyond seven days (a counter that overflowed) were set to 0"),
+    "empty_event": ("info", "empty events were left out"),
+    "flow_not_stored": ("info", "flow events (arrows) were left out: correlation ids and external ids say the same"),
+    "invalid_timestamp": ("data_loss", "events without a readable time were left out"),
+    "invalid_utf8": ("info", "bytes that are not UTF-8 were replaced in names or arguments"),
+    "malformed_event": ("data_loss", "events that are not valid JSON were left out"),
+    "metadata_damaged": ("data_loss", "the keys around the list of events are not valid JSON and were left out"),
+    "missing_device": ("data_loss", "GPU events that name no device were left out"),
+    "missing_rank": ("info", "a distributed run whose trace does not say which rank it is"),
+    "negative_duration": ("info", "negative durations were set to 0"),
+    "not_a_number": ("info", "NaN, Infinity or N/A stand where JSON wants a number; read as null"),
+    "phase_not_stored": ("data_loss", "events of kinds that no table holds (async, object, sample) were left out"),
+    "profiler_message": ("info", "messages of the profiler itself"),
+    "trailing_comma": ("info", "a comma after the last event"),
+    "truncated": (
+        "data_loss",
+        "the file ends in the middle: the job was killed or the copy is incomplete; what was there was read",
+    ),
+    "unclosed_range": ("info", "ranges without an end last to the end of the trace"),
+    "unmatched_end": ("data_loss", "ends of ranges that never began were left out"),
+}
+
+
+def note_batch(counts: Counter[str]) -> pa.RecordBatch:
+    """Rows of import_note for the codes counted."""
+    rows = [
+        {"severity": NOTES[code][0], "code": code, "count": count, "text": NOTES[code][1]}
+        for code, count in sorted(counts.items())
+        if count
+    ]
+    schema = pa.schema(
+        [("severity", pa.string()), ("code", pa.string()), ("count", pa.int64()), ("text", pa.string())]
+    )
+    return pa.RecordBatch.from_pylist(rows, schema=schema)

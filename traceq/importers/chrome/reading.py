@@ -1,0 +1,185 @@
+"""A whole Chrome trace: blocks are decoded in order, by child processes when the file is large, and joined up here."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traceq.errors import UnusableTrace
+from traceq.importers.chrome import header, host
+from traceq.importers.chrome.block import Rows
+from traceq.importers.chrome.cut import blocks, read_header
+from traceq.importers.chrome.decoders import Decoders
+from traceq.importers.chrome.notes import note_batch
+from traceq.importers.chrome.repair import repair
+from traceq.importers.chrome.source import Stream
+from traceq.importers.chrome.threads import Threads
+
+# Trailers hold a few kB of metadata; what is longer is not kept.
+_LONGEST_TRAILER = 16 << 20
+
+_Batch = tuple[str, pa.RecordBatch]
+
+
+def ignore(_: int) -> None:
+    """The progress callback of a caller that wants none."""
+
+
+def read(path: Path, progress: Callable[[int], None] = ignore, jobs: int = 1) -> Iterator[_Batch]:
+    """Yield (table, batch) for a Chrome trace, streaming; see traceq.importers for the contract.
+
+    Raises UnusableTrace when the file holds no list of events or nothing can be read from it.
+    """
+    with closing(Stream(path, progress)) as stream:
+        before, text = read_header(stream)
+        if before is None:
+            raise UnusableTrace(f"{path}: holds no list of trace events; was it written by a profiler?")
+        reader = _Reader()
+        yield from reader.events(stream, text, jobs, path.stat().st_size)
+        if stream.is_damaged:
+            reader.notes["truncated"] += 1
+        if not reader.event_count:
+            raise UnusableTrace(f"{path}: holds no events; was the profiler stopped before it recorded anything?")
+        yield from reader.end(before)
+
+
+class _Block:
+    """A block of text and the rows that are being decoded from it."""
+
+    def __init__(self, text: bytes, rows: Callable[[], Rows | None]) -> None:
+        self.text = text
+        self.rows = rows
+
+
+class _Queue:
+    """The blocks of a trace in order, with a few of them submitted for decoding ahead of time."""
+
+    def __init__(self, source: Iterator[bytes], decoders: Decoders) -> None:
+        self._source = source
+        self._decoders = decoders
+        self._waiting: deque[_Block] = deque()
+
+    def next(self) -> _Block | None:
+        """The next block, None at the end."""
+        while len(self._waiting) <= self._decoders.ahead:
+            text = next(self._source, None)
+            if text is None:
+                break
+            self._waiting.append(_Block(text, self._decoders.submit(text)))
+        return self._waiting.popleft() if self._waiting else None
+
+    def put_back(self, block: _Block) -> None:
+        """Undo `next`."""
+        self._waiting.appendleft(block)
+
+    def drain(self, most: int) -> bytes:
+        """The text of all remaining blocks, cut at about `most` bytes."""
+        parts = [block.text for block in self._waiting]
+        self._waiting.clear()
+        for text in self._source:
+            if sum(map(len, parts)) < most:
+                parts.append(text)
+        return b"".join(parts)
+
+
+class _Reader:
+    """What has to be carried from block to block: numbers of events, threads, half ranges, notes."""
+
+    def __init__(self) -> None:
+        self.notes: Counter[str] = Counter()
+        self.event_count = 0
+        self._threads = Threads()
+        self._ranges: list[host.RangeEnd] = []
+        self._trailer = b""
+        self._last = 0
+        self._is_kineto = False
+        self._first: int | None = None
+
+    def events(self, stream: Stream, text: bytes, jobs: int, size: int) -> Iterator[_Batch]:
+        """Batches of all blocks, in order."""
+        with closing(Decoders(jobs, size)) as decoders:
+            queue = _Queue(blocks(stream, text), decoders)
+            while (block := queue.next()) is not None:
+                rows = block.rows()
+                if rows is not None:
+                    yield from self._add(rows)
+                else:
+                    yield from self._repair(block.text, queue)
+
+    def _repair(self, text: bytes, queue: _Queue) -> Iterator[_Batch]:
+        """Read a block that is no plain list of events, with as much of the following text as that takes."""
+        while True:
+            more = queue.next()
+            repaired = repair(text, is_last=more is None)
+            if repaired.rows is not None:
+                yield from self._add(repaired.rows)
+            if repaired.ended:
+                self._trailer = repaired.rest + (more.text if more else b"") + queue.drain(_LONGEST_TRAILER)
+                return
+            if more is None:
+                self.notes["truncated"] += 1
+                return
+            if not repaired.rest:
+                queue.put_back(more)
+                return
+            text = repaired.rest + more.text
+
+    def _add(self, rows: Rows) -> Iterator[_Batch]:
+        threads = self._threads.numbers(rows.tracks)
+        for table, batch in rows.batches:
+            shifted = _shift(batch, self.event_count)
+            if table == "cpu_slice":
+                shifted = _renumber(shifted, threads)
+            self._see(table, shifted)
+            yield table, shifted
+        for end in rows.ranges:
+            thread_id = threads[end.thread_id].as_py()
+            self._ranges.append(end._replace(number=end.number + self.event_count, thread_id=thread_id))
+        self._threads.describe(rows.metadata)
+        self.notes += rows.notes
+        self.event_count += rows.events
+
+    def _see(self, table: str, batch: pa.RecordBatch) -> None:
+        if self._first is None and table in ("cpu_slice", "gpu_slice") and batch.num_rows:
+            self._first = batch["ts"][0].as_py()
+        if "dur" in batch.schema.names and batch.num_rows:
+            self._last = max(self._last, pc.max(pc.add(batch["ts"], batch["dur"])).as_py())
+        if table == "gpu_slice" or (table == "cpu_slice" and not self._is_kineto and _has_kineto_kinds(batch)):
+            self._is_kineto = True
+
+    def end(self, before: bytes) -> Iterator[_Batch]:
+        """What can be said only after the last event."""
+        if self._ranges:
+            self._last = max(self._last, max(end.ts for end in self._ranges))
+            yield from host.pair_ranges(self._ranges, self._last, self.notes)
+        members: dict[str, Any] = header.parse(before, self._trailer, self.notes)
+        if isinstance(messages := members.get("ERROR"), list):
+            self.notes["profiler_message"] += len(messages)
+        yield "trace", header.trace_batch(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
+        devices = header.device_batch(members)
+        if devices is not None:
+            yield "device", devices
+        yield "thread", self._threads.batch()
+        yield "import_note", note_batch(self.notes)
+
+
+def _has_kineto_kinds(batch: pa.RecordBatch) -> bool:
+    return any(kind in ("op", "runtime", "annotation") for kind in pc.unique(batch["kind"]).to_pylist())
+
+
+def _shift(batch: pa.RecordBatch, by: int) -> pa.RecordBatch:
+    if "slice_id" not in batch.schema.names or not by:
+        return batch
+    position = batch.schema.get_field_index("slice_id")
+    return batch.set_column(position, "slice_id", pc.add(batch["slice_id"], pa.scalar(by, pa.int64())))
+
+
+def _renumber(batch: pa.RecordBatch, threads: pa.Array) -> pa.RecordBatch:
+    position = batch.schema.get_field_index("thread_id")
+    return batch.set_column(position, "thread_id", threads.take(batch["thread_id"]))

@@ -1,0 +1,108 @@
+"""Opening a Chrome trace: plain, gzip'd, or alone in a zip archive; and recognising one by its content."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from isal import igzip, isal_zlib
+
+from traceq.errors import UnusableTrace
+
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+BOM = b"\xef\xbb\xbf"
+
+# How far sniffing looks for the list of events: metadata of any length may come first.
+_SNIFF_BYTES = 256 << 20
+_SNIFF_CHUNK = 1 << 20
+
+DAMAGED = (EOFError, zlib.error, isal_zlib.error, igzip.BadGzipFile, zipfile.BadZipFile)
+"""What the decompressors raise when the file ends early or is damaged."""
+
+
+class Stream:
+    """The decompressed bytes of a trace; tells how many bytes of the file on disk were consumed so far."""
+
+    def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
+        self._progress = progress
+        self._file = path.open("rb")
+        self._bytes = _decompressed(self._file, path)
+        self.is_damaged = False
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
+        try:
+            data = self._bytes.read(size)
+        except DAMAGED:
+            self.is_damaged = True
+            return b""
+        self._progress(self._file.tell())
+        return data
+
+    def close(self) -> None:
+        self._bytes.close()
+        self._file.close()
+
+
+def _decompressed(file: IO[bytes], path: Path) -> IO[bytes]:
+    magic = file.read(4)
+    file.seek(0)
+    if magic.startswith(_GZIP):
+        # Small reads, so that the bytes before the damage in a truncated file are delivered, not lost with the read.
+        return io.BufferedReader(igzip.IGzipFile(fileobj=file), 1 << 16)  # type: ignore[type-var]
+    if magic == _ZIP:
+        return _only_member(file, path)
+    return file
+
+
+def _only_member(file: IO[bytes], path: Path) -> IO[bytes]:
+    try:
+        archive = zipfile.ZipFile(file)
+        names = [
+            info.filename
+            for info in archive.infolist()
+            if not info.is_dir() and ".json" in info.filename and "__MACOSX" not in info.filename
+        ]
+        if len(names) > 1:
+            raise UnusableTrace(f"{path}: the archive holds {len(names)} traces; unpack it and name the directory")
+        if names:
+            return archive.open(names[0])
+    except (*DAMAGED, NotImplementedError, RuntimeError) as error:
+        raise UnusableTrace(f"{path}: damaged zip archive ({error}); was it copied completely?") from error
+    return io.BytesIO()
+
+
+def sniff(path: Path) -> bool:
+    """Whether the file is a Chrome trace: an object with a traceEvents list, or a list of events, plain or compressed."""
+    try:
+        stream = Stream(path, lambda _: None)
+    except UnusableTrace:
+        # A zip archive that is damaged or holds several traces: it is for `read` to say so.
+        return True
+    try:
+        return _looks_like_trace(stream)
+    finally:
+        stream.close()
+
+
+def _looks_like_trace(stream: Stream) -> bool:
+    head = stream.read(_SNIFF_CHUNK).removeprefix(BOM).lstrip()
+    if head.startswith(b"["):
+        return re.match(rb'\[\s*\{[^\[\]{}]*"ph"\s*:', head) is not None or re.match(rb"\[\s*\]\s*$", head) is not None
+    if not head.startswith(b"{"):
+        return False
+    seen = 0
+    tail = b""
+    while head and seen < _SNIFF_BYTES:
+        if b'"traceEvents"' in tail + head:
+            return True
+        seen += len(head)
+        tail = head[-16:]
+        head = stream.read(_SNIFF_CHUNK)
+    return False

@@ -1,0 +1,76 @@
+"""Numbering the threads of a trace and naming them from its metadata events."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from traceq.importers.chrome.args import loads_pairs
+from traceq.importers.chrome.block import Track
+
+_KINETO_THREAD_NAME = re.compile(r"thread -?\d+ \((.*)\)")
+
+
+class Threads:
+    """The (pid, tid) pairs of host slices, numbered in order of appearance, and the names given to them anywhere."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Track, int] = {}
+        self._process_names: dict[Any, str] = {}
+        self._thread_names: dict[Track, str] = {}
+
+    def numbers(self, tracks: Sequence[Track]) -> pa.Array:
+        """thread_id of each track."""
+        return pa.array([self._numbers.setdefault(track, len(self._numbers)) for track in tracks], pa.int32())
+
+    def describe(self, metadata: Sequence[tuple[str, Track, bytes]]) -> None:
+        """Take names from `M` events."""
+        for kind, track, raw in metadata:
+            name = loads_pairs(raw, Counter()).get("name")
+            if not isinstance(name, str) or not name:
+                continue
+            if kind == "process_name":
+                self._process_names[track[0]] = name.rsplit("/", 1)[-1].split(" ", 1)[0]
+            elif kind == "thread_name":
+                match = _KINETO_THREAD_NAME.fullmatch(name)
+                self._thread_names[track] = match[1] if match else name
+
+    def batch(self) -> pa.RecordBatch:
+        """A row per thread."""
+        rows = [
+            {
+                "thread_id": number,
+                "pid": _integer(pid),
+                "tid": _integer(tid),
+                "process_name": self._process_names.get(pid, None if _integer(pid) is not None else _text(pid)),
+                "thread_name": self._thread_names.get((pid, tid), None if _integer(tid) is not None else _text(tid)),
+            }
+            for (pid, tid), number in self._numbers.items()
+        ]
+        schema = pa.schema(
+            [
+                ("thread_id", pa.int32()),
+                ("pid", pa.int64()),
+                ("tid", pa.int64()),
+                ("process_name", pa.string()),
+                ("thread_name", pa.string()),
+            ]
+        )
+        return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _integer(value: Any) -> int | None:
+    """Process and thread ids: numbers, or numbers in quotes as in 2021."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < 1 << 63 else None
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,80 @@
+"""From microseconds as JSON writes them to exact integer nanoseconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+
+import numpy as np
+import numpy.typing as npt
+
+# Below 2**43 us a double is within half a nanosecond of the decimal it was written as, so the nanosecond is certain.
+# That covers times since a trace's base (at most three months) but not fractional microseconds since 1970.
+_EXACT_BELOW = float(1 << 43)
+
+# int64 nanoseconds, with room for an end.
+_MOST_MICROSECONDS = 9.0e15
+
+SEVEN_DAYS = 7 * 86_400_000_000_000
+
+
+class Inexact(Exception):  # noqa: N818 - a signal between modules, not an error
+    """Doubles cannot tell these times apart to the nanosecond: decode the block again with exact decimals."""
+
+
+def starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Nanoseconds of `ts` values, and which of them are usable.
+
+    Raises Inexact when fractional values are too large for doubles.
+    """
+    ns, valid = _nanoseconds(values)
+    bad = int(len(valid) - np.count_nonzero(valid))
+    if bad:
+        notes["invalid_timestamp"] += bad
+    return ns, valid
+
+
+def durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.int64]:
+    """Nanoseconds of `dur` values: absent 0, negative 0, overflowing 0, each but the first counted in `notes`."""
+    present = [0 if value is None else value for value in values]
+    ns, valid = _nanoseconds(present)
+    too_long = ~valid | (ns > SEVEN_DAYS)
+    negative = valid & (ns < 0)
+    notes["duration_overflow"] += int(np.count_nonzero(too_long))
+    notes["negative_duration"] += int(np.count_nonzero(negative))
+    ns[too_long | negative] = 0
+    return ns
+
+
+def _nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    try:
+        microseconds = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return _one_by_one(values)
+    if values and isinstance(values[0], (Decimal, str)):
+        return _one_by_one(values)
+    valid = np.isfinite(microseconds) & (np.abs(microseconds) < _MOST_MICROSECONDS)
+    microseconds = np.where(valid, microseconds, 0.0)
+    whole = np.floor(microseconds)
+    fraction = microseconds - whole
+    if np.any((fraction != 0) & (np.abs(microseconds) >= _EXACT_BELOW)):
+        raise Inexact
+    return whole.astype(np.int64) * 1000 + np.rint(fraction * 1000).astype(np.int64), valid
+
+
+def _one_by_one(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    exact = [_exact(value) for value in values]
+    ns = np.array([0 if value is None else value for value in exact], dtype=np.int64)
+    return ns, np.array([value is not None for value in exact], dtype=np.bool_)
+
+
+def _exact(value: object) -> int | None:
+    """Nanoseconds of one value of any type, or None when it is no usable time."""
+    try:
+        microseconds = Decimal(str(value))
+        if not microseconds.is_finite() or abs(microseconds) >= Decimal(_MOST_MICROSECONDS):
+            return None
+        return int((microseconds * 1000).to_integral_value(ROUND_HALF_EVEN))
+    except InvalidOperation:
+        return None

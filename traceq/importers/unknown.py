@@ -1,0 +1,56 @@
+"""Telling the user what a file is when it is no trace, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
+
+_GZIP = b"\x1f\x8b"
+
+# (how the file begins, what it is)
+_KNOWN_OTHERS = (
+    (b"version https://git-lfs", "a git-lfs pointer, not the file itself; fetch it with: git lfs pull"),
+    (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
+    (b"SQLite format 3\x00", "a SQLite database, but not an nsys export; make one with: nsys export --type sqlite REPORT"),
+    (b"<", "an HTML or XML page, not a trace; download the raw file"),
+    (b"PK\x03\x04", "a zip archive without a JSON trace in it"),
+    (b"PAR1", "a Parquet file; traceq reads nsys SQLite exports: nsys export --type sqlite REPORT"),
+    (b"{", "JSON, but not a Chrome trace: it has no traceEvents list"),
+    (b"[", "a JSON list, but not of Chrome trace events"),
+)
+
+
+def why_unknown(path: Path) -> TraceqError:
+    """The error that says why no importer takes the file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError as error:
+        return UnusableTrace(f"{path}: cannot be read: {error.strerror}")
+    if not head:
+        return UnusableTrace(f"{path}: the file is empty; was the profiler stopped before it could write?")
+    if head.startswith(_GZIP):
+        return _why_unknown_gzip(path)
+    begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for prefix, what in _KNOWN_OTHERS:
+        if begin.startswith(prefix):
+            return UnknownFormat(f"{path}: {what}")
+    return UnknownFormat(f"{path}: neither an nsys SQLite export nor a Chrome trace (PyTorch profiler JSON)")
+
+
+def _why_unknown_gzip(path: Path) -> TraceqError:
+    from isal import igzip
+
+    try:
+        with igzip.open(path) as file:
+            head = file.read(4096)
+    except (OSError, EOFError):
+        return UnusableTrace(f"{path}: damaged from the start: it begins like gzip and cannot be decompressed")
+    if not head:
+        return UnusableTrace(f"{path}: the gzip'd file is empty; was the profiler stopped before it could write?")
+    begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for prefix, what in _KNOWN_OTHERS:
+        if begin.startswith(prefix):
+            return UnknownFormat(f"{path}: gzip'd, inside is {what}")
+    return UnknownFormat(f"{path}: gzip'd, but inside is neither an nsys SQLite export nor a Chrome trace")

@@ -1,0 +1,23 @@
+"""The project's SQL, one idea a file, and the two functions that read and run it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@cache
+def statement(name: str) -> str:
+    """The text of the SQL file `name`, e.g. "ingest/launch.sql"."""
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: object) -> None:
+    """Run every statement of the SQL file `name`; each gets those of `parameters` that it names."""
+    for each in connection.extract_statements(statement(name)):
+        given = {key: value for key, value in parameters.items() if key in each.named_parameters}
+        connection.execute(each, given or None)

@@ -1,0 +1,46 @@
+-- Numbered or repeated annotations that look like steps: the same name up to digits, on one thread, at least 3 times,
+-- never overlapping, and most of the GPU launches (of operators, without a GPU) fall inside. Coverage is counted over
+-- all threads, because autograd launches the backward pass from a thread of its own while the annotation stands on the main one.
+with
+work as (
+    select launched_at as ts from _gpu_launch
+    union all
+    select ts from cpu_slice where kind = 'op' and not exists (select 1 from _gpu_launch)
+),
+
+named as (
+    select thread_id, regexp_replace(name, '[0-9]+', '#', 'g') as pattern, name, slice_id, ts, ts_end
+    from cpu_slice
+    where kind = 'annotation' and dur > 0 and not regexp_matches(name, '^(Optimizer\.|enumerate\(DataLoader\))')
+),
+
+repeated as (
+    select thread_id, pattern, count(*) as instances, sum(ts_end - ts) as total
+    from (select *, lag(ts_end) over (partition by thread_id, pattern order by ts, ts_end desc) as previous_end from named)
+    group by thread_id, pattern
+    having count(*) >= 3 and bool_and(previous_end is null or ts >= previous_end)
+    -- the longest few: one of thousands of repeated operator names is no candidate, and each costs a join over all work
+    order by total desc
+    limit 20
+),
+
+covered as (
+    select r.thread_id, r.pattern, r.instances, r.total, count(*) filter (w.ts < n.ts_end) as inside
+    from (select w.ts, r.* from work as w cross join repeated as r) as w
+    asof join named as n on n.thread_id = w.thread_id and n.pattern = w.pattern and w.ts >= n.ts
+    inner join repeated as r on r.thread_id = w.thread_id and r.pattern = w.pattern
+    group by all
+),
+
+chosen as (
+    select thread_id, pattern
+    from covered
+    where inside * 2 >= (select count(*) from work)
+    order by regexp_matches(pattern, '(?i)step|iter|batch|train') desc, inside desc, total desc, thread_id, pattern
+    limit 1
+)
+
+select n.name, n.thread_id, n.ts, n.ts_end as own_end
+from named as n
+inner join chosen using (thread_id, pattern)
+order by n.ts;

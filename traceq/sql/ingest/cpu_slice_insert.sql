@@ -1,0 +1,3 @@
+insert into cpu_slice by name
+select $trace_id as trace_id, * exclude (ts_end)
+from _nested;

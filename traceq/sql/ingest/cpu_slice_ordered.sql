@@ -1,0 +1,14 @@
+-- The order of the nesting sweep: an enclosing slice before what it encloses. Old traces have whole microseconds, where a
+-- caller and its callee can have equal times: then annotations go around Python frames, frames around operators, operators
+-- around calls, and the smaller external id, given at the start, around the larger.
+select
+    slice_id, thread_id, kind, category, name, ts, dur, ts + dur as ts_end, correlation_id, external_id, args
+from staging.cpu_slice
+where not coalesce(is_async, false)
+order by
+    thread_id,
+    ts,
+    dur desc,
+    case kind when 'annotation' then 0 when 'python' then 1 when 'op' then 2 when 'runtime' then 3 else 4 end,
+    coalesce(external_id, slice_id),
+    slice_id;

@@ -1,0 +1,55 @@
+-- Joins each staged GPU slice with the call that launched it, and says whether it is communication.
+
+-- Correlation ids are unique per process only. One id can stand on a runtime call and on the driver call inside it:
+-- the outer one is what the program called.
+create temp table _launch_call as
+select
+    t.pid,
+    c.correlation_id,
+    min_by(c.slice_id, {'ts': c.ts, 'minus_dur': -c.dur, 'id': c.slice_id}) as slice_id
+from cpu_slice as c
+inner join thread as t using (thread_id)
+where c.kind = 'runtime' and c.correlation_id > 0
+group by all;
+
+-- Kineto does not say which process launched GPU work: there a correlation id decides only if one process uses it.
+create temp table _launch_call_of_the_only_process as
+select correlation_id, any_value(slice_id) as slice_id
+from _launch_call
+group by correlation_id
+having count(*) = 1;
+
+create temp table _communication_name as
+select name
+from (select distinct name from staging.gpu_slice where kind = 'kernel')
+where exists (select 1 from _communication_kernel where regexp_matches(name, pattern, 'i'));
+
+create temp table _communication_slice as
+with
+range_name as (
+    select name
+    from (select distinct name from cpu_slice where kind in ('op', 'annotation'))
+    where exists (select 1 from _communication_range where regexp_matches(name, pattern))
+)
+
+select slice_id
+from cpu_slice
+where kind in ('op', 'annotation') and (category = 'NCCL' or name in (from range_name));
+
+create temp table _gpu_launch as
+select
+    g.slice_id,
+    c.slice_id as launch_id,
+    c.thread_id,
+    coalesce(c.ts, g.ts) as launched_at,
+    coalesce(g.is_communication, false)
+    or n.name is not null
+    or ((g.kind = 'kernel' or g.copy_kind = 'p2p') and (o.slice_id is not null or a.slice_id is not null)) as is_communication
+from staging.gpu_slice as g
+left join _launch_call as own on own.pid = g.pid and own.correlation_id = g.correlation_id
+left join _launch_call_of_the_only_process as only_process
+    on g.pid is null and only_process.correlation_id = g.correlation_id
+left join cpu_slice as c on c.slice_id = coalesce(own.slice_id, only_process.slice_id)
+left join _communication_name as n on g.kind = 'kernel' and n.name = g.name
+left join _communication_slice as o on o.slice_id = c.operator_id
+left join _communication_slice as a on a.slice_id = c.annotation_id;

@@ -1,0 +1,336 @@
+-- The trace database: base tables, filled by the importers. A public contract: other people's SQL depends on it.
+--
+-- Times are integer nanoseconds on the trace's own clock, intervals are half-open [ts, ts + dur), sizes are bytes.
+-- Every table has trace_id; ids of slices are unique within a trace and the same on every ingest of the same file.
+-- No primary keys: an index over tens of millions of slices would cost more memory than the ingest may use.
+-- `args` columns are read rarely and repeat themselves a lot: zstd keeps them at a tenth of their size.
+
+create table traceq_schema (version integer not null);
+comment on table traceq_schema is 'One row: the version of the schema of this database.';
+comment on column traceq_schema.version is 'Raised with every change that breaks a reader.';
+
+create table trace (
+    trace_id integer not null,
+    run varchar,
+    path varchar not null,
+    sha256 varchar not null,
+    size_bytes bigint not null,
+    format varchar not null,
+    producer varchar,
+    producer_version varchar,
+    schema_version varchar,
+    host varchar,
+    rank integer,
+    world_size integer,
+    utc_origin_ns bigint,
+    ts bigint,
+    dur bigint,
+    ingested_at timestamp not null,
+    args varchar using compression zstd
+);
+comment on table trace is 'One row per ingested file.';
+comment on column trace.trace_id is 'Number of the trace in this database, from 1 in the order of ingest.';
+comment on column trace.run is 'Name of the run the file belongs to, as given by --run; NULL when not given.';
+comment on column trace.path is 'Path of the source file as it was given.';
+comment on column trace.sha256 is 'Hash of the source file as it lies on disk: the identity of the trace.';
+comment on column trace.size_bytes is 'Size of the source file on disk, in bytes.';
+comment on column trace.format is 'Format of the source: nsys or chrome.';
+comment on column trace.producer is 'Program that wrote the source: Nsight Systems, PyTorch Profiler, or NULL when it does not say.';
+comment on column trace.producer_version is 'Version of the producer as it states it; NULL when it does not.';
+comment on column trace.schema_version is 'Version of the source''s own schema; NULL when it has none.';
+comment on column trace.host is 'Pseudonym of the machine (a hash of its name), so that ranks of one machine can be grouped; NULL when unknown.';
+comment on column trace.rank is 'Rank of the process in its distributed job; NULL when the trace does not say.';
+comment on column trace.world_size is 'Number of ranks of the job; NULL when the trace does not say.';
+comment on column trace.utc_origin_ns is 'Nanoseconds since the epoch (UTC) at ts = 0; NULL when unknown.';
+comment on column trace.ts is 'Start of the first slice of the trace, ns; NULL when the trace has no slices.';
+comment on column trace.dur is 'Time from the first start to the last end of any slice, ns; NULL when the trace has no slices.';
+comment on column trace.ingested_at is 'When the trace was ingested (UTC).';
+comment on column trace.args is 'JSON: what else the source says of the capture (options, library versions, process groups).';
+
+create table device (
+    trace_id integer not null,
+    device integer not null,
+    name varchar,
+    compute_capability varchar,
+    sm_count integer,
+    memory_bytes bigint,
+    warp_size integer,
+    max_threads_per_sm integer,
+    max_blocks_per_sm integer,
+    registers_per_sm integer,
+    shared_memory_per_sm bigint,
+    memory_bandwidth bigint,
+    source varchar not null
+);
+comment on table device is 'One row per GPU a trace lists or uses.';
+comment on column device.trace_id is 'Trace.';
+comment on column device.device is 'Device number as the traced process counts (after CUDA_VISIBLE_DEVICES); key of gpu_slice.device.';
+comment on column device.name is 'Name of the GPU, e.g. NVIDIA H100 80GB HBM3; NULL when the trace does not say.';
+comment on column device.compute_capability is 'Compute capability, e.g. 9.0; NULL for other makers'' GPUs or when unknown.';
+comment on column device.sm_count is 'Number of streaming multiprocessors (compute units on AMD).';
+comment on column device.memory_bytes is 'Device memory, bytes.';
+comment on column device.warp_size is 'Threads per warp (64 on AMD''s CDNA).';
+comment on column device.max_threads_per_sm is 'Most resident threads per multiprocessor.';
+comment on column device.max_blocks_per_sm is 'Most resident blocks per multiprocessor; NULL when the trace does not say.';
+comment on column device.registers_per_sm is '32-bit registers per multiprocessor.';
+comment on column device.shared_memory_per_sm is 'Shared memory per multiprocessor, bytes.';
+comment on column device.memory_bandwidth is 'Peak memory bandwidth, bytes per second; NULL when the trace does not say.';
+comment on column device.source is 'Where the limits come from: trace, or unknown when the trace uses the device without describing it.';
+
+create table thread (
+    trace_id integer not null,
+    thread_id integer not null,
+    pid bigint,
+    tid bigint,
+    process_name varchar,
+    thread_name varchar
+);
+comment on table thread is 'One row per host thread that did something.';
+comment on column thread.trace_id is 'Trace.';
+comment on column thread.thread_id is 'Key of the thread within its trace, from 0 in the order in which the source first names it.';
+comment on column thread.pid is 'Process id on the traced machine; NULL when the source names the process by text only.';
+comment on column thread.tid is 'Thread id on the traced machine; NULL when the source names the thread by text only.';
+comment on column thread.process_name is 'Name of the process, without its path; NULL when unknown.';
+comment on column thread.thread_name is 'Name of the thread; NULL when unknown.';
+
+create table cpu_slice (
+    trace_id integer not null,
+    slice_id bigint not null,
+    thread_id integer not null,
+    kind varchar not null,
+    category varchar,
+    name varchar not null,
+    ts bigint not null,
+    dur bigint not null,
+    ts_end bigint generated always as (ts + dur),
+    depth integer,
+    parent_id bigint,
+    operator_id bigint,
+    annotation_id bigint,
+    correlation_id bigint,
+    external_id bigint,
+    args varchar using compression zstd
+);
+comment on table cpu_slice is 'One row per thing the host did: operator, annotation, API call, Python frame, OS call.';
+comment on column cpu_slice.trace_id is 'Trace.';
+comment on column cpu_slice.slice_id is 'Key of the slice within its trace, shared with gpu_slice.';
+comment on column cpu_slice.thread_id is 'Thread it ran on; see thread.';
+comment on column cpu_slice.kind is 'op (PyTorch operator), annotation (NVTX range, record_function, ProfilerStep), runtime (CUDA runtime or driver call), python, os (OS runtime call), overhead (the profiler''s own), other.';
+comment on column cpu_slice.category is 'Finer class as the source has it: NVTX domain, Chrome category, runtime or driver; NULL when it has none.';
+comment on column cpu_slice.name is 'Name; versions and suffixes of API calls (_v7000, _ptsz) removed.';
+comment on column cpu_slice.ts is 'Start, ns.';
+comment on column cpu_slice.dur is 'Duration, ns; 0 for instants.';
+comment on column cpu_slice.ts_end is 'End, ns: ts + dur.';
+comment on column cpu_slice.depth is 'Slices open on the same thread when this one starts; NULL for ranges that need not nest (start/end ranges).';
+comment on column cpu_slice.parent_id is 'slice_id of the innermost slice that encloses this one on its thread; NULL at depth 0.';
+comment on column cpu_slice.operator_id is 'slice_id of the innermost operator that encloses this slice on its thread; NULL when there is none.';
+comment on column cpu_slice.annotation_id is 'slice_id of the innermost annotation that encloses this slice on its thread; NULL when there is none.';
+comment on column cpu_slice.correlation_id is 'For API calls: joins to gpu_slice.correlation_id of the same trace and process.';
+comment on column cpu_slice.external_id is 'Id that PyTorch gives an operator and the GPU work it caused.';
+comment on column cpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
+
+create table gpu_slice (
+    trace_id integer not null,
+    slice_id bigint not null,
+    device integer not null,
+    context bigint,
+    stream bigint,
+    kind varchar not null,
+    name varchar not null,
+    ts bigint not null,
+    dur bigint not null,
+    ts_end bigint generated always as (ts + dur),
+    pid bigint,
+    correlation_id bigint,
+    external_id bigint,
+    launch_id bigint,
+    step integer,
+    is_communication boolean not null,
+    grid_x integer,
+    grid_y integer,
+    grid_z integer,
+    block_x integer,
+    block_y integer,
+    block_z integer,
+    registers_per_thread integer,
+    shared_memory bigint,
+    static_shared_memory bigint,
+    dynamic_shared_memory bigint,
+    graph_id bigint,
+    graph_node_id bigint,
+    bytes bigint,
+    copy_kind varchar,
+    src_memory varchar,
+    dst_memory varchar,
+    src_device integer,
+    dst_device integer,
+    args varchar using compression zstd
+);
+comment on table gpu_slice is 'One row per thing a GPU did: kernel, copy, memset, or a CUDA graph traced as a whole.';
+comment on column gpu_slice.trace_id is 'Trace.';
+comment on column gpu_slice.slice_id is 'Key of the slice within its trace, shared with cpu_slice.';
+comment on column gpu_slice.device is 'Device it ran on; see device.';
+comment on column gpu_slice.context is 'CUDA context; NULL when the source does not say.';
+comment on column gpu_slice.stream is 'CUDA stream; NULL when the source does not say.';
+comment on column gpu_slice.kind is 'kernel, memcpy, memset, or graph (a CUDA graph launch whose kernels were not traced one by one).';
+comment on column gpu_slice.name is 'Demangled kernel name; copies and memsets are named as PyTorch names them, e.g. Memcpy HtoD (Pinned -> Device).';
+comment on column gpu_slice.ts is 'Start on the device, ns.';
+comment on column gpu_slice.dur is 'Duration on the device, ns.';
+comment on column gpu_slice.ts_end is 'End on the device, ns: ts + dur.';
+comment on column gpu_slice.pid is 'Process that launched it; NULL when the source does not say.';
+comment on column gpu_slice.correlation_id is 'Joins to the launching call''s cpu_slice.correlation_id, within trace and process only.';
+comment on column gpu_slice.external_id is 'External id of the operator that caused it, where PyTorch links them.';
+comment on column gpu_slice.launch_id is 'slice_id of the call that launched it; NULL when that call is not in the trace.';
+comment on column gpu_slice.step is 'Step whose launch it came from (by its own start when the launch is not in the trace); NULL outside all steps.';
+comment on column gpu_slice.is_communication is 'Whether it belongs to a collective or point-to-point transfer; see METRICS: metadata, launching range, or name.';
+comment on column gpu_slice.grid_x is 'Blocks in x.';
+comment on column gpu_slice.grid_y is 'Blocks in y.';
+comment on column gpu_slice.grid_z is 'Blocks in z.';
+comment on column gpu_slice.block_x is 'Threads per block in x.';
+comment on column gpu_slice.block_y is 'Threads per block in y.';
+comment on column gpu_slice.block_z is 'Threads per block in z.';
+comment on column gpu_slice.registers_per_thread is 'Registers per thread.';
+comment on column gpu_slice.shared_memory is 'Static and dynamic shared memory per block together, bytes.';
+comment on column gpu_slice.static_shared_memory is 'Static shared memory per block, bytes; NULL when the source gives the sum only.';
+comment on column gpu_slice.dynamic_shared_memory is 'Dynamic shared memory per block, bytes; NULL when the source gives the sum only.';
+comment on column gpu_slice.graph_id is 'CUDA graph it belongs to; NULL outside graphs.';
+comment on column gpu_slice.graph_node_id is 'Node of that graph; NULL outside graphs.';
+comment on column gpu_slice.bytes is 'Bytes copied or set.';
+comment on column gpu_slice.copy_kind is 'h2d, d2h, d2d, p2p, h2h or um (unified-memory migration); NULL for kernels and memsets.';
+comment on column gpu_slice.src_memory is 'Memory copied from: pageable, pinned, device, array, managed, device_static, managed_static; NULL when unknown.';
+comment on column gpu_slice.dst_memory is 'Memory copied to, or set; values as in src_memory.';
+comment on column gpu_slice.src_device is 'Device copied from, for copies between devices.';
+comment on column gpu_slice.dst_device is 'Device copied to, for copies between devices.';
+comment on column gpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
+
+create table gpu_annotation (
+    trace_id integer not null,
+    slice_id bigint not null,
+    device integer not null,
+    stream bigint,
+    name varchar not null,
+    ts bigint not null,
+    dur bigint not null,
+    external_id bigint
+);
+comment on table gpu_annotation is 'One row per user annotation as the source itself projected it onto a stream: spans from the first to the last GPU slice launched inside it, gaps included, so it is not GPU activity.';
+comment on column gpu_annotation.trace_id is 'Trace.';
+comment on column gpu_annotation.slice_id is 'Key of the row within its trace, from the same sequence as slices.';
+comment on column gpu_annotation.device is 'Device.';
+comment on column gpu_annotation.stream is 'Stream.';
+comment on column gpu_annotation.name is 'Name of the annotation.';
+comment on column gpu_annotation.ts is 'Start, ns.';
+comment on column gpu_annotation.dur is 'Duration, ns.';
+comment on column gpu_annotation.external_id is 'External id of the host annotation it projects.';
+
+create table synchronization (
+    trace_id integer not null,
+    slice_id bigint not null,
+    kind varchar not null,
+    device integer,
+    context bigint,
+    stream bigint,
+    ts bigint not null,
+    dur bigint not null,
+    pid bigint,
+    correlation_id bigint,
+    event_id bigint,
+    event_sync_id bigint,
+    wait_on_stream bigint,
+    wait_on_correlation_id bigint
+);
+comment on table synchronization is 'One row per synchronization the profiler recorded as such (its call is in cpu_slice).';
+comment on column synchronization.trace_id is 'Trace.';
+comment on column synchronization.slice_id is 'Key of the row within its trace, from the same sequence as slices.';
+comment on column synchronization.kind is 'event, stream_wait_event, stream, context, or unknown.';
+comment on column synchronization.device is 'Device.';
+comment on column synchronization.context is 'CUDA context.';
+comment on column synchronization.stream is 'Stream that waits or is waited for; NULL when it concerns none.';
+comment on column synchronization.ts is 'Start, ns.';
+comment on column synchronization.dur is 'Duration, ns.';
+comment on column synchronization.pid is 'Process; NULL when the source does not say.';
+comment on column synchronization.correlation_id is 'Joins to the API call''s cpu_slice.correlation_id.';
+comment on column synchronization.event_id is 'CUDA event waited for; handles are reused.';
+comment on column synchronization.event_sync_id is 'Id of that recording of the event (nsys from 2026), which is unique; joins to cuda_event.event_sync_id.';
+comment on column synchronization.wait_on_stream is 'Stream on which the event waited for was recorded.';
+comment on column synchronization.wait_on_correlation_id is 'correlation_id of the cudaEventRecord call of the event waited for.';
+
+create table cuda_event (
+    trace_id integer not null,
+    slice_id bigint not null,
+    device integer,
+    context bigint,
+    stream bigint,
+    ts bigint,
+    pid bigint,
+    correlation_id bigint,
+    event_id bigint,
+    event_sync_id bigint
+);
+comment on table cuda_event is 'One row per recording of a CUDA event.';
+comment on column cuda_event.trace_id is 'Trace.';
+comment on column cuda_event.slice_id is 'Key of the row within its trace, from the same sequence as slices.';
+comment on column cuda_event.device is 'Device.';
+comment on column cuda_event.context is 'CUDA context.';
+comment on column cuda_event.stream is 'Stream it was recorded on.';
+comment on column cuda_event.ts is 'When the device reached it, ns; NULL when the source does not say.';
+comment on column cuda_event.pid is 'Process; NULL when the source does not say.';
+comment on column cuda_event.correlation_id is 'Joins to the recording call''s cpu_slice.correlation_id.';
+comment on column cuda_event.event_id is 'CUDA event; handles are reused.';
+comment on column cuda_event.event_sync_id is 'Unique id of this recording (nsys from 2026).';
+
+create table collective (
+    trace_id integer not null,
+    slice_id bigint not null,
+    op varchar not null,
+    bytes bigint,
+    dtype varchar,
+    in_elements bigint,
+    out_elements bigint,
+    group_name varchar,
+    group_size integer,
+    sequence bigint,
+    args varchar using compression zstd
+);
+comment on table collective is 'One row per communication operation the source describes.';
+comment on column collective.trace_id is 'Trace.';
+comment on column collective.slice_id is 'The gpu_slice that carried it out, else the cpu_slice that asked for it.';
+comment on column collective.op is 'Name of the operation as the source has it, e.g. allreduce, _allgather_base.';
+comment on column collective.bytes is 'Message size: the larger of the input and output elements, times the size of the type; NULL when unknown.';
+comment on column collective.dtype is 'Element type as the source has it.';
+comment on column collective.in_elements is 'Elements of the input on this rank.';
+comment on column collective.out_elements is 'Elements of the output on this rank.';
+comment on column collective.group_name is 'Process group.';
+comment on column collective.group_size is 'Ranks in the process group.';
+comment on column collective.sequence is 'Number of the operation within its group; NULL when the source does not say.';
+comment on column collective.args is 'JSON: what else the source says (ranks, splits, peers, description of the group).';
+
+create table counter (
+    trace_id integer not null,
+    device integer,
+    name varchar not null,
+    unit varchar,
+    ts bigint not null,
+    value double not null
+);
+comment on table counter is 'One row per sample of a time series.';
+comment on column counter.trace_id is 'Trace.';
+comment on column counter.device is 'Device the sample is of; NULL for the host.';
+comment on column counter.name is 'Name of the series, e.g. memory_allocated, SMs Active [Throughput %].';
+comment on column counter.unit is 'Unit of value: bytes, percent, ...; NULL when the source does not say.';
+comment on column counter.ts is 'When the sample was taken, ns.';
+comment on column counter.value is 'The sample.';
+
+create table import_note (
+    trace_id integer not null,
+    severity varchar not null,
+    code varchar not null,
+    count bigint not null,
+    text varchar not null
+);
+comment on table import_note is 'One row per kind of oddity met while reading a trace.';
+comment on column import_note.trace_id is 'Trace.';
+comment on column import_note.severity is 'info (nothing lost), data_loss (something in the file is not in the tables), error (the capture itself is incomplete or wrong).';
+comment on column import_note.code is 'Short stable name of the oddity, e.g. truncated, not_a_number.';
+comment on column import_note.count is 'How many times it was met.';
+comment on column import_note.text is 'What it means, and what to do about it.';

@@ -1,0 +1,192 @@
+"""One trace file becomes one new database: importer rows go to a staging area, SQL joins them up from there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from traceq import importers, sql
+from traceq.analyzers.nesting import nest
+from traceq.analyzers.step import find_steps
+from traceq.store.database import create_schema
+from traceq.store.sources import Source
+
+# Small batches are gathered: DuckDB writes row groups of 122,880 rows, and every insert has a fixed cost.
+_ROWS_PER_INSERT = 122_880
+
+# Every table ends in a block that is partly empty: with DuckDB's default of 256 KiB a small trace would be mostly that.
+_BLOCK_BYTES = str(64 << 10)
+
+# Below this size of source the staging area stays in memory.
+_SMALL_SOURCE = 8 << 20
+
+# Tables that need joining up before they are final; the others are staged as they are.
+_JOINED = ("cpu_slice", "gpu_slice", "collective")
+_COPIED = (
+    "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "import_note"
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Task:
+    """What it takes to build the database of one trace. Sizes in bytes."""
+
+    source: Source
+    database: Path
+    scratch: Path
+    trace_id: int
+    run: str | None
+    sha256: str
+    step_range: str | None
+    jobs: int
+    memory: int
+
+    def to_json(self) -> str:
+        """The task as text for a child process."""
+        fields = {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
+        return json.dumps({**fields, "source": [str(self.source.path), self.source.importer.NAME]})
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        """The inverse of to_json."""
+        fields = json.loads(text)
+        path, name = fields["source"]
+        source = Source(Path(path), importers.named(name))
+        return cls(**{**fields, "source": source, "database": Path(fields["database"]), "scratch": Path(fields["scratch"])})
+
+
+def build(task: Task, progress: Callable[[int, int], None]) -> None:
+    """Write the database `task.database` for the source of the task; `progress` is told (bytes read, rows made)."""
+    config = {
+        "storage_compatibility_version": "latest",
+        "memory_limit": f"{task.memory >> 20}MiB",
+        "temp_directory": str(task.scratch / "spill"),
+        "threads": str(task.jobs),
+        "default_block_size": _BLOCK_BYTES,
+    }
+    with closing(duckdb.connect(str(task.database), config=config)) as connection:
+        create_schema(connection)
+        with _staging(connection, task):
+            _load(connection, task, progress)
+            _finish(connection, task)
+        connection.execute("checkpoint")
+
+
+@contextmanager
+def _staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None]:
+    small = task.source.path.stat().st_size < _SMALL_SOURCE
+    place = ":memory:" if small else str(task.scratch / f"staging-{task.trace_id}.duckdb")
+    connection.execute(f"attach '{place.replace(chr(39), chr(39) * 2)}' as staging")
+    sql.run(connection, "ingest/staging.sql")
+    for table in _COPIED:
+        connection.execute(f"create table staging.{table} as from {table} limit 0")
+    yield
+    connection.execute("detach staging")
+    if not small:
+        Path(place).unlink()
+
+
+def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[[int, int], None]) -> None:
+    """Move everything the importer yields into staging; DuckDB inserts in a thread while the importer goes on reading."""
+    read_bytes = 0
+
+    def on_read(total: int) -> None:
+        nonlocal read_bytes
+        read_bytes = total
+
+    with closing(_Loader(connection)) as loader:
+        for table, batch in task.source.importer.read(task.source.path, on_read, task.jobs):
+            loader.add(table, batch)
+            progress(read_bytes, loader.rows)
+        loader.flush()
+
+
+class _Loader:
+    """Gathers batches per table and inserts them into staging, one insert at a time, in a thread of its own."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.rows = 0
+        self._connection = connection.cursor()
+        self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._thread = ThreadPoolExecutor(1)
+        self._inserting: Future[None] | None = None
+
+    def add(self, table: str, batch: pa.RecordBatch) -> None:
+        self.rows += batch.num_rows
+        waiting = self._waiting.setdefault(table, [])
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= _ROWS_PER_INSERT:
+            self._submit(table)
+
+    def flush(self) -> None:
+        for table in list(self._waiting):
+            self._submit(table)
+        self._wait()
+
+    def close(self) -> None:
+        self._thread.shutdown()
+
+    def _submit(self, table: str) -> None:
+        self._wait()
+        self._inserting = self._thread.submit(self._insert, table, self._waiting.pop(table))
+
+    def _wait(self) -> None:
+        if self._inserting is not None:
+            self._inserting.result()
+            self._inserting = None
+
+    def _insert(self, table: str, batches: list[pa.RecordBatch]) -> None:
+        # Batches of one table may lack a column or type it otherwise (a column of NULLs): insert like with like.
+        while batches:
+            schema = batches[0].schema
+            alike = [batch for batch in batches if batch.schema.equals(schema)]
+            batches = [batch for batch in batches if not batch.schema.equals(schema)]
+            self._connection.register("_batch", pa.Table.from_batches(alike))
+            self._connection.execute(f"insert into staging.{table} by name from _batch")
+            self._connection.unregister("_batch")
+
+
+def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
+    """From staged rows to the tables of the contract and the analyses on them."""
+    trace_id = task.trace_id
+    _describe(connection, task)
+    for table in _COPIED[1:]:
+        connection.execute(
+            f"insert into {table} by name select $trace_id as trace_id, * exclude (trace_id) from staging.{table}",
+            {"trace_id": trace_id},
+        )
+    cut = nest(connection, trace_id)
+    sql.run(connection, "analyzers/communication.sql")
+    sql.run(connection, "ingest/launch.sql")
+    source = find_steps(connection, trace_id, task.step_range)
+    for file in ("ingest/gpu_slice", "ingest/rest", *(f"analyzers/{name}" for name in ANALYSES)):
+        sql.run(connection, f"{file}.sql", trace_id=trace_id)
+    sql.run(connection, "ingest/notes.sql", trace_id=trace_id, cut=cut, step_source=source, step_range=task.step_range)
+
+
+ANALYSES = ("device_activity", "time_ledger", "step_stats")
+
+
+def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
+    path = task.source.path
+    connection.execute(
+        "insert into trace by name"
+        " select * replace ($trace_id as trace_id, $run as run, $path as path, $sha256 as sha256,"
+        " $size as size_bytes, $format as format, current_timestamp::timestamp as ingested_at)"
+        " from staging.trace",
+        {
+            "trace_id": task.trace_id,
+            "run": task.run,
+            "path": str(path),
+            "sha256": task.sha256,
+            "size": path.stat().st_size,
+            "format": task.source.importer.NAME,
+        },
+    )

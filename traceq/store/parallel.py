@@ -1,0 +1,109 @@
+"""Building several traces at once, each in a process of its own (traceq.store.worker).
+
+Plain subprocesses, not multiprocessing: a spawned multiprocessing child runs the user's main script again, which a library
+must not ask its callers to guard against, and a forked one inherits locks of DuckDB's and Arrow's threads.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+
+import traceq.errors
+from traceq.errors import StoreError, TraceqError
+from traceq.store.build import Task, build
+from traceq.store.progress import Progress
+
+
+def build_all(tasks: Sequence[Task], jobs: int, progress: Progress) -> None:
+    """Build every task's database, at most `jobs` at once. The first failure stops the rest and is raised."""
+    total = _Total(progress, len(tasks))
+    if jobs == 1 or len(tasks) == 1:
+        for number, task in enumerate(tasks):
+            build(task, lambda read, rows, number=number: total.advance(number, read, rows))  # type: ignore[misc]
+        return
+    workers = [_Worker(task) for task in tasks]
+    with ThreadPoolExecutor(min(jobs, len(tasks))) as threads:
+        futures = [threads.submit(worker.run, total, number) for number, worker in enumerate(workers)]
+        _wait_for(futures, workers, total)
+
+
+def _wait_for(futures: list[Future[None]], workers: list[_Worker], total: _Total) -> None:
+    pending = set(futures)
+    try:
+        while pending:
+            done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+            total.tell()
+            for future in done:
+                future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        for worker in workers:
+            worker.stop()
+        raise
+
+
+class _Total:
+    """Sums the progress of several builds; tells it from the calling thread only."""
+
+    def __init__(self, progress: Progress, parts: int) -> None:
+        self._progress = progress
+        self._parts = [(0, 0)] * parts
+
+    def update(self, part: int, read_bytes: int, rows: int) -> None:
+        self._parts[part] = (read_bytes, rows)
+
+    def tell(self) -> None:
+        self._progress.advance(sum(read for read, _ in self._parts), sum(rows for _, rows in self._parts))
+
+    def advance(self, part: int, read_bytes: int, rows: int) -> None:
+        self.update(part, read_bytes, rows)
+        self.tell()
+
+
+class _Worker:
+    """One child process that builds one task."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._process: subprocess.Popen[str] | None = None
+        self._stopped = threading.Event()
+
+    def run(self, total: _Total, part: int) -> None:
+        """Start the process, pass its progress on, raise its error. Runs in a thread."""
+        if self._stopped.is_set():
+            return
+        command = [sys.executable, "-m", "traceq.store.worker"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            self._process = process
+            assert process.stdin is not None  # noqa: S101
+            assert process.stdout is not None  # noqa: S101
+            process.stdin.write(self._task.to_json())
+            process.stdin.close()
+            for line in process.stdout:
+                message = json.loads(line)
+                if "error" in message:
+                    raise _error(message)
+                total.update(part, message["read"], message["rows"])
+        if process.returncode != 0 and not self._stopped.is_set():
+            raise StoreError(
+                f"{self._task.source.path}: the process that read it ended with code {process.returncode};"
+                " out of memory? try again with --jobs 1"
+            )
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._process is not None:
+            self._process.kill()
+
+
+def _error(message: dict[str, str]) -> TraceqError:
+    kind = getattr(traceq.errors, message["error"], StoreError)
+    error = kind(message["text"])
+    assert isinstance(error, TraceqError)  # noqa: S101
+    return error

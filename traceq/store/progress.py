@@ -1,0 +1,31 @@
+"""How an ingest tells its caller how far it is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """What the caller of an ingest may pass to be told how far it is; called from the calling thread only."""
+
+    def start(self, total_bytes: int) -> None:
+        """All sources together have `total_bytes` on disk."""
+
+    def advance(self, read_bytes: int, rows: int) -> None:
+        """So far `read_bytes` of them were read, and `rows` rows made."""
+
+    def finish(self) -> None:
+        """Nothing more will be read."""
+
+
+class Silent:
+    """A Progress that says nothing."""
+
+    def start(self, total_bytes: int) -> None:
+        """Say nothing."""
+
+    def advance(self, read_bytes: int, rows: int) -> None:
+        """Say nothing."""
+
+    def finish(self) -> None:
+        """Say nothing."""

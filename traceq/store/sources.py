@@ -1,0 +1,82 @@
+"""From what the user typed (files, directories, globs) to the trace files meant, and to the database's default place."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from traceq import importers
+from traceq.errors import NoTraces, UnusableTrace
+from traceq.importers import Importer
+
+_SUFFIXES = {
+    ".gz", ".json", ".trace", ".pt", ".sqlite", ".sqlite3", ".db", ".zip", ".nsys-rep", ".qdrep"
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """One trace file and the importer that reads it."""
+
+    path: Path
+    importer: Importer
+
+
+def find_sources(given: Sequence[str | Path]) -> list[Source]:
+    """The trace files that `given` names: each file itself, the traces in each directory, the matches of each glob.
+
+    Files named explicitly must be traces (UnknownFormat, UnusableTrace say why not); in directories and globs other files
+    are passed over, and NoTraces is raised when nothing is left.
+    """
+    sources: dict[Path, Source] = {}
+    for each in given:
+        for source in _expand(each):
+            sources.setdefault(source.path.resolve(), source)
+    return list(sources.values())
+
+
+def _expand(given: str | Path) -> list[Source]:
+    path = Path(given)
+    if path.is_dir():
+        candidates = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+    elif not path.exists() and glob.has_magic(str(given)):
+        candidates = [Path(p) for p in sorted(glob.glob(str(given), recursive=True)) if Path(p).is_file()]
+    else:
+        if not path.exists():
+            raise UnusableTrace(f"{path}: no such file")
+        return [Source(path, importers.find(path))]
+    found = [Source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
+    if not found:
+        raise NoTraces(
+            f"{given}: none of {len(candidates)} files here is an nsys SQLite export or a Chrome trace;"
+            " name a trace file, or a directory that holds some"
+        )
+    return found
+
+
+def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> Path:
+    """Where the database goes when the user does not say: beside the source, else in the current directory.
+
+    A file gives NAME.duckdb (suffixes like .pt.trace.json.gz dropped), a directory DIRECTORY.duckdb beside it, several
+    files of one directory DIRECTORY.duckdb inside it.
+    """
+    directory = Path(given[0]).resolve()
+    if len(given) == 1 and directory.is_dir():
+        place = directory.parent / f"{directory.name}.duckdb"
+    elif len(sources) == 1:
+        place = sources[0].path.parent / f"{_stem(sources[0].path)}.duckdb"
+    else:
+        parents = {source.path.resolve().parent for source in sources}
+        shared = parents.pop() if len(parents) == 1 else None
+        place = shared / f"{shared.name}.duckdb" if shared else Path("traces.duckdb")
+    return place if os.access(place.parent, os.W_OK) else Path(place.name)
+
+
+def _stem(path: Path) -> str:
+    name = path.name
+    while (suffix := Path(name).suffix) in _SUFFIXES:
+        name = name[: -len(suffix)]
+    return name

@@ -1,0 +1,50 @@
+"""The child process of traceq.store.parallel: one task as JSON on stdin, progress and errors as JSON lines on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+import duckdb
+
+from traceq.errors import StoreError, TraceqError
+from traceq.store.build import Task, build
+from traceq.store.database import one_line
+
+_SECONDS_BETWEEN_MESSAGES = 0.1
+
+
+def main() -> int:
+    """Build the task on stdin; 0 when done, 1 when an error was written."""
+    task = Task.from_json(sys.stdin.read())
+    last = 0.0
+
+    def progress(read_bytes: int, rows: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > _SECONDS_BETWEEN_MESSAGES:
+            last = time.monotonic()
+            _say({"read": read_bytes, "rows": rows})
+
+    try:
+        build(task, progress)
+    except TraceqError as error:
+        _say({"error": type(error).__name__, "text": str(error)})
+        return 1
+    except (duckdb.IOException, duckdb.OutOfMemoryException, OSError) as error:
+        _say({"error": StoreError.__name__, "text": f"{task.source.path}: {one_line(error)}"})
+        return 1
+    return 0
+
+
+def _say(message: dict[str, object]) -> None:
+    try:
+        print(json.dumps(message), flush=True)
+    except BrokenPipeError:
+        # The parent is gone: nobody wants the result.
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
