@@ -38,8 +38,6 @@ def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -
     for source, file, parameters in ways:
         marks = connection.execute(statement(f"analyzers/{file}.sql"), parameters).fetchall()
         if marks:
-            connection.executemany(
-                "insert into _step_mark values (?, ?, ?, ?, ?)", [(*mark, source) for mark in marks]
-            )
+            connection.executemany("insert into _step_mark values (?, ?, ?, ?, ?)", [(*mark, source) for mark in marks])
             return source
     return None

@@ -46,7 +46,7 @@ def sniff(path: Path) -> Importer | None:
 
 def named(name: str) -> Importer:
     """The importer called `name`; raises StopIteration when there is none."""
-    return next(importer for importer in IMPORTERS if importer.NAME == name)
+    return next(importer for importer in IMPORTERS if name == importer.NAME)
 
 
 def find(path: Path) -> Importer:

@@ -12,7 +12,10 @@ _GZIP = b"\x1f\x8b"
 _KNOWN_OTHERS = (
     (b"version https://git-lfs", "a git-lfs pointer, not the file itself; fetch it with: git lfs pull"),
     (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
-    (b"SQLite format 3\x00", "a SQLite database, but not an nsys export; make one with: nsys export --type sqlite REPORT"),
+    (
+        b"SQLite format 3\x00",
+        "a SQLite database, but not an nsys export; make one with: nsys export --type sqlite REPORT",
+    ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
     (b"PK\x03\x04", "a zip archive without a JSON trace in it"),
     (b"PAR1", "a Parquet file; traceq reads nsys SQLite exports: nsys export --type sqlite REPORT"),
@@ -43,7 +46,7 @@ def _why_unknown_gzip(path: Path) -> TraceqError:
     from isal import igzip
 
     try:
-        with igzip.open(path) as file:
+        with igzip.open(path) as file:  # type: ignore[no-untyped-call]
             head = file.read(4096)
     except (OSError, EOFError):
         return UnusableTrace(f"{path}: damaged from the start: it begins like gzip and cannot be decompressed")

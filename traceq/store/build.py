@@ -59,12 +59,14 @@ class Task:
         fields = json.loads(text)
         path, name = fields["source"]
         source = Source(Path(path), importers.named(name))
-        return cls(**{**fields, "source": source, "database": Path(fields["database"]), "scratch": Path(fields["scratch"])})
+        return cls(
+            **{**fields, "source": source, "database": Path(fields["database"]), "scratch": Path(fields["scratch"])}
+        )
 
 
 def build(task: Task, progress: Callable[[int, int], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` is told (bytes read, rows made)."""
-    config = {
+    config: dict[str, str | bool | int | float | list[str]] = {
         "storage_compatibility_version": "latest",
         "memory_limit": f"{task.memory >> 20}MiB",
         "temp_directory": str(task.scratch / "spill"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from traceq.errors import StoreError
-from traceq.store.build import Task, build
+from traceq.store.build import Task
 from traceq.store.database import connect, one_line
 from traceq.store.parallel import build_all
 from traceq.store.progress import Progress, Silent
@@ -83,7 +83,9 @@ def _known_traces(database: Path) -> dict[str, int]:
     """Content hash to trace_id of what the database holds already."""
     if not database.exists():
         if not database.parent.is_dir():
-            raise StoreError(f"{database}: the directory {database.parent} does not exist; create it or choose another -o")
+            raise StoreError(
+                f"{database}: the directory {database.parent} does not exist; create it or choose another -o"
+            )
         return {}
     with closing(connect(database)) as connection:
         return dict(connection.execute("select sha256, trace_id from trace").fetchall())

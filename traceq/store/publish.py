@@ -72,8 +72,10 @@ def publish(parts: Sequence[Path], database: Path, scratch: Path, replaced: Sequ
             shutil.copyfile(database, finished)
         _merge(finished, parts, replaced)
         if _fingerprint(database) != before:
-            raise StoreError(f"{database}: was changed by someone else during the ingest; nothing was written, try again")
-    os.replace(finished, database)
+            raise StoreError(
+                f"{database}: was changed by someone else during the ingest; nothing was written, try again"
+            )
+    finished.replace(database)
 
 
 def _fingerprint(path: Path) -> tuple[int, int, int] | None:
@@ -103,6 +105,7 @@ def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> No
         for part in parts:
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")
             for table in tables:
-                connection.execute(f"insert into {table} by name from part.{table}")
+                # all columns but the generated one
+                connection.execute(f"insert into {table} by name select columns(c -> c <> 'ts_end') from part.{table}")
             connection.execute("detach part")
         connection.execute("checkpoint")

@@ -43,7 +43,8 @@ def _expand(given: str | Path) -> list[Source]:
     if path.is_dir():
         candidates = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
     elif not path.exists() and glob.has_magic(str(given)):
-        candidates = [Path(p) for p in sorted(glob.glob(str(given), recursive=True)) if Path(p).is_file()]
+        matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
+        candidates = [Path(match) for match in matches if Path(match).is_file()]
     else:
         if not path.exists():
             raise UnusableTrace(f"{path}: no such file")

@@ -40,7 +40,8 @@ def main() -> int:
 
 def _say(message: dict[str, object]) -> None:
     try:
-        print(json.dumps(message), flush=True)
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
     except BrokenPipeError:
         # The parent is gone: nobody wants the result.
         os._exit(1)

@@ -10,10 +10,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 # Columns: (key in the file, attribute, type). Several keys may mean one thing in different eras.
 _Column = tuple[str, str, Any]
@@ -121,37 +124,56 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass
 class Decoded:
-    """The args of a family of events: a list per column, and per event what no column holds, as JSON or None."""
+    """The args of a family of events: a list per column, and per event what no column holds, as JSON or null."""
 
     columns: dict[str, list[Any]]
-    kept: list[bytes | None]
+    kept: pa.StringArray
 
 
 def decode(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> Decoded:
-    """Decode one args object per event (b"" where an event has none)."""
-    text = b"[" + b",".join([raw if len(raw) else b"{}" for raw in map(memoryview, raws)]) + b"]"
+    """Decode one args object per event."""
+    text = b"[" + b",".join(raws) + b"]"
     try:
         rows = shape.decoder.decode(text)
     except (msgspec.ValidationError, msgspec.DecodeError, RecursionError):
         return _decode_slowly(shape, raws, notes)
     # As many keys came out as stand in the text: none is unknown, doubled or null. (A colon after a quote inside a string
     # only makes the counts differ, and the slow path is right in any case.)
-    if _encoder.encode(rows).count(b'":') != text.count(b'":'):
+    columns = {name: list(map(attrgetter(name), rows)) for _, name, _ in shape.columns}
+    found = _forget(rows, columns)
+    lines = _encoder.encode_lines(rows)
+    if found + lines.count(b'":') != text.count(b'":'):
         return _decode_slowly(shape, raws, notes)
-    return _split(shape, rows)
+    return Decoded(columns, _lines_array(lines, rows))
 
 
-def _split(shape: Shape, rows: list[Any]) -> Decoded:
-    columns = {}
-    for _, name, _ in shape.columns:
-        columns[name] = [getattr(row, name) for row in rows]
-        for row in rows:
-            setattr(row, name, None)
-    lines = _encoder.encode_lines(rows).split(b"\n")
-    if len(lines) != len(rows) + 1:
+def _forget(rows: list[Any], columns: dict[str, list[Any]]) -> int:
+    """Reset the columns of each row to their default, so that encoding leaves them out; returns how many were set."""
+    found = 0
+    for name, values in columns.items():
+        present = len(values) - values.count(None)
+        if present:
+            found += present
+            for row in rows:
+                setattr(row, name, None)
+    return found
+
+
+def _lines_array(lines: bytes, rows: list[Any]) -> pa.StringArray:
+    """JSON objects, a line each, as an Arrow column without copying them one by one; empty objects are null."""
+    ends = np.flatnonzero(np.frombuffer(lines, dtype=np.uint8) == _NEWLINE)
+    if len(ends) != len(rows):
         # Pretty-printed values hold line breaks.
-        lines = [_encoder.encode(row) for row in rows]
-    return Decoded(columns, [None if line == b"{}" else line for line in lines[: len(rows)]])
+        return text_array([_encoder.encode(row) for row in rows])
+    offsets = np.zeros(len(ends) + 1, dtype=np.int32)
+    offsets[1:] = ends - np.arange(len(ends))
+    text = lines.replace(b"\n", b"")
+    array = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
+    is_empty = pa.array(np.diff(offsets) == len(b"{}"))
+    return pc.if_else(is_empty, pa.scalar(None, pa.string()), array)
+
+
+_NEWLINE = 10
 
 
 def _decode_slowly(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> Decoded:
@@ -168,7 +190,7 @@ def _decode_slowly(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> De
         unknown.update(pairs)
         kept.append(json.dumps(pairs, ensure_ascii=False).encode("utf-8", "replace") if pairs else None)
     shape.learn(sorted(unknown))
-    return Decoded(columns, kept)
+    return Decoded(columns, text_array(kept))
 
 
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
@@ -216,6 +238,6 @@ def pick(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str])
     return result
 
 
-def text_array(values: Sequence[bytes | None]) -> pa.Array:
-    """JSON texts as an Arrow string column."""
-    return pa.array(values, pa.binary()).cast(pa.string())
+def text_array(values: Sequence[bytes | None]) -> pa.StringArray:
+    """JSON texts as an Arrow string column; None and empty objects are null."""
+    return pa.array([None if value == b"{}" else value for value in values], pa.binary()).cast(pa.string())

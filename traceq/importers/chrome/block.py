@@ -5,7 +5,7 @@ Slice ids are numbers of events within the block, thread ids are numbers into `R
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from traceq.importers.chrome import gpu, host
@@ -32,7 +31,7 @@ class Event(msgspec.Struct, gc=False):
     tid: _Scalar = None
     ts: int | float | str | None = None
     dur: int | float | str | None = None
-    args: msgspec.Raw = msgspec.Raw(b"")
+    args: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class ExactEvent(msgspec.Struct, gc=False):
@@ -45,7 +44,7 @@ class ExactEvent(msgspec.Struct, gc=False):
     tid: _Scalar = None
     ts: Decimal | None = None
     dur: Decimal | None = None
-    args: msgspec.Raw = msgspec.Raw(b"")
+    args: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 _events = msgspec.json.Decoder(list[Event])
@@ -83,51 +82,11 @@ def decode(text: bytes) -> Rows | None:
 # Stands for an event that could not be decoded and was counted as such.
 DROPPED = "dropped"
 
-# ph of events that carry nothing a table holds: flows are redundant, the others belong to other tools.
+# Phases of flow events: redundant with correlation and external ids.
 _FLOWS = frozenset("stf")
 
-
-def to_rows(events: Sequence[AnyEvent]) -> Rows:
-    """Sort events into families and build the rows of each."""
-    rows = Rows(len(events))
-    families = _families(events, rows)
-    tracks = _Tracks(rows.tracks)
-    for family, numbers in families.items():
-        chosen = [events[number] for number in numbers]
-        ids = np.array(numbers, dtype=np.int64)
-        ts, valid = starts([event.ts for event in chosen], rows.notes)
-        if not valid.all():
-            chosen = [event for event, usable in zip(chosen, valid, strict=True) if usable]
-            ids, ts = ids[valid], ts[valid]
-        if chosen:
-            _build(family, _Timed(chosen, ids, ts), tracks, rows)
-    return rows
-
-
-@dataclass
-class _Timed:
-    """Events of one family with their numbers in the block and starts in ns."""
-
-    events: list[AnyEvent]
-    ids: npt.NDArray[np.int64]
-    ts: npt.NDArray[np.int64]
-
-
-class _Tracks:
-    """Numbers the (pid, tid) pairs of a block in order of appearance."""
-
-    def __init__(self, tracks: list[Track]) -> None:
-        self._tracks = tracks
-        self._numbers: dict[Track, int] = {}
-
-    def number(self, event: AnyEvent) -> int:
-        track = (event.pid, event.tid)
-        number = self._numbers.get(track)
-        if number is None:
-            number = self._numbers[track] = len(self._tracks)
-            self._tracks.append(track)
-        return number
-
+_INSTANTS = frozenset("iI")
+_RANGES = frozenset("BE")
 
 # Chrome category -> family of rows. Capitalised names are those of 2021.
 _FAMILY_OF_CATEGORY = {
@@ -144,73 +103,114 @@ _FAMILY_OF_CATEGORY = {
     "cuda_event": "cuda_event",
 }  # fmt: skip
 
+# In 2021 user annotations were written as operators; these are the ones PyTorch itself makes.
+_OLD_ANNOTATIONS = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)")
 
-def _families(events: Sequence[AnyEvent], rows: Rows) -> dict[str, list[int]]:
-    families: dict[str, list[int]] = {}
-    flows = 0
-    for number, event in enumerate(events):
-        phase = event.ph
-        if phase == "X":
-            family = _family_of(event)
+
+def to_rows(events: Sequence[AnyEvent]) -> Rows:
+    """Sort events into groups of one phase and category, and build the rows of each."""
+    rows = Rows(len(events))
+    tracks = _Tracks(rows.tracks)
+    for (phase, category), numbers in _grouped(events).items():
+        chosen = [events[number] for number in numbers]
+        for family, group in _families(phase, category, chosen, numbers):
+            _build(family, category, group, tracks, rows)
+        if phase == "M":
+            rows.metadata += [(str(event.name), (event.pid, event.tid), bytes(event.args)) for event in chosen]
         elif phase in _FLOWS:
-            flows += 1
-            continue
-        elif phase == "M":
-            rows.metadata.append((str(event.name), (event.pid, event.tid), bytes(event.args)))
-            continue
-        elif phase in ("i", "I"):
-            family = "instant"
-        elif phase == "C":
-            family = "counter"
-        elif phase in ("B", "E"):
-            family = "range"
-        else:
-            if phase != DROPPED:
-                rows.notes["empty_event" if _is_empty(event) else "phase_not_stored"] += 1
-            continue
-        numbers = families.get(family)
-        if numbers is None:
-            numbers = families[family] = []
-        numbers.append(number)
-    rows.notes["flow_not_stored"] += flows
-    return families
+            rows.notes["flow_not_stored"] += len(chosen)
+        elif phase not in _STORED and phase != DROPPED:
+            empty = sum(_is_empty(event) for event in chosen)
+            rows.notes["empty_event"] += empty
+            rows.notes["phase_not_stored"] += len(chosen) - empty
+    return rows
+
+
+_STORED = frozenset("XiIBEC")
+
+
+def _grouped(events: Sequence[AnyEvent]) -> dict[tuple[str, Any], list[int]]:
+    groups: dict[tuple[str, Any], list[int]] = defaultdict(list)
+    for number, event in enumerate(events):
+        groups[event.ph, event.cat].append(number)
+    return groups
 
 
 def _is_empty(event: AnyEvent) -> bool:
     return not event.ph and event.name is None and event.ts is None
 
 
-# In 2021 user annotations were written as operators; these are the ones PyTorch itself makes.
-_OLD_ANNOTATIONS = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)")
+@dataclass
+class Group:
+    """Events of one family with their numbers in the block."""
+
+    events: list[AnyEvent]
+    numbers: list[int]
 
 
-def _family_of(event: AnyEvent) -> str:
-    category = event.cat
-    if not isinstance(category, str):
-        return "other"
-    family = _FAMILY_OF_CATEGORY.get(category) or _FAMILY_OF_CATEGORY.get(category.lower(), "other")
-    if category == "Operator" and isinstance(event.name, str) and event.name.startswith(_OLD_ANNOTATIONS):
-        return "annotation"
-    return family
+def _families(phase: str, category: Any, events: list[AnyEvent], numbers: list[int]) -> list[tuple[str, Group]]:
+    """The families that the events of one phase and category belong to: one, or none when no table holds them."""
+    group = Group(events, numbers)
+    if phase in _INSTANTS:
+        return [("instant", group)]
+    if phase == "C":
+        return [("counter", group)]
+    if phase in _RANGES:
+        return [("range", group)]
+    if phase != "X":
+        return []
+    if category == "Operator":
+        return _old_operators(group)
+    return [(_FAMILY_OF_CATEGORY.get(str(category).lower(), "other"), group)]
 
 
-def _build(family: str, timed: _Timed, tracks: _Tracks, rows: Rows) -> None:
-    events, ids, ts = timed.events, timed.ids, timed.ts
-    if family in ("instant", "range"):
-        dur = np.zeros(len(events), dtype=np.int64)
-    else:
-        dur = durations([event.dur for event in events], rows.notes)
-    if family in gpu.FAMILIES:
-        rows.batches += gpu.batches(family, events, ids, ts, dur, rows.notes)
+def _old_operators(group: Group) -> list[tuple[str, Group]]:
+    families = [
+        ("annotation" if str(event.name).startswith(_OLD_ANNOTATIONS) else "op", number, event)
+        for number, event in zip(group.numbers, group.events, strict=True)
+    ]
+    return [
+        (family, Group([e for f, _, e in families if f == family], [n for f, n, _ in families if f == family]))
+        for family in sorted({family for family, _, _ in families})
+    ]
+
+
+class _Tracks:
+    """Numbers the (pid, tid) pairs of a block in order of appearance."""
+
+    def __init__(self, tracks: list[Track]) -> None:
+        self._tracks = tracks
+        self._numbers: dict[Track, int] = {}
+
+    def number(self, events: Sequence[AnyEvent]) -> list[int]:
+        tracks = [(event.pid, event.tid) for event in events]
+        for track in dict.fromkeys(tracks):
+            if track not in self._numbers:
+                self._numbers[track] = len(self._tracks)
+                self._tracks.append(track)
+        return [self._numbers[track] for track in tracks]
+
+
+def _build(family: str, category: Any, group: Group, tracks: _Tracks, rows: Rows) -> None:
+    events, ids = group.events, np.array(group.numbers, dtype=np.int64)
+    ts, valid = starts([event.ts for event in events], rows.notes)
+    if not valid.all():
+        events = [event for event, usable in zip(events, valid, strict=True) if usable]
+        ids, ts = ids[valid], ts[valid]
+    if not events:
         return
     if family == "counter":
         rows.batches += host.counter_batches(events, ts, rows.notes)
         return
-    threads = [tracks.number(event) for event in events]
     if family == "range":
-        rows.ranges += host.range_ends(events, ids, ts, threads)
+        rows.ranges += host.range_ends(events, ids, ts, tracks.number(events))
         return
-    rows.batches += host.batches(family, events, ids, ts, dur, threads, rows.notes)
+    dur = durations([event.dur for event in events], rows.notes) if family != "instant" else np.zeros_like(ts)
+    if family in gpu.FAMILIES:
+        rows.batches += gpu.batches(family, events, ids, ts, dur, rows.notes)
+        return
+    threads = tracks.number(events)
+    rows.batches += host.batches(family, category, events, ids, ts, dur, threads, rows.notes)
 
 
 class LooseEvent(msgspec.Struct, gc=False):
@@ -223,7 +223,7 @@ class LooseEvent(msgspec.Struct, gc=False):
     tid: Any = None
     ts: Any = None
     dur: Any = None
-    args: msgspec.Raw = msgspec.Raw(b"")
+    args: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 _loose_event = msgspec.json.Decoder(LooseEvent)

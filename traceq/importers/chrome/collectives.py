@@ -40,9 +40,7 @@ _SCHEMA = pa.schema(
 _COLUMNS = (("External id", "external_id", args.INT), *args.COLLECTIVE_COLUMNS)
 
 
-def batches(
-    raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]
-) -> list[tuple[str, pa.RecordBatch]]:
+def batches(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> list[tuple[str, pa.RecordBatch]]:
     """A row per args object that names a collective; `ids` are the slices they belong to."""
     rows = []
     for slice_id, row in zip(ids, args.pick(raws, _COLUMNS, notes), strict=True):

@@ -59,23 +59,23 @@ def _is_top_level(header: bytes) -> bool:
 
 
 def blocks(stream: Stream, text: bytes) -> Iterator[bytes]:
-    """Blocks of about BLOCK_BYTES that begin at an event and end at a "}", then the rest of the file in one or more blocks.
+    """Blocks of about BLOCK_BYTES that begin at an event and end at a "}", then the rest of the file as one more.
 
     Concatenated they are the stream from `text` on.
     """
-    at_end = False
-    while not at_end:
-        more = stream.read(BLOCK_BYTES)
-        at_end = not more
-        text += more
-        if at_end:
-            break
-        cut = _last_cut(text)
-        if cut is None and len(text) < _LARGEST_EVENT:
+    parts = [text]
+    size = len(text)
+    while more := stream.read(BLOCK_BYTES):
+        cut = _last_cut(more)
+        if cut is None and size + len(more) < _LARGEST_EVENT:
+            # The end of an event may lie across the edge of two reads; only a huge event has none in a whole read.
+            parts.append(more)
+            size += len(more)
             continue
-        yield text[:cut]
-        text = text[cut:] if cut is not None else b""
-    yield text
+        yield b"".join([*parts, more[:cut]])
+        parts = [more[cut:]] if cut is not None else []
+        size = len(parts[0]) if parts else 0
+    yield b"".join(parts)
 
 
 def _last_cut(text: bytes) -> int | None:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
-from traceq.importers.chrome.host import either, text_of
+from traceq.importers.chrome.host import either, name_array, text_of
 
 _Int64s = npt.NDArray[np.int64]
 _Batches = list[tuple[str, pa.RecordBatch]]
@@ -39,14 +40,14 @@ def batches(
         "slice_id": pa.array(ids),
         "device": pa.array(devices, pa.int32()),
         "stream": pa.array(streams, pa.int64()),
-        "name": pa.array([text_of(event.name) for event in events], pa.string()),
+        "name": name_array(events),
         "ts": pa.array(ts),
         "dur": pa.array(dur),
         "external_id": pa.array(either(columns, "external_id", "external_id_old"), pa.int64()),
     }
     if family == "gpu_annotation":
         return _with_device([("gpu_annotation", pa.record_batch(common))], notes)
-    batch = pa.record_batch({**common, **_work_columns(family, columns, events), "args": args.text_array(decoded.kept)})
+    batch = pa.record_batch({**common, **_work_columns(family, columns, events), "args": decoded.kept})
     result: _Batches = [("gpu_slice", batch)]
     if family == "kernel":
         result += _collectives(events, decoded.kept, ids, notes)
@@ -139,11 +140,9 @@ def _memset_memory(name: str) -> str | None:
     return _memory(match[1]) if match else None
 
 
-def _collectives(
-    events: Sequence[Any], kept: Sequence[bytes | None], ids: _Int64s, notes: Counter[str]
-) -> _Batches:
-    chosen = [number for number, rest in enumerate(kept) if rest is not None and b'"Collective name"' in rest]
-    return collectives.batches([events[n].args for n in chosen], ids[chosen], notes)
+def _collectives(events: Sequence[Any], kept: pa.StringArray, ids: _Int64s, notes: Counter[str]) -> _Batches:
+    chosen = np.flatnonzero(pc.match_substring(kept, '"Collective name"').fill_null(False).to_numpy(False))
+    return collectives.batches([events[int(n)].args for n in chosen], ids[chosen], notes)
 
 
 _SYNC_KIND = {
@@ -190,7 +189,7 @@ def _with_device(result: _Batches, notes: Counter[str]) -> _Batches:
         return result
     notes["missing_device"] += missing
     valid = batch["device"].is_valid()
-    dropped = set(batch["slice_id"].filter(pa.compute.invert(valid)).to_pylist())
+    dropped = set(batch["slice_id"].filter(pc.invert(valid)).to_pylist())
     kept = [(table, batch.filter(valid))]
     for other, rows in result[1:]:
         keep = pa.array([slice_id not in dropped for slice_id in rows["slice_id"].to_pylist()])

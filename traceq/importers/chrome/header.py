@@ -32,13 +32,19 @@ def parse(header: bytes, trailer: bytes, notes: Counter[str]) -> dict[str, Any]:
 
 
 def _object(text: bytes, notes: Counter[str]) -> dict[str, Any]:
-    for attempt in (text, clean(text, Counter())):
-        try:
-            return msgspec.json.decode(attempt, type=dict[str, Any])
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            continue
-    notes["metadata_damaged"] += 1
-    return {}
+    members = _decode(text)
+    if members is None:
+        members = _decode(clean(text, notes))
+    if members is None:
+        notes["metadata_damaged"] += 1
+    return members or {}
+
+
+def _decode(text: bytes) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
 
 
 def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, notes: Counter[str]) -> pa.RecordBatch:
@@ -62,10 +68,7 @@ def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, 
         "args": json.dumps(rest, ensure_ascii=False, sort_keys=True) if rest else None,
     }
     schema = pa.schema(
-        [
-            (name, pa.int64() if name in ("rank", "world_size", "utc_origin_ns") else pa.string())
-            for name in row
-        ]
+        [(name, pa.int64() if name in ("rank", "world_size", "utc_origin_ns") else pa.string()) for name in row]
     )
     return pa.RecordBatch.from_pylist([row], schema=schema)
 
@@ -98,10 +101,7 @@ def device_batch(members: dict[str, Any]) -> pa.RecordBatch | None:
     if not rows:
         return None
     schema = pa.schema(
-        [
-            (name, pa.string() if name in ("name", "compute_capability", "source") else pa.int64())
-            for name in rows[0]
-        ]
+        [(name, pa.string() if name in ("name", "compute_capability", "source") else pa.int64()) for name in rows[0]]
     )
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 

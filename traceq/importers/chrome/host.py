@@ -23,6 +23,10 @@ _API_SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _MEMORY_INSTANT = "[memory]"
 
 
+# device, name, unit, ts in ns, value
+_Sample = tuple[int | None, str, str | None, int, float]
+
+
 class RangeEnd(NamedTuple):
     """A B or E event: half a range, to be paired over the whole file. ts in ns; args as JSON text."""
 
@@ -37,6 +41,7 @@ class RangeEnd(NamedTuple):
 
 def batches(
     family: str,
+    category: Any,
     events: Sequence[Any],
     ids: _Int64s,
     ts: _Int64s,
@@ -46,29 +51,44 @@ def batches(
 ) -> _Batches:
     """cpu_slice rows of one family, and the collective and counter rows that come with them."""
     decoded = args.decode(args.HOST, [event.args for event in events], notes)
-    names = [text_of(event.name) for event in events]
+    names = name_array(events)
     result: _Batches = []
     if family == "runtime":
-        names = [_API_SUFFIX.sub("", name) for name in names]
+        names = _without_suffixes(names)
     elif family == "op":
-        result += _collectives(names, events, ids, notes)
+        result += _collectives(events, ids, notes)
     elif family == "instant":
-        result += _memory_counters(names, events, ts, notes)
-    batch = pa.record_batch(
-        {
-            "slice_id": pa.array(ids),
-            "thread_id": pa.array(threads, pa.int32()),
-            "kind": _constant("other" if family == "instant" else family, len(ids)),
-            "category": pa.array([_text_or_none(event.cat) for event in events], pa.string()),
-            "name": pa.array(names, pa.string()),
-            "ts": pa.array(ts),
-            "dur": pa.array(dur),
-            "correlation_id": pa.array(decoded.columns["correlation"], pa.int64()),
-            "external_id": pa.array(either(decoded.columns, "external_id", "external_id_old"), pa.int64()),
-            "args": args.text_array(decoded.kept),
-        }
-    )
-    return [("cpu_slice", batch), *result]
+        result += _memory_counters(events, ts, notes)
+    columns = {
+        "slice_id": pa.array(ids),
+        "thread_id": pa.array(threads, pa.int32()),
+        "kind": _constant("other" if family == "instant" else family, len(ids)),
+        "category": _constant(None if category is None else str(category), len(ids)),
+        "name": names,
+        "ts": pa.array(ts),
+        "dur": pa.array(dur),
+        "correlation_id": pa.array(decoded.columns["correlation"], pa.int64()),
+        "external_id": pa.array(either(decoded.columns, "external_id", "external_id_old"), pa.int64()),
+        "args": decoded.kept,
+    }
+    return [("cpu_slice", pa.record_batch(columns)), *result]
+
+
+def name_array(events: Sequence[Any]) -> pa.DictionaryArray:
+    """Names of events as an Arrow dictionary; what is no text is written as text, a missing name is "unknown"."""
+    names = [event.name for event in events]
+    try:
+        array = pa.array(names, pa.string())
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        array = pa.array([text_of(name) for name in names], pa.string())
+    if array.null_count:
+        array = array.fill_null("unknown")
+    return array.dictionary_encode()
+
+
+def _without_suffixes(names: pa.DictionaryArray) -> pa.DictionaryArray:
+    plain = [_API_SUFFIX.sub("", name) for name in names.dictionary.to_pylist()]
+    return pa.DictionaryArray.from_arrays(names.indices, pa.array(plain, pa.string()))
 
 
 def either(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
@@ -78,8 +98,9 @@ def either(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]
     return [a if a is not None else b for a, b in zip(columns[name], columns[old_name], strict=True)]
 
 
-def _constant(value: str, count: int) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, dtype=np.int8)), pa.array([value]))
+def _constant(value: str | None, count: int) -> pa.Array:
+    indices = pa.array(np.zeros(count, dtype=np.int8))
+    return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
 
 
 def text_of(value: Any) -> str:
@@ -91,16 +112,18 @@ def _text_or_none(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _collectives(names: list[str], events: Sequence[Any], ids: _Int64s, notes: Counter[str]) -> _Batches:
-    chosen = [number for number, name in enumerate(names) if name == "record_param_comms"]
+def _collectives(events: Sequence[Any], ids: _Int64s, notes: Counter[str]) -> _Batches:
+    chosen = [number for number, event in enumerate(events) if event.name == "record_param_comms"]
     return collectives.batches([events[n].args for n in chosen], ids[chosen], notes)
 
 
-def _memory_counters(names: list[str], events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> _Batches:
+def _memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> _Batches:
     """The allocator's totals at each [memory] instant, as two series per device."""
-    chosen = [number for number, name in enumerate(names) if name == _MEMORY_INSTANT]
-    rows = []
-    for number, row in zip(chosen, args.pick([events[n].args for n in chosen], args.MEMORY_COLUMNS, notes), strict=True):
+    chosen = [number for number, event in enumerate(events) if event.name == _MEMORY_INSTANT]
+    rows: list[_Sample] = []
+    for number, row in zip(
+        chosen, args.pick([events[n].args for n in chosen], args.MEMORY_COLUMNS, notes), strict=True
+    ):
         device = row["device_id"] if row["device_type"] not in (0, None) else None
         for name, key in (("memory_allocated", "total_allocated"), ("memory_reserved", "total_reserved")):
             if row[key] is not None:
@@ -121,8 +144,8 @@ _COUNTER_SCHEMA = pa.schema(
 _GPU_COUNTERS = re.compile(r"GPU (\d+) Counters")
 
 
-def counter_batch(rows: list[tuple[int | None, str, str | None, int, float]]) -> pa.RecordBatch:
-    """counter rows from (device, name, unit, ts in ns, value)."""
+def counter_batch(rows: Sequence[_Sample]) -> pa.RecordBatch:
+    """Counter rows from samples."""
     columns = zip(*rows, strict=True)
     return pa.record_batch(
         [pa.array(c, field.type) for c, field in zip(columns, _COUNTER_SCHEMA, strict=True)], schema=_COUNTER_SCHEMA
@@ -131,7 +154,7 @@ def counter_batch(rows: list[tuple[int | None, str, str | None, int, float]]) ->
 
 def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> _Batches:
     """A row per series of each C event; what is no number is counted as not_a_number."""
-    rows = []
+    rows: list[_Sample] = []
     for event, start in zip(events, ts, strict=True):
         of_gpu = _GPU_COUNTERS.fullmatch(str(event.pid))
         device = int(of_gpu[1]) if of_gpu else None
@@ -174,9 +197,7 @@ def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> _Ba
 
 def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str]) -> pa.RecordBatch:
     begins = [begin for begin, _, _ in closed]
-    merged = [
-        args.loads_pairs(begin.args, notes) | args.loads_pairs(end_args, notes) for begin, _, end_args in closed
-    ]
+    merged = [args.loads_pairs(begin.args, notes) | args.loads_pairs(end_args, notes) for begin, _, end_args in closed]
     return pa.record_batch(
         {
             "slice_id": pa.array([b.number for b in begins], pa.int64()),

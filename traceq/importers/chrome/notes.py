@@ -39,7 +39,5 @@ def note_batch(counts: Counter[str]) -> pa.RecordBatch:
         for code, count in sorted(counts.items())
         if count
     ]
-    schema = pa.schema(
-        [("severity", pa.string()), ("code", pa.string()), ("count", pa.int64()), ("text", pa.string())]
-    )
+    schema = pa.schema([("severity", pa.string()), ("code", pa.string()), ("count", pa.int64()), ("text", pa.string())])
     return pa.RecordBatch.from_pylist(rows, schema=schema)

@@ -42,8 +42,8 @@ def read(path: Path, progress: Callable[[int], None] = ignore, jobs: int = 1) ->
             raise UnusableTrace(f"{path}: holds no list of trace events; was it written by a profiler?")
         reader = _Reader()
         yield from reader.events(stream, text, jobs, path.stat().st_size)
-        if stream.is_damaged:
-            reader.notes["truncated"] += 1
+        if stream.is_damaged or not reader.has_ended:
+            reader.notes["truncated"] = 1
         if not reader.event_count:
             raise UnusableTrace(f"{path}: holds no events; was the profiler stopped before it recorded anything?")
         yield from reader.end(before)
@@ -94,6 +94,7 @@ class _Reader:
     def __init__(self) -> None:
         self.notes: Counter[str] = Counter()
         self.event_count = 0
+        self.has_ended = False
         self._threads = Threads()
         self._ranges: list[host.RangeEnd] = []
         self._trailer = b""
@@ -120,10 +121,10 @@ class _Reader:
             if repaired.rows is not None:
                 yield from self._add(repaired.rows)
             if repaired.ended:
+                self.has_ended = True
                 self._trailer = repaired.rest + (more.text if more else b"") + queue.drain(_LONGEST_TRAILER)
                 return
             if more is None:
-                self.notes["truncated"] += 1
                 return
             if not repaired.rest:
                 queue.put_back(more)
@@ -156,7 +157,7 @@ class _Reader:
     def end(self, before: bytes) -> Iterator[_Batch]:
         """What can be said only after the last event."""
         if self._ranges:
-            self._last = max(self._last, max(end.ts for end in self._ranges))
+            self._last = max(self._last, *(end.ts for end in self._ranges))
             yield from host.pair_ranges(self._ranges, self._last, self.notes)
         members: dict[str, Any] = header.parse(before, self._trailer, self.notes)
         if isinstance(messages := members.get("ERROR"), list):

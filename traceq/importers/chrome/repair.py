@@ -10,14 +10,13 @@ from traceq.importers.chrome.block import Rows, decode, decode_loosely
 
 _LIST_ENDS = re.compile(rb"\}\s*,?\s*\]")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|args)"\s*:)')
 _CONTROL = bytes(range(0x09)) + b"\x0b\x0c" + bytes(range(0x0E, 0x20)) + b"\x7f"
 _TRIES = 8
 
 # A quote that closes a key, a colon, a token that is no JSON. Fast, and safe: inside a string the quote would be escaped.
-_VALUE_NOT_A_NUMBER = re.compile(
-    rb'(?<!\\)("\s*:\s*)[+-]?(?:nan|inf|infinity|n/a)(?=\s*[,}\]])', re.IGNORECASE
-)
+_VALUE_NOT_A_NUMBER = re.compile(rb'(?<!\\)("\s*:\s*)[+-]?(?:nan|inf|infinity|n/a)(?=\s*[,}\]])', re.IGNORECASE)
 # Anywhere else: strings are matched as a whole and put back as they are.
 _ANY_NOT_A_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*"|[+-]?\b(?:nan|inf|infinity|n/a)\b', re.IGNORECASE | re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
@@ -47,6 +46,9 @@ def repair(text: bytes, *, is_last: bool) -> Repaired:
     notes: Counter[str] = Counter()
     text = clean(text, notes)
     rows = decode(text)
+    if rows is None:
+        text = _without_breaks(text, notes)
+        rows = decode(text)
     if rows is not None:
         rows.notes += notes
         return Repaired(rows, b"", ended=False)
@@ -73,6 +75,15 @@ def clean(text: bytes, notes: Counter[str]) -> bytes:
     return _without_lone_surrogates(text, notes)
 
 
+def _without_breaks(text: bytes, notes: Counter[str]) -> bytes:
+    """The text with line breaks and tabs inside strings as blanks; between strings they mean nothing anyway."""
+    broken = sum(
+        string[0].count(b"\n") + string[0].count(b"\t") + string[0].count(b"\r") for string in _STRING.finditer(text)
+    )
+    notes["control_character"] += broken
+    return text.translate(bytes.maketrans(b"\n\r\t", b"   ")) if broken else text
+
+
 def _without_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
     def replace(match: re.Match[bytes]) -> bytes:
         if len(match[0]) == _PAIR_LENGTH:
@@ -88,11 +99,11 @@ def _one_by_one(text: bytes, notes: Counter[str], *, is_last: bool) -> Repaired:
     events, end, ended = _split(text)
     rest = text[end:]
     if not ended and is_last:
-        more, rest = _resynchronized(rest, notes)
+        more, rest = _resynchronized(rest)
         events += more
     elif not ended and len(rest) > _SUSPICIOUS:
         # An unescaped quote has turned strings inside out: find the next thing that looks like an event.
-        more, rest = _resynchronized(rest, notes, keep_last=True)
+        more, rest = _resynchronized(rest, keep_last=True)
         events += more
     return Repaired(decode_loosely([_numbers(event, notes) for event in events], notes), rest, ended)
 
@@ -103,7 +114,7 @@ _SUSPICIOUS = 1 << 20
 
 def _split(text: bytes) -> tuple[list[bytes], int, bool]:
     """Complete top-level objects, the position after the last one (or after the list), and whether the list ends."""
-    events = []
+    events: list[bytes] = []
     depth = 0
     begin = end = 0
     for token in _TOKEN.finditer(text):
@@ -122,7 +133,7 @@ def _split(text: bytes) -> tuple[list[bytes], int, bool]:
     return events, end, False
 
 
-def _resynchronized(text: bytes, notes: Counter[str], *, keep_last: bool = False) -> tuple[list[bytes], bytes]:
+def _resynchronized(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes]:
     """Events of text whose quotes do not match: cut where one seems to end and the next to begin."""
     pieces = [piece + b"}" for piece in _NEXT_EVENT.split(text)]
     last = pieces.pop()[:-1]
@@ -132,8 +143,6 @@ def _resynchronized(text: bytes, notes: Counter[str], *, keep_last: bool = False
     if end is not None:
         pieces.append(last[: end.start() + 1])
         last = b""
-    elif last.strip(b" \t\r\n,]}"):
-        notes["truncated"] += 1
     return [piece.lstrip(b" \t\r\n,") for piece in pieces], b""
 
 

@@ -8,9 +8,9 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
-from isal import igzip, isal_zlib
+from isal import isal_zlib
 
 from traceq.errors import UnusableTrace
 
@@ -22,8 +22,12 @@ BOM = b"\xef\xbb\xbf"
 _SNIFF_BYTES = 256 << 20
 _SNIFF_CHUNK = 1 << 20
 
-DAMAGED = (EOFError, zlib.error, isal_zlib.error, igzip.BadGzipFile, zipfile.BadZipFile)
-"""What the decompressors raise when the file ends early or is damaged."""
+# What the decompressors raise when the file ends early or is damaged.
+_DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, isal_zlib.error, zipfile.BadZipFile)
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 class Stream:
@@ -39,29 +43,71 @@ class Stream:
         """Up to `size` bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
         try:
             data = self._bytes.read(size)
-        except DAMAGED:
+        except _DAMAGED:
             self.is_damaged = True
             return b""
         self._progress(self._file.tell())
         return data
 
     def close(self) -> None:
-        self._bytes.close()
+        """Close the file."""
         self._file.close()
 
 
-def _decompressed(file: IO[bytes], path: Path) -> IO[bytes]:
+class _Gzip:
+    """Decompresses gzip members one after another.
+
+    Unlike the file objects of the libraries it delivers all that stands before damage or an early end, and only then raises.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
+        self._compressed = b""
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        try:
+            while size > 0 and (part := self._read_some(size)):
+                parts.append(part)
+                size -= len(part)
+        except _DAMAGED:
+            # The next call meets the damage again, and has nothing to lose.
+            if not parts:
+                raise
+        return b"".join(parts)
+
+    def _read_some(self, size: int) -> bytes:
+        while True:
+            if not self._compressed:
+                self._compressed = self._file.read(_COMPRESSED_CHUNK)
+            if self._member.eof:
+                if not self._compressed.startswith(_GZIP):
+                    return b""
+                self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
+            if not self._compressed:
+                raise EOFError
+            part: bytes = self._member.decompress(self._compressed, size)
+            self._compressed = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            if part:
+                return part
+
+
+_GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
+_COMPRESSED_CHUNK = 1 << 18
+
+
+def _decompressed(file: IO[bytes], path: Path) -> _Readable:
     magic = file.read(4)
     file.seek(0)
     if magic.startswith(_GZIP):
-        # Small reads, so that the bytes before the damage in a truncated file are delivered, not lost with the read.
-        return io.BufferedReader(igzip.IGzipFile(fileobj=file), 1 << 16)  # type: ignore[type-var]
+        return _Gzip(file)
     if magic == _ZIP:
         return _only_member(file, path)
     return file
 
 
-def _only_member(file: IO[bytes], path: Path) -> IO[bytes]:
+def _only_member(file: IO[bytes], path: Path) -> _Readable:
     try:
         archive = zipfile.ZipFile(file)
         names = [
@@ -73,7 +119,7 @@ def _only_member(file: IO[bytes], path: Path) -> IO[bytes]:
             raise UnusableTrace(f"{path}: the archive holds {len(names)} traces; unpack it and name the directory")
         if names:
             return archive.open(names[0])
-    except (*DAMAGED, NotImplementedError, RuntimeError) as error:
+    except (*_DAMAGED, NotImplementedError, RuntimeError) as error:
         raise UnusableTrace(f"{path}: damaged zip archive ({error}); was it copied completely?") from error
     return io.BytesIO()
 

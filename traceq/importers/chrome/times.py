@@ -19,7 +19,7 @@ _MOST_MICROSECONDS = 9.0e15
 SEVEN_DAYS = 7 * 86_400_000_000_000
 
 
-class Inexact(Exception):  # noqa: N818 - a signal between modules, not an error
+class Inexact(Exception):
     """Doubles cannot tell these times apart to the nanosecond: decode the block again with exact decimals."""
 
 

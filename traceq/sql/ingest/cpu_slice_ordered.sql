@@ -2,7 +2,19 @@
 -- caller and its callee can have equal times: then annotations go around Python frames, frames around operators, operators
 -- around calls, and the smaller external id, given at the start, around the larger.
 select
-    slice_id, thread_id, kind, category, name, ts, dur, ts + dur as ts_end, correlation_id, external_id, args
+    slice_id,
+    thread_id,
+    kind,
+    category,
+    name,
+    ts,
+    dur,
+    correlation_id,
+    external_id,
+    args,
+    ts + dur as ts_end,
+    -- a number, because the sweep compares it for every slice
+    case kind when 'op' then 1 when 'annotation' then 2 else 0 end as nesting_kind
 from staging.cpu_slice
 where not coalesce(is_async, false)
 order by

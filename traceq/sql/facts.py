@@ -23,8 +23,8 @@ def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: int | str) 
 def standalone(name: str, **values: int | str) -> str:
     """The query `name` on one line, without comments and with `values` in place of its parameters.
 
-    Values are integers and category words of traceq's own; anything else is refused, so that no text of a trace
-    can become SQL.
+    Values are integers and category words of traceq's own; anything else is refused, so that no text of a
+    trace can become SQL.
     """
     text = re.sub(r"--[^\n]*", "", statement(f"report/{name}.sql"))
     text = re.sub(r"\$(\w+)", lambda match: _literal(values[match[1]]), text)

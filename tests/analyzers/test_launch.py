@@ -1,0 +1,78 @@
+"""GPU work joined with the call that launched it; what counts as communication."""
+
+from __future__ import annotations
+
+import pytest
+from builder import TraceBuilder
+
+
+def test_a_kernel_finds_its_call_and_the_operator_and_annotation_around_it(tmp_path):
+    trace = TraceBuilder()
+    trace.annotation("forward", 0, 100)
+    trace.op("aten::mm", 10, 20)
+    trace.kernel("gemm", 50, 10, launched=(12, 5))
+    assert (
+        trace.build(tmp_path).text(
+            "select name, api_name, operator, annotation, queue_delay, launch_latency from launch"
+        )
+        == "gemm cudaLaunchKernel aten::mm forward 33 38"
+    )
+
+
+def test_correlation_ids_are_per_process(tmp_path):
+    trace = TraceBuilder()
+    trace.add("thread", thread_id=0, pid=10, tid=1)
+    trace.add("thread", thread_id=1, pid=20, tid=1)
+    first = trace.call("cudaLaunchKernel", 0, 5, correlation=1, thread=0)
+    second = trace.call("cudaLaunchKernel", 0, 5, correlation=1, thread=1)
+    trace.kernel("a", 10, 5, correlation_id=1, pid=20)
+    trace.kernel("b", 10, 5, correlation_id=1, pid=10)
+    trace.kernel("cannot tell", 10, 5, correlation_id=1)
+    rows = trace.build(tmp_path).rows("select name, launch_id from gpu_slice order by name")
+    assert rows == [("a", second), ("b", first), ("cannot tell", None)]
+    assert trace.text("select code, count from import_note") == "launch_not_traced 1"
+
+
+def test_one_graph_launch_launches_many_kernels_and_the_outer_call_counts(tmp_path):
+    trace = TraceBuilder()
+    outer = trace.call("cudaGraphLaunch", 0, 20, correlation=5)
+    trace.call("cuGraphLaunch", 2, 10, correlation=5)
+    for ts in (30, 40, 50):
+        trace.kernel("k", ts, 5, correlation_id=5)
+    assert trace.build(tmp_path).rows("select launch_id from kernel") == [(outer,)] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", True),
+        ("ncclDevKernel_SendRecv(ncclDevComm*, unsigned long, ncclWork*)", True),
+        ("void deep_ep::internode::dispatch<true>()", True),
+        ("void dpsk::ep::intranode::combine()", True),
+        ("void vllm::cross_device_reduce_2stage<half, 8>()", True),
+        ("two_shot_all_reduce_kernel", True),
+        ("nvshmemi_transfer_rma", True),
+        ("void at::native::reduce_kernel<512, 1>()", False),
+        ("void at::native::vectorized_scatter_gather_kernel()", False),
+        ("ampere_fp16_s16816gemm_fp16_64x64", False),
+    ],
+)
+def test_communication_by_name(tmp_path, name, expected):
+    trace = TraceBuilder()
+    trace.kernel(name, 0, 10)
+    assert trace.build(tmp_path).rows("select is_communication from kernel") == [(expected,)]
+
+
+def test_communication_by_the_range_it_was_launched_in(tmp_path):
+    trace = TraceBuilder()
+    trace.annotation("nccl:all_reduce", 0, 10)
+    trace.kernel("triton_fused_0", 20, 10, launched=(2, 3))
+    trace.memcpy("p2p", 30, 10, launched=(5, 1))
+    trace.memcpy("d2d", 40, 10, launched=(6, 1))
+    trace.op("record_param_comms", 50, 10)
+    trace.kernel("mystery", 70, 10, launched=(52, 3))
+    trace.kernel("triton_fused_1", 90, 10, launched=(80, 3))
+    trace.memcpy("p2p", 100, 10, launched=(85, 1))
+    assert trace.build(tmp_path).text("select name, is_communication from gpu_slice order by ts") == (
+        "triton_fused_0 True\nMemcpy p2p True\nMemcpy d2d False\nmystery True\ntriton_fused_1 False\nMemcpy p2p False"
+    )

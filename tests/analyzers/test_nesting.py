@@ -1,0 +1,80 @@
+"""Depth, parent, and the operator and annotation around a slice."""
+
+from __future__ import annotations
+
+from builder import TraceBuilder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from traceq.analyzers.nesting import _Stack
+
+NESTING = "select name, depth, parent_id, operator_id, annotation_id from cpu_slice order by slice_id"
+
+
+def test_a_slice_knows_what_is_around_it(tmp_path):
+    trace = TraceBuilder()
+    trace.annotation("forward", 0, 100)
+    trace.op("aten::linear", 10, 50)
+    trace.op("aten::addmm", 20, 30)
+    trace.call("cudaLaunchKernel", 25, 5)
+    trace.call("cudaStreamSynchronize", 70, 5)
+    trace.op("aten::add", 30, 5, thread=1)
+    assert trace.build(tmp_path).text(NESTING) == (
+        "forward 0 - - -\n"
+        "aten::linear 1 0 - 0\n"
+        "aten::addmm 2 1 1 0\n"
+        "cudaLaunchKernel 3 2 2 0\n"
+        "cudaStreamSynchronize 1 0 - 0\n"
+        "aten::add 0 - - -"
+    )
+
+
+def test_slices_that_touch_are_siblings(tmp_path):
+    trace = TraceBuilder()
+    trace.op("a", 0, 10)
+    trace.op("b", 10, 10)
+    assert trace.build(tmp_path).text(NESTING) == "a 0 - - -\nb 0 - - -"
+
+
+def test_a_child_that_ends_a_microsecond_late_does_not_swallow_what_follows(tmp_path):
+    trace = TraceBuilder()
+    trace.op("parent", 0, 2000)
+    trace.op("child", 1000, 2000)
+    trace.op("next", 2000, 1000)
+    assert trace.build(tmp_path).text(NESTING) == "parent 0 - - -\nchild 1 0 0 -\nnext 0 - - -"
+    assert trace.text("select code, count from import_note") == "overlapping_slices 1"
+
+
+def test_with_equal_times_the_caller_is_around_the_callee(tmp_path):
+    trace = TraceBuilder()
+    trace.call("cudaLaunchKernel", 0, 5)
+    trace.op("inner", 0, 5, external_id=12)
+    trace.op("outer", 0, 5, external_id=11)
+    trace.annotation("range", 0, 5)
+    assert (
+        trace.build(tmp_path).text("select name from cpu_slice order by depth")
+        == "range\nouter\ninner\ncudaLaunchKernel"
+    )
+
+
+def test_ranges_that_need_not_nest_have_no_depth_and_are_nobodys_parent(tmp_path):
+    trace = TraceBuilder()
+    trace.annotation("request", 0, 50, is_async=True)
+    trace.op("a", 10, 100, is_async=False)
+    assert trace.build(tmp_path).text("select name, depth, parent_id from cpu_slice order by slice_id") == (
+        "request - -\na 0 -"
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=15))
+def test_the_sweep_agrees_with_looking_at_every_pair(spans):
+    rows = sorted(((ts, ts + dur) for ts, dur in spans), key=lambda row: (row[0], row[0] - row[1]))
+    starts, ends = [row[0] for row in rows], [row[1] for row in rows]
+    depths, parents, _, _ = _Stack().place([0] * len(rows), list(range(len(rows))), [0] * len(rows), starts, ends)
+    cut_ends: list[int] = []
+    for number, (ts, end) in enumerate(rows):
+        around = [other for other in range(number) if rows[other][0] <= ts < cut_ends[other]]
+        parent = around[-1] if around else None
+        cut_ends.append(end if parent is None else min(end, cut_ends[parent]))
+        assert (depths[number], parents[number]) == (len(around), parent)

@@ -1,0 +1,112 @@
+"""A trace in a line: slices given by hand, joined up by the real pipeline, asked with SQL.
+
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100)
+    trace.kernel("gemm", 10, 20, launched=(2, 5))
+    trace.build(tmp_path)
+    assert trace.rows("select category, dur from time_ledger order by all") == [...]
+
+Times are ns, (ts, dur) as in the tables. The main thread is 0.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from traceq.store import connect
+from traceq.store.build import Task, build
+from traceq.store.sources import Source
+
+_SCHEMAS = {"cpu_slice": {"is_async": pa.bool_()}}
+
+
+class TraceBuilder:
+    """Collects rows as an importer would deliver them."""
+
+    NAME = "made up"
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._slices = 0
+        self._correlations = 0
+        self._connection = None
+
+    # ---- rows
+
+    def _slice(self, table: str, **columns: Any) -> int:
+        slice_id = self._slices
+        self._slices += 1
+        self._rows[table].append({"slice_id": slice_id, **columns})
+        return slice_id
+
+    def cpu(self, kind: str, name: str, ts: int, dur: int, thread: int = 0, **columns: Any) -> int:
+        return self._slice("cpu_slice", thread_id=thread, kind=kind, name=name, ts=ts, dur=dur, **columns)
+
+    def annotation(self, name: str, ts: int, dur: int, thread: int = 0, **columns: Any) -> int:
+        return self.cpu("annotation", name, ts, dur, thread, **columns)
+
+    def op(self, name: str, ts: int, dur: int, thread: int = 0, **columns: Any) -> int:
+        return self.cpu("op", name, ts, dur, thread, **columns)
+
+    def call(self, name: str, ts: int, dur: int, correlation: int | None = None, thread: int = 0) -> int:
+        return self.cpu("runtime", name, ts, dur, thread, correlation_id=correlation)
+
+    def gpu(
+        self, kind: str, name: str, ts: int, dur: int, launched: tuple[int, int] | None = None, **columns: Any
+    ) -> int:
+        """A GPU slice; `launched` adds its launching call (ts, dur) on `thread`."""
+        thread = columns.pop("thread", 0)
+        if launched is not None:
+            self._correlations += 1
+            columns["correlation_id"] = self._correlations
+            self.call("cudaLaunchKernel", *launched, self._correlations, thread)
+        columns = {"device": 0, "stream": 7, **columns}
+        return self._slice("gpu_slice", kind=kind, name=name, ts=ts, dur=dur, **columns)
+
+    def kernel(self, name: str, ts: int, dur: int, launched: tuple[int, int] | None = None, **columns: Any) -> int:
+        return self.gpu("kernel", name, ts, dur, launched, **columns)
+
+    def memcpy(self, copy_kind: str, ts: int, dur: int, launched: tuple[int, int] | None = None, **columns: Any) -> int:
+        return self.gpu("memcpy", f"Memcpy {copy_kind}", ts, dur, launched, copy_kind=copy_kind, **columns)
+
+    def add(self, table: str, **columns: Any) -> None:
+        self._rows[table].append(columns)
+
+    # ---- the importer's side
+
+    def sniff(self, _: Path) -> bool:
+        return True
+
+    def read(self, _path: Path, _progress: Any, _jobs: int) -> Any:
+        threads = {row["thread_id"] for row in self._rows["cpu_slice"]}
+        described = {row["thread_id"] for row in self._rows["thread"]}
+        for thread_id in sorted(threads - described):
+            self.add("thread", thread_id=thread_id, pid=1, tid=100 + thread_id)
+        if not self._rows["trace"]:
+            self.add("trace", producer="tests")
+        for table, rows in self._rows.items():
+            # each row a batch of its own: rows of one table need not have the same columns
+            for row in rows:
+                yield table, pa.RecordBatch.from_pylist([row])
+
+    # ---- asking
+
+    def build(self, folder: Path, step_range: str | None = None) -> TraceBuilder:
+        path = folder / "made-up.json"
+        path.write_text("made up")
+        task = Task(Source(path, self), folder / "trace.duckdb", folder, 1, None, "0" * 64, step_range, 1, 256 << 20)
+        build(task, lambda _read, _rows: None)
+        self._connection = connect(task.database)
+        return self
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query).fetchall()
+
+    def text(self, query: str) -> str:
+        """The result as a little table: a line per row, columns separated by blanks, NULL as -."""
+        lines = [" ".join("-" if value is None else str(value) for value in row) for row in self.rows(query)]
+        return "\n".join(lines)
