@@ -106,6 +106,6 @@ def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> No
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")
             for table in tables:
                 # all columns but the generated one
-                connection.execute(f"insert into {table} by name select columns(c -> c <> 'ts_end') from part.{table}")
+                connection.execute(f"insert into {table} by name select columns(lambda name: name <> 'ts_end') from part.{table}")
             connection.execute("detach part")
         connection.execute("checkpoint")

@@ -23,7 +23,7 @@ _SNIFF_BYTES = 256 << 20
 _SNIFF_CHUNK = 1 << 20
 
 # What the decompressors raise when the file ends early or is damaged.
-_DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, isal_zlib.error, zipfile.BadZipFile)
+_DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, zipfile.BadZipFile, isal_zlib.error)  # type: ignore[assignment]
 
 
 class _Readable(Protocol):
@@ -119,7 +119,7 @@ def _only_member(file: IO[bytes], path: Path) -> _Readable:
             raise UnusableTrace(f"{path}: the archive holds {len(names)} traces; unpack it and name the directory")
         if names:
             return archive.open(names[0])
-    except (*_DAMAGED, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
         raise UnusableTrace(f"{path}: damaged zip archive ({error}); was it copied completely?") from error
     return io.BytesIO()
 

@@ -1,0 +1,110 @@
+"""How a run ends: one line and an exit status, whatever goes wrong."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+
+from traceq.cli import main
+from traceq.errors import QueryError
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Makes `traceq tables` raise the given error."""
+
+    def fail(error):
+        def command():
+            raise error
+
+        monkeypatch.setattr("traceq.cli.tables.tables", click.Command("tables", callback=command))
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (QueryError("no\n\x1b[31msuch"), 1, r"traceq: error: no\n\x1b[31msuch"),
+        (QueryError("a path \udcff"), 1, r"traceq: error: a path \udcff"),
+        (OSError(28, "No space left on device", "x.csv"), 1, "traceq: error: x.csv: No space left on device"),
+        (OSError("odd"), 1, "traceq: error: odd"),
+        (KeyboardInterrupt(), 130, "traceq: interrupted"),
+    ],
+)
+def test_an_error_is_one_line(traceq, failing, error, status, line):
+    failing(error)
+    outcome = traceq("tables")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (status, "", f"{line}\n")
+
+
+def test_a_bug_is_not_hidden(traceq, failing):
+    failing(ZeroDivisionError())
+    assert isinstance(traceq("tables").exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("arguments", [["nope"], ["sql"], ["--nope"], ["tables", "--format", "xml"]])
+def test_wrong_usage_exits_2(traceq, arguments):
+    assert traceq(*arguments).exit_code == 2
+
+
+def test_a_database_that_is_none_is_one_line(traceq, tmp_path):
+    (tmp_path / "x").write_text("no database" * 1000)
+    for path in (tmp_path / "x", tmp_path / "missing", tmp_path):
+        for command in (("sql", path, "select 1"), ("shell", path)):
+            outcome = traceq(*command)
+            assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
+
+
+def program(*arguments, **options):
+    return subprocess.Popen([sys.executable, "-m", "traceq", *map(str, arguments)], **options)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize("name", ["csv", "json", "table", "md", "parquet"])
+def test_a_reader_that_has_enough_is_no_error(database, name):
+    run = program(
+        "sql", database, "from range(200000)", "--format", name, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    run.stdout.read(5)
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    run.stderr.close()
+    assert run.wait() == 128 + signal.SIGPIPE
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")
+def test_a_full_disk_is_one_line(database):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        run = program("sql", database, "select 1", stdout=full, stderr=subprocess.PIPE)
+        _, stderr = run.communicate()
+    assert (run.returncode, stderr) == (1, b"traceq: error: No space left on device\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+def test_ctrl_c_stops_a_running_query(database, tmp_path):
+    # Prints a first row, so that we know the query runs, and would go on for years.
+    endless = "select a.range from range(100000000000) a where a.range < 30000 or hash(a.range) = 0"
+    run = program(
+        "sql", database, endless, "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert run.stdout.read(5) == b'"rang'
+    time.sleep(0.2)
+    run.send_signal(signal.SIGINT)
+    _, stderr = run.communicate()
+    assert (run.returncode, stderr) == (130, b"traceq: interrupted\n")
+
+
+def test_output_that_the_terminal_cannot_show_is_escaped(database):
+    run = program(
+        "ingest", "é", stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PYTHONIOENCODING": "ascii", "PATH": ""}
+    )
+    _, stderr = run.communicate()
+    assert (run.returncode, stderr.count(b"\n")) == (1, 1)
+    assert main.name == "traceq"

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from traceq import store
+from traceq.cli import progress
+from traceq.cli.ingest import summary, usable_cpus
+
+KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"device": 0, "stream": 7}}
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "t.pt.trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [KERNEL, {**KERNEL, "ts": 10}]}))
+    return path
+
+
+def test_one_line_says_what_was_made(traceq, trace, tmp_path):
+    outcome = traceq("ingest", trace)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert outcome.stdout.startswith(f"{tmp_path / 't.duckdb'}: 1 trace, 2 GPU slices, 0 host slices, ")
+    assert outcome.stdout.count("\n") == 1
+
+
+def test_again_is_a_no_op(traceq, trace, tmp_path):
+    traceq("ingest", trace)
+    before = (tmp_path / "t.duckdb").read_bytes()
+    assert traceq("ingest", trace).stdout == f"{tmp_path / 't.duckdb'}: already there, nothing to do\n"
+    assert (tmp_path / "t.duckdb").read_bytes() == before
+    assert "1 trace," in traceq("ingest", "--force", trace).stdout
+
+
+def test_options_reach_the_store(traceq, monkeypatch):
+    asked = {}
+
+    def ingest(sources, database, **options):
+        asked.update(sources=sources, database=database, **options)
+        return store.IngestResult(Path("x.duckdb"), (), ())
+
+    monkeypatch.setattr(store, "ingest", ingest)
+    traceq("ingest", "a", "b", "-o", "x.duckdb", "--run", "r", "--jobs", "3", "--force", "--step-range", "^s")
+    assert asked == {
+        "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
+        "progress": None,
+    }  # fmt: skip
+    traceq("ingest", "a")
+    assert (asked["database"], asked["jobs"]) == (None, usable_cpus())
+
+
+@pytest.mark.parametrize("arguments", [(), ("x", "--jobs", "0"), ("x", "--step-range", "(")])
+def test_wrong_usage_exits_2(traceq, arguments):
+    assert traceq("ingest", *arguments).exit_code == 2
+
+
+def test_a_missing_file_is_one_line(traceq, tmp_path):
+    outcome = traceq("ingest", tmp_path / "no\n\x1b[31mtrace")
+    assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)
+    assert r"no\n\x1b[31mtrace: no such file" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("counts", "skipped", "line"),
+    [
+        ([(1, 2000, 1)], 0, "d: 1 trace, 2,000 GPU slices, 1 host slice, 1 note"),
+        ([(1, 2, 0), (3, 4, 5)], 0, "d: 2 traces, 6 GPU slices, 4 host slices, 5 notes"),
+        ([(0, 0, 0)], 2, "d: 1 trace, 0 GPU slices, 0 host slices, 0 notes, 2 already there"),
+        ([], 2, "d: already there, nothing to do"),
+    ],
+)
+def test_the_summary_counts(counts, skipped, line):
+    traces = tuple(
+        store.IngestedTrace(Path("t"), number, cpu_slices=cpu, gpu_slices=gpu, notes=notes)
+        for number, (cpu, gpu, notes) in enumerate(counts)
+    )
+    assert summary(store.IngestResult(Path("d"), traces, (Path("s"),) * skipped)) == line
+
+
+def test_the_bar_shows_bytes_and_rows_on_a_terminal(monkeypatch):
+    file = io.StringIO()
+    console = progress.Console
+    monkeypatch.setattr(progress, "Console", lambda **_: console(file=file, force_terminal=True, width=100))
+    bar = progress.Bar()
+    bar.start(2_000_000)
+    bar.advance(1_000_000, 500)
+    bar.finish()
+    assert "1.0/2.0 MB" in file.getvalue()
+    assert "rows/s" in file.getvalue()

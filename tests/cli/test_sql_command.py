@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from decimal import Decimal
+
+import pyarrow.parquet as pq
+import pytest
+
+from traceq.cli import result, sql
+
+EVERY_TYPE = """
+select 9223372036854775807 as most, sum(9223372036854775807) as more, 1.50::decimal(9, 2) as exact,
+    'nan'::double as nan, 1 / 0 as infinite, null as nothing, '' as empty, true as yes, [1, null] as list,
+    {'a': 1} as struct, map {'k': 1} as map, to_minutes(90) as wait, date '2026-01-02' as day,
+    timestamp_ns '2026-01-02 03:04:05.123456789' as moment, timestamptz '2026-01-02 03:04:05+00' as utc,
+    time '03:04:05' as clock, '101'::bit as bits, blob 'ab' as bytes, 'x'::enum ('x') as enum,
+    1 as twice, 2 as twice
+"""
+
+
+def test_formats_of_the_option_are_those_that_can_be_written():
+    assert tuple(result.FORMATS) == sql.FORMATS
+
+
+def test_a_table_is_aligned_with_numbers_to_the_right(traceq, database):
+    query = "select 'a' as name, 5 as n union all select 'bcd', 1234 union all select null, null order by n"
+    assert traceq("sql", database, query).stdout == (
+        "name     n\n"
+        "----  ----\n"
+        "a        5\n"
+        "bcd   1234\n"
+        "NULL  NULL\n"
+    )  # fmt: skip
+
+
+def test_a_table_shows_every_row(traceq, database):
+    assert traceq("sql", database, "from range(70000)").stdout.count("\n") == 70002
+
+
+def test_no_rows_is_no_error(traceq, database):
+    answers = {f: traceq("sql", database, "select 1 as n where false", "--format", f).stdout for f in sql.FORMATS[:3]}
+    assert answers == {"table": "n\n-\n(no rows)\n", "csv": '"n"\n', "json": "[]\n"}
+
+
+@pytest.mark.parametrize("name", ["table", "md"])
+def test_names_cannot_steer_the_terminal_or_break_the_line(traceq, database, name):
+    stdout = traceq("sql", database, "select name from kernel order by ts", "--format", name).stdout
+    assert stdout.count("\n") == 5
+    assert "\x1b" not in stdout
+    assert "x1b" in stdout
+
+
+def test_markdown_shows_names_as_they_are(traceq, database):
+    lines = traceq("sql", database, "select name, ts from kernel order by ts", "--format", "md").stdout.splitlines()
+    assert lines[:3] == ["| name | ts |", "| --- | ---: |", r"| void gemm&lt;float, 128&gt;(float\*) | 0 |"]
+    assert r"pipe &lt;script&gt;" in lines[3]
+    assert r"line \| pipe" in lines[3]
+
+
+def test_json_is_exact(traceq, database):
+    (row,) = json.loads(traceq("sql", database, EVERY_TYPE, "--format", "json").stdout, parse_float=Decimal)
+    assert row == {
+        "most": 9223372036854775807,
+        "more": 9223372036854775807,
+        "exact": Decimal("1.50"),
+        "nan": None,
+        "infinite": None,
+        "nothing": None,
+        "empty": "",
+        "yes": True,
+        "list": [1, None],
+        "struct": {"a": 1},
+        "map": {"k": 1},
+        "wait": "01:30:00",
+        "day": "2026-01-02",
+        "moment": "2026-01-02T03:04:05.123456789",
+        "utc": "2026-01-02T03:04:05Z",
+        "clock": "03:04:05",
+        "bits": "101",
+        "bytes": "YWI=",
+        "enum": "x",
+        "twice": 1,
+        "twice_1": 2,
+    }
+
+
+def test_csv_keeps_null_and_empty_apart(traceq, database):
+    stdout = traceq("sql", database, EVERY_TYPE, "--format", "csv").stdout
+    assert ',,"",true,' in stdout
+    (row,) = csv.DictReader(io.StringIO(stdout))
+    assert row["most"] == row["more"] == "9223372036854775807"
+    assert (row["exact"], row["nan"], row["infinite"]) == ("1.50", "nan", "inf")
+    assert (row["list"], row["struct"], row["wait"]) == ("[1,null]", '{"a":1}', "01:30:00")
+    assert row["moment"] == "2026-01-02 03:04:05.123456789"
+
+
+def test_csv_gives_names_back_unchanged(traceq, database):
+    stdout = traceq("sql", database, "select name from kernel order by ts", "--format", "csv").stdout_bytes.decode()
+    assert [row[0] for row in csv.reader(io.StringIO(stdout, newline=""))][
+        2
+    ] == "evil \x1b[31mred\nline | pipe <script>"
+
+
+def test_parquet_keeps_types(traceq, database, tmp_path):
+    file = tmp_path / "x.parquet"
+    assert traceq("sql", database, EVERY_TYPE, "-o", file).exit_code == 0
+    (row,) = pq.read_table(file).to_pylist()
+    assert row["most"] == 9223372036854775807
+    assert row["more"] == Decimal(9223372036854775807)
+    assert math.isnan(row["nan"])
+    assert row["list"] == [1, None]
+    assert row["bytes"] == b"ab"
+    assert row["moment"].nanosecond == 789
+
+
+def test_parquet_can_be_piped(traceq, database):
+    content = traceq("sql", database, "from kernel", "--format", "parquet").stdout_bytes
+    assert pq.read_table(io.BytesIO(content)).num_rows == 3
+
+
+def test_parquet_does_not_go_to_a_terminal(traceq, database, monkeypatch):
+    monkeypatch.setattr(
+        "traceq.cli.sql.sys", type("Terminal", (), {"stdout": type("T", (), {"isatty": lambda _: True})()})
+    )
+    outcome = traceq("sql", database, "select 1", "--format", "parquet")
+    assert outcome.exit_code == 2
+    assert "-o" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("x.csv", '"n"\n5\n'), ("x.JSON", '[\n{"n":5}\n]\n'), ("x.md", "| n |\n"), ("x.txt", "n\n-\n5\n")],
+)
+def test_the_format_follows_the_suffix(traceq, database, tmp_path, name, start):
+    assert traceq("sql", database, "select 5 as n", "-o", tmp_path / name).output == ""
+    assert (tmp_path / name).read_text("utf-8").startswith(start)
+
+
+def test_an_unknown_suffix_is_wrong_usage(traceq, database, tmp_path):
+    outcome = traceq("sql", database, "select 5", "-o", tmp_path / "x.xlsx")
+    assert outcome.exit_code == 2
+    assert ".parquet" in outcome.stderr
+
+
+def test_a_failing_query_leaves_the_old_file_and_nothing_else(traceq, database, tmp_path):
+    file = tmp_path / "x.csv"
+    file.write_text("old")
+    fails_late = "select case when range < 99999 then range else error('late') end from range(100000)"
+    outcome = traceq("sql", database, fails_late, "-o", file)
+    assert (outcome.exit_code, outcome.stderr) == (1, "traceq: error: late\n")
+    assert file.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["db", "x.csv"]
+
+
+def test_the_database_is_not_overwritten_by_its_own_result(traceq, database):
+    before = database.read_bytes()
+    outcome = traceq("sql", database, "select 5", "--format", "csv", "-o", database)
+    assert outcome.exit_code == 2
+    assert database.read_bytes() == before
+
+
+def test_a_missing_directory_is_one_line(traceq, database, tmp_path):
+    outcome = traceq("sql", database, "select 5", "-o", tmp_path / "no" / "x.csv")
+    assert outcome.exit_code == 1
+    assert outcome.stderr.endswith("cannot be written: No such file or directory; choose another file with -o\n")
+
+
+def test_the_query_can_come_from_stdin(traceq, database):
+    assert traceq("sql", database, "-", input="\ufeffselect 5 as n;\n").stdout == "n\n-\n5\n"
+
+
+def test_a_query_that_is_not_utf8_is_one_line(traceq, database):
+    outcome = traceq("sql", database, "-", input=b"select '\xff'")
+    assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)
+    assert "not UTF-8 (byte 8)" in outcome.stderr
+
+
+def test_of_several_statements_the_last_is_printed(traceq, database):
+    query = "create temp table long as from kernel where ts > 0; select count(*) as n from long; -- done;"
+    assert traceq("sql", database, query).stdout == "n\n-\n2\n"
+
+
+def test_a_plan_is_printed_as_drawn(traceq, database):
+    assert len(traceq("sql", database, "explain from kernel").stdout.splitlines()) > 2
+
+
+@pytest.mark.parametrize(
+    ("query", "position"),
+    [
+        ("selec 1", "line 1, column 1: "),
+        ("select 1;\n-- é ; ;\nselect 'é', nope from kernel", "line 3, column 13: "),
+        ("select '" + "x" * 500 + "', nope from kernel", "line 1, column 512: "),
+        ("select *\n\n  from missing", "line 3, column 8: "),
+        ("select 1;\n\n;selec", "line 3, column 2: "),
+        ("select 'open", "line 1, column 8: "),
+    ],
+)
+def test_an_error_says_line_and_column(traceq, database, query, position):
+    outcome = traceq("sql", database, query)
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
+    assert outcome.stderr.startswith(f"traceq: error: {position}")
+
+
+@pytest.mark.parametrize("query", ["", " ;; ", "-- nothing"])
+def test_an_empty_query_is_an_error(traceq, database, query):
+    outcome = traceq("sql", "--", database, query)
+    assert (outcome.exit_code, outcome.stderr.split(";")[0]) == (1, "traceq: error: the query is empty")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "insert into trace select * from trace",
+        "delete from gpu_slice",
+        "update gpu_slice set dur = 0",
+        "create table x as select 1",
+        "drop table gpu_slice",
+        "comment on table trace is 'x'",
+    ],
+)
+def test_the_database_is_read_only(traceq, database, query):
+    before = database.read_bytes()
+    outcome = traceq("sql", database, query)
+    assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)
+    assert "opened read-only" in outcome.stderr
+    assert database.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy (select 1) to 'out.csv'",
+        "copy (select 1) to '/dev/stdout'",
+        "from read_csv('in.csv')",
+        "from 'in.csv'",
+        "from read_text('in.csv')",
+        "from glob('*')",
+        "attach 'other.duckdb'",
+        "export database 'out'",
+        "install httpfs",
+        "load httpfs",
+        "load 'in.csv'",
+        "set enable_external_access = true",
+        "set lock_configuration = false",
+        "set threads = 1",
+        "select getenv('HOME')",
+        "from connection",
+        "from query",
+    ],
+)
+def test_a_query_reaches_nothing_but_its_database(traceq, database, tmp_path, monkeypatch, query):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("secret\n1\n")
+    outcome = traceq("sql", database, query)
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["db", "in.csv"]
+
+
+def test_text_is_cut_to_the_terminal_and_numbers_are_not(traceq, database, monkeypatch):
+    monkeypatch.setattr(sql, "terminal_width", lambda: 40)
+    query = "select repeat('漢', 50) as name, 9223372036854775807 as n, repeat('y', 200) as other"
+    lines = traceq("sql", database, query).stdout.splitlines()
+    assert lines[2].split() == ["漢漢漢漢漢", "…", "9223372036854775807", "yyyyyyyyyyy…"]
+
+
+def test_large_sorts_spill_where_files_can_be_written(database, monkeypatch, tmp_path):
+    from traceq.cli import database as module
+
+    monkeypatch.setattr(module.os, "access", lambda *_: False)
+    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
+    with module.locked(database) as connection:
+        place = connection.execute("select current_setting('temp_directory')").fetchone()
+    assert place == (str(tmp_path),)
+
+
+def test_a_column_of_another_program_variable_is_not_found(traceq, database):
+    assert "sys" in vars(sys.modules[__name__])
+    assert traceq("sql", database, "from sys").exit_code == 1

@@ -1,0 +1,270 @@
+"""nsys files as files: recognised by content, left untouched, gzip'd, damaged, exported by nsys."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sqlite3
+import stat
+import tempfile
+from contextlib import closing
+
+import pytest
+from nsys_export import KERNEL, RUNTIME, gtid, notes, picked, read, write
+
+from traceq.errors import MissingTool, UnusableTrace
+from traceq.importers import nsys
+
+
+def kernels(count, **more):
+    return [{"start": n, "end": n + 1, "deviceId": 0, "demangledName": 1, **more} for n in range(count)]
+
+
+@pytest.fixture
+def export(tmp_path):
+    return write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(3)})
+
+
+@pytest.mark.parametrize("name", ["no suffix", "a?b#c%20.json", 'sp ace\'s "q".trace'])
+def test_name_does_not_matter(export, name):
+    renamed = export.rename(export.with_name(name))
+    assert nsys.sniff(renamed)
+    assert nsys.is_sqlite(renamed)
+    assert len(read(renamed)["gpu_slice"]) == 3
+
+
+def test_gzip(export, tmp_path):
+    packed = tmp_path / "b"
+    packed.write_bytes(gzip.compress(export.read_bytes()))
+    assert nsys.sniff(packed)
+    assert nsys.is_sqlite(packed)
+    assert read(packed) == read(export)
+
+
+def test_temporary_files_are_gone_even_when_the_reader_is_dropped(export, tmp_path, monkeypatch):
+    packed = tmp_path / "b"
+    packed.write_bytes(gzip.compress(export.read_bytes()))
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    batches = nsys.read(packed)
+    next(batches)
+    assert list(folder.iterdir())
+    batches.close()
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b'{"traceEvents": []}',
+        b"\x1f\x8b",
+        gzip.compress(b'{"traceEvents": []}'),
+        b"\x00" * 200,
+        b"SQLite format 3 is nice",
+    ],
+)
+def test_other_files_are_not_recognised(tmp_path, content):
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(content)
+    assert not nsys.sniff(path)
+    assert not nsys.is_sqlite(path)
+
+
+def test_other_sqlite_is_not_recognised(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("create table people (name)")
+        database.commit()
+    assert not nsys.sniff(path)
+    assert nsys.is_sqlite(path)
+
+
+def test_folder_is_not_recognised(tmp_path):
+    assert not nsys.sniff(tmp_path)
+
+
+def test_file_is_not_touched(export):
+    export.chmod(stat.S_IRUSR)
+    before = (export.read_bytes(), export.stat().st_mtime_ns, sorted(export.parent.iterdir()))
+    nsys.sniff(export)
+    read(export)
+    assert (export.read_bytes(), export.stat().st_mtime_ns, sorted(export.parent.iterdir())) == before
+
+
+def test_progress_ends_with_the_size_of_the_file(tmp_path):
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(70_000)})
+    told = []
+    for _ in nsys.read(path, told.append):
+        pass
+    assert told == sorted(told)
+    assert len(told) >= 3
+    assert told[-1] == path.stat().st_size
+
+
+def test_unfinished_writes_beside_the_file(export):
+    export.with_name(export.name + "-wal").write_bytes(b"pending")
+    assert notes(read(export)) == {"wal_ignored": 1}
+
+
+def test_truncated_file(tmp_path):
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{RUNTIME: [], KERNEL: kernels(70_000)})
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) * 9 // 10])
+    tables = read(path)
+    assert 60_000 < len(tables["gpu_slice"]) < 70_000
+    # Of the page that was cut in two, rows are left without values.
+    assert notes(tables).items() >= {"table_damaged": 1, "truncated": 1}.items()
+    assert notes(tables).keys() <= {"table_damaged", "truncated", "no_start_time"}
+
+
+def test_damaged_schema(export):
+    data = bytearray(export.read_bytes())
+    data[100:2000] = b"\xff" * 1900
+    export.write_bytes(data)
+    with pytest.raises(UnusableTrace, match="damaged") as caught:
+        read(export)
+    assert "\n" not in str(caught.value)
+
+
+def test_only_the_header_is_left(tmp_path):
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(b"SQLite format 3\x00" + b"StringIds" * 20)
+    assert nsys.sniff(path)
+    with pytest.raises(UnusableTrace, match="damaged"):
+        read(path)
+
+
+def test_truncated_gzip(tmp_path):
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(70_000)})
+    packed = gzip.compress(path.read_bytes())
+    path.write_bytes(packed[: len(packed) * 9 // 10])
+    tables = read(path)
+    assert 0 < len(tables["gpu_slice"]) < 70_000
+    assert notes(tables)["truncated"] == 2
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(UnusableTrace, match="cannot be read"):
+        read(tmp_path / "nothing")
+
+
+def test_file_of_another_kind(tmp_path):
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(b"something else")
+    with pytest.raises(UnusableTrace, match="neither"):
+        read(path)
+
+
+def test_no_tables_to_read(tmp_path):
+    tables = read(write(tmp_path / "a.sqlite"))
+    assert len(tables["trace"]) == 1
+    assert not tables["gpu_slice"]
+
+
+@pytest.fixture
+def report(tmp_path):
+    path = tmp_path / "run one.nsys-rep"
+    path.write_bytes(b"\x0a\x07opaque")
+    return path
+
+
+def test_report_is_recognised_by_name_unless_it_is_something_else(report):
+    assert nsys.sniff(report)
+    report.write_bytes(b'{"traceEvents": []}')
+    assert not nsys.sniff(report)
+
+
+def test_report_without_nsys(report, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(MissingTool, match=r"nsys export --type sqlite --output .*run one\.sqlite"):
+        read(report)
+
+
+def fake_nsys(folder, script, monkeypatch):
+    program = folder / "nsys"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_report_is_exported_by_nsys(report, export, tmp_path, monkeypatch):
+    # $5 is the argument of --output.
+    fake_nsys(tmp_path, f'cp "{export}" "$5"', monkeypatch)
+    assert read(report)["gpu_slice"] == read(export)["gpu_slice"]
+
+
+def test_report_nsys_cannot_read(report, tmp_path, monkeypatch):
+    fake_nsys(tmp_path, "echo starting; echo 'unsupported version' >&2; exit 1", monkeypatch)
+    with pytest.raises(UnusableTrace, match="unsupported version"):
+        read(report)
+
+
+def test_times_that_cannot_be(tmp_path):
+    times = [(None, 5), (5, None), (9, 3), (1, 1 << 62), (-(1 << 63), (1 << 63) - 1), (-4, 2), ("x", 3)]
+    rows = [{"start": start, "end": end, "globalTid": gtid(), "nameId": 1} for start, end in times]
+    tables = read(write(tmp_path / "a.sqlite", {1: "call"}, **{RUNTIME: rows}))
+    assert picked(tables["cpu_slice"], "ts dur") == [(5, 0), (9, 0), (1, 0), (-4, 6), (0, 3)]
+    assert notes(tables) == {
+        "no_start_time": 2,
+        "no_end_time": 2,
+        "negative_duration": 1,
+        "value_out_of_range": 1,
+    }
+
+
+def test_numbers_that_cannot_be(tmp_path):
+    rows = [
+        *kernels(1, gridX=1 << 40, deviceId=None, staticSharedMemory=-5),
+        *kernels(1, gridX=1.0e30, deviceId=1 << 50, staticSharedMemory=5),
+    ]
+    tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: rows}))
+    assert picked(tables["gpu_slice"], "grid_x device static_shared_memory") == [
+        (None, -1, None),
+        (None, -1, 5),
+    ]
+    assert notes(tables) == {"value_out_of_range": 4, "no_device": 2}
+    assert picked(tables["device"], "device source") == [(-1, "unknown")]
+
+
+def test_types_may_change_in_the_middle_of_a_column(tmp_path):
+    rows = [*kernels(70_000), {"start": "70000", "end": 70_001.0, "deviceId": "0", "demangledName": 1}]
+    tables = read(write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: rows}))
+    assert picked(tables["gpu_slice"][-2:], "slice_id ts dur name") == [
+        (69_999, 69_999, 1, "gemm"),
+        (70_000, 70_000, 1, "gemm"),
+    ]
+    assert notes(tables) == {}
+
+
+def test_strings_that_cannot_be(tmp_path):
+    rows = [{"id": 1, "value": "first"}, {"id": 1, "value": "second"}, {"id": 1 << 40, "value": "far"}]
+    rows += [{"id": 3, "value": ""}, {"id": 4, "value": None}, {"id": None, "value": "x"}]
+    path = write(
+        tmp_path / "a.sqlite",
+        **{KERNEL: [{**kernels(1)[0], "demangledName": n} for n in (1, 1 << 40, 3, 4, 5, None)]},
+    )
+    with closing(sqlite3.connect(path)) as database:
+        database.executemany("insert into StringIds values (:id, :value)", rows)
+        database.execute("insert into StringIds values (5, cast(x'6bfffe' as text))")
+        database.commit()
+    tables = read(path)
+    assert [row["name"] for row in tables["gpu_slice"]] == [
+        "first",
+        "far",
+        "unknown",
+        "unknown",
+        "k\ufffd\ufffd",
+        "unknown",
+    ]
+    assert notes(tables) == {"duplicate_string_id": 1, "invalid_utf8": 1, "name_missing": 3}
+
+
+def test_invalid_utf8_in_nvtx_text(tmp_path):
+    path = write(
+        tmp_path / "a.sqlite", NVTX_EVENTS=[{"start": 0, "end": 1, "eventType": 59, "text": b"a\xff"}]
+    )
+    tables = read(path)
+    assert picked(tables["cpu_slice"], "name") == [("a\ufffd",)]
+    assert notes(tables) == {"invalid_utf8": 1}

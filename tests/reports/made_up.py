@@ -1,0 +1,170 @@
+"""Traces written by hand: steps and slices in, a database with the real analyses out."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import datetime, timezone
+
+import duckdb
+
+from traceq import sql
+from traceq.store import create_schema
+
+_ANALYSES = ("device_activity", "time_ledger", "step_stats")
+
+# What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
+_ACTIVITIES = {
+    "compute": ("kernel", None, False),
+    "communication": ("kernel", None, True),
+    "h2d": ("memcpy", "h2d", False),
+    "d2h": ("memcpy", "d2h", False),
+    "d2d": ("memcpy", "d2d", False),
+    "memset": ("memset", None, False),
+    "graph": ("graph", None, False),
+}
+
+
+class MadeUp:
+    """One trace; times in ns."""
+
+    def __init__(self, **facts):
+        self.facts = {
+            "path": "runs/train.pt.trace.json",
+            "sha256": "0123456789abcdef" * 4,
+            "size_bytes": 123_456,
+            "format": "chrome",
+            "producer": "PyTorch Profiler",
+            "ingested_at": datetime(2024, 1, 1, tzinfo=timezone.utc),
+            "ts": 0,
+            "dur": 1_000_000,
+            **facts,
+        }
+        self.rows = {"step": [], "device": [], "gpu_slice": [], "cpu_slice": [], "import_note": []}
+
+    def step(self, ts, dur, *, name=None, excluded=None, source="profiler_step"):
+        number = len(self.rows["step"])
+        name = name or f"ProfilerStep#{number}"
+        self._add("step", step=number, name=name, source=source, ts=ts, dur=dur, excluded=excluded)
+        return self
+
+    def device(self, device, name):
+        self._add("device", device=device, name=name, source="trace")
+        return self
+
+    def gpu(self, activity, ts, dur, device=0):
+        kind, copy_kind, is_communication = _ACTIVITIES[activity]
+        self._add(
+            "gpu_slice",
+            slice_id=self._next_id(),
+            device=device,
+            kind=kind,
+            name=activity,
+            ts=ts,
+            dur=dur,
+            copy_kind=copy_kind,
+            is_communication=is_communication,
+        )
+        return self
+
+    def cpu(self, kind, name, ts, dur, *, parent=None, annotation=None):
+        """Returns the slice_id."""
+        slice_id = self._next_id()
+        self._add(
+            "cpu_slice",
+            slice_id=slice_id,
+            thread_id=0,
+            kind=kind,
+            name=name,
+            ts=ts,
+            dur=dur,
+            parent_id=parent,
+            annotation_id=annotation,
+        )
+        return slice_id
+
+    def note(self, severity, code, text, count=1):
+        self._add("import_note", severity=severity, code=code, text=text, count=count)
+        return self
+
+    def _next_id(self):
+        return len(self.rows["gpu_slice"]) + len(self.rows["cpu_slice"])
+
+    def _add(self, table, **values):
+        self.rows[table].append(values)
+
+
+def database(*traces):
+    """An in-memory database that holds `traces`, numbered from 1."""
+    merged = duckdb.connect()
+    create_schema(merged)
+    for trace_id, trace in enumerate(traces, 1):
+        with closing(_analysed(trace, trace_id)) as connection:
+            for (table,) in connection.execute("select table_name from duckdb_tables()").fetchall():
+                if table == "traceq_schema":
+                    continue
+                stored = connection.sql(f"select columns(lambda c: c != 'ts_end') from {table}")  # generated
+                merged.register("_rows", stored.to_arrow_table())
+                merged.execute(f"insert into {table} by name select * from _rows")
+                merged.unregister("_rows")
+    return merged
+
+
+def _analysed(trace, trace_id):
+    connection = duckdb.connect()
+    create_schema(connection)
+    for table, rows in {"trace": [trace.facts], **trace.rows}.items():
+        for row in rows:
+            values = {"trace_id": trace_id, **row}
+            columns, marks = ", ".join(values), ", ".join("?" * len(values))
+            connection.execute(f"insert into {table} ({columns}) values ({marks})", list(values.values()))
+    for name in _ANALYSES:
+        sql.run(connection, f"analyzers/{name}.sql", trace_id=trace_id)
+    return connection
+
+
+def training():
+    """Two GPUs, a warm-up step and three that count; GPU 1 is used little."""
+    trace = MadeUp(rank=3, world_size=8).device(0, "NVIDIA H100 80GB HBM3").device(1, "NVIDIA H100 80GB HBM3")
+    trace.device(2, "NVIDIA H100 80GB HBM3")
+    trace.step(0, 50_000_000, excluded="warm-up: leading step, above median + 5 MAD")
+    for number in range(3):
+        ts = 50_000_000 + number * 10_000_000
+        trace.step(ts, 10_000_000 + (number == 2) * 1)
+        trace.gpu("h2d", ts + 100_000, 400_000).gpu("compute", ts + 500_000, 5_000_000)
+        trace.gpu("communication", ts + 5_000_000, 2_000_000).gpu("memset", ts + 9_000_000, 1_500)
+        trace.gpu("compute", ts + 1_000_000, 200_000, device=1)
+        trace.gpu("d2h", ts + 2_000_000, 300_000 + number, device=1)
+    trace.note("info", "flow_not_stored", "flow events were left out", 1234)
+    return trace.note("data_loss", "truncated", "the file ends in the middle of an event", 1)
+
+
+HOSTILE = "x|y`z``<script>alert(1)</script>\n\n# h\x1b[31m\u202e[a](http://e.vil) @me *b* _c_ &lt; \\| " + "n" * 300
+
+
+def hostile():
+    """Every text of the trace tries to be something else."""
+    trace = MadeUp(path=f"runs/{HOSTILE.replace('/', '')}", run=HOSTILE, producer=HOSTILE, producer_version=HOSTILE)
+    trace.device(0, HOSTILE).step(0, 1000, name=HOSTILE).step(1000, 1000, name=HOSTILE, excluded=HOSTILE)
+    trace.gpu("compute", 0, 300).gpu("d2d", 300, 300)
+    return trace.note("error", HOSTILE, HOSTILE).note("info", HOSTILE, HOSTILE)
+
+
+def on_host_only():
+    """No GPU activity: operators and annotations under two steps."""
+    trace = MadeUp(dur=2000).device(0, "NVIDIA A100")
+    for number in range(2):
+        ts = number * 1000
+        trace.step(ts, 1000)
+        outer = trace.cpu("annotation", f"ProfilerStep#{number}", ts, 1000)
+        forward = trace.cpu("annotation", "## forward ##", ts, 600, parent=outer, annotation=outer)
+        linear = trace.cpu("op", "aten::linear", ts, 500, parent=forward, annotation=forward)
+        trace.cpu("op", "aten::addmm", ts + 100, 300 + number, parent=linear, annotation=forward)
+        trace.cpu("annotation", "inner", ts + 500, 50, parent=forward, annotation=forward)
+    return trace
+
+
+def unmarked():
+    """Nothing marks steps, and a CUDA graph was traced as a whole."""
+    trace = MadeUp(format="nsys", producer="Nsight Systems", producer_version="2026.1")
+    trace.step(0, 2_000_000_000, name="whole trace", source="whole_trace")
+    return trace.gpu("graph", 0, 1_500_000_000).gpu("h2d", 1_600_000_000, 1)

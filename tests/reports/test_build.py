@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import pytest
+from made_up import MadeUp, database, hostile, on_host_only, training, unmarked
+
+from traceq.reports import build as module
+from traceq.reports.build import build
+
+
+def only(*traces, top=10):
+    (report,) = build(database(*traces), top).traces
+    return report
+
+
+def savings(report):
+    return {each.rule: (each.where.device, each.saving_ns) for each in report.findings}
+
+
+def test_the_ledger_holds_the_counted_steps_only_and_adds_up():
+    trace = MadeUp().step(0, 100, excluded="warm-up").step(100, 10).step(110, 20)
+    trace.gpu("compute", 50, 55).gpu("h2d", 105, 2).gpu("communication", 106, 10)
+    (device,) = only(trace).ledger
+    assert {part.category: (part.dur, part.per_step) for part in device.parts} == {
+        "communication": (10, 5.0),
+        "idle": (14, 7.0),
+        "compute": (5, 2.5),
+        "copy_h2d": (1, 0.5),
+    }
+    assert device.total == 30
+    assert sum(part.share for part in device.parts) == pytest.approx(1)
+
+
+def test_findings_are_ranked_by_saving_per_counted_step():
+    trace = MadeUp().step(0, 100).step(100, 100)
+    trace.gpu("compute", 0, 150).gpu("d2h", 150, 30).gpu("memset", 180, 5).gpu("communication", 185, 15)
+    report = only(trace)
+    assert [(each.rule, each.saving_ns, each.expected_step_ns) for each in report.findings] == [
+        ("exposed-copy-d2h", 15.0, 85.0),
+        ("exposed-communication", 7.5, 92.5),
+        ("exposed-memset", 2.5, 97.5),
+    ]
+    assert all(each.saving_low_ns == 0 and each.saving_high_ns == each.saving_ns for each in report.findings)
+    assert {each.rule: each.reason for each in report.clean} == {
+        "exposed-copy-h2d": "no host-to-device copy ran on any GPU",
+        "exposed-copy-other": "no other copy ran on any GPU",
+        "device-idle": "no GPU is ever idle",
+    }
+
+
+def test_copies_hidden_behind_compute_are_clean_and_said_to_have_run():
+    report = only(MadeUp().step(0, 100).gpu("compute", 0, 100).gpu("h2d", 10, 20))
+    reasons = {each.rule: each.reason for each in report.clean}
+    assert reasons["exposed-copy-h2d"] == "it ran, but never exposed inside the counted steps"
+    assert not report.findings
+
+
+def test_exposed_time_is_charged_where_most_of_it_is_and_idle_where_least_of_it_is():
+    trace = MadeUp().step(0, 100)
+    trace.gpu("compute", 0, 80, device=0).gpu("h2d", 80, 10, device=0)
+    trace.gpu("compute", 0, 10, device=1).gpu("h2d", 10, 30, device=1)
+    assert savings(only(trace)) == {"exposed-copy-h2d": (1, 30.0), "device-idle": (0, 10.0)}
+
+
+def test_savings_on_one_gpu_never_exceed_the_step():
+    for trace in (training(), hostile(), unmarked()):
+        report = only(trace)
+        for device in report.ledger:
+            claimed = sum(each.saving_ns for each in report.findings if each.where.device == device.device)
+            assert claimed <= report.steps.mean
+
+
+@pytest.mark.parametrize("trace", [training, hostile, unmarked])
+def test_the_query_of_a_finding_gives_its_saving_and_evidence(trace):
+    connection = database(MadeUp().step(0, 7).gpu("compute", 0, 5), trace())
+    for report in build(connection, 10).traces:
+        assert report.findings
+        for finding in report.findings:
+            row = connection.execute(finding.query).fetchone()
+            assert row[0] == finding.saving_ns
+            assert (row,) == finding.evidence.rows
+
+
+@pytest.mark.parametrize("trace", [training, hostile, unmarked, on_host_only])
+def test_the_queries_of_the_sections_run(trace):
+    connection = database(trace())
+    report = build(connection, 10)
+    for query in (report.query, *report.traces[0].queries.values()):
+        connection.execute(query).fetchall()
+
+
+def test_the_query_of_the_ledger_gives_the_ledger():
+    connection = database(training())
+    (report,) = build(connection, 10).traces
+    expected = [(device.device, part.category, part.dur) for device in report.ledger for part in device.parts]
+    assert connection.execute(report.queries["ledger"]).fetchall() == expected
+
+
+def test_without_gpu_activity_every_rule_is_not_applicable_and_says_what_to_capture():
+    report = only(on_host_only())
+    assert report.ledger == report.findings == report.clean == ()
+    assert len(report.not_applicable) == 6
+    assert all("ProfilerActivity.CUDA" in each.reason for each in report.not_applicable)
+    assert "--trace=cuda" in only(MadeUp(format="nsys")).not_applicable[0].reason
+
+
+def test_the_host_is_reported_by_outermost_annotations_and_self_time_of_operators():
+    host = only(on_host_only()).host
+    assert [(row.name, row.count, row.dur, row.longest) for row in host.annotations] == [
+        ("## forward ##", 2, 1200, 600)
+    ]
+    assert [(row.name, row.count, row.dur, row.longest) for row in host.operators] == [
+        ("aten::addmm", 2, 601, 301),
+        ("aten::linear", 2, 399, 500),
+    ]
+
+
+def test_a_trace_without_slices_has_no_steps():
+    report = only(MadeUp(ts=None, dur=None))
+    assert report.steps.source is None
+    assert report.steps.p50 is None
+    assert report.steps.counted == 0
+
+
+def test_no_finding_is_made_of_a_ledger_that_does_not_add_up():
+    connection = database(training())
+    connection.execute("update time_ledger set dur = dur + 1 where device = 1 and step = 2 and category = 'idle'")
+    (report,) = build(connection, 10).traces
+    assert not report.findings
+    assert not report.clean
+    (failed,) = report.failed
+    assert failed.error == "device 1: 30000002 ns in the ledger, 30000001 ns in the steps; ingest the trace again"
+
+
+def test_a_rule_that_raises_is_reported_as_failed_and_the_others_still_run(monkeypatch):
+    def judge(connection, rule, subject):
+        if rule.rule == "device-idle":
+            raise ZeroDivisionError("a\nb")
+        return judge_as_ever(connection, rule, subject)
+
+    judge_as_ever = module.judge
+    monkeypatch.setattr(module, "judge", judge)
+    report = only(training())
+    assert [(each.rule, each.error) for each in report.failed] == [("device-idle", "ZeroDivisionError: a b")]
+    assert report.findings
+
+
+def test_top_leaves_the_smallest_findings_out_and_counts_them():
+    assert len(only(training(), top=10).findings) == 5
+    report = only(training(), top=2)
+    assert [each.rule for each in report.findings] == ["device-idle", "exposed-communication"]
+    assert report.findings_left_out == 3
+
+
+def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
+    def ids(*traces):
+        return [each.findings[0].finding_id for each in build(database(*traces), 1).traces]
+
+    def trace(**facts):
+        return MadeUp(**facts).step(0, 10).gpu("compute", 0, 5)
+
+    assert ids(trace(sha256="a" * 64)) == ids(trace(sha256="b" * 64)) == ["device-idle"]
+    assert ids(trace(rank=0), trace(rank=1)) == ["device-idle@rank0", "device-idle@rank1"]
+    assert ids(trace(run="new", rank=0)) == ["device-idle@new@rank0"]
+    assert ids(trace(sha256="a" * 64), trace(sha256="b" * 64)) == [
+        "device-idle@aaaaaaaa",
+        "device-idle@bbbbbbbb",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("paths", "files"),
+    [
+        (["/home/me/t.json"], ["t.json"]),
+        (["/home/me/r0/t.json", "/home/me/r1/t.json"], ["r0/t.json", "r1/t.json"]),
+        (["a.json", "b.json"], ["a.json", "b.json"]),
+        (["/home/me/a.json", "b.json"], ["a.json", "b.json"]),
+    ],
+)
+def test_files_are_named_without_the_directories_they_share(paths, files):
+    traces = [MadeUp(path=path) for path in paths]
+    assert [each.trace.file for each in build(database(*traces), 1).traces] == files

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from traceq import store
+from traceq.cli import main
+
+
+@pytest.fixture
+def trace(tmp_path):
+    return write_trace(tmp_path / "in")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("database")
+    return store.ingest([write_trace(folder)], folder / "t.duckdb").database
+
+
+def write_trace(folder):
+    def event(cat, name, ts, dur, tid, **args):
+        return {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+    events = []
+    for number in range(3):
+        ts = 1000 * number
+        events += [
+            event("user_annotation", f"ProfilerStep#{number}", ts, 1000, 1),
+            event("user_annotation", f"work {number}", ts, 500, 1),
+            event("cuda_runtime", "cudaLaunchKernel", ts + 10, 5, 1, correlation=number),
+            event("kernel", "gemm", ts + 20, 600, 7, device=0, stream=7, correlation=number),
+        ]
+    path = folder / "t.json"
+    folder.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["report", *map(str, arguments)])
+
+
+def test_a_trace_is_reported_and_nothing_is_left_beside_it(trace, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "in"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    result = run(trace)
+    assert result.exit_code == 0, result.output
+    assert "A step takes 1.000 ms (median of 3). GPU 0 computes 60.0 % of the time." in result.stdout
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["t.json"]
+
+
+def test_a_database_gives_the_same_report_as_its_trace(trace, database):
+    assert run(trace).stdout == run(database).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "start"),
+    [
+        ("r.md", (), "# traceq report"),
+        ("r.MD", (), "# traceq report"),
+        ("r.txt", (), "traceq report\n="),
+        ("r.json", (), "{\n"),
+        ("r.json", ("--format", "text"), "traceq report\n="),
+        ("r", ("--format", "json"), "{\n"),
+    ],
+)
+def test_the_format_follows_the_suffix_unless_it_is_given(database, tmp_path, name, arguments, start):
+    output = tmp_path / name
+    output.write_text("an older report")
+    result = run(database, "-o", output, *arguments)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert output.read_text("utf-8").startswith(start)
+
+
+def test_top_bounds_the_findings(database):
+    assert "Findings" in run(database, "--top", 1).stdout
+    assert run(database, "--top", 0).exit_code == 2
+
+
+def test_step_range_names_the_steps_of_a_trace(trace):
+    content = json.loads(run(trace, "--step-range", "^work", "--format", "json").stdout)
+    assert content["steps"]["source"] == "step_range"
+    assert content["steps"]["example"] == "work 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "r.pdf"), "no format has this suffix"),
+        (("--format", "pdf"), "is not one of"),
+        (("--step-range", "("), "no regular expression"),
+        (("--step-range", "^work"), "The steps of a database are fixed"),
+        (("-o", "{source}", "--format", "md"), "names the source itself"),
+    ],
+)
+def test_wrong_usage_exits_2_and_says_what_to_do(database, arguments, message):
+    before = database.read_bytes()
+    result = run(database, *(each.format(source=database) for each in arguments))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert database.read_bytes() == before
+
+
+def test_a_trace_found_in_a_directory_is_not_overwritten(trace):
+    before = trace.read_bytes()
+    result = run(trace.parent, "-o", trace)
+    assert result.exit_code == 2
+    assert "names one of the sources" in result.stderr
+    assert trace.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["missing/r.md", "file/r.md"])
+def test_an_output_that_cannot_be_written_is_one_line(database, tmp_path, name):
+    (tmp_path / "file").write_text("")
+    result = run(database, "-o", tmp_path / name)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "cannot be written" in result.stderr
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no trace", b"\0" * 8 + b"DUCK" + b"\0" * 100])
+def test_what_is_neither_trace_nor_database_is_one_line(tmp_path, content):
+    path = tmp_path / "x"
+    if content is not None:
+        path.write_bytes(content)
+    result = run(path)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert str(path) in result.stderr
+
+
+def test_a_damaged_database_is_one_line(trace, tmp_path):
+    damaged = store.ingest([trace], tmp_path / "d.duckdb").database
+    with store.connect(damaged, read_only=False) as connection:
+        connection.execute("drop table step_stats")
+    result = run(damaged)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "cannot be reported" in result.stderr
+
+
+def test_a_terminal_that_knows_no_blocks_gets_question_marks(database):
+    done = subprocess.run(
+        [sys.executable, "-m", "traceq", "report", str(database)],
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(filter(None, sys.path))},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"???" in done.stdout
+
+
+def test_help_does_not_load_the_database_engine():
+    code = "import sys, traceq.cli.report; print({'duckdb', 'pyarrow', 'pandas', 'rich'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

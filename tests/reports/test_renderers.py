@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+
+import pytest
+from made_up import MadeUp, database, hostile, on_host_only, training, unmarked
+from markdown_it import MarkdownIt
+
+from traceq.cli.report import _FORMAT_OF_SUFFIX, FORMATS
+from traceq.reports import RENDERERS, SUFFIXES
+from traceq.reports.build import build
+from traceq.reports.names import width
+from traceq.reports.to_json import to_json
+from traceq.reports.to_markdown import to_markdown
+from traceq.reports.to_text import to_text
+
+_SUFFIX_OF = {name: suffix for suffix, name in SUFFIXES.items()}
+
+CASES = {
+    "training": lambda: [training()],
+    "hostile": lambda: [hostile()],
+    "host_only": lambda: [on_host_only()],
+    "unmarked": lambda: [unmarked()],
+    "several": lambda: [MadeUp(path=f"r{n}/t.json", rank=n).step(0, 10).gpu("compute", n, 5) for n in range(2)],
+    "no_slices": lambda: [MadeUp(ts=None, dur=None)],
+    "no_traces": list,
+}
+
+
+@cache
+def connected(case):
+    return database(*CASES[case]())
+
+
+def report(case):
+    return build(connected(case), 10)
+
+
+@pytest.mark.parametrize("format_", RENDERERS)
+@pytest.mark.parametrize("case", CASES)
+def test_reports_are_as_the_golden_files(case, format_, golden):
+    golden.check(f"{case}{_SUFFIX_OF[format_]}", RENDERERS[format_](report(case)))
+
+
+@pytest.mark.parametrize("format_", RENDERERS)
+def test_the_same_trace_gives_the_same_bytes(format_):
+    again = build(database(training()), 10)
+    assert RENDERERS[format_](report("training")) == RENDERERS[format_](again)
+
+
+def test_the_command_offers_the_formats_there_are():
+    assert tuple(RENDERERS) == FORMATS
+    assert SUFFIXES == _FORMAT_OF_SUFFIX
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_text_has_at_most_100_columns_and_nothing_that_steers_a_terminal(case):
+    lines = to_text(report(case)).splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert max(map(width, lines)) <= 100
+
+
+@pytest.mark.parametrize("case", ["training", "unmarked"])
+def test_queries_can_be_copied_from_the_text(case):
+    queries = re.findall(r'traceq sql DB "([^"]*)"', to_text(report(case)))
+    assert len(queries) > 3
+    results = [connected(case).execute(query).fetchall() for query in queries]
+    assert report(case).traces[0].findings[0].saving_ns in {rows[0][0] for rows in results if rows}
+
+
+class _Page(HTMLParser):
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.cells = set(), []
+        self.feed(html)
+
+    def handle_starttag(self, tag, _):
+        self.tags.add(tag)
+        if tag == "tr":
+            self.cells.append(0)
+        if tag in ("td", "th"):
+            self.cells[-1] += 1
+
+
+def test_hostile_names_make_no_markup_and_no_cells_in_markdown():
+    text = to_markdown(report("hostile"))
+    page = _Page(MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").render(text))
+    harmless = {"h1", "h2", "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "blockquote"}
+    assert page.tags == harmless | {"table", "thead", "tbody", "tr", "th", "td"}
+    assert set(page.cells) == {8, 4, 6}
+    assert "@me" not in re.sub(r"`+[^\n]*?`+", "", text)
+
+
+def test_json_of_one_trace_has_the_promised_keys_at_the_top():
+    content = json.loads(to_json(report("training")))
+    assert content["schema_version"] == 1
+    promised = {"trace", "steps", "ledger", "findings", "clean", "not_applicable", "failed", "notes"}
+    assert promised <= content.keys()
+    of_a_finding = {"rule", "title", "id", "saving_ns", "saving_low_ns", "saving_high_ns", "expected_step_ns"}
+    of_a_finding |= {"confidence", "where", "evidence", "query", "fix"}
+    assert all(of_a_finding <= finding.keys() for finding in content["findings"])
+
+
+def test_json_numbers_are_not_rounded():
+    content = json.loads(to_json(report("training")))
+    saving = next(each for each in content["findings"] if each["rule"] == "exposed-copy-d2h")["saving_ns"]
+    assert saving == (300_000 + 300_001 + 300_002) / 3
+    assert sum(row["dur_ns"] for row in content["ledger"] if row["device"] == 0) == 30_000_001
+    assert content["steps"]["total_ns"] == 30_000_001
+
+
+def test_json_of_several_traces_lists_them():
+    content = json.loads(to_json(report("several")))
+    assert content.keys() == {"schema_version", "traces"}
+    assert [each["trace"]["rank"] for each in content["traces"]] == [0, 1]
+    assert json.loads(to_json(report("no_traces"))) == {"schema_version": 1, "traces": []}

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from traceq.reports.bar import WIDTH, draw
+from traceq.reports.names import printable, shortened, width
+from traceq.reports.units import cell, duration, share, size
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0 ns"),
+        (0.25, "0.2500 ns"),
+        (7, "7 ns"),
+        (999, "999 ns"),
+        (999.96, "1.000 µs"),
+        (1_000, "1.000 µs"),
+        (12_345, "12.35 µs"),
+        (999_960, "1.000 ms"),
+        (123_456_789, "123.5 ms"),
+        (1_500_000_000, "1.500 s"),
+        (3_600_000_000_000, "3600 s"),
+        (123_456_000_000_000, "123,500 s"),
+        (-12_345, "-12.35 µs"),
+        (None, "cannot tell"),
+    ],
+)
+def test_durations_have_four_significant_digits_in_the_unit_that_fits(nanoseconds, text):
+    assert duration(nanoseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0.0 %"),
+        (1e-9, "< 0.1 %"),
+        (0.0005, "0.1 %"),
+        (0.3456, "34.6 %"),
+        (1.0, "100.0 %"),
+        (None, "cannot tell"),
+    ],
+)
+def test_a_share_that_is_not_0_never_shows_as_0(value, text):
+    assert share(value) == text
+
+
+def test_sizes_and_cells_of_evidence():
+    assert [size(0), size(1023), size(1536), size(5 << 40)] == ["0 B", "1023 B", "1.5 KiB", "5.0 TiB"]
+    assert [
+        cell("a_ns", 5),
+        cell("a_share", 0.5),
+        cell("steps", 1234),
+        cell("ratio", 0.5),
+        cell("x", None),
+    ] == [
+        "5 ns",
+        "50.0 %",
+        "1,234",
+        "0.5",
+        "cannot tell",
+    ]
+
+
+def test_nothing_printable_can_steer_a_terminal():
+    assert printable("a\x1b[31m\n\t\x00\x9b\u202e\u2028b ü 日") == r"a\x1b[31m\n\t\x00\x9b\u202e\u2028b ü 日"
+
+
+def test_names_are_cut_to_columns_not_to_characters():
+    assert shortened("short", 5) == "short"
+    assert shortened("void kernel<int, 4>(float*)", 12) == "void ker…t*)"
+    assert width(shortened("日本語" * 20, 20)) <= 20
+    assert len(shortened("a" + "\u0301" * 500, 20)) < 100
+
+
+def test_a_bar_is_always_as_wide_and_shows_the_parts_in_their_order():
+    for shares in ([1.0], [0.5, 0.5], [1 / 3] * 3, [0.999, 0.001], [0.2, 0.3, 0.1, 0.15, 0.05, 0.1, 0.1]):
+        names = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset", "idle")
+        bar, legend = draw(list(zip(names, shares, strict=False)))
+        assert len(bar) == WIDTH
+        assert legend.count("  ") == len(shares) - 1
+    assert draw([("compute", 0.75), ("idle", 0.25)])[0] == "█" * 45 + "░" * 15
+
+
+def test_a_bar_draws_categories_it_does_not_know():
+    assert draw([("idle_sync", 0.5), ("idle_data", 0.5)])[1] == "▙ idle_sync  ▟ idle_data"

@@ -1,0 +1,102 @@
+"""`import traceq`: its names, and a database opened in Python."""
+
+from __future__ import annotations
+
+import inspect
+
+import duckdb
+import pytest
+
+import traceq
+from traceq import errors, store
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        store.create_schema(connection)
+        connection.execute("insert into step by name select 1 as trace_id, i as step, 's' as name, 'x' as source,"
+                           " i * 10 as ts, 10 as dur from range(3) t(i)")  # fmt: skip
+    return path
+
+
+@pytest.fixture
+def traces(database):
+    with traceq.open(database) as traces:
+        yield traces
+
+
+def test_every_public_name_is_there_and_listed():
+    assert {"open", "ingest", "Traces", "TraceqError"} <= set(traceq.__all__) <= set(dir(traceq))
+    for name in traceq.__all__:
+        assert getattr(traceq, name) is not None
+
+
+def test_every_error_is_public():
+    ours = {name for name, each in vars(errors).items() if inspect.isclass(each)}
+    assert ours <= set(traceq.__all__)
+
+
+def test_another_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'nope'"):
+        traceq.nope  # noqa: B018 - the access is the test
+
+
+def test_a_query_gives_frames_tables_and_tuples(traces):
+    steps = "select step, dur from step order by step"
+    assert traces.sql(steps).fetchall() == [(0, 10), (1, 10), (2, 10)]
+    assert traces.sql(steps).df()["step"].tolist() == [0, 1, 2]
+    assert traces.sql(steps).to_arrow_table().num_rows == 3
+
+
+def test_parameters_by_place_and_by_name(traces):
+    assert traces.sql("select step from step where ts > ?", [10]).fetchall() == [(2,)]
+    assert traces.sql("select step from step where ts = $ts", {"ts": 10}).fetchall() == [(1,)]
+
+
+def test_of_several_statements_the_last_is_the_result(traces):
+    assert traces.sql("create temp table x as select 5; select * from x").fetchall() == [(5,)]
+
+
+def test_a_relation_lives_on_after_another_query(traces):
+    first = traces.sql("select count(*) from step")
+    traces.sql("select 1").fetchall()
+    assert first.fetchall() == [(3,)]
+
+
+def test_a_wrong_query_says_where(traces):
+    with pytest.raises(traceq.QueryError, match=r"^line 2, column 6: Table with name missing does not exist"):
+        traces.sql("select *\nfrom missing")
+
+
+def test_late_errors_are_duckdbs_own_and_for_people(traces):
+    relation = traces.sql("select error('late') from step")
+    with pytest.raises(duckdb.Error, match="^Invalid Input Error: late"):
+        relation.fetchall()
+
+
+def test_variables_are_no_tables(traces):
+    params = query = [1]
+    for name in ("params", "query", "self"):
+        with pytest.raises(traceq.QueryError, match="does not exist"):
+            traces.sql(f"from {name}")
+    assert params is query
+
+
+def test_the_database_is_read_only(traces):
+    with pytest.raises(traceq.QueryError, match="read-only"):
+        traces.sql("delete from step")
+
+
+def test_closing_closes(database):
+    with traceq.open(str(database)) as traces:
+        assert (traces.path, repr(traces)) == (database, f"Traces('{database}')")
+    with pytest.raises(traceq.QueryError, match="closed"):
+        traces.sql("select 1")
+    traces.close()
+
+
+def test_what_is_no_database_is_a_store_error(tmp_path):
+    with pytest.raises(traceq.StoreError, match="no such trace database"):
+        traceq.open(tmp_path / "missing.duckdb")

@@ -1,0 +1,88 @@
+"""docs/ says what the program does: generated pages are compared, and rewritten with --update-golden."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+from golden import Golden
+
+import traceq
+from traceq import catalogue
+from traceq.cli import main
+from traceq.cli.tables import dictionary
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+WIDTH = 100
+
+CLI_INTRODUCTION = """\
+# Command line
+
+What `traceq COMMAND --help` prints. Errors are explained in [messages.md](messages.md).
+"""
+
+
+@pytest.fixture
+def docs(request):
+    return Golden(DOCS, update=request.config.getoption("--update-golden", default=False))
+
+
+@pytest.fixture(scope="module")
+def known():
+    with catalogue.empty_database() as connection:
+        return catalogue.tables(connection)
+
+
+def commands():
+    context = click.Context(main)
+    return {name: main.get_command(context, name) for name in main.list_commands(context)}
+
+
+def test_tables_md_is_the_catalogue(docs, known):
+    docs.check("tables.md", dictionary(known))
+
+
+def test_cli_md_is_the_help_of_every_command(docs):
+    group = click.Context(main, info_name="traceq", terminal_width=WIDTH, **main.context_settings)
+    contexts = [group]
+    contexts += [click.Context(each, group, name, terminal_width=WIDTH) for name, each in commands().items()]
+    sections = [f"\n## {each.command_path}\n\n```text\n{each.get_help()}\n```\n" for each in contexts]
+    docs.check("cli.md", CLI_INTRODUCTION + "".join(sections))
+
+
+def test_every_table_and_column_says_what_it_is(known):
+    bare = [table.name for table in known if not table.comment]
+    bare += [f"{table.name}.{c.name}" for table in known for c in table.columns if not c.comment]
+    assert bare == []
+
+
+def test_every_command_and_option_has_help():
+    for name, command in commands().items():
+        assert command.help, name
+        options = [p for p in command.params if isinstance(p, click.Option)]
+        assert [option.name for option in options if not option.help] == [], name
+
+
+def test_the_list_of_commands_says_what_each_says_itself():
+    assert {name: command.short_help for name, command in commands().items()} == {
+        name: help_line for name, (_, help_line) in main.lazy.items()
+    }
+
+
+def errors(root=traceq.TraceqError):
+    for error in root.__subclasses__():
+        yield error
+        yield from errors(error)
+
+
+def test_every_error_has_its_entry_in_messages_md():
+    sections = re.split(r"^## (.+)\n", (DOCS / "messages.md").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    entries = dict(zip(sections[::2], sections[1::2], strict=True))
+    ours = {error for error in errors() if error.__module__.startswith("traceq.")}
+    assert set(entries) == {error.slug for error in ours}
+    for error in ours:
+        assert f"`traceq.{error.__name__}`" in entries[error.slug]
+        assert "What to do:" in entries[error.slug]

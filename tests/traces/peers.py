@@ -1,0 +1,40 @@
+"""Other tools' figures for the same files, read as they are; see README.md beside them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from trace_files import PEER_FACTS, stem
+
+
+def nsys(path: Path, report: str) -> list[dict[str, str]]:
+    """Rows of an nsys report; skips where nsys had nothing to report."""
+    file = PEER_FACTS / "nsys" / stem(path) / f"{report}.csv"
+    if not file.exists():
+        pytest.skip(f"nsys made no {report} of this file")
+    header, *lines = [line for line in file.read_text().splitlines() if line]
+    columns = header.split(",")
+    return [dict(zip(columns, _cells(line, len(columns)), strict=True)) for line in lines]
+
+
+def _cells(line: str, columns: int) -> list[str]:
+    """The cells of a line whose last one is a name: nsys quotes it but escapes no quotes inside."""
+    *numbers, name = line.split(",", columns - 1)
+    return [*numbers, name[1:-1] if name.startswith('"') else name]
+
+
+def perfetto(path: Path) -> dict[str, tuple[int, int]]:
+    """Slices and their summed duration, ns, per category."""
+    with (PEER_FACTS / "perfetto" / f"{stem(path)}.csv").open(newline="") as file:
+        return {row["cat"]: (int(row["n"]), int(row["dur_ns"])) for row in csv.DictReader(file)}
+
+
+def hta(path: Path) -> dict:
+    """HolisticTraceAnalysis' figures; skips where it could not read the file."""
+    facts = json.loads((PEER_FACTS / "hta" / f"{stem(path)}.json").read_text())
+    if not isinstance(facts.get("temporal_breakdown"), list):
+        pytest.skip("HTA failed on this file")
+    return facts["temporal_breakdown"][0] | facts["comm_comp_overlap"][0]

@@ -1,0 +1,149 @@
+"""An independent reading of an nsys SQLite export: sqlite3 and gzip, nothing of traceq.
+
+Constants are those of FORMATS 1.1; API names lose their version suffix, copies get the names PyTorch gives them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from raw_slices import DeviceSlice, HostSlice, Interval, RawTrace
+
+DIRECTIONS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP", 11: "HtoD", 12: "DtoH", 13: "DtoD"}
+UNIFIED = (11, 12, 13)
+MEMORIES = {0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed"}
+OTHER_TABLES = {
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": "synchronization",
+    "CUPTI_ACTIVITY_KIND_CUDA_EVENT": "cuda_event",
+}
+TABLES_OF_MACHINE = ("TARGET_INFO_SYSTEM_ENV", "EXPORT_META_DATA", "META_DATA_EXPORT")
+UNSTORED = {
+    "samples of the scheduler": "select count(*) from SCHED_EVENTS",
+    "samples of the processor": "select count(*) from COMPOSITE_EVENTS",
+    "call stacks of samples": "select count(*) from SAMPLING_CALLCHAINS",
+    "call stacks of system calls": "select count(*) from OSRT_CALLCHAINS",
+    "marks of the profiler among system calls": "select count(*) from OSRT_API where globalTid & 0xFFFFFF = 0",
+    "calls once more, to carry their call stack": """
+        select count(*) from CUPTI_ACTIVITY_KIND_RUNTIME where eventClass not in (0, 1)
+    """,
+}
+# Not _v2 and _v3, which belong to the name of the call.
+SUFFIX = re.compile(r"(_v\d{4,}|_ptsz|_ptds)+$")
+
+
+def read(path: Path) -> RawTrace:
+    """Every row of the file's event tables, each under the table it belongs to."""
+    with opened(path) as database:
+        return RawTrace(
+            host=list(_host(database)),
+            device=[*_kernels(database), *_copies(database), *_memsets(database)],
+            other=Counter(
+                {ours: _number(database, f"select count(*) from {theirs}") for theirs, ours in OTHER_TABLES.items()}
+            ),
+            unstored=Counter({rows: _number(database, query) for rows, query in UNSTORED.items()}),
+            utc_origin=_utc_origin(database),
+            machine=_names_of_machine(database),
+        )
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    with tempfile.TemporaryDirectory() as folder:
+        if path.suffix == ".gz":
+            unpacked = Path(folder) / path.stem
+            unpacked.write_bytes(gzip.decompress(path.read_bytes()))
+            path = unpacked
+        with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
+            yield database
+
+
+def _number(database: sqlite3.Connection, query: str) -> int:
+    table = query.split("from ")[1].split(maxsplit=1)[0]
+    return database.execute(query).fetchone()[0] if _columns(database, table) else 0
+
+
+def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in database.execute(f"pragma table_info({table})")}
+
+
+def _rows(database: sqlite3.Connection, table: str, columns: str, where: str = "true") -> list[tuple]:
+    """The rows of a table, none where the export lacks it; `value` is the text that the row's name stands for."""
+    if not _columns(database, table):
+        return []
+    name = "demangledName" if table.endswith("KERNEL") else "nameId"
+    join = f"left join StringIds on StringIds.id = {name}" if "value" in columns else ""
+    return database.execute(f"select {columns} from {table} {join} where {where}").fetchall()
+
+
+def _utc_origin(database: sqlite3.Connection) -> int | None:
+    rows = _rows(database, "TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
+    return rows[0][0] if rows else None
+
+
+def _names_of_machine(database: sqlite3.Connection) -> set[str]:
+    tables = [table for table in TABLES_OF_MACHINE if _columns(database, table)]
+    queries = [
+        f"select value from {table} where name in ('Hostname', 'EXPORT_HOST', 'EXPORT_USER')" for table in tables
+    ]
+    return {value for query in queries for (value,) in database.execute(query) if value}
+
+
+def _thread(global_tid: int) -> tuple[int, int]:
+    return (global_tid >> 24) & 0xFFFFFF, global_tid & 0xFFFFFF
+
+
+def _host(database: sqlite3.Connection) -> Iterator[HostSlice]:
+    calls = 'start, "end", globalTid, value, correlationId'
+    yield from _slices("runtime", _rows(database, "CUPTI_ACTIVITY_KIND_RUNTIME", calls, "eventClass in (0, 1)"))
+    others = 'start, "end", globalTid, value, null'
+    yield from _slices("os", _rows(database, "OSRT_API", others, "globalTid & 0xFFFFFF <> 0"))
+    yield from _slices("overhead", _rows(database, "PROFILER_OVERHEAD", others))
+    yield from _slices("overhead", _rows(database, "CUPTI_ACTIVITY_KIND_OVERHEAD", others))
+    yield from _slices("annotation", _ranges(database))
+
+
+def _slices(kind: str, rows: list[tuple]) -> Iterator[HostSlice]:
+    for start, end, thread, name, correlation in rows:
+        yield HostSlice(kind, None, SUFFIX.sub("", name), start, end - start, _thread(thread), correlation)
+
+
+def _ranges(database: sqlite3.Connection) -> list[tuple]:
+    """Push/pop and start/end ranges and marks; no file here has a range that was never closed."""
+    query = """
+        select start, coalesce("end", iif(eventType = 34, start, null)), globalTid, coalesce(text, value), null
+        from NVTX_EVENTS left join StringIds on StringIds.id = textId where eventType in (34, 59, 60, 70, 71)
+    """
+    return database.execute(query).fetchall() if _columns(database, "NVTX_EVENTS") else []
+
+
+def _kernels(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
+    columns = 'start, "end", deviceId, streamId, correlationId, value, gridX, gridY, gridZ, blockX, blockY, blockZ'
+    for start, end, device, stream, correlation, name, *shape in _rows(database, "CUPTI_ACTIVITY_KIND_KERNEL", columns):
+        grid, block = tuple(shape[:3]), tuple(shape[3:])
+        yield DeviceSlice("kernel", name, start, end - start, device, stream, correlation, None, grid, block)
+
+
+def _copies(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
+    columns = 'start, "end", deviceId, streamId, correlationId, bytes, copyKind, srcKind, dstKind'
+    for start, end, *where, size, kind, source, target in _rows(database, "CUPTI_ACTIVITY_KIND_MEMCPY", columns):
+        places = "Unified" if kind in UNIFIED else f"{MEMORIES[source]} -> {MEMORIES[target]}"
+        yield _transfer("memcpy", f"Memcpy {DIRECTIONS[kind]} ({places})", (start, end), where, size)
+
+
+def _memsets(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
+    columns = 'start, "end", deviceId, streamId, correlationId, bytes, memKind'
+    for start, end, *where, size, memory in _rows(database, "CUPTI_ACTIVITY_KIND_MEMSET", columns):
+        yield _transfer("memset", f"Memset ({MEMORIES[memory]})", (start, end), where, size)
+
+
+def _transfer(kind: str, name: str, interval: Interval, where: list[int], size: int) -> DeviceSlice:
+    """Migrations of unified memory have no call: their correlation is 0."""
+    (start, end), (device, stream, correlation) = interval, where
+    return DeviceSlice(kind, name, start, end - start, device, stream, correlation or None, size, None, None)

@@ -1,0 +1,58 @@
+"""Ingesting is repeatable: several files side by side into one database give what each gives on its own."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+from trace_files import NSYS, ODD, TORCH, parametrized, stem
+
+# One of each kind of writer, large ones among them; starting a process for each of all files would take too long.
+SAMPLE = (
+    "bootcamp_2gpu_p2p_nvlink.s37",
+    "centerformer_nvtx_only",
+    "mordred_report1_old",
+    "nsysai_mfu_2gpu_before",
+    "hta_cpu_only_rank34",
+    "hta_ns_resolution_rank0",
+    "hta_sampled_rank0",
+    "kineto_resnet50_w0.array.pt.trace",
+    "tracelens_mi210_gpu_only",
+    "hta_rank_not_found",
+)
+SAMPLES = [path for path in (*NSYS, *TORCH, *ODD) if stem(path) in SAMPLE]
+
+TABLES = """
+    select table_name, string_agg('"' || column_name || '"', ', ') from duckdb_columns()
+    join duckdb_tables() using (database_name, schema_name, table_name)
+    where column_name not in ('trace_id', 'ingested_at') and table_name <> 'traceq_schema'
+    group by table_name order by table_name
+"""
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """The sample in one database, ingested by two processes."""
+    from traceq import store
+
+    target = tmp_path_factory.mktemp("together") / "all.duckdb"
+    store.ingest(SAMPLES, target, jobs=2)
+    with store.connect(target) as connection:
+        yield connection
+
+
+def contents(database: duckdb.DuckDBPyConnection, path) -> dict[str, tuple]:
+    """Number of rows and a checksum of each table, for one file, whatever its number in the database."""
+    return {table: _checksum(database, table, columns, path) for table, columns in database.execute(TABLES).fetchall()}
+
+
+def _checksum(database, table: str, columns: str, path) -> tuple:
+    query = f"""
+        select count(*), sum(hash({columns})::hugeint) from {table}
+        where trace_id = (select trace_id from trace where path = ?)
+    """
+    return database.execute(query, [str(path)]).fetchone()
+
+
+@parametrized(SAMPLES)
+def test_a_file_gives_the_same_rows_on_its_own_and_among_others(path, databases, together):
+    assert contents(together, path) == contents(databases(path), path)

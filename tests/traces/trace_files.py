@@ -1,0 +1,45 @@
+"""The real traces that lie beside the checkout; see TRACES.md there. Tests that need them skip when they are absent."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+import raw_chrome
+import raw_nsys
+from raw_slices import RawTrace
+
+SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
+TRACES = SHARED / "traces"
+PEER_FACTS = SHARED / "peer_facts"
+# An AppleDouble file: metadata of another file under that file's name.
+NO_TRACE = TRACES / "odd" / "._huvideo_traces_rank_0_step_3.json"
+
+NSYS = sorted(TRACES.glob("nsys/*.sqlite*"))
+TORCH = sorted(TRACES.glob("torch/*.json*"))
+ODD = sorted(TRACES.glob("odd/hta_*.json*"))
+
+
+def parametrized(paths: list[Path]) -> pytest.MarkDecorator:
+    absent = pytest.param(None, marks=pytest.mark.skip(reason="the folder shared/traces is not beside the checkout"))
+    return pytest.mark.parametrize("path", paths or [absent], ids=[stem(path) for path in paths] or ["absent"])
+
+
+def stem(path: Path) -> str:
+    """Name of the trace without its container: also the name of its peer facts."""
+    for suffix in (".gz", ".sqlite", ".json"):
+        path = path.with_name(path.name.removesuffix(suffix))
+    return path.name
+
+
+every_trace = parametrized([*NSYS, *TORCH, *ODD])
+every_nsys_trace = parametrized(NSYS)
+every_chrome_trace = parametrized([*TORCH, *ODD])
+every_torch_trace = parametrized(TORCH)
+
+
+@functools.cache
+def raw(path: Path) -> RawTrace:
+    """The independent reading of a file, made once."""
+    return raw_nsys.read(path) if path in NSYS else raw_chrome.read(path)

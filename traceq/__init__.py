@@ -1,0 +1,65 @@
+"""Ask GPU training traces where the time went.
+
+    import traceq
+
+    traceq.ingest(["profile.sqlite"], "profile.duckdb")
+    with traceq.open("profile.duckdb") as traces:
+        frame = traces.sql("select name, sum(dur) as dur from kernel group by all order by dur desc").df()
+
+`import traceq` is cheap: DuckDB and Arrow are loaded at the first use of a name that needs them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from traceq.errors import (
+        MissingTool,
+        NoTraces,
+        QueryError,
+        SchemaMismatch,
+        StoreError,
+        TraceqError,
+        UnknownFormat,
+        UnusableTrace,
+    )
+    from traceq.store.ingest import ingest
+    from traceq.traces import Traces
+    from traceq.traces import open_traces as open  # noqa: A004 - traceq.open reads as it should
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MissingTool",
+    "NoTraces",
+    "QueryError",
+    "SchemaMismatch",
+    "StoreError",
+    "TraceqError",
+    "Traces",
+    "UnknownFormat",
+    "UnusableTrace",
+    "__version__",
+    "ingest",
+    "open",
+]
+
+# Public name -> where it lives; what is not listed is an error, under its own name.
+_ELSEWHERE = {
+    "Traces": ("traceq.traces", "Traces"),
+    "ingest": ("traceq.store", "ingest"),
+    "open": ("traceq.traces", "open_traces"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _ELSEWHERE.get(name, ("traceq.errors", name))
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,71 @@
+"""The data dictionary: tables, views and columns, and what the catalogue's comments say of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import duckdb
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with its SQL type and what it means; the comment is empty when nobody wrote one."""
+
+    name: str
+    type: str
+    comment: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or view (`kind`), what one row of it is, and its columns in order."""
+
+    name: str
+    kind: str
+    comment: str
+    columns: tuple[Column, ...]
+
+
+def tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+    """The public tables, then the public views, in order of creation; a leading _ makes a name private.
+
+    A view's column without a comment means what the column of that name means in the tables it reads.
+    """
+    columns = _columns(connection)
+    found = []
+    for name, kind, comment, sql, _ in connection.execute(
+        "select table_name, 'table', coalesce(comment, ''), '', table_oid as oid from duckdb_tables()"
+        " where not internal and not starts_with(table_name, '_')"
+        " union all"
+        " select view_name, 'view', coalesce(comment, ''), sql, view_oid from duckdb_views()"
+        " where not internal and not starts_with(view_name, '_')"
+        " order by 2, oid"
+    ).fetchall():
+        inherited = {c.name: c.comment for read in reversed(_tables_read(sql)) for c in columns.get(read, ())}
+        own = [Column(c.name, c.type, c.comment or inherited.get(c.name, "")) for c in columns[name]]
+        found.append(Table(name, kind, comment, tuple(own)))
+    return found
+
+
+def empty_database() -> duckdb.DuckDBPyConnection:
+    """A database in memory with every table and view, and no rows."""
+    from traceq import store
+
+    connection = duckdb.connect()
+    store.create_schema(connection)
+    return connection
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[Column]]:
+    found: dict[str, list[Column]] = {}
+    for table, name, kind, comment in connection.execute(
+        "select table_name, column_name, data_type, coalesce(comment, '') from duckdb_columns()"
+        " where not internal order by table_oid, column_index"
+    ).fetchall():
+        found.setdefault(table, []).append(Column(name, kind, comment))
+    return found
+
+
+def _tables_read(sql: str) -> list[str]:
+    return re.findall(r'\b(?:from|join) \(*"?(\w+)', sql, re.IGNORECASE)

@@ -1,0 +1,36 @@
+"""The command line: parse, call, print. One module per command, imported when the command is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import click
+
+from traceq import __version__
+from traceq.cli.group import LazyGroup
+
+
+class Commands(LazyGroup):
+    """The commands of traceq."""
+
+    lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
+        "report": ("traceq.cli.report", "Report where the time of each step went."),
+        "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
+        "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
+        "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views and columns."),
+        "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
+    }
+
+
+@click.command("traceq", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Ask GPU training traces where the time went.
+
+    traceq reads Nsight Systems exports and PyTorch profiler traces into one DuckDB database of documented
+    tables, answers SQL over it, and reports the time of each training step. New here? Try: traceq demo
+
+    Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage.
+    """

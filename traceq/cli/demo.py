@@ -1,0 +1,56 @@
+"""traceq demo: from nothing to a report, without a GPU, a network or a trace."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+import click
+
+_TRACE = "demo/training.pt.trace.json.gz"
+_DATABASE = "traceq-demo.duckdb"
+_QUERY = "select name, sum(dur) as dur from kernel group by all order by dur desc limit 5"
+
+
+@click.command(short_help="Ingest the bundled trace and report on it.")
+@click.option("-o", "--output", metavar="DB", help=f"Database to make. [default: {_DATABASE}]")
+def demo(output: str | None) -> None:
+    """Ingest the bundled trace and report on it.
+
+    A few steps of one GPU of a training job, as the PyTorch profiler saw them. Needs no GPU and no
+    network; leaves the database behind to be asked more (in a temporary directory when the current one cannot
+    be written).
+    """
+    from traceq import store
+    from traceq.cli.ingest import summary
+    from traceq.cli.report import report
+
+    database = output or default_database()
+    with resources.as_file(resources.files("traceq").joinpath(_TRACE)) as trace:
+        click.echo(summary(store.ingest([trace], database)))
+    click.echo()
+    report.main([database], prog_name="traceq report", standalone_mode=False)
+    click.echo(f"\n{next_steps(database)}")
+
+
+def default_database() -> str:
+    """The current directory's, or one in a new temporary directory when that cannot be written."""
+    if os.access(Path.cwd(), os.W_OK):
+        return _DATABASE
+    return str(Path(tempfile.mkdtemp(prefix="traceq-")) / _DATABASE)
+
+
+def next_steps(database: str) -> str:
+    """Three commands to try on it."""
+    quoted = shlex.quote(database)
+    return "\n".join(
+        (
+            "Try next:",
+            f'  traceq sql {quoted} "{_QUERY}"',
+            f"  traceq shell {quoted}",
+            "  traceq tables time_ledger",
+        )
+    )

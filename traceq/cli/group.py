@@ -1,0 +1,75 @@
+"""The click group that loads a command when it is called, and the only place that prints a TraceqError."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import ClassVar
+
+import click
+
+from traceq.cli.printable import printable
+from traceq.errors import TraceqError
+
+INTERRUPTED = 128 + signal.SIGINT
+BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not name
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands as name -> (module that holds it under this name, one line of help)."""
+
+    lazy: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Names in the order of the list, which is the order of use."""
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+        """Import the command's module."""
+        if cmd_name not in self.lazy:
+            return None
+        module, _ = self.lazy[cmd_name]
+        command = getattr(import_module(module), cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module}.{cmd_name} is not a click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in self.lazy.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; every failure a user can meet ends as one line on stderr and an exit code."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # A terminal set to ASCII or Latin-1 gets escapes, not a traceback.
+            sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            result: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except TraceqError as error:
+            _fail(ctx, str(error))
+        except KeyboardInterrupt:
+            click.echo("traceq: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # The reader has all it wants (| head). What is buffered must not fail again when Python exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(BROKEN_PIPE)
+        except OSError as error:
+            _fail(ctx, _describe(error))
+        return result
+
+
+def _describe(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _fail(ctx: click.Context, message: str) -> None:
+    click.echo(f"traceq: error: {printable(message)}", err=True)
+    ctx.exit(1)

@@ -1,0 +1,103 @@
+"""traceq ingest: trace files into a trace database."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from traceq.cli.printable import printable
+
+if TYPE_CHECKING:
+    from traceq.store import IngestResult
+
+
+@click.command(short_help="Read trace files into a trace database.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option(
+    "-o",
+    "--output",
+    "database",
+    metavar="DB",
+    help="Database to make or add to. [default: SOURCE's name, .duckdb]",
+)
+@click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
+@click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
+@click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps.")
+def ingest(
+    *,
+    sources: tuple[str, ...],
+    database: str | None,
+    run: str | None,
+    jobs: int | None,
+    force: bool,
+    step_range: str | None,
+) -> None:
+    """Read trace files into a trace database.
+
+    SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
+    PyTorch profiler, gzipped or not), a directory that holds traces, or a quoted glob. The format is found by
+    content, not by name. Content that is in the database already is skipped, so running it again changes
+    nothing. An ingest that fails or is interrupted leaves the database as it was.
+
+    \b
+    Examples:
+      traceq ingest profile.sqlite
+      traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq import store
+    from traceq.cli.progress import Bar
+
+    check_regex(step_range)
+    result = store.ingest(
+        sources,
+        database,
+        run=run,
+        jobs=jobs or usable_cpus(),
+        force=force,
+        step_range=step_range,
+        progress=Bar() if sys.stderr.isatty() else None,
+    )
+    click.echo(summary(result))
+
+
+def check_regex(pattern: str | None) -> None:
+    """Refuse a --step-range that is no regular expression before an hour of reading went into it."""
+    if pattern is None:
+        return
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise click.BadParameter(f"{pattern!r} is no regular expression: {error}", param_hint="--step-range") from error
+
+
+def usable_cpus() -> int:
+    """CPUs this process may run on, which in a container or under SLURM are fewer than the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS, Windows
+        return os.cpu_count() or 1
+
+
+def summary(result: IngestResult) -> str:
+    """What an ingest did to its database, in one line."""
+    new, skipped = result.ingested, len(result.skipped)
+    if not new:
+        return printable(f"{result.database}: already there, nothing to do")
+    parts = [
+        _count(len(new), "trace"),
+        _count(sum(each.gpu_slices for each in new), "GPU slice"),
+        _count(sum(each.cpu_slices for each in new), "host slice"),
+        _count(sum(each.notes for each in new), "note"),
+    ]
+    if skipped:
+        parts.append(f"{skipped:,} already there")
+    return printable(f"{result.database}: {', '.join(parts)}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,37 @@
+"""A file that is there in full or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from traceq.errors import StoreError
+
+
+@contextmanager
+def written(path: Path) -> Iterator[BinaryIO]:
+    """Open a file beside `path`, and put it in the place of `path` when the block ends without an error.
+
+    What is no regular file (/dev/stdout, a named pipe) is written directly. Raises StoreError when it cannot
+    be written.
+    """
+    target = path.resolve()
+    direct = target.exists() and not target.is_file()
+    part = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        if not direct:
+            part.replace(target)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written: {error.strerror or error}; choose another file with -o"
+        ) from error
+    finally:
+        if not direct:
+            part.unlink(missing_ok=True)

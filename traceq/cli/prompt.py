@@ -1,0 +1,55 @@
+"""The line editor of traceq shell: history, highlighting, completion, lines until the semicolon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import duckdb
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.lexers import PygmentsLexer
+from pygments.lexers.sql import SqlLexer
+
+from traceq.catalogue import tables
+from traceq.cli.shell import is_ready
+
+
+def prompt_for(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
+    """A function that asks for the next statement or dot command; raises EOFError on Ctrl-D."""
+    session: PromptSession[str] = PromptSession(
+        "traceq> ",
+        prompt_continuation="   ...> ",
+        # Enter ends the input when it can be answered, and starts a line when not.
+        multiline=Condition(lambda: not is_ready(get_app().current_buffer.text)),
+        history=history(Path(click.get_app_dir("traceq"))),
+        auto_suggest=AutoSuggestFromHistory(),
+        lexer=PygmentsLexer(SqlLexer),
+        completer=completer(connection),
+        complete_while_typing=False,
+    )
+    return session.prompt
+
+
+def completer(connection: duckdb.DuckDBPyConnection) -> WordCompleter:
+    """Completes names of tables, views and columns, then SQL's keywords."""
+    known = tables(connection)
+    names = dict.fromkeys([each.name for each in known] + [column.name for each in known for column in each.columns])
+    keywords = connection.execute("select keyword_name from duckdb_keywords() order by 1").fetchall()
+    return WordCompleter([*names, *(word for (word,) in keywords if word not in names)], ignore_case=True)
+
+
+def history(directory: Path) -> History:
+    """What was typed in earlier sessions; only of this one where `directory` cannot be written."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = directory / "history"
+        file.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(file))

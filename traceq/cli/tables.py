@@ -1,0 +1,102 @@
+"""traceq tables: the data dictionary, read from the comments in the catalogue."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from traceq.errors import QueryError
+
+if TYPE_CHECKING:
+    from traceq.catalogue import Table
+
+_INTRODUCTION = """\
+# Tables
+
+What a trace database holds. Times are integer nanoseconds on the trace's own clock, intervals are half-open
+[ts, ts + dur), sizes are bytes, shares (0..1) end in `_share`. Every table has `trace_id`; ids of slices are
+unique within their trace and the same on every ingest of the same file.
+
+This page is what `traceq tables --format md` prints.
+
+"""
+
+
+@click.command(short_help="Show the data dictionary: tables, views and columns.")
+@click.argument("name", required=False)
+@click.option("--format", "format_", type=click.Choice(["table", "md"]), default="table", help="[default: table]")
+def tables(name: str | None, format_: str) -> None:
+    """Show the data dictionary: tables, views and columns.
+
+    Without NAME one line for each table and view (in Markdown: the whole dictionary as one page), with NAME
+    its columns. Needs no database; in a trace database the same text stands in DuckDB's catalogue
+    (duckdb_columns()).
+
+    \b
+    Examples:
+      traceq tables
+      traceq tables gpu_slice
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq import catalogue
+
+    with catalogue.empty_database() as connection:
+        known = catalogue.tables(connection)
+    file = sys.stdout.buffer
+    if name is not None:
+        write_columns(named(known, name), file, format_)
+    elif format_ == "md":
+        file.write(dictionary(known).encode())
+    else:
+        write_overview(known, file, format_)
+
+
+def named(known: Sequence[Table], name: str) -> Table:
+    """The table called `name`, upper or lower case. Raises QueryError, with what comes closest."""
+    by_name = {table.name: table for table in known}
+    try:
+        return by_name[name.lower()]
+    except KeyError:
+        close = difflib.get_close_matches(name.lower(), by_name, n=3, cutoff=0.5) or list(by_name)
+        raise QueryError(f"no table or view is called {name!r}; did you mean: {', '.join(close)}?") from None
+
+
+def write_overview(known: Sequence[Table], file: BinaryIO, format_: str) -> None:
+    """One line for each table and view."""
+    rows = [(table.name, table.kind, table.comment) for table in known]
+    _write(("name", "kind", "one row"), rows, file, format_)
+
+
+def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
+    """What a row of `table` is, then one line for each column."""
+    from traceq.cli.printable import markdown, printable
+
+    comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
+    file.write(f"{comment}\n\n".encode())
+    rows = [(column.name, column.type.lower(), column.comment) for column in table.columns]
+    _write(("column", "type", "meaning"), rows, file, format_)
+
+
+def dictionary(known: Sequence[Table]) -> str:
+    """The whole dictionary as one Markdown page."""
+    page = io.BytesIO()
+    page.write(_INTRODUCTION.encode())
+    write_overview(known, page, "md")
+    for table in known:
+        page.write(f"\n## {table.name}\n\n".encode())
+        write_columns(table, page, "md")
+    return page.getvalue().decode()
+
+
+def _write(header: Sequence[str], rows: Sequence[Sequence[str]], file: BinaryIO, format_: str) -> None:
+    from traceq.cli.grid import Grid, write_markdown, write_plain
+
+    grid = Grid(header, rows, [False] * len(header))
+    if format_ == "md":
+        write_markdown(grid, file)
+    else:
+        write_plain(grid, file)

@@ -1,0 +1,128 @@
+"""The row of `trace`: which nsys, when, on which machine, and with which options."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from traceq.importers.nsys.job import Job, batch_of
+
+if TYPE_CHECKING:
+    from traceq.importers.nsys.source import Source
+
+# Captures' own words for what was recorded; everything else in META_DATA_CAPTURE may be private.
+_OPTIONS = {
+    "CAPTURE_EVENT_TYPE",
+    "CUDA_GRAPH_TRACE_OPTIONS:MODE",
+    "COLLECT_GPU_MEMORY_USAGE",
+    "COLLECT_UVM_CPU_PAGE_FAULTS",
+    "COLLECT_UVM_GPU_PAGE_FAULTS",
+    "COLLECT_GPU_CTX_SW_TRACE",
+    "RUN_DURATION_MS",
+}
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9]{1,30}")
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.-]{0,40}")
+# (rank, world size) as launchers announce them.
+_RANK_VARIABLES = (
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
+
+
+def trace_row(job: Job) -> pa.RecordBatch:
+    """The one row of `trace`."""
+    exported = _exported(job.source)
+    rank, world_size = _rank(job)
+    options = _options(job.source)
+    return batch_of(
+        {
+            "producer": pa.array(["Nsight Systems"]),
+            "producer_version": pa.array([_version(exported, "EXPORT_PRODUCT_VERSION")], pa.string()),
+            "schema_version": pa.array([_version(exported, "EXPORT_SCHEMA_VERSION")], pa.string()),
+            "host": pa.array([_host(job.source)], pa.string()),
+            "rank": pa.array([rank], pa.int32()),
+            "world_size": pa.array([world_size], pa.int32()),
+            "utc_origin_ns": pa.array([_utc_origin(job.source)], pa.int64()),
+            "args": pa.array([json.dumps(options) if options else None], pa.string()),
+        }
+    )
+
+
+def _exported(source: Source) -> dict[str, str]:
+    """The export's description: EXPORT_META_DATA until 2023.2, META_DATA_EXPORT since, none before 2021."""
+    found = {}
+    for table in ("EXPORT_META_DATA", "META_DATA_EXPORT"):
+        for name, value in source.rows(table, ["name", "value"]):
+            found[str(name)] = str(value)
+    return found
+
+
+def _version(exported: dict[str, str], name: str) -> str | None:
+    found = _VERSION.fullmatch(exported.get(name, ""))
+    return found[0] if found else None
+
+
+def _options(source: Source) -> dict[str, object]:
+    options: dict[str, object] = {}
+    kinds: list[str] = []
+    for name, value in source.rows("META_DATA_CAPTURE", ["name", "value"]):
+        if name not in _OPTIONS or not _PLAIN_WORD.fullmatch(str(value)):
+            continue
+        if name == "CAPTURE_EVENT_TYPE":
+            kinds.append(str(value))
+        else:
+            options[str(name).lower().replace(":", "_")] = str(value)
+    return options | ({"captured": sorted(kinds)} if kinds else {})
+
+
+def _host(source: Source) -> str | None:
+    """A pseudonym of the machine."""
+    rows = source.rows("TARGET_INFO_SYSTEM_ENV", ["value"], "name = 'Hostname'")
+    name = rows[0][0] if rows else None
+    if not isinstance(name, str) or not name:
+        return None
+    return "host-" + hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+def _utc_origin(source: Source) -> int | None:
+    rows = source.rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"])
+    return rows[0][0] if rows and isinstance(rows[0][0], int) and rows[0][0] > 0 else None
+
+
+def _rank(job: Job) -> tuple[int | None, int | None]:
+    """Rank and world size, when the whole file belongs to one rank; (None, None) otherwise.
+
+    MPI tells the rank itself. A launcher tells it in the environment, of which only these two numbers are
+    taken, and only when a single process used a GPU: with more, the environment is that of a parent of
+    several ranks.
+    """
+    ranks = {rank for (rank,) in job.source.rows("MPI_RANKS", ["rank"])} | set(job.threads.mpi_ranks())
+    if ranks:
+        rank = ranks.pop()
+        return (rank, None) if not ranks and isinstance(rank, int) and rank >= 0 else (None, None)
+    if len(job.gpu_pids) != 1:
+        return None, None
+    variables = _numeric_variables(job.source)
+    for rank_name, size_name in _RANK_VARIABLES:
+        rank, size = variables.get(rank_name), variables.get(size_name)
+        if rank is not None and size is not None and 0 <= rank < size:
+            return rank, size
+    return None, None
+
+
+def _numeric_variables(source: Source) -> dict[str, int]:
+    """Those of the launchers' variables that are numbers; nothing else of the environment is looked at."""
+    wanted = {name for pair in _RANK_VARIABLES for name in pair}
+    found = {}
+    where = "name like 'PROCESS%:ENVIRONMENT_VARIABLE'"
+    for (text,) in source.rows("META_DATA_CAPTURE", ["value"], where):
+        name, _, value = str(text).partition("=")
+        if name in wanted and re.fullmatch(r"[0-9]{1,7}", value):
+            found[name] = int(value)
+    return found

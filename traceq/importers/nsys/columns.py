@@ -1,0 +1,114 @@
+"""Arrow columns made from nsys' integers: times, narrow integers, constants, JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from traceq.importers.nsys.notes import Notes
+
+# 36 years in ns: no session lasts that long, and sums of such times cannot overflow 64 bits.
+TIME_LIMIT = 1 << 60
+_INT32_MAX = (1 << 31) - 1
+
+
+def constant(text: str, rows: int) -> pa.DictionaryArray:
+    """The same text in every row."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([text]))
+
+
+def labelled(codes: pa.Array, labels: Mapping[int, str], other: str | None = None) -> pa.DictionaryArray:
+    """Enum numbers as words; numbers that have none become `other`, or NULL."""
+    indices = pc.index_in(codes, value_set=pa.array(list(labels), pa.int64()))
+    if other is None:
+        return pa.DictionaryArray.from_arrays(indices, pa.array(list(labels.values())))
+    return pa.DictionaryArray.from_arrays(pc.fill_null(indices, len(labels)), pa.array([*labels.values(), other]))
+
+
+def without(column: pa.Array, *values: int) -> pa.Array:
+    """The column with some values, which stand for "none", as NULL."""
+    drop = pc.is_in(column, value_set=pa.array(values, pa.int64()))
+    if not pc.any(drop).as_py():
+        return column
+    return pc.if_else(drop, pa.scalar(None, pa.int64()), column)
+
+
+def within(column: pa.Array, low: int, high: int, what: str, notes: Notes) -> pa.Array:
+    """The column with values outside low..high as NULL, counted: they cannot be true."""
+    bounds = pc.min_max(column)
+    least, most = bounds["min"].as_py(), bounds["max"].as_py()
+    if least is None or (least >= low and most <= high):
+        return column
+    good = pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high))
+    notes.data_loss(
+        "value_out_of_range",
+        column.drop_null().__len__() - (pc.sum(good).as_py() or 0),
+        f"Values of {what} that no GPU or clock can have; they are NULL.",
+    )
+    return pc.if_else(good, column, pa.scalar(None, column.type))
+
+
+def int32(column: pa.Array, what: str, notes: Notes) -> pa.Array:
+    """The column as 32-bit integers; values that do not fit are NULL and counted."""
+    return within(column, -_INT32_MAX, _INT32_MAX, what, notes).cast(pa.int32())
+
+
+def non_negative(column: pa.Array, what: str, notes: Notes) -> pa.Array:
+    """The column without negative values, which are NULL and counted. For sizes."""
+    return within(column, 0, (1 << 63) - 1, what, notes)
+
+
+def usable_times(batch: pa.RecordBatch, column: str, table: str, notes: Notes) -> pa.RecordBatch:
+    """The rows of the batch that have a start time, the others counted."""
+    starts = batch.column(column)
+    bounds = pc.min_max(starts)
+    least, most = bounds["min"].as_py(), bounds["max"].as_py()
+    if starts.null_count == 0 and least is not None and least >= -TIME_LIMIT and most <= TIME_LIMIT:
+        return batch
+    good = pc.and_(pc.greater_equal(starts, -TIME_LIMIT), pc.less_equal(starts, TIME_LIMIT)).fill_null(False)
+    notes.data_loss(
+        "no_start_time",
+        batch.num_rows - (pc.sum(good).as_py() or 0),
+        f"Rows of {table} without a usable start time; they are left out.",
+    )
+    return batch.filter(good)
+
+
+def durations(starts: pa.Array, ends: pa.Array, table: str, notes: Notes) -> pa.Array:
+    """Ends minus starts; 0 where the end is missing, before the start or absurd, each counted."""
+    ends = within(ends, -TIME_LIMIT, TIME_LIMIT, "end", notes)
+    notes.data_loss("no_end_time", ends.null_count, f"Rows of {table} without an end; their duration is 0.")
+    lengths = pc.subtract(ends, starts).fill_null(0)
+    least = pc.min(lengths).as_py()
+    if least is None or least >= 0:
+        return lengths
+    negative = pc.less(lengths, 0)
+    notes.data_loss(
+        "negative_duration",
+        pc.sum(negative).as_py() or 0,
+        f"Rows of {table} that end before they start; their duration is 0.",
+    )
+    return pc.if_else(negative, pa.scalar(0, pa.int64()), lengths)
+
+
+def json_objects(members: Mapping[str, pa.Array]) -> pa.Array | None:
+    """One JSON object a row from columns of numbers or of ready JSON text; NULL members are left out.
+
+    None when no row has any member; NULL for rows that have none.
+    """
+    # (pyarrow's null_handling="skip" loses rows whose parts are all NULL, so each part is '' instead.)
+    pieces = [
+        pc.fill_null(pc.binary_join_element_wise(f',"{key}":', column.cast(pa.string()), ""), "")
+        for key, column in members.items()
+        if column.null_count < len(column)
+    ]
+    if not pieces:
+        return None
+    joined = pc.binary_join_element_wise(*pieces, "")
+    objects = pc.binary_join_element_wise("{", pc.utf8_slice_codeunits(joined, 1), "}", "")
+    return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), objects)

@@ -1,0 +1,220 @@
+"""GPUs: which ones there are, and by which number the trace speaks of them.
+
+Three numbers name one GPU: `deviceId` of events is the CUDA ordinal as the process counts
+(CUDA_VISIBLE_DEVICES renumbers), TARGET_INFO_GPU.id is nsys' own, and `cuDevice` or TARGET_INFO_CUDA_DEVICE
+(from schema 3.17) tie the two. When two processes mean different GPUs by the same ordinal, as under a
+launcher that gives each process one visible GPU, the GPUs keep nsys' numbers, because their work must not be
+mixed on one device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traceq.importers.nsys.columns import int32
+
+if TYPE_CHECKING:
+    from traceq.importers.nsys.notes import Notes
+    from traceq.importers.nsys.source import Source
+
+# The number of the device of rows that name none.
+NO_DEVICE = -1
+_PID_SHIFT = 32
+_INTEGER_FIELDS = (
+    "sm_count",
+    "memory_bytes",
+    "warp_size",
+    "max_threads_per_sm",
+    "max_blocks_per_sm",
+    "registers_per_sm",
+    "shared_memory_per_sm",
+    "memory_bandwidth",
+)
+_WIDE_FIELDS = {"memory_bytes", "shared_memory_per_sm", "memory_bandwidth"}
+# Until 2021 (TARGET_INFO_CUDA_GPU) bandwidth was in CUPTI's kB/s. No GPU has less than 10 GB/s or more than
+# 10 TB/s.
+_LEAST_BANDWIDTH = 10_000_000_000
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU as a trace describes it; sizes in bytes, bandwidth in bytes per second."""
+
+    name: str | None = None
+    compute_capability: str | None = None
+    sm_count: int | None = None
+    memory_bytes: int | None = None
+    warp_size: int | None = None
+    max_threads_per_sm: int | None = None
+    max_blocks_per_sm: int | None = None
+    registers_per_sm: int | None = None
+    shared_memory_per_sm: int | None = None
+    memory_bandwidth: int | None = None
+
+
+class Devices:
+    """Numbers GPUs and remembers which were used."""
+
+    def __init__(self, source: Source, notes: Notes) -> None:
+        """Read every table that describes GPUs."""
+        self._notes = notes
+        self._used: set[int] = set()
+        gpus, ordinals = _described(source)
+        links = _links(source)
+        if not links:
+            old_gpus, links = _before_2021(source)
+            gpus |= old_gpus
+        self._renumbered = _renumbering(links, gpus, notes)
+        self._gpus, self._by_nsys_id = _numbered(gpus, ordinals, links, self._renumbered)
+
+    def numbers(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
+        """Device numbers (int32, never NULL) for CUDA ordinals and the processes that use them."""
+        numbers = self.optional(device_ids, process_ids)
+        self._notes.data_loss(
+            "no_device",
+            numbers.null_count,
+            f"Rows of GPU work that name no device; they are on device {NO_DEVICE}.",
+        )
+        numbers = numbers.fill_null(NO_DEVICE)
+        self._used.update(pc.unique(numbers).to_pylist())
+        return numbers
+
+    def optional(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
+        """The same, NULL where the row names no device."""
+        ordinals = int32(device_ids, "deviceId", self._notes)
+        if not self._renumbered:
+            return ordinals
+        keys = pc.add(pc.shift_left(process_ids.fill_null(0), _PID_SHIFT), ordinals.cast(pa.int64()))
+        found = pc.index_in(keys, value_set=pa.array(list(self._renumbered), pa.int64()))
+        renumbered = pa.array(list(self._renumbered.values()), pa.int32()).take(found)
+        return pc.coalesce(renumbered, ordinals)
+
+    def of_nsys_ids(self, nsys_ids: pa.Array) -> pa.Array:
+        """Device numbers (int32) for nsys' own GPU ids, which GPU metrics use."""
+        known = list(self._by_nsys_id)
+        found = pc.index_in(nsys_ids, value_set=pa.array(known, pa.int64()))
+        mapped = pa.array([self._by_nsys_id[one] for one in known], pa.int32()).take(found)
+        numbers = pc.coalesce(mapped, int32(nsys_ids, "GPU id", self._notes))
+        self._used.update(one for one in pc.unique(numbers).to_pylist() if one is not None)
+        return numbers
+
+    def batch(self) -> pa.RecordBatch:
+        """Rows of `device` for all GPUs described or used."""
+        numbers = sorted(self._used | set(self._gpus))
+        gpus = [self._gpus.get(number, Gpu()) for number in numbers]
+        columns: dict[str, pa.Array] = {
+            "device": pa.array(numbers, pa.int32()),
+            "name": pa.array([gpu.name for gpu in gpus], pa.string()),
+            "compute_capability": pa.array([gpu.compute_capability for gpu in gpus], pa.string()),
+            "source": pa.array(["trace" if number in self._gpus else "unknown" for number in numbers]),
+        }
+        for field in _INTEGER_FIELDS:
+            values = pa.array([getattr(gpu, field) for gpu in gpus], pa.int64())
+            columns[field] = values if field in _WIDE_FIELDS else int32(values, field, self._notes)
+        return pa.RecordBatch.from_pydict(columns)
+
+
+def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
+    """TARGET_INFO_GPU: GPUs by nsys' id, and the CUDA ordinal of each where the table tells."""
+    gpus: dict[int, Gpu] = {}
+    ordinals: dict[int, int] = {}
+    wanted = [
+        *("id", "deviceId", "cuDevice", "name", "computeMajor", "computeMinor", "smCount", "totalMemory"),
+        *("threadsPerWarp", "maxWarpsPerSm", "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm"),
+        "memoryBandwidth",
+    ]
+    for row in source.rows("TARGET_INFO_GPU", wanted):
+        own, device, ordinal, name, major, minor, *sizes = row
+        key = next((one for one in (own, device, ordinal) if isinstance(one, int)), len(gpus))
+        gpus.setdefault(key, _gpu(name, major, minor, sizes))
+        number = ordinal if isinstance(ordinal, int) and ordinal >= 0 else device
+        if isinstance(number, int) and number not in ordinals.values():
+            ordinals.setdefault(key, number)
+    return gpus, ordinals
+
+
+def _gpu(name: object, major: object, minor: object, sizes: list[object]) -> Gpu:
+    """A GPU from its columns; nsys writes 0 for a limit it does not know."""
+    sms, memory, warp, warps, blocks, registers, shared, bandwidth = (
+        one if isinstance(one, int) and one > 0 else None for one in sizes
+    )
+    return Gpu(
+        name=name if isinstance(name, str) and name else None,
+        compute_capability=f"{major}.{minor}" if isinstance(major, int) and major > 0 else None,
+        sm_count=sms,
+        memory_bytes=memory,
+        warp_size=warp,
+        max_threads_per_sm=warps * warp if warps and warp else None,
+        max_blocks_per_sm=blocks,
+        registers_per_sm=registers,
+        shared_memory_per_sm=shared,
+        memory_bandwidth=bandwidth,
+    )
+
+
+def _links(source: Source) -> dict[tuple[int, int], int]:
+    """TARGET_INFO_CUDA_DEVICE: (pid, CUDA ordinal) to nsys' id."""
+    links = {}
+    for pid, ordinal, gpu in source.rows("TARGET_INFO_CUDA_DEVICE", ["pid", "cudaId", "gpuId"]):
+        if isinstance(pid, int) and isinstance(ordinal, int) and isinstance(gpu, int):
+            links[pid, ordinal] = gpu
+    return links
+
+
+def _before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], int]]:
+    """TARGET_INFO_CUDA_GPU: a row per process and GPU; the bus address tells which GPU it is."""
+    gpus: dict[int, Gpu] = {}
+    links: dict[tuple[int, int], int] = {}
+    keys: dict[object, int] = {}
+    wanted = [
+        *("deviceId", "pid", "pciBusId", "globalMemoryBandwidth", "name", "computeCapabilityMajor"),
+        *("computeCapabilityMinor", "numMultiprocessors", "globalMemorySize", "numThreadsPerWarp"),
+        *("maxWarpsPerMultiprocessor", "maxBlocksPerMultiprocessor", "maxRegistersPerMultiprocessor"),
+        "maxSharedMemoryPerMultiprocessor",
+    ]
+    for row in source.rows("TARGET_INFO_CUDA_GPU", wanted):
+        device, pid, bus, bandwidth, name, major, minor, *sizes = row
+        if not isinstance(device, int):
+            continue
+        if isinstance(bandwidth, int) and bandwidth < _LEAST_BANDWIDTH:
+            bandwidth *= 1000
+        # The first ordinal a GPU is seen under becomes its number.
+        free = device if device not in keys.values() else max(keys.values()) + 1
+        key = keys.setdefault(bus or f"device {device}", free)
+        gpus.setdefault(key, _gpu(name, major, minor, [*sizes, bandwidth]))
+        links[pid if isinstance(pid, int) else 0, device] = key
+    return gpus, links
+
+
+def _renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], notes: Notes) -> dict[int, int]:
+    """New numbers by (pid << 32) + ordinal, when ordinals and GPUs do not match one to one; else nothing."""
+    pairs = {(ordinal, gpu) for (_, ordinal), gpu in links.items()}
+    if len(pairs) == len({ordinal for ordinal, _ in pairs}) == len({gpu for _, gpu in pairs}):
+        return {}
+    notes.info(
+        "devices_renumbered",
+        len({*links.values()} | set(gpus)),
+        "GPUs are numbered as nsys does, because CUDA ordinals mean other GPUs in other processes.",
+    )
+    return {(pid << _PID_SHIFT) + ordinal: gpu for (pid, ordinal), gpu in links.items()}
+
+
+def _numbered(
+    gpus: dict[int, Gpu],
+    ordinals: dict[int, int],
+    links: dict[tuple[int, int], int],
+    renumbered: dict[int, int],
+) -> tuple[dict[int, Gpu], dict[int, int]]:
+    """GPUs by device number, and device numbers by nsys' id."""
+    if renumbered:
+        numbers = {key: key for key in gpus}
+    elif links:
+        # GPUs no process could see have no number in this trace.
+        numbers = {gpu: ordinal for (_, ordinal), gpu in links.items()}
+    else:
+        numbers = {key: ordinals.get(key, key) for key in gpus}
+    return {number: gpus[key] for key, number in numbers.items() if key in gpus}, numbers

@@ -1,0 +1,77 @@
+"""What nsys itself had to say about the capture, and which tables traceq leaves alone: import_note."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from traceq.importers.nsys.job import Job
+
+TABLE = "DIAGNOSTIC_EVENT"
+_WARNING, _ERROR = 2, 3
+_LOST = re.compile(
+    r"\b(dropped|discarded|lost|incomplete|truncated)\b"
+    r"|buffers? (is |was |were )?(full|exhausted|overflow)"
+    r"|not all .*(events|records|data)\b.*(collected|recorded)",
+    re.IGNORECASE,
+)
+_LONGEST = 300
+# In this order: command lines to their end, then settings of variables, then paths.
+_PRIVATE = (
+    (
+        re.compile(r"(?i)\b(command(?: line)?|arguments?|executable|launch(?:ed|ing)?)\b\s*[:=].*"),
+        r"\1: <removed>",
+    ),
+    (re.compile(r"\b([A-Z][A-Z0-9_]{2,})=\S+"), r"\1=<removed>"),
+    (re.compile(r"[A-Za-z]:\\[^\s'\",;]+"), "<path>"),
+    (re.compile(r"(?<![\w<>])~?(?:/[^\s/'\",;:()]+)+/?"), "<path>"),
+)
+
+# Read elsewhere, or descriptions of the machine and the capture that are nobody's business.
+_SILENT = {
+    "StringIds",
+    "ThreadNames",
+    "PROCESSES",
+    "ProcessStreams",
+    "META_DATA_CAPTURE",
+    "META_DATA_EXPORT",
+    "EXPORT_META_DATA",
+    "TARGET_INFO_SYSTEM_ENV",
+    "TARGET_INFO_SESSION_START_TIME",
+    "ANALYSIS_DETAILS",
+    "ANALYSIS_FILE",
+    "UnwindMethodType",
+    "SystemInfo",
+}
+
+
+def note_diagnostics(job: Job) -> None:
+    """Warnings and errors of the profiler; "incomplete" ones count as errors of the capture."""
+    for severity, text in job.source.rows(TABLE, ["severity", "text"]):
+        message = scrubbed(str(text or ""))
+        if not message:
+            continue
+        if _LOST.search(message):
+            job.notes.error("events_dropped", 1, f"nsys: {message}")
+        elif severity == _ERROR:
+            job.notes.error("nsys_error", 1, f"nsys: {message}")
+        elif severity == _WARNING:
+            job.notes.info("nsys_warning", 1, f"nsys: {message}")
+
+
+def scrubbed(text: str) -> str:
+    """The message in one line without paths, command lines and values of variables."""
+    for pattern, replacement in _PRIVATE:
+        text = pattern.sub(replacement, text)
+    return " ".join(text.split())[:_LONGEST]
+
+
+def note_other_tables(job: Job) -> None:
+    """One note for every table with rows that nobody read, so that all rows are accounted for."""
+    for table in job.source.untouched:
+        if table in _SILENT or table.startswith("ENUM_"):
+            continue
+        rows = job.source.count(table)
+        if rows:
+            job.notes.info("table_not_imported", rows, f"Rows of {table}: traceq has no use for this table yet.")

@@ -1,0 +1,152 @@
+"""From the user's file to a SQLite file that can be opened: as it is, decompressed, or exported by nsys."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from isal import igzip, isal_zlib
+
+from traceq.errors import UnusableTrace
+from traceq.importers.nsys import export
+from traceq.importers.nsys.source import uri
+
+if TYPE_CHECKING:
+    from traceq.importers.nsys.notes import Notes
+
+_MAGIC = b"SQLite format 3\x00"
+_GZIP = b"\x1f\x8b"
+_MARKS = (
+    "StringIds",
+    "CUPTI_ACTIVITY_KIND_",
+    "NVTX_EVENTS",
+    "TARGET_INFO_",
+    "META_DATA_EXPORT",
+    "EXPORT_META_DATA",
+)
+# Where a gzip'd export must have named one of its tables: the schema stands at the beginning of a SQLite
+# file.
+_SCHEMA_BYTES = 1 << 22
+_CHUNK = 1 << 20
+# zlib's number for data with gzip's header and checksum.
+_GZIP_FRAMES = 31
+
+
+def head_of(path: Path, size: int = 16) -> bytes:
+    """The first bytes of the file, of what is inside when it is gzip'd; empty when they cannot be had."""
+    with path.open("rb") as file:
+        head = file.read(size)
+    if not head.startswith(_GZIP):
+        return head
+    try:
+        with igzip.open(path) as file:  # type: ignore[no-untyped-call]
+            return bytes(file.read(size))
+    except (OSError, EOFError):
+        return b""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether the file is a SQLite database, plain or gzip'd. Raises OSError when it cannot be read."""
+    return head_of(path).startswith(_MAGIC)
+
+
+def sniff(path: Path) -> bool:
+    """Whether this is an nsys SQLite export, plain or gzip'd, or a report in nsys' own format."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(len(_MAGIC))
+    if head.startswith(_MAGIC):
+        return _has_nsys_tables(path)
+    if head.startswith(_GZIP):
+        begin = head_of(path, _SCHEMA_BYTES)
+        return begin.startswith(_MAGIC) and any(mark.encode() in begin for mark in _MARKS)
+    return export.is_report(path, head)
+
+
+def _has_nsys_tables(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(uri(path), uri=True)) as connection:
+            names = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+    except (sqlite3.Error, UnicodeDecodeError):
+        # Damaged; if it was an nsys export its tables' names still stand in it, and reading says what is
+        # wrong.
+        return any(mark.encode() in head_of(path, _SCHEMA_BYTES) for mark in _MARKS)
+    return any(str(name).startswith(_MARKS) for (name,) in names)
+
+
+@contextmanager
+def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
+    """The SQLite file to read for `path`; temporary ones are gone afterwards, whatever happens."""
+    with path.open("rb") as file:
+        head = file.read(len(_MAGIC))
+    if head.startswith(_MAGIC):
+        _note_pending_writes(path, notes)
+        _note_truncation(path, notes)
+        yield path
+        return
+    if not head.startswith(_GZIP) and not export.is_report(path, head):
+        raise UnusableTrace(f"{path}: neither a SQLite file nor an nsys report; export the report again")
+    with tempfile.TemporaryDirectory(prefix="traceq-") as folder:
+        unpacked = Path(folder) / "export.sqlite"
+        if head.startswith(_GZIP):
+            _decompress(path, unpacked, notes)
+        else:
+            export.export(path, unpacked)
+        _note_truncation(unpacked, notes)
+        yield unpacked
+
+
+def _decompress(path: Path, target: Path, notes: Notes) -> None:
+    """Unpack as much as there is; a file cut short or damaged still has its beginning."""
+    with path.open("rb") as packed, target.open("wb") as out:
+        try:
+            for part in _unpacked(packed):
+                out.write(part)
+        except (isal_zlib.IsalError, EOFError) as error:  # type: ignore[misc]
+            if not out.tell():
+                raise UnusableTrace(f"{path}: cannot be decompressed ({error}); copy the file again") from error
+            notes.data_loss("truncated", 1, f"The gzip'd file is damaged or cut short ({error}); copy it again.")
+
+
+def _unpacked(packed: BinaryIO) -> Iterator[bytes]:
+    """What is inside, in parts of bounded size; unlike the gzip module, all there is before an error."""
+    inflate, ended = isal_zlib.decompressobj(wbits=_GZIP_FRAMES), True
+    while raw := packed.read(_CHUNK):
+        while raw:
+            if inflate.eof:
+                inflate = isal_zlib.decompressobj(wbits=_GZIP_FRAMES)
+            while part := inflate.decompress(raw, _CHUNK):
+                yield part
+                raw = inflate.unconsumed_tail
+            raw, ended = inflate.unused_data, inflate.eof
+    if not ended:
+        raise EOFError("it ends too early")
+
+
+def _note_pending_writes(path: Path, notes: Notes) -> None:
+    for suffix in ("-wal", "-journal"):
+        beside = path.with_name(path.name + suffix)
+        if beside.is_file() and beside.stat().st_size:
+            notes.data_loss(
+                "wal_ignored",
+                1,
+                f"A {suffix} file with unfinished writes lies beside the export and is not read. Run: "
+                "sqlite3 EXPORT 'pragma wal_checkpoint(truncate)'",
+            )
+
+
+def _note_truncation(path: Path, notes: Notes) -> None:
+    """The header says how many pages the file has; fewer means that a copy was cut short."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    page = int.from_bytes(header[16:18], "big")
+    expected = int.from_bytes(header[28:32], "big") * (65_536 if page == 1 else page)
+    # The page count is valid only if the change counter was written together with it.
+    if header[24:28] == header[92:96] and path.stat().st_size < expected:
+        missing = expected - path.stat().st_size
+        notes.data_loss("truncated", 1, f"The SQLite file is {missing} bytes shorter than it says; copy it again.")

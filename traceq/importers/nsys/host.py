@@ -1,0 +1,164 @@
+"""What the host did: CUDA calls, OS calls, library calls, MPI, and the profiler's own overhead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traceq.importers.nsys.columns import constant, durations, json_objects, labelled, usable_times, without
+from traceq.importers.nsys.job import Job, Rows, batch_of
+
+RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
+# eventClass: the kind of record inside a table.
+_DRIVER_CLASSES = {1: "driver", 13: "driver"}
+_BACKTRACE_CLASS = 67
+_OS_MARK_CLASSES = (31, 32)
+# _v7000 is the CUDA version a call appeared in, _ptsz/_ptds its per-thread-stream form; _v2 belongs to the
+# name.
+_VERSION_SUFFIX = r"(_(v[0-9]{4,}|ptsz|ptds))+$"
+_OVERHEAD = {
+    1: "unknown",
+    2: "driver_compiler",
+    3: "buffer_flush",
+    4: "instrumentation",
+    5: "resource",
+    6: "runtime_module_loading",
+    7: "lazy_function_loading",
+    8: "command_buffer_full",
+}
+
+
+@dataclass(frozen=True)
+class Calls:
+    """A table of calls: start, end, thread, name, and what else is worth keeping."""
+
+    table: str
+    kind: str
+    category: Callable[[pa.RecordBatch], pa.Array] | str | None = None
+    name: str = "nameId"
+    columns: tuple[str, ...] = ()
+    args: dict[str, str] = field(default_factory=dict)
+    """JSON member: source column, left out where it is 0."""
+    keep: Callable[[Job, pa.RecordBatch], pa.RecordBatch] | None = None
+    versioned: bool = False
+    """Whether names carry version suffixes."""
+
+
+def _api(rows: pa.RecordBatch) -> pa.Array:
+    return labelled(rows.column("eventClass"), _DRIVER_CLASSES, "runtime")
+
+
+def _overhead_type(rows: pa.RecordBatch) -> pa.Array:
+    return labelled(rows.column("overheadType"), _OVERHEAD, "profiler")
+
+
+def _without_class(rows: pa.RecordBatch, *classes: int) -> pa.RecordBatch:
+    found = pc.is_in(rows.column("eventClass"), value_set=pa.array(classes, pa.int64()))
+    return rows.filter(pc.invert(found)) if pc.any(found).as_py() else rows
+
+
+def _drop_backtraces(job: Job, rows: pa.RecordBatch) -> pa.RecordBatch:
+    kept = _without_class(rows, _BACKTRACE_CLASS)
+    job.notes.info(
+        "cuda_backtrace_not_imported",
+        rows.num_rows - kept.num_rows,
+        f"Rows of {RUNTIME} that repeat a CUDA call to carry its call stack; the call itself is there once.",
+    )
+    return kept
+
+
+def _drop_os_marks(job: Job, rows: pa.RecordBatch) -> pa.RecordBatch:
+    kept = _without_class(rows, *_OS_MARK_CLASSES)
+    job.notes.info(
+        "os_mark_not_imported",
+        rows.num_rows - kept.num_rows,
+        "Rows of OSRT_API that mark where tracing started or finished in a process; they are no calls.",
+    )
+    return kept
+
+
+_MPI_ARGS = {
+    "bytes": "size",
+    "receive_bytes": "recvSize",
+    "tag": "tag",
+}
+_MPI_RANK_ARGS = {"remote_rank": "remoteRank", "root_rank": "rootRank"}
+
+CALLS = (
+    Calls(
+        RUNTIME,
+        "runtime",
+        _api,
+        columns=("eventClass", "correlationId"),
+        args={"return_value": "returnValue"},
+        keep=_drop_backtraces,
+        versioned=True,
+    ),
+    Calls("OSRT_API", "os", columns=("eventClass",), args={"return_value": "returnValue"}, keep=_drop_os_marks),
+    Calls("PROFILER_OVERHEAD", "overhead", _overhead_type, columns=("overheadType", "correlationId")),
+    Calls("CUPTI_ACTIVITY_KIND_OVERHEAD", "overhead", _overhead_type, columns=("overheadType", "correlationId")),
+    Calls("CUBLAS_EVENTS", "other", "cublas"),
+    Calls("CUDNN_EVENTS", "other", "cudnn"),
+    *(
+        Calls(table, "annotation", "MPI", name="textId", args=_MPI_ARGS, columns=tuple(_MPI_RANK_ARGS.values()))
+        for table in (
+            "MPI_P2P_EVENTS",
+            "MPI_COLLECTIVES_EVENTS",
+            "MPI_START_WAIT_EVENTS",
+            "MPI_OTHER_EVENTS",
+        )
+    ),
+)
+TABLES = tuple(calls.table for calls in CALLS)
+
+
+def read_host(job: Job) -> Rows:
+    """Rows of cpu_slice from every table of calls."""
+    for calls in CALLS:
+        wanted = ["start", "end", "globalTid", calls.name, *calls.columns, *calls.args.values()]
+        for batch in job.source.read(calls.table, wanted):
+            rows = calls.keep(job, batch) if calls.keep else batch
+            rows = usable_times(rows, "start", calls.table, job.notes)
+            if rows.num_rows:
+                yield "cpu_slice", _slices(job, calls, rows)
+
+
+def _slices(job: Job, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+    starts = rows.column("start")
+    lengths = durations(starts, rows.column("end"), calls.table, job.notes)
+    job.seen(starts, lengths)
+    names = job.strings.names(rows.column(calls.name))
+    return batch_of(
+        {
+            "slice_id": job.ids(rows.num_rows),
+            "thread_id": job.threads.numbers(rows.column("globalTid")),
+            "kind": constant(calls.kind, rows.num_rows),
+            "category": _category(calls, rows),
+            "name": _without_version(names) if calls.versioned else names,
+            "ts": starts,
+            "dur": lengths,
+            "correlation_id": without(rows.column("correlationId"), 0) if "correlationId" in calls.columns else None,
+            "args": _args(calls, rows),
+        }
+    )
+
+
+def _category(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
+    if calls.category is None:
+        return None
+    return constant(calls.category, rows.num_rows) if isinstance(calls.category, str) else calls.category(rows)
+
+
+def _args(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
+    members = {key: without(rows.column(own), 0) for key, own in calls.args.items()}
+    # Rank 0 is a rank like any other; only NULL means "none".
+    members |= {key: rows.column(own) for key, own in _MPI_RANK_ARGS.items() if own in calls.columns}
+    return json_objects(members)
+
+
+def _without_version(names: pa.DictionaryArray) -> pa.DictionaryArray:
+    plain = pc.replace_substring_regex(names.dictionary, _VERSION_SUFFIX, "")
+    return pa.DictionaryArray.from_arrays(names.indices, plain)

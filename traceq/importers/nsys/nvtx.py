@@ -1,0 +1,253 @@
+"""NVTX ranges and marks.
+
+One table holds many things, told apart by eventType: ranges (pushed and popped on one thread; or started and
+ended, perhaps on different threads), marks, and the names of domains, categories and threads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traceq.importers.nsys.columns import constant, durations, json_objects, usable_times, without
+from traceq.importers.nsys.job import Job, Rows, batch_of
+from traceq.importers.nsys.strings import decoded
+from traceq.importers.nsys.threads import pid_of
+
+TABLE = "NVTX_EVENTS"
+TABLES = (TABLE,)
+
+_CATEGORY, _THREAD_NAME, _DOMAIN, _DOMAIN_END = 33, 39, 75, 76
+_MARKS = (34, 65)
+_PUSH_POP = (59, 70)
+_START_END = (60, 71)
+_DESCRIPTIONS = (_CATEGORY, _THREAD_NAME, _DOMAIN, _DOMAIN_END)
+_SLICES = (*_MARKS, *_PUSH_POP, *_START_END)
+
+_COLUMNS = (
+    *("start", "end", "eventType", "globalTid", "endGlobalTid", "textId"),
+    *("domainId", "category", "jsonTextId"),
+)
+_TID_MASK = 0xFFFFFF
+_INTEGER_PAYLOADS = ("uint64Value", "int64Value", "uint32Value", "int32Value")
+_REAL_PAYLOADS = ("doubleValue", "floatValue")
+_LARGEST_REAL = 1.7976931348623157e308
+
+
+def read_nvtx(job: Job) -> Rows:
+    """Rows of cpu_slice for all ranges and marks. Read last: open ranges end where the trace ends."""
+    reader = _Nvtx(job)
+    texts = ["text", "jsonText"]
+    for batch in job.source.read(TABLE, _COLUMNS, texts, {"payload": _payload_expression(job)}):
+        rows = usable_times(reader.slices_of(batch), "start", TABLE, job.notes)
+        if rows.num_rows:
+            yield "cpu_slice", reader.slices(rows)
+
+
+def _payload_expression(job: Job) -> str:
+    """SQL for the payload value of a row as JSON, '' for none. At most one of the columns is set."""
+    have = job.source.columns(TABLE)
+    whens = []
+    for column in (*_INTEGER_PAYLOADS, *_REAL_PAYLOADS):
+        if column not in have:
+            continue
+        # Exports of 2019 declare all columns NOT NULL and write 0 for "none".
+        present = f'"{column}" <> 0' if have[column] else f'"{column}" is not null'
+        # SQLite stores unsigned numbers as signed ones; %u undoes that.
+        value = f"""printf('{"%u" if column == "uint64Value" else "%d"}', "{column}")"""
+        if column in _REAL_PAYLOADS:
+            # JSON knows no infinity.
+            real = f'cast("{column}" as real)'
+            value = f"case when abs({real}) <= {_LARGEST_REAL} then cast({real} as text) else 'null' end"
+        whens.append(f"when {present} then {value}")
+    return f"case {' '.join(whens)} else '' end" if whens else "''"
+
+
+class _Nvtx:
+    """Names found on the way, and how to make slices of rows."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._domains: dict[tuple[int, int], str] = {}
+        self._categories: dict[tuple[int, int, int], str] = {}
+        self._trace_end: int | None = None
+        self._read_descriptions()
+
+    def _read_descriptions(self) -> None:
+        """Domains and categories first: a name may be given after the first range that uses it."""
+        job = self._job
+        if "eventType" not in job.source.columns(TABLE):
+            return
+        columns = ("eventType", "globalTid", "domainId", "category", "textId", "text")
+        kinds = ", ".join(str(kind) for kind in _DESCRIPTIONS)
+        for row in job.source.rows(TABLE, columns, f'"eventType" in ({kinds})'):
+            kind, global_tid, domain, category, text_id, text = row
+            name = str(text) if text else job.strings.one(text_id)
+            self._describe(kind, global_tid, (domain or 0, category or 0), name)
+
+    def _describe(self, kind: object, global_tid: object, numbers: tuple[object, object], name: str | None) -> None:
+        domain, category = numbers
+        if name is None or not isinstance(domain, int) or not isinstance(category, int):
+            return
+        thread = global_tid if isinstance(global_tid, int) else 0
+        if kind == _DOMAIN:
+            self._domains[pid_of(thread), domain] = name
+        elif kind == _CATEGORY:
+            self._categories[pid_of(thread), domain, category] = name
+        elif kind == _THREAD_NAME:
+            self._job.threads.name(thread, name)
+
+    def slices_of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that are ranges or marks; others are descriptions, or unknown and counted."""
+        kinds = batch.column("eventType")
+        wanted = pc.is_in(kinds, value_set=pa.array(_SLICES, pa.int64()))
+        if pc.all(wanted).as_py():
+            return batch
+        unknown = pc.invert(pc.is_in(kinds, value_set=pa.array((*_SLICES, *_DESCRIPTIONS), pa.int64())))
+        self._job.notes.data_loss(
+            "nvtx_kind_unknown",
+            pc.sum(unknown).as_py() or 0,
+            f"Rows of {TABLE} with an eventType traceq does not know; they are left out.",
+        )
+        return batch.filter(wanted)
+
+    def slices(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Slices of ranges and marks."""
+        job = self._job
+        starts, ends = rows.column("start"), self._ends(rows)
+        lengths = durations(starts, ends, TABLE, job.notes)
+        job.seen(starts, lengths)
+        return batch_of(
+            {
+                "slice_id": job.ids(rows.num_rows),
+                "thread_id": job.threads.numbers(rows.column("globalTid")),
+                "kind": constant("annotation", rows.num_rows),
+                "category": self._domain_names(rows),
+                "name": self._names(rows),
+                "ts": starts,
+                "dur": lengths,
+                "is_async": pc.is_in(rows.column("eventType"), value_set=pa.array(_START_END, pa.int64())),
+                "args": self._args(rows),
+            }
+        )
+
+    def _ends(self, rows: pa.RecordBatch) -> pa.Array:
+        """Ends of the rows: a mark ends where it starts, an open range where the trace does."""
+        starts, ends = rows.column("start"), rows.column("end")
+        marks = pc.is_in(rows.column("eventType"), value_set=pa.array(_MARKS, pa.int64()))
+        if self._job.source.columns(TABLE).get("end"):
+            # Declared NOT NULL, as in 2019: "none" is 0 there.
+            ends = without(ends, 0)
+        ends = pc.if_else(marks, starts, ends)
+        if ends.null_count == 0:
+            return ends
+        self._job.notes.info(
+            "nvtx_range_open",
+            ends.null_count,
+            "NVTX ranges that were never closed; they are taken to end with the trace.",
+        )
+        return pc.if_else(ends.is_null(), pc.max_element_wise(starts, self._end_of_trace()), ends)
+
+    def _end_of_trace(self) -> pa.Scalar:
+        if self._trace_end is None:
+            last = self._job.source.scalar(TABLE, 'max(max(coalesce("end", "start"), "start"))')
+            self._trace_end = max(one for one in (last, self._job.end, 0) if one is not None)
+        return pa.scalar(self._trace_end, pa.int64())
+
+    def _names(self, rows: pa.RecordBatch) -> pa.Array:
+        """`text`, or the registered string `textId` refers to."""
+        job = self._job
+        raw = rows.column("text")
+        empty = pc.equal(pc.binary_length(raw), 0)
+        if pc.all(empty).as_py():
+            return job.strings.names(rows.column("textId"))
+        texts = decoded(raw, job.notes)
+        if not pc.any(empty).as_py():
+            return texts
+        # Rows with a text of their own are not looked up, so that they do not count as missing.
+        registered = job.strings.names(rows.column("textId").filter(empty)).cast(pa.string())
+        return pc.replace_with_mask(texts, empty, registered)
+
+    def _domain_names(self, rows: pa.RecordBatch) -> pa.DictionaryArray | None:
+        return _looked_up(self._domains, _processes(rows), rows.column("domainId"))
+
+    def _args(self, rows: pa.RecordBatch) -> pa.Array | None:
+        numbers = without(rows.column("category"), 0)
+        names = {key: json.dumps(name) for key, name in self._categories.items()}
+        categories = _looked_up(names, _processes(rows), rows.column("domainId"), rows.column("category"))
+        end_tids = rows.column("endGlobalTid")
+        moved = pc.and_(pc.not_equal(end_tids, rows.column("globalTid")), pc.not_equal(end_tids, 0))
+        domains = rows.column("domainId")
+        named = self._domain_names(rows)
+        if named is not None:
+            domains = pc.if_else(named.is_valid(), pa.scalar(None, pa.int64()), domains)
+        members = {
+            "domain_id": without(domains, 0),
+            "category": numbers if categories is None else _either(categories, numbers),
+            "end_tid": pc.if_else(moved, pc.bit_wise_and(end_tids, _TID_MASK), pa.scalar(None, pa.int64())),
+            "payload": _present(rows.column("payload").cast(pa.string())),
+            "json": self._json_payloads(rows),
+        }
+        return json_objects(members)
+
+    def _json_payloads(self, rows: pa.RecordBatch) -> pa.Array:
+        """Extended payloads, as JSON values; text that is no JSON becomes a JSON string."""
+        own = _present(decoded(rows.column("jsonText"), self._job.notes))
+        registered = self._job.strings.optional(without(rows.column("jsonTextId"), 0))
+        texts = own if registered.null_count == len(registered) else _either(own, registered)
+        if texts.null_count == len(texts):
+            return texts
+        encoded = texts.dictionary_encode()
+        values = pa.array([_json_value(text) for text in encoded.dictionary.to_pylist()], pa.string())
+        return values.take(encoded.indices)
+
+
+def _processes(rows: pa.RecordBatch) -> pa.Array:
+    return pc.bit_wise_and(pc.shift_right(rows.column("globalTid").fill_null(0), 24), _TID_MASK)
+
+
+def _either(first: pa.Array, second: pa.Array) -> pa.Array:
+    return pc.coalesce(first.cast(pa.string()), second.cast(pa.string()))
+
+
+def _present(texts: pa.Array) -> pa.Array:
+    """The texts with empty ones as NULL."""
+    empty = pc.equal(pc.binary_length(texts), 0)
+    return pc.if_else(empty, pa.scalar(None, pa.string()), texts)
+
+
+def _json_value(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text, parse_constant=str), separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return json.dumps(text)
+
+
+def _looked_up(names: Mapping[Any, str], *columns: pa.Array) -> pa.DictionaryArray | None:
+    """Names by the tuple of a row's numbers, NULL where there is none; None when nothing is named."""
+    if not names:
+        return None
+    parts = [column.fill_null(0).dictionary_encode() for column in columns]
+    code = parts[0].indices.cast(pa.int64())
+    for part in parts[1:]:
+        code = pc.add(pc.multiply(code, len(part.dictionary)), part.indices)
+    # A batch has few different tuples, so they are taken apart one by one.
+    codes = code.dictionary_encode()
+    values = list(names)
+    places = {key: place for place, key in enumerate(values)}
+    found = [places.get(_tuple_of(one, parts)) for one in codes.dictionary.to_pylist()]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(found, pa.int32()).take(codes.indices), pa.array([names[key] for key in values])
+    )
+
+
+def _tuple_of(code: int, parts: list[pa.DictionaryArray]) -> tuple[int, ...]:
+    numbers: list[int] = []
+    for part in reversed(parts):
+        code, index = divmod(code, len(part.dictionary))
+        numbers.append(part.dictionary[index].as_py())
+    return tuple(reversed(numbers))

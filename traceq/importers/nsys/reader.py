@@ -1,0 +1,78 @@
+"""Reading one nsys file from beginning to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from traceq.errors import UnusableTrace
+from traceq.importers.nsys import counters, gpu, host, nvtx, synchronizations
+from traceq.importers.nsys.capture import trace_row
+from traceq.importers.nsys.devices import Devices
+from traceq.importers.nsys.diagnostics import note_diagnostics, note_other_tables
+from traceq.importers.nsys.files import sqlite_file
+from traceq.importers.nsys.job import Job, Rows
+from traceq.importers.nsys.notes import Notes
+from traceq.importers.nsys.source import Source
+from traceq.importers.nsys.strings import Strings
+
+_READERS = (
+    gpu.read_gpu,
+    synchronizations.read_synchronizations,
+    host.read_host,
+    counters.read_counters,
+    nvtx.read_nvtx,  # last, because open ranges end where everything else does
+)
+_TABLES = ("StringIds", *gpu.TABLES, *synchronizations.TABLES, *host.TABLES, *counters.TABLES, *nvtx.TABLES)
+
+
+def _ignore(_consumed: int) -> None:
+    pass
+
+
+def read(path: Path, progress: Callable[[int], None] = _ignore, jobs: int = 1) -> Rows:
+    """Yield (table, batch) for the whole file.
+
+    `progress` gets source bytes, estimated from the share of rows read; `jobs` is not used, one file is one
+    process. Raises UnusableTrace when nothing can be read, MissingTool when a report needs nsys and there is
+    none.
+    """
+    del jobs
+    notes = Notes()
+    try:
+        with sqlite_file(path, notes) as database, Source(database, path, notes) as source:
+            source.on_rows = _progress(path, source, progress)
+            yield from _tables(path, source, notes)
+    except OSError as error:
+        raise UnusableTrace(f"{path}: cannot be read: {error.strerror or error}") from error
+    progress(path.stat().st_size)
+
+
+def _tables(path: Path, source: Source, notes: Notes) -> Rows:
+    job = Job(source, notes, Strings(source, notes), Devices(source, notes))
+    batches = 0
+    for reader in _READERS:
+        for table, batch in reader(job):
+            batches += 1
+            yield table, batch
+    if not batches and notes.has("table_damaged"):
+        raise UnusableTrace(f"{path}: the SQLite file is damaged, no table with events can be read; copy it again")
+    yield "thread", job.threads.batch(source, job.strings)
+    yield "device", job.devices.batch()
+    yield "trace", trace_row(job)
+    note_diagnostics(job)
+    note_other_tables(job)
+    yield "import_note", notes.batch()
+
+
+def _progress(path: Path, source: Source, progress: Callable[[int], None]) -> Callable[[int], None]:
+    size = path.stat().st_size
+    expected = max(sum(source.estimate(table) for table in _TABLES), 1)
+    done = 0
+
+    def on_rows(rows: int) -> None:
+        nonlocal done
+        done += rows
+        progress(min(size, size * done // expected))
+
+    return on_rows

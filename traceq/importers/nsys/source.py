@@ -1,0 +1,232 @@
+"""One nsys SQLite export, opened so that it cannot be changed, read as Arrow batches.
+
+The file is opened with `mode=ro&immutable=1`: SQLite then takes no lock and writes no journal, so nothing
+appears beside the user's file. Tables and columns are looked up before they are asked for: exports hold only
+tables that have rows, and columns come and go with the version.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import adbc_driver_manager
+import pyarrow as pa
+from adbc_driver_sqlite import StatementOptions, dbapi
+
+from traceq.errors import UnusableTrace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from traceq.importers.nsys.notes import Notes
+
+BATCH_ROWS = 65_536
+_RESCUE_ROWS = 256
+# SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
+_READ_WHAT_IS_THERE = "pragma writable_schema = on"
+_READ_ERRORS = (OSError, pa.ArrowException, adbc_driver_manager.Error, sqlite3.Error)
+
+
+def uri(path: Path) -> str:
+    """The SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
+    return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+
+
+class Source:
+    """Tables and columns of one export, and readers over them. A context manager."""
+
+    def __init__(self, path: Path, shown: Path, notes: Notes) -> None:
+        """Open `path`; messages name `shown`, the file the user gave. UnusableTrace when it is damaged."""
+        self.shown = shown
+        self.notes = notes
+        self.on_rows: Callable[[int], None] = lambda _rows: None
+        self._touched: set[str] = set()
+        self._small = sqlite3.connect(uri(path), uri=True, check_same_thread=False)
+        # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
+        self._small.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        self._columns = self._probe()
+        self._large = dbapi.connect(uri(path))
+        with closing(self._large.cursor()) as cursor:
+            cursor.execute(_READ_WHAT_IS_THERE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._large.close()
+        self._small.close()
+
+    def _probe(self) -> dict[str, dict[str, bool]]:
+        query = (
+            'select m.name, c.name, c."notnull" from sqlite_master m, pragma_table_info(m.name) c'
+            " where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\'"
+        )
+        columns: dict[str, dict[str, bool]] = {}
+        try:
+            self._small.execute(_READ_WHAT_IS_THERE)
+            for table, column, not_null in self._small.execute(query):
+                columns.setdefault(table, {})[column] = bool(not_null)
+        except sqlite3.Error as error:
+            self._small.close()
+            raise UnusableTrace(
+                f"{self.shown}: the SQLite file is damaged ({error}); export it again with nsys export"
+            ) from error
+        return columns
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of all tables, as the file spells and orders them."""
+        return list(self._columns)
+
+    @property
+    def untouched(self) -> list[str]:
+        """Tables nobody asked for yet."""
+        return [table for table in self._columns if table not in self._touched]
+
+    def has(self, table: str) -> bool:
+        """Whether the file has this table."""
+        return table in self._columns
+
+    def columns(self, table: str) -> dict[str, bool]:
+        """Columns of a table with whether they are declared NOT NULL; empty when there is no such table."""
+        return self._columns.get(table, {})
+
+    def rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
+        """Some rows of a table; a column the file does not have is None. For descriptions, not for events.
+
+        `where` is an SQL condition of ours.
+        """
+        have = self.columns(table)
+        if not have:
+            return []
+        self._touched.add(table)
+        picked = ", ".join(_quoted(name) if name in have else "null" for name in wanted)
+        query = f"select {picked} from {_quoted(table)} where {where} order by rowid"  # noqa: S608
+        try:
+            return self._small.execute(query).fetchall()
+        except sqlite3.Error as error:
+            self._damaged(table, 0, error)
+            return []
+
+    def count(self, table: str) -> int | None:
+        """Exact number of rows, or None when the table is damaged."""
+        try:
+            found = self._small.execute(f"select count(*) from {_quoted(table)}").fetchone()  # noqa: S608
+        except sqlite3.Error as error:
+            self._damaged(table, 0, error)
+            return None
+        return int(found[0])
+
+    def estimate(self, table: str) -> int:
+        """About how many rows a table has: its highest rowid, which costs no scan. For the progress bar."""
+        if not self.has(table):
+            return 0
+        try:
+            found = self._small.execute(f"select max(rowid) from {_quoted(table)}").fetchone()  # noqa: S608
+        except sqlite3.Error:
+            return 0
+        return max(int(found[0] or 0), 0)
+
+    def scalar(self, table: str, expression: str) -> int | None:
+        """One integer computed over a table by an SQL expression of ours, or None."""
+        try:
+            found = self._small.execute(f"select {expression} from {_quoted(table)}").fetchone()  # noqa: S608
+        except sqlite3.Error as error:
+            self._damaged(table, 0, error)
+            return None
+        return None if found[0] is None else int(found[0])
+
+    def read(
+        self,
+        table: str,
+        integers: Sequence[str],
+        texts: Sequence[str] = (),
+        computed: dict[str, str] | None = None,
+        order: str = "rowid",
+    ) -> Iterator[pa.RecordBatch]:
+        """Stream a table in the order of its rows.
+
+        `integers` become int64, NULL where the file has no such column; `texts` become binary, empty for
+        NULL; `computed` are SQL expressions of ours that yield text and never NULL. Nothing is yielded
+        without the table; a damaged one yields what can be read and leaves a note.
+        """
+        if not self.has(table):
+            return
+        self._touched.add(table)
+        done = 0
+        # Casting every value costs a fifth of the time, so it is left for files whose columns mix types; and
+        # a damaged page takes its whole batch with it, so the last try goes by small ones.
+        for cast, batch_rows in ((False, BATCH_ROWS), (True, BATCH_ROWS), (True, _RESCUE_ROWS)):
+            query, schema = self._query(table, integers, texts, computed or {}, cast=cast)
+            try:
+                rest = f"{query} order by {order} limit -1 offset {done}"
+                for batch in self._stream(rest, batch_rows):
+                    complete = _completed(batch, schema)
+                    done += batch.num_rows
+                    yield complete
+                    self.on_rows(batch.num_rows)
+            except _READ_ERRORS as error:
+                failure = error
+            else:
+                return
+        self._damaged(table, done, failure)
+
+    def _query(
+        self,
+        table: str,
+        integers: Sequence[str],
+        texts: Sequence[str],
+        computed: dict[str, str],
+        *,
+        cast: bool,
+    ) -> tuple[str, pa.Schema]:
+        have = self.columns(table)
+        wanted = {
+            name: f"cast({_quoted(name)} as integer)" if cast else _quoted(name) for name in integers if name in have
+        }
+        # Never NULL: the reader takes a column's type from its first rows and fails on later ones.
+        wanted |= {name: f"coalesce(cast({_quoted(name)} as blob), x'')" for name in texts if name in have}
+        wanted |= {name: f"cast({expression} as blob)" for name, expression in computed.items()}
+        fields = [(name, pa.int64()) for name in integers] + [(name, pa.binary()) for name in (*texts, *computed)]
+        picked = ", ".join(f"{expression} as {_quoted(name)}" for name, expression in wanted.items())
+        return f"select {picked or '0 as none'} from {_quoted(table)}", pa.schema(fields)  # noqa: S608
+
+    def _stream(self, query: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        with closing(self._large.cursor()) as cursor:
+            cursor.adbc_statement.set_options(**{StatementOptions.BATCH_ROWS.value: batch_rows})
+            cursor.execute(query)
+            with cursor.fetch_record_batch() as reader:
+                for batch in reader:
+                    if batch.num_rows:
+                        yield batch
+
+    def _damaged(self, table: str, done: int, error: BaseException) -> None:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        self.notes.data_loss(
+            "table_damaged",
+            1,
+            f"{table} could be read up to row {done} only ({reason}); export the report again.",
+        )
+
+
+def _completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with exactly the columns of `schema`: missing integers NULL, missing texts empty."""
+    have = set(batch.schema.names)
+    columns = []
+    for field in schema:
+        if field.name in have:
+            columns.append(batch.column(field.name).cast(field.type))
+        elif pa.types.is_binary(field.type):
+            columns.append(pa.repeat(pa.scalar(b"", pa.binary()), batch.num_rows))
+        else:
+            columns.append(pa.nulls(batch.num_rows, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,94 @@
+"""Host threads: from nsys' global ids to thread numbers and names.
+
+A global id packs vm (bits 48 up), process id (bits 24-47) and thread id (bits 0-23).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from traceq.importers.nsys.source import Source
+    from traceq.importers.nsys.strings import Strings
+
+_ID_MASK = 0xFFFFFF
+
+
+def pids(global_ids: pa.Array) -> pa.Array:
+    """Process ids of global ids; NULL stays NULL, and so does the 0 old exports write for "none"."""
+    found = pc.bit_wise_and(pc.shift_right(global_ids, 24), _ID_MASK)
+    return pc.if_else(pc.equal(global_ids, 0), pa.scalar(None, pa.int64()), found)
+
+
+def pid_of(global_id: int) -> int:
+    """Process id of one global id."""
+    return global_id >> 24 & _ID_MASK
+
+
+class Threads:
+    """Numbers threads from 0 in the order in which rows first name them."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._named: dict[int, str] = {}
+
+    def numbers(self, global_tids: pa.Array) -> pa.Array:
+        """thread_id for each row; rows without a thread share one of their own."""
+        ids = global_tids.fill_null(0)
+        for one in pc.unique(ids).to_pylist():
+            self._numbers.setdefault(one, len(self._numbers))
+        return pc.index_in(ids, value_set=pa.array(list(self._numbers), pa.int64()))
+
+    def name(self, global_tid: int, name: str) -> None:
+        """A name the program itself gave a thread; it goes before the operating system's."""
+        self._named[global_tid] = name
+
+    def mpi_ranks(self) -> list[int]:
+        """Ranks that nsys wrote down as names of threads, before it had tables for MPI."""
+        found = (re.fullmatch(r"MPI Rank ([0-9]{1,7})", name) for name in self._named.values())
+        return [int(match[1]) for match in found if match]
+
+    def batch(self, source: Source, strings: Strings) -> pa.RecordBatch:
+        """Rows of `thread` for the threads that were used."""
+        names = _thread_names(source, strings, self._numbers) | self._named
+        programs = _program_names(source, {pid_of(one) for one in self._numbers if one})
+        used = list(self._numbers)
+        return pa.RecordBatch.from_pydict(
+            {
+                "thread_id": pa.array(self._numbers.values(), pa.int32()),
+                "pid": pa.array([pid_of(one) if one else None for one in used], pa.int64()),
+                "tid": pa.array([one & _ID_MASK if one else None for one in used], pa.int64()),
+                "process_name": pa.array([programs.get(pid_of(one)) for one in used], pa.string()),
+                "thread_name": pa.array([names.get(one) for one in used], pa.string()),
+            }
+        )
+
+
+def _thread_names(source: Source, strings: Strings, used: dict[int, int]) -> dict[int, str]:
+    names = {}
+    for global_tid, name_id in source.rows("ThreadNames", ["globalTid", "nameId"]):
+        name = strings.one(name_id) if global_tid in used else None
+        if isinstance(global_tid, int) and name:
+            names[global_tid] = name
+    return names
+
+
+def _program_names(source: Source, used: set[int]) -> dict[int, str]:
+    """The executables' names. PROCESSES lists every process of the machine; the others are private."""
+    names = {}
+    for global_pid, name in source.rows("PROCESSES", ["globalPid", "name"]):
+        if isinstance(global_pid, int) and isinstance(name, str) and pid_of(global_pid) in used:
+            program = program_name(name)
+            if program:
+                names[pid_of(global_pid)] = program
+    return names
+
+
+def program_name(text: str) -> str | None:
+    """The file name of an executable, without its path and without arguments, which may hold secrets."""
+    last = re.split(r"[/\\]", text.split(" -", 1)[0].strip())[-1]
+    return last.split()[0] if last.split() else None

@@ -1,0 +1,149 @@
+"""The user's SQL: cut into statements, run, and told what is wrong with it by line and column."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import TypeVar
+
+import duckdb
+
+from traceq.errors import QueryError
+
+Parameters = Sequence[object] | Mapping[str, object]
+T = TypeVar("T")
+
+# DuckDB's plain messages draw a caret under an excerpt, cut on long lines; its JSON says the position.
+ERRORS_WITH_POSITION = "set errors_as_json = true"
+ERRORS_FOR_PEOPLE = "set errors_as_json = false"
+
+_SIGNALS_SEEN_EVERY = 0.1  # seconds
+
+# What to say beside DuckDB's message, by a part of it.
+_WAYS_OUT = {
+    "attached in read-only mode": "the database is opened read-only: ask with select",
+    "disabled by configuration": "a query reads its database and nothing else: write results with -o",
+    "disabled through configuration": "a query reads its database and nothing else",
+    "configuration has been locked": "settings are fixed here",
+    "Table with name": "`traceq tables` lists what there is",
+}
+
+
+def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | None = None) -> duckdb.DuckDBPyRelation:
+    """Run the statements of `text` and return the relation of the last one, which alone gets `params`.
+
+    Nothing runs when any of them has a syntax error. Raises QueryError, with line and column where the
+    connection was told ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
+    """
+    with one_line_errors(text):
+        found = statements(text)
+        connection.extract_statements(text)
+    if not found:
+        raise QueryError("the query is empty; write one, e.g.: select * from trace")
+    *before, last = found
+    for each in before:
+        _relation(connection, each, None)
+    return _relation(connection, last, params)
+
+
+def statements(text: str) -> list[str]:
+    """The statements of `text`, each with all that stands before it made blank, which keeps positions."""
+    encoded = text.encode()
+    found = []
+    start: int | None = None
+    for offset, kind in _tokens(text):
+        if _is_semicolon(encoded, offset, kind):
+            if start is not None:
+                found.append((start, offset))
+            start = None
+        elif start is None:
+            start = offset
+    if start is not None:
+        found.append((start, len(encoded)))
+    return [_blank(encoded[:start].decode()) + encoded[start:end].decode() for start, end in found]
+
+
+def is_complete(text: str) -> bool:
+    """Whether `text` ends with a semicolon that stands outside strings and comments."""
+    tokens = _tokens(text)
+    return bool(tokens) and _is_semicolon(text.encode(), *tokens[-1])
+
+
+@contextmanager
+def one_line_errors(text: str | None = None) -> Iterator[None]:
+    """Turn DuckDB's errors into a QueryError in one line, with line and column in `text` when that is given.
+
+    Errors that come while a lazy relation is read have no usable position: DuckDB counts in SQL it rewrote.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        raise query_error(error, text) from error
+    except UnicodeEncodeError as error:
+        raise QueryError("the query is not valid UTF-8; save or type it as UTF-8") from error
+
+
+def query_error(error: Exception, text: str | None = None) -> QueryError:
+    """What DuckDB says in `error`, in one line, with line and column in `text` when that is given."""
+    details = _details(str(error))
+    message = " ".join(details["exception_message"].split()).rstrip("!.")
+    way_out = next((f"; {hint}" for part, hint in _WAYS_OUT.items() if part in message), "")
+    position = details.get("position") if text is not None else None
+    where = _line_and_column(text, int(position)) if text is not None and position else ""
+    return QueryError(f"{where}{message}{way_out}")
+
+
+def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
+    """Do `work` in a thread, so that Ctrl-C reaches Python and stops the query that runs in it."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            # The kernel may hand the signal to any thread; Python looks for it when the main thread wakes up.
+            while not future.done():
+                wait([future], timeout=_SIGNALS_SEEN_EVERY)
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
+        return future.result()
+
+
+def _relation(
+    connection: duckdb.DuckDBPyConnection, statement: str, params: Parameters | None
+) -> duckdb.DuckDBPyRelation:
+    with one_line_errors(statement):
+        try:
+            return connection.sql(statement, params=params)
+        except (duckdb.BinderException, duckdb.CatalogException):
+            # Binding errors of a relation carry no position; a plain execution fails alike and says it.
+            connection.execute(statement, params)
+            raise
+
+
+def _tokens(text: str) -> list[tuple[int, duckdb.token_type]]:
+    """Offset in bytes of UTF-8 and kind of each token that is no comment."""
+    return [(offset, kind) for offset, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _is_semicolon(encoded: bytes, offset: int, kind: duckdb.token_type) -> bool:
+    return kind == duckdb.token_type.operator and encoded[offset : offset + 1] == b";"
+
+
+def _details(error: str) -> dict[str, str]:
+    """What DuckDB says, whether or not it says it in JSON."""
+    try:
+        details = json.loads(error[error.index("{") :])
+        return {"position": "", **details, "exception_message": str(details["exception_message"])}
+    except (ValueError, KeyError):
+        return {"exception_message": re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", error)}
+
+
+def _line_and_column(text: str, offset: int) -> str:
+    before = text.encode()[:offset].decode(errors="ignore")
+    return f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}: "

@@ -1,0 +1,206 @@
+"""From a trace database to a Report. Sums are made in traceq/sql/report/; here rows get their names."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from traceq.findings import Clean, Failed, Finding, NotApplicable, Outcome, ranked
+from traceq.reports.report import (
+    Device,
+    DeviceLedger,
+    ExcludedStep,
+    Host,
+    HostTime,
+    LedgerPart,
+    Note,
+    Report,
+    Steps,
+    TraceFacts,
+    TraceReport,
+)
+from traceq.rules.ledger_categories import RULES, LedgerRule, Subject, judge
+from traceq.sql.facts import rows, standalone
+
+if TYPE_CHECKING:
+    import duckdb
+
+_CAPTURE_HINTS = {
+    "nsys": "capture with: nsys profile --trace=cuda,nvtx",
+    "chrome": "capture with: profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+}
+
+
+def build(connection: duckdb.DuckDBPyConnection, top: int) -> Report:
+    """The report on every trace of the database, with at most `top` findings (and host names) for each."""
+    traces = rows(connection, "trace")
+    files = _short_paths([trace["path"] for trace in traces])
+    places = _places(traces)
+    return Report(
+        tuple(
+            _trace_report(connection, trace, file, place, top)
+            for trace, file, place in zip(traces, files, places, strict=True)
+        ),
+        query=standalone("overview"),
+    )
+
+
+def _short_paths(paths: Sequence[str]) -> list[str]:
+    """Each path from where they part: of one file its name, else the directories that differ too."""
+    try:
+        shared = os.path.commonpath([PurePath(path).parent for path in paths]) if paths else ""
+    except ValueError:  # absolute and relative paths in one database
+        return [PurePath(path).name for path in paths]
+    return [os.path.relpath(path, shared) if shared else path for path in paths]
+
+
+def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
+    """What completes the ids of findings: run and rank, which outlive a re-run; a hash where needed."""
+    parts = [[trace["run"], None if trace["rank"] is None else f"rank{trace['rank']}"] for trace in traces]
+    taken = Counter(map(tuple, parts))
+    for part, trace in zip(parts, traces, strict=True):
+        if taken[tuple(part)] > 1:
+            part.append(trace["sha256"][:8])
+    return ["".join(f"@{word}" for word in part if word) for part in parts]
+
+
+def _trace_report(
+    connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: str, place: str, top: int
+) -> TraceReport:
+    trace_id = trace["trace_id"]
+    devices = tuple(Device(**row) for row in rows(connection, "device", trace_id=trace_id))
+    steps = _steps(connection, trace_id)
+    ledger = _ledger(connection, trace_id, devices, steps.counted)
+    outcomes = _outcomes(connection, trace, place, steps, ledger)
+    findings = ranked(each for each in outcomes if isinstance(each, Finding))
+    return TraceReport(
+        trace=_facts(connection, trace, file),
+        devices=devices,
+        steps=steps,
+        ledger=ledger,
+        findings=findings[:top],
+        findings_left_out=len(findings[top:]),
+        clean=tuple(each for each in outcomes if isinstance(each, Clean)),
+        not_applicable=tuple(each for each in outcomes if isinstance(each, NotApplicable)),
+        failed=tuple(each for each in outcomes if isinstance(each, Failed)),
+        notes=tuple(Note(**row) for row in rows(connection, "note", trace_id=trace_id)),
+        host=None if ledger else _host(connection, trace_id, top),
+        queries=_queries(trace_id, top, has_ledger=bool(ledger)),
+    )
+
+
+def _facts(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: str) -> TraceFacts:
+    slices: dict[str, dict[str, int]] = {"cpu_slice": {}, "gpu_slice": {}}
+    for row in rows(connection, "content", trace_id=trace["trace_id"]):
+        slices[row["table_name"]][row["kind"]] = row["slices"]
+    return TraceFacts(
+        **{name: value for name, value in trace.items() if name not in ("path", "ts")},
+        file=file,
+        cpu_slices=slices["cpu_slice"],
+        gpu_slices=slices["gpu_slice"],
+    )
+
+
+def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Steps:
+    named = ("total", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")
+    stats = next(iter(rows(connection, "step_stats", trace_id=trace_id)), {"steps": 0})
+    source = next(iter(rows(connection, "step_source", trace_id=trace_id)), {})
+    return Steps(
+        source=source.get("source"),
+        example=source.get("name"),
+        counted=stats["steps"],
+        excluded=tuple(
+            ExcludedStep(row["step"], row["name"], row["dur"], row["excluded"])
+            for row in rows(connection, "step_excluded", trace_id=trace_id)
+        ),
+        **{name: stats.get(name) for name in named},
+    )
+
+
+def _ledger(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, devices: Sequence[Device], counted: int
+) -> tuple[DeviceLedger, ...]:
+    names = {device.device: device.name for device in devices}
+    times: dict[int, dict[str, int]] = {}
+    for row in rows(connection, "ledger", trace_id=trace_id):
+        times.setdefault(row["device"], {})[row["category"]] = row["dur"]
+    ledgers = []
+    for device, parts in times.items():
+        total = sum(parts.values())
+        ledgers.append(
+            DeviceLedger(
+                device=device,
+                name=names.get(device),
+                total=total,
+                parts=tuple(LedgerPart(category, dur, dur / counted, dur / total) for category, dur in parts.items()),
+            )
+        )
+    return tuple(ledgers)
+
+
+def _outcomes(
+    connection: duckdb.DuckDBPyConnection,
+    trace: dict[str, Any],
+    place: str,
+    steps: Steps,
+    ledger: Sequence[DeviceLedger],
+) -> list[Outcome]:
+    """What every rule says; when the ledger does not add up only that, as no saving can be trusted then."""
+    wrong = [device for device in ledger if device.total != steps.total]
+    if wrong:
+        return [
+            Failed(
+                "time-ledger",
+                "The ledger adds up to the steps",
+                f"device {device.device}: {device.total} ns in the ledger, {steps.total} ns in the steps;"
+                " ingest the trace again",
+            )
+            for device in wrong
+        ]
+    subject = Subject(
+        trace_id=trace["trace_id"],
+        rank=trace["rank"],
+        place=place,
+        window_ns=steps.total or 0,
+        steps=steps.counted,
+        capture_hint=_CAPTURE_HINTS.get(trace["format"], "capture GPU activity as well"),
+    )
+    return [_judge(connection, rule, subject) for rule in RULES]
+
+
+def _judge(connection: duckdb.DuckDBPyConnection, rule: LedgerRule, subject: Subject) -> Outcome:
+    try:
+        return judge(connection, rule, subject)
+    except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
+        return Failed(rule.rule, rule.title, f"{type(error).__name__}: {' '.join(str(error).split())}")
+
+
+def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Host:
+    return Host(
+        annotations=tuple(HostTime(**row) for row in rows(connection, "host_annotation", trace_id=trace_id, top=top)),
+        operators=tuple(
+            HostTime(row["name"], row["count"], row["self_dur"], row["longest"])
+            for row in rows(connection, "host_operator", trace_id=trace_id, top=top)
+        ),
+    )
+
+
+def _queries(trace_id: int, top: int, *, has_ledger: bool) -> dict[str, str]:
+    """Section to the query that gives its numbers again."""
+    queries = {
+        "content": standalone("content", trace_id=trace_id),
+        "devices": standalone("device", trace_id=trace_id),
+        "steps": standalone("step_stats", trace_id=trace_id),
+        "steps_excluded": standalone("step_excluded", trace_id=trace_id),
+        "notes": standalone("note", trace_id=trace_id),
+    }
+    if has_ledger:
+        return {**queries, "ledger": standalone("ledger", trace_id=trace_id)}
+    return {
+        **queries,
+        "host_annotations": standalone("host_annotation", trace_id=trace_id, top=top),
+        "host_operators": standalone("host_operator", trace_id=trace_id, top=top),
+    }

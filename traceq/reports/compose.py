@@ -1,0 +1,264 @@
+"""The words of the report: from a Report to a document of headings, tables and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.compose_capture import capture
+from traceq.reports.compose_findings import findings, headline, outcomes
+from traceq.reports.document import (
+    Bar,
+    Block,
+    Heading,
+    Items,
+    Literal,
+    Name,
+    Paragraph,
+    Query,
+    Spans,
+    Table,
+    Warn,
+)
+from traceq.reports.names import shortened
+from traceq.reports.units import UNKNOWN, count, duration, share
+
+if TYPE_CHECKING:
+    from traceq.reports.report import (
+        DeviceLedger,
+        Host,
+        HostTime,
+        LedgerPart,
+        Note,
+        Report,
+        Steps,
+        TraceReport,
+    )
+
+_FEW_STEPS = 20
+_LISTED = 5
+_NOTE_LIMIT = 600
+
+_CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset", "idle")
+
+_SOURCES = {
+    "step_range": "annotations that match --step-range",
+    "profiler_step": "the profiler's own step annotations",
+    "annotation": "a repeated annotation",
+    "optimizer": "optimizer steps as boundaries",
+    "whole_trace": "nothing: the whole trace counts as one step",
+}
+
+
+def compose(report: Report) -> Iterator[Block]:
+    """The whole report, trace by trace."""
+    yield Heading(1, ("traceq report",))
+    yield Paragraph(
+        (
+            "Each section ends with the query that gives its numbers again; DB is the trace database, which ",
+            Literal("traceq ingest SOURCE -o DB"),
+            " makes of a trace.",
+        )
+    )
+    if not report.traces:
+        yield Warn(("The database holds no trace.",))
+    if len(report.traces) > 1:
+        yield from _overview(report)
+    for trace in report.traces:
+        yield from _trace(trace)
+
+
+def _overview(report: Report) -> Iterator[Block]:
+    yield Heading(2, (f"{len(report.traces)} traces",))
+    yield Table(
+        ("trace", "file", "run", "rank", "steps", "p50"),
+        tuple(
+            (
+                str(each.trace.trace_id),
+                Name(each.trace.file),
+                Name(each.trace.run) if each.trace.run else "-",
+                "-" if each.trace.rank is None else str(each.trace.rank),
+                count(each.steps.counted),
+                duration(each.steps.p50),
+            )
+            for each in report.traces
+        ),
+        text_columns=4,
+    )
+    yield Query(report.query)
+
+
+def _trace(report: TraceReport) -> Iterator[Block]:
+    facts = report.trace
+    yield Heading(2, (f"Trace {facts.trace_id}: ", Name(facts.file)))
+    yield from _lost(report.notes)
+    yield from headline(report)
+    yield from capture(report)
+    yield from _steps(report)
+    yield from _ledger(report)
+    if report.host:
+        yield from _host(report.host, report.queries)
+    yield from findings(report)
+    yield from outcomes(report)
+    yield from _notes(report)
+
+
+def _lost(notes: Sequence[Note]) -> Iterator[Block]:
+    for note in notes:
+        if note.severity != "info":
+            kind = "Incomplete capture" if note.severity == "error" else "Data lost on import"
+            yield Warn((f"{kind}: ", _note(note)))
+
+
+def _steps(report: TraceReport) -> Iterator[Block]:
+    steps = report.steps
+    yield Heading(3, ("Steps",))
+    if steps.source is None:
+        yield Warn((f"{UNKNOWN}: the trace holds no slices.",))
+        return
+    if any(note.code == "step_range_unmatched" for note in report.notes):
+        yield Warn(("No annotation matches the given --step-range; steps were found as if it had not been given.",))
+    if steps.is_whole_trace:
+        yield _no_steps()
+    else:
+        yield Paragraph(_counted(steps))
+        yield Table(
+            ("steps", "p50", "p95", "p99", "mean", "stddev", "min", "max"),
+            (
+                (
+                    count(steps.counted),
+                    *(
+                        duration(value)
+                        for value in (
+                            steps.p50,
+                            steps.p95,
+                            steps.p99,
+                            steps.mean,
+                            steps.stddev,
+                            steps.min,
+                            steps.max,
+                        )
+                    ),
+                ),
+            ),
+            text_columns=0,
+        )
+        if 1 < steps.counted < _FEW_STEPS:
+            yield Paragraph((f"With {steps.counted} steps p95 and p99 say little more than the longest step.",))
+        yield from _excluded(steps)
+    yield Query(report.queries["steps"])
+
+
+def _no_steps() -> Block:
+    return Warn(
+        (
+            "No steps found: the whole trace counts as one step, start-up and shutdown included, ",
+            "and all times below are per trace. Mark steps by calling ",
+            Literal("prof.step()"),
+            " (PyTorch profiler) or by an NVTX range or record_function around each step; ",
+            "name existing ranges with ",
+            Literal("--step-range REGEX"),
+            ".",
+        )
+    )
+
+
+def _counted(steps: Steps) -> Spans:
+    example: Spans = (" (", Name(steps.example), ", ...)") if steps.example else ()
+    return (f"Found by {_SOURCES.get(steps.source or '', steps.source)}", *example, ".")
+
+
+def _excluded(steps: Steps) -> Iterator[Block]:
+    if not steps.excluded:
+        return
+    yield Paragraph((f"{len(steps.excluded)} left out of every number of this report:",))
+    yield Items(
+        tuple(
+            (f"step {each.step}, ", Name(each.name), f", {duration(each.dur)}: ", each.reason)
+            for each in steps.excluded[:_LISTED]
+        )
+    )
+    if len(steps.excluded) > _LISTED:
+        yield Paragraph((f"... and {len(steps.excluded) - _LISTED} more.",))
+
+
+def _ledger(report: TraceReport) -> Iterator[Block]:
+    if not report.ledger:
+        return
+    unit = "trace" if report.steps.is_whole_trace else "step"
+    yield Heading(3, ("Where the time went",))
+    yield Paragraph(
+        (
+            f"Per GPU every nanosecond of the {'trace' if unit == 'trace' else 'counted steps'} is in ",
+            "one category: compute while any compute kernel runs, else communication, else copies, ",
+            "else memset, else idle.",
+        )
+    )
+    for device in report.ledger:
+        yield Heading(4, (f"GPU {device.device}: ", Name(device.name or "name not in the trace")))
+        yield _ledger_table(device, report.steps.counted, unit)
+        yield Bar(_in_order_of_precedence(device.parts))
+    graphs = report.trace.gpu_slices.get("graph", 0)
+    if graphs:
+        yield Warn(
+            (
+                f"CUDA graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
+                "communication, copies and idle time inside them cannot be seen. Capture with ",
+                Literal("nsys profile --cuda-graph-trace=node"),
+                ".",
+            )
+        )
+    yield Query(report.queries["ledger"])
+
+
+def _in_order_of_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float], ...]:
+    """(category, share) in the same order for every GPU, so that bars can be compared."""
+    return tuple((part.category, part.share) for part in sorted(parts, key=lambda part: _rank(part.category)))
+
+
+def _rank(category: str) -> int:
+    return _CATEGORIES.index(category) if category in _CATEGORIES else len(_CATEGORIES)
+
+
+def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
+    rows: list[tuple[str, str, str, str]] = [
+        (Literal(part.category), duration(part.dur), duration(part.per_step), share(part.share))
+        for part in device.parts
+    ]
+    rows.append(("sum", duration(device.total), duration(device.total / counted), share(1.0)))
+    if unit == "trace":
+        return Table(("category", "time", "share"), tuple((name, total, part) for name, total, _, part in rows))
+    return Table(("category", "all steps", "per step", "share"), tuple(rows))
+
+
+def _host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
+    yield Heading(3, ("What the host did",))
+    yield Paragraph(("Times of all threads are added: they are not parts of a step.",))
+    if host.annotations:
+        yield _host_table("outermost annotation", "time", host.annotations)
+        yield Query(queries["host_annotations"])
+    if host.operators:
+        yield _host_table("operator", "self time", host.operators)
+        yield Query(queries["host_operators"])
+    if not host.annotations and not host.operators:
+        yield Paragraph(("The trace holds neither annotations nor operators.",))
+
+
+def _host_table(what: str, time: str, rows: Sequence[HostTime]) -> Table:
+    return Table(
+        (what, "count", time, "longest"),
+        tuple((Name(row.name), count(row.count), duration(row.dur), duration(row.longest)) for row in rows),
+    )
+
+
+def _notes(report: TraceReport) -> Iterator[Block]:
+    yield Heading(3, ("Import notes",))
+    if not report.notes:
+        yield Paragraph(("None: everything in the file was understood.",))
+    else:
+        yield Items(tuple((f"{note.severity}: ", _note(note)) for note in report.notes))
+    yield Query(report.queries["notes"])
+
+
+def _note(note: Note) -> str:
+    return shortened(f"{note.text} ({note.code}, {count(note.count)}x)", _NOTE_LIMIT)

@@ -1,0 +1,51 @@
+"""The words about what was captured: the file, its producer, the slices in it, the GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Query, Spans
+from traceq.reports.units import count, duration, size
+
+if TYPE_CHECKING:
+    from traceq.reports.report import Device, TraceFacts, TraceReport
+
+
+def capture(report: TraceReport) -> Iterator[Block]:
+    """The section of that name."""
+    yield Heading(3, ("What was captured",))
+    yield Facts((*_facts(report.trace), ("GPUs", _devices(report.devices))))
+    yield Query(report.queries["content"])
+
+
+def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
+    producer = " ".join(filter(None, [facts.producer, facts.producer_version])) or "unknown producer"
+    rank = "not in the trace" if facts.rank is None else str(facts.rank)
+    if facts.rank is not None and facts.world_size is not None:
+        rank += f" of {facts.world_size}"
+    return (
+        ("source", (f"{facts.format}, {size(facts.size_bytes)}, ", Name(producer))),
+        ("sha256", (Literal(facts.sha256[:16]),)),
+        ("run", (Name(facts.run) if facts.run else "not named",)),
+        ("rank", (rank,)),
+        ("time span", (duration(facts.dur),)),
+        ("host", (_kinds(facts.cpu_slices),)),
+        ("GPU", (_kinds(facts.gpu_slices),)),
+    )
+
+
+def _kinds(slices: dict[str, int]) -> str:
+    return ", ".join(f"{count(number)} {kind}" for kind, number in slices.items()) or "no slices"
+
+
+def _devices(devices: Sequence[Device]) -> Spans:
+    used = [device for device in devices if device.slices]
+    unused = len(devices) - len(used)
+    spans: list[str] = []
+    for device in used:
+        spans += [", " if spans else "", f"{device.device}: ", Name(device.name or "name not in the trace")]
+        spans.append(f" ({count(device.slices)} slices)")
+    if unused:
+        spans.append(f"{'; ' if spans else ''}{unused} listed without activity")
+    return tuple(spans) or ("none",)

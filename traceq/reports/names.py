@@ -1,0 +1,43 @@
+"""Text from traces is untrusted: here it becomes safe to print on a terminal and fit for a table."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Letters may carry a few combining marks; a hundred on one are a prank.
+_CHARACTERS_PER_COLUMN = 4
+
+
+def printable(text: str) -> str:
+    r"""`text` in one line, with all that could steer a terminal (\x1b, \n, bidi overrides) as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shortened(text: str, limit: int) -> str:
+    """`text` cut to `limit` columns; kernel names say most at their start, and a little at their end."""
+    if width(text) <= limit and len(text) <= _CHARACTERS_PER_COLUMN * limit:
+        return text
+    tail = limit // 4
+    return _cut(text, limit - tail - 1) + "…" + _cut(text[::-1], tail)[::-1]
+
+
+def _cut(text: str, limit: int) -> str:
+    used = 0
+    for index, character in enumerate(text):
+        used += _columns(character)
+        if used > limit or index >= _CHARACTERS_PER_COLUMN * limit:
+            return text[:index]
+    return text
+
+
+def width(text: str) -> int:
+    """Columns that `text` takes on a terminal."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,152 @@
+"""The report as plain data: filled by build.py, read by every renderer. Times are ns, never rounded.
+
+None means that the trace does not say; renderers print it as such, never as 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from traceq.findings import Clean, Failed, Finding, NotApplicable
+
+# Of the JSON form; raised with every change that breaks a reader.
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class TraceFacts:
+    """What was captured. `file` is the source's path below what all sources share: no home directory."""
+
+    trace_id: int
+    run: str | None
+    file: str
+    sha256: str
+    size_bytes: int
+    format: str
+    producer: str | None
+    producer_version: str | None
+    rank: int | None
+    world_size: int | None
+    dur: int | None
+    cpu_slices: dict[str, int]
+    gpu_slices: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU the trace lists or uses, and how many slices it ran."""
+
+    device: int
+    name: str | None
+    compute_capability: str | None
+    slices: int
+
+
+@dataclass(frozen=True)
+class ExcludedStep:
+    """A step that does not count, and why."""
+
+    step: int
+    name: str
+    dur: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Statistics over the counted steps, ns. `source` is step.source, `example` a counted step's name."""
+
+    source: str | None
+    example: str | None
+    counted: int
+    excluded: tuple[ExcludedStep, ...]
+    total: int | None
+    mean: float | None
+    stddev: float | None
+    min: int | None
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    max: int | None
+
+    @property
+    def is_whole_trace(self) -> bool:
+        """Whether nothing marks steps, so that the whole trace counts as one."""
+        return self.source == "whole_trace"
+
+
+@dataclass(frozen=True)
+class LedgerPart:
+    """Time of one category on one device: over all counted steps, per step, and as a share of the steps."""
+
+    category: str
+    dur: int
+    per_step: float
+    share: float
+
+
+@dataclass(frozen=True)
+class DeviceLedger:
+    """Where the counted steps' time went on a device; the parts, longest first, add up to `total` exactly."""
+
+    device: int
+    name: str | None
+    total: int
+    parts: tuple[LedgerPart, ...]
+
+
+@dataclass(frozen=True)
+class HostTime:
+    """Time of all host slices of one name: `dur` is inclusive for annotations, self time for operators."""
+
+    name: str
+    count: int
+    dur: int
+    longest: int
+
+
+@dataclass(frozen=True)
+class Host:
+    """What a trace without GPU activity can tell. Times are sums over threads, no parts of a step."""
+
+    annotations: tuple[HostTime, ...]
+    operators: tuple[HostTime, ...]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A kind of oddity met while importing: severity info, data_loss or error."""
+
+    severity: str
+    code: str
+    count: int
+    text: str
+
+
+@dataclass(frozen=True)
+class TraceReport:
+    """All that is reported of one trace. `host` is there only when no GPU activity was traced."""
+
+    trace: TraceFacts
+    devices: tuple[Device, ...]
+    steps: Steps
+    ledger: tuple[DeviceLedger, ...]
+    findings: tuple[Finding, ...]
+    findings_left_out: int
+    clean: tuple[Clean, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    failed: tuple[Failed, ...]
+    notes: tuple[Note, ...]
+    host: Host | None
+    queries: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The traces of one database, by trace_id; `query` lists them."""
+
+    traces: tuple[TraceReport, ...]
+    query: str
