@@ -72,7 +72,7 @@ def test_a_wrong_query_says_where(traces):
 
 def test_late_errors_are_duckdbs_own_and_for_people(traces):
     relation = traces.sql("select error('late') from step")
-    with pytest.raises(duckdb.Error, match="^Invalid Input Error: late"):
+    with pytest.raises(duckdb.Error, match=r"^Invalid Input Error: late"):
         relation.fetchall()
 
 

@@ -22,6 +22,8 @@ ERRORS_FOR_PEOPLE = "set errors_as_json = false"
 
 _SIGNALS_SEEN_EVERY = 0.1  # seconds
 
+_EMPTY = "the query is empty; write one, e.g.: select * from trace"
+
 # What to say beside DuckDB's message, by a part of it.
 _WAYS_OUT = {
     "attached in read-only mode": "the database is opened read-only: ask with select",
@@ -42,7 +44,7 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
         found = statements(text)
         connection.extract_statements(text)
     if not found:
-        raise QueryError("the query is empty; write one, e.g.: select * from trace")
+        raise QueryError(_EMPTY)
     *before, last = found
     for each in before:
         _relation(connection, each, None)
@@ -105,7 +107,9 @@ def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) 
             while not future.done():
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
         except KeyboardInterrupt:
-            connection.interrupt()
+            while not future.done():  # DuckDB forgets an interrupt that comes before the query has begun
+                connection.interrupt()
+                wait([future], timeout=_SIGNALS_SEEN_EVERY)
             raise
         return future.result()
 
@@ -115,11 +119,14 @@ def _relation(
 ) -> duckdb.DuckDBPyRelation:
     with one_line_errors(statement):
         try:
-            return connection.sql(statement, params=params)
+            relation = connection.sql(statement, params=params)
         except (duckdb.BinderException, duckdb.CatalogException):
             # Binding errors of a relation carry no position; a plain execution fails alike and says it.
             connection.execute(statement, params)
             raise
+    if relation is None:  # a byte order mark is a statement to the tokenizer, and none to the parser
+        raise QueryError(_EMPTY)
+    return relation
 
 
 def _tokens(text: str) -> list[tuple[int, duckdb.token_type]]:

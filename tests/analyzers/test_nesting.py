@@ -42,6 +42,19 @@ def test_a_child_that_ends_a_microsecond_late_does_not_swallow_what_follows(tmp_
     trace.op("child", 1000, 2000)
     trace.op("next", 2000, 1000)
     assert trace.build(tmp_path).text(NESTING) == "parent 0 - - -\nchild 1 0 0 -\nnext 0 - - -"
+    assert trace.text("select code, count from import_note") == "child_outlasts_parent 1"
+
+
+def test_an_annotation_opened_in_a_python_frame_stays_around_what_follows(tmp_path):
+    trace = TraceBuilder()
+    trace.cpu("python", "main", 0, 10**6)
+    trace.cpu("python", "__enter__", 1000, 2000)
+    trace.annotation("ProfilerStep#1", 2000, 500_000)
+    trace.op("aten::mm", 10_000, 1000)
+    trace.op("aten::late", 600_000, 1000)
+    assert trace.build(tmp_path).text(NESTING) == (
+        "main 0 - - -\n__enter__ 1 0 - -\nProfilerStep#1 2 1 - -\naten::mm 2 2 - 2\naten::late 1 0 - -"
+    )
     assert trace.text("select code, count from import_note") == "overlapping_slices 1"
 
 
@@ -67,14 +80,16 @@ def test_ranges_that_need_not_nest_have_no_depth_and_are_nobodys_parent(tmp_path
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=15))
-def test_the_sweep_agrees_with_looking_at_every_pair(spans):
+@given(spans=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=15), rounding=st.integers(0, 4))
+def test_the_sweep_agrees_with_looking_at_every_pair(spans, rounding):
     rows = sorted(((ts, ts + dur) for ts, dur in spans), key=lambda row: (row[0], row[0] - row[1]))
     starts, ends = [row[0] for row in rows], [row[1] for row in rows]
-    depths, parents, _, _ = _Stack().place([0] * len(rows), list(range(len(rows))), [0] * len(rows), starts, ends)
+    depths, parents, _, _ = _Stack(rounding).place(
+        [0] * len(rows), list(range(len(rows))), [0] * len(rows), starts, ends
+    )
     cut_ends: list[int] = []
     for number, (ts, end) in enumerate(rows):
         around = [other for other in range(number) if rows[other][0] <= ts < cut_ends[other]]
         parent = around[-1] if around else None
-        cut_ends.append(end if parent is None else min(end, cut_ends[parent]))
+        cut_ends.append(cut_ends[parent] if parent is not None and 0 < end - cut_ends[parent] <= rounding else end)
         assert (depths[number], parents[number]) == (len(around), parent)

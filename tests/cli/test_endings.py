@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
-import time
 
 import click
 import pytest
 
-from traceq.cli import main
 from traceq.errors import QueryError
 
 
@@ -61,13 +61,24 @@ def test_a_database_that_is_none_is_one_line(traceq, tmp_path):
             assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
 
 
-def program(*arguments, **options):
-    return subprocess.Popen([sys.executable, "-m", "traceq", *map(str, arguments)], **options)
+@pytest.fixture
+def program():
+    """Starts traceq in a process of its own, which does not outlive the test."""
+    started = []
+
+    def start(*arguments, **options):
+        started.append(subprocess.Popen([sys.executable, "-m", "traceq", *map(str, arguments)], **options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+        each.wait()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 @pytest.mark.parametrize("name", ["csv", "json", "table", "md", "parquet"])
-def test_a_reader_that_has_enough_is_no_error(database, name):
+def test_a_reader_that_has_enough_is_no_error(program, database, name):
     run = program(
         "sql", database, "from range(200000)", "--format", name, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -78,8 +89,20 @@ def test_a_reader_that_has_enough_is_no_error(database, name):
     assert run.wait() == 128 + signal.SIGPIPE
 
 
+# Has its first rows at once, and would go on for minutes.
+LONG = "select a.range from range(100000000000) a where a.range < 30000 or hash(a.range) = 0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+def test_a_reader_that_has_enough_stops_the_query(program, database):
+    run = program("sql", database, LONG, "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    run.stdout.read(5)
+    run.stdout.close()
+    assert run.wait(60) == 128 + signal.SIGPIPE
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")
-def test_a_full_disk_is_one_line(database):
+def test_a_full_disk_is_one_line(program, database):
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         run = program("sql", database, "select 1", stdout=full, stderr=subprocess.PIPE)
         _, stderr = run.communicate()
@@ -87,24 +110,24 @@ def test_a_full_disk_is_one_line(database):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-def test_ctrl_c_stops_a_running_query(database, tmp_path):
-    # Prints a first row, so that we know the query runs, and would go on for years.
-    endless = "select a.range from range(100000000000) a where a.range < 30000 or hash(a.range) = 0"
+def test_ctrl_c_stops_a_running_query(program, database):
     run = program(
-        "sql", database, endless, "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        "sql", database, LONG, "--format", "csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert run.stdout.read(5) == b'"rang'
-    time.sleep(0.2)
     run.send_signal(signal.SIGINT)
-    _, stderr = run.communicate()
+    _, stderr = run.communicate(timeout=60)
     assert (run.returncode, stderr) == (130, b"traceq: interrupted\n")
 
 
-def test_output_that_the_terminal_cannot_show_is_escaped(database):
+def test_output_that_the_terminal_cannot_show_is_escaped(program, tmp_path):
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2}
+    (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [kernel]}))
     run = program(
-        "ingest", "é", stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PYTHONIOENCODING": "ascii", "PATH": ""}
-    )
-    _, stderr = run.communicate()
-    assert (run.returncode, stderr.count(b"\n")) == (1, 1)
-    assert main.name == "traceq"
+        "ingest", tmp_path / "t.json", "-o", tmp_path / "漢.duckdb", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )  # fmt: skip
+    stdout, stderr = run.communicate()
+    assert (run.returncode, stderr) == (0, b"")
+    assert rb"\u6f22.duckdb: 1 trace" in stdout

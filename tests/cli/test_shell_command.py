@@ -100,6 +100,18 @@ def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(database, capfd):
     assert capfd.readouterr().out == "n\n-\n2\n"
 
 
+@pytest.mark.usefixtures("settings")
+def test_ctrl_c_stops_a_query_and_the_next_one_runs(database, capfd, monkeypatch):
+    def stopped(_):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("traceq.cli.result._cell", stopped)
+    typed("from range(100000000);\rselect 2 as n;\r\x04", database)
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("n\n-\n2\n", "interrupted\n")
+
+
 def test_completion_knows_tables_columns_and_keywords(database):
     def offers(text):
         return [each.text for each in complete.get_completions(Document(text), None)]

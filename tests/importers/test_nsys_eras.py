@@ -89,7 +89,7 @@ def test_the_same_run_in_every_era(tmp_path, era, versions):
         ("annotation", "step", 4, 4, None),
         ("annotation", "open", 6, 3, None),
     ]
-    assert notes(tables) == {"nvtx_range_open": 1}
+    assert notes(tables) == {"unclosed_range": 1}
     assert picked(tables["trace"], "producer_version schema_version") == [versions]
 
 
@@ -130,9 +130,7 @@ def test_real_file_is_accounted_for(path):
     tables = read(path)
     left_out = notes(tables)
     expected = rows_of(path)
-    expected["cpu_slice"] -= left_out.get("cuda_backtrace_not_imported", 0) + left_out.get(
-        "os_mark_not_imported", 0
-    )
+    expected["cpu_slice"] -= left_out.get("cuda_backtrace_not_imported", 0) + left_out.get("os_mark_not_imported", 0)
     assert {table: len(tables[table]) for table in expected} == expected
     assert "CANARY_ENVIRONMENT_VALUE" not in str(tables)
     assert all(row["severity"] != "data_loss" for row in tables["import_note"])

@@ -258,13 +258,11 @@ def test_strings_that_cannot_be(tmp_path):
         "k\ufffd\ufffd",
         "unknown",
     ]
-    assert notes(tables) == {"duplicate_string_id": 1, "invalid_utf8": 1, "name_missing": 3}
+    assert notes(tables) == {"duplicate_string_id": 1, "invalid_utf8": 1, "missing_string": 3}
 
 
 def test_invalid_utf8_in_nvtx_text(tmp_path):
-    path = write(
-        tmp_path / "a.sqlite", NVTX_EVENTS=[{"start": 0, "end": 1, "eventType": 59, "text": b"a\xff"}]
-    )
+    path = write(tmp_path / "a.sqlite", NVTX_EVENTS=[{"start": 0, "end": 1, "eventType": 59, "text": b"a\xff"}])
     tables = read(path)
     assert picked(tables["cpu_slice"], "name") == [("a\ufffd",)]
     assert notes(tables) == {"invalid_utf8": 1}

@@ -70,9 +70,7 @@ def test_args_only_where_there_is_something_to_say(tmp_path):
 )
 def test_copy_is_named_as_pytorch_names_it(tmp_path, kinds, expected):
     copy = dict(zip(("copyKind", "srcKind", "dstKind"), kinds, strict=True))
-    tables = read(
-        write(tmp_path / "a.sqlite", **{MEMCPY: [{"start": 0, "end": 4, "bytes": 64, **PLACE, **copy}]})
-    )
+    tables = read(write(tmp_path / "a.sqlite", **{MEMCPY: [{"start": 0, "end": 4, "bytes": 64, **PLACE, **copy}]}))
     assert picked(tables["gpu_slice"], "name copy_kind src_memory dst_memory") == [expected]
     assert picked(tables["gpu_slice"], "kind bytes dur") == [("memcpy", 64, 4)]
 
@@ -90,9 +88,7 @@ def test_copy_between_devices_and_migration_cause(tmp_path):
 def test_memset_and_graph(tmp_path):
     memset = {"start": 0, "end": 4, "bytes": 8, "memKind": 2, "value": 0, **PLACE}
     graph = {"start": 5, "end": 9, "graphId": 6, "graphExecId": 8, "correlationId": 3, **PLACE}
-    tables = read(
-        write(tmp_path / "a.sqlite", **{MEMSET: [memset], "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [graph]})
-    )
+    tables = read(write(tmp_path / "a.sqlite", **{MEMSET: [memset], "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [graph]}))
     assert picked(tables["gpu_slice"], "kind name dst_memory bytes graph_id correlation_id args") == [
         ("memset", "Memset (Device)", "device", 8, None, None, None),
         ("graph", "CUDA graph 6", None, None, 6, 3, '{"graph_exec_id":8}'),
@@ -129,12 +125,8 @@ def test_wait_finds_the_recording_of_its_process(tmp_path):
         {**PLACE, "streamId": 13, "eventId": 2, "eventSyncId": 5, "correlationId": 40, "timestamp": 0},
         {**PLACE, "streamId": 14, "eventId": 2, "eventSyncId": 5, "correlationId": 41, "globalPid": other},
     ]
-    waits = [
-        {"start": 1, "end": 2, **PLACE, "eventId": 2, "eventSyncId": n, "globalPid": other} for n in (5, 6)
-    ]
-    tables = read(
-        write(tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_CUDA_EVENT=events, **{SYNCHRONIZATION: waits})
-    )
+    waits = [{"start": 1, "end": 2, **PLACE, "eventId": 2, "eventSyncId": n, "globalPid": other} for n in (5, 6)]
+    tables = read(write(tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_CUDA_EVENT=events, **{SYNCHRONIZATION: waits}))
     assert picked(tables["cuda_event"], "stream event_id event_sync_id ts pid") == [
         (13, 2, 5, None, 111),
         (14, 2, 5, None, 112),
@@ -163,9 +155,7 @@ GPU_INFO = {
 
 def test_device_description(tmp_path):
     tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_GPU=[{"id": 4, "cuDevice": 0, **GPU_INFO}]))
-    columns = (
-        "device name compute_capability sm_count memory_bytes warp_size max_threads_per_sm max_blocks_per_sm"
-    )
+    columns = "device name compute_capability sm_count memory_bytes warp_size max_threads_per_sm max_blocks_per_sm"
     assert picked(tables["device"], columns) == [(0, "H100", "9.0", 132, 80 << 30, 32, 2048, 32)]
     columns = "registers_per_sm shared_memory_per_sm memory_bandwidth source"
     assert picked(tables["device"], columns) == [(65536, 233472, 3_350_000_000_000, "trace")]
@@ -230,17 +220,15 @@ def test_devices_before_2021(tmp_path):
         "maxWarpsPerMultiprocessor": 64,
     }
     tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_CUDA_GPU=[row]))
-    assert picked(
-        tables["device"], "device name compute_capability sm_count max_threads_per_sm memory_bandwidth"
-    ) == [(0, "V100", "7.0", 80, 2048, 898_048_000_000)]
+    assert picked(tables["device"], "device name compute_capability sm_count max_threads_per_sm memory_bandwidth") == [
+        (0, "V100", "7.0", 80, 2048, 898_048_000_000)
+    ]
 
 
 def test_slice_ids_are_unique_and_the_same_every_time(tmp_path):
     copies = [{"start": 5, "end": 6, "copyKind": 1, **PLACE}]
     waits = [{"start": 1, "end": 2, **PLACE, "eventId": NO}]
-    path = write(
-        tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [kernel(0, 1)], MEMCPY: copies, SYNCHRONIZATION: waits}
-    )
+    path = write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [kernel(0, 1)], MEMCPY: copies, SYNCHRONIZATION: waits})
     first, second = read(path), read(path)
     assert first == second
     assert [row["slice_id"] for row in (*first["gpu_slice"], *first["synchronization"])] == [0, 1, 2]

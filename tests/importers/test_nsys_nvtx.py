@@ -26,7 +26,7 @@ def test_text_or_registered_string(tmp_path):
         ("annotation", "registered", 5, 4, False, None, None),
         ("annotation", "unknown", 9, 1, False, None, None),
     ]
-    assert notes(tables) == {"name_missing": 1}
+    assert notes(tables) == {"missing_string": 1}
 
 
 @pytest.mark.parametrize(("kind", "is_async"), [(59, False), (70, False), (60, True), (71, True)])
@@ -49,11 +49,9 @@ def test_mark_has_no_duration(tmp_path):
 
 def test_open_range_ends_with_the_trace(tmp_path):
     call = {"start": 2, "end": 40, "globalTid": gtid(), "nameId": 1}
-    tables = slices(
-        tmp_path, nvtx(1, text="open"), nvtx(3, 9, text="b"), strings={1: "x"}, **{RUNTIME: [call]}
-    )
+    tables = slices(tmp_path, nvtx(1, text="open"), nvtx(3, 9, text="b"), strings={1: "x"}, **{RUNTIME: [call]})
     assert picked(tables["cpu_slice"], "name ts dur") == [("x", 2, 38), ("open", 1, 39), ("b", 3, 6)]
-    assert notes(tables) == {"nvtx_range_open": 1}
+    assert notes(tables) == {"unclosed_range": 1}
 
 
 def test_open_range_when_nvtx_itself_ends_last(tmp_path):

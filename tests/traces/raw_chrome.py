@@ -39,6 +39,7 @@ DEVICE_KINDS = {
 OTHER_TABLES = {"gpu_user_annotation": "gpu_annotation", "cuda_sync": "synchronization", "cuda_event": "cuda_event"}
 # Ranges around code that versions below 1.12 file under Operator, later ones under user_annotation.
 RANGES = ("ProfilerStep#", "enumerate(DataLoader)#", "Optimizer.")
+KEYS_OF_MACHINE = ("host_name", "username", "tw_user")
 MEMORY_COUNTERS = ("Total Allocated", "Total Reserved")
 
 
@@ -46,7 +47,15 @@ def read(path: Path) -> RawTrace:
     """Every event of the file, each under the table it belongs to."""
     document = load(path)
     header, events = (document, document["traceEvents"]) if isinstance(document, dict) else ({}, document)
-    raw = RawTrace([], [], Counter(), Counter(), header.get("baseTimeNanoseconds"), _names_of_machine(header))
+    raw = RawTrace(
+        host=[],
+        device=[],
+        other=Counter(),
+        unstored=Counter(),
+        utc_origin=header.get("baseTimeNanoseconds"),
+        machine={header[key] for key in KEYS_OF_MACHINE if key in header},
+        place=_place(header.get("distributedInfo", {})),
+    )
     for event in events:
         _sort(event, raw)
     return raw
@@ -65,8 +74,8 @@ def nanoseconds(microseconds: Decimal | int) -> int:
     return int(exact)
 
 
-def _names_of_machine(header: Event) -> set[str]:
-    return {header[key] for key in ("host_name", "username", "tw_user") if key in header}
+def _place(info: Event) -> tuple[int | None, int | None]:
+    return info.get("rank"), info.get("world_size")
 
 
 def _sort(event: Event, raw: RawTrace) -> None:

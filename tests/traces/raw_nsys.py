@@ -50,6 +50,7 @@ def read(path: Path) -> RawTrace:
             unstored=Counter({rows: _number(database, query) for rows, query in UNSTORED.items()}),
             utc_origin=_utc_origin(database),
             machine=_names_of_machine(database),
+            place=(_rank(database), None),
         )
 
 
@@ -93,6 +94,13 @@ def _names_of_machine(database: sqlite3.Connection) -> set[str]:
         f"select value from {table} where name in ('Hostname', 'EXPORT_HOST', 'EXPORT_USER')" for table in tables
     ]
     return {value for query in queries for (value,) in database.execute(query) if value}
+
+
+def _rank(database: sqlite3.Connection) -> int | None:
+    """MPI's own name for the thread (event type 39), where it was traced."""
+    query = "select text from NVTX_EVENTS where eventType = 39 and text like 'MPI Rank %'"
+    row = database.execute(query).fetchone() if _columns(database, "NVTX_EVENTS") else None
+    return int(row[0].split()[-1]) if row else None
 
 
 def _thread(global_tid: int) -> tuple[int, int]:

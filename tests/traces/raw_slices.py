@@ -43,7 +43,7 @@ class RawTrace(NamedTuple):
     """All rows of one file by the table that has to hold them.
 
     `other` counts the rows of the smaller tables, `unstored` what no table holds; `machine` are names that must not
-    get out.
+    get out; `place` is rank and world size.
     """
 
     host: list[HostSlice]
@@ -52,6 +52,7 @@ class RawTrace(NamedTuple):
     unstored: Counter[str]
     utc_origin: int | None
     machine: set[str]
+    place: tuple[int | None, int | None] = (None, None)
 
 
 def tally(rows: Iterable[HostSlice | DeviceSlice], key: Callable[..., Hashable]) -> dict[Hashable, Interval]:

@@ -98,6 +98,11 @@ def test_time_zero_is_where_the_file_says_it_is(path, databases):
     assert databases(path).execute("select utc_origin_ns from trace").fetchone() == (expected,)
 
 
+@every_trace
+def test_rank_and_world_size_are_those_of_the_file_if_it_says(path, databases):
+    assert databases(path).execute("select rank, world_size from trace").fetchone() == raw(path).place
+
+
 @every_chrome_trace
 def test_category_keeps_what_the_file_calls_each_slice(path, databases):
     query = "select category, count(*) from cpu_slice group by category"

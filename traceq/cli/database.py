@@ -12,12 +12,9 @@ import duckdb
 
 from traceq import queries, store
 
-# The last one makes the others final. Variables of this program must not be found as tables either.
+# The last one makes the others final. Without external access variables of this program are no tables either.
 _LOCK = (
     queries.ERRORS_WITH_POSITION,
-    "set python_enable_replacements = false",
-    "set autoinstall_known_extensions = false",
-    "set autoload_known_extensions = false",
     "set enable_external_access = false",
     "set lock_configuration = true",
 )
@@ -32,4 +29,9 @@ def locked(path: str | Path) -> Iterator[duckdb.DuckDBPyConnection]:
             connection.execute("set temp_directory = ?", [tempfile.gettempdir()])
         for setting in _LOCK:
             connection.execute(setting)
-        yield connection
+        try:
+            yield connection
+        except BaseException:
+            # Closing waits for a query that still runs, also when nobody reads its result any more (| head).
+            connection.interrupt()
+            raise

@@ -17,7 +17,8 @@ _QUERY = "select name, sum(dur) as dur from kernel group by all order by dur des
 
 @click.command(short_help="Ingest the bundled trace and report on it.")
 @click.option("-o", "--output", metavar="DB", help=f"Database to make. [default: {_DATABASE}]")
-def demo(output: str | None) -> None:
+@click.pass_context
+def demo(context: click.Context, output: str | None) -> None:
     """Ingest the bundled trace and report on it.
 
     A few steps of one GPU of a training job, as the PyTorch profiler saw them. Needs no GPU and no
@@ -32,7 +33,8 @@ def demo(output: str | None) -> None:
     with resources.as_file(resources.files("traceq").joinpath(_TRACE)) as trace:
         click.echo(summary(store.ingest([trace], database)))
     click.echo()
-    report.main([database], prog_name="traceq report", standalone_mode=False)
+    with report.make_context("report", [database], parent=context.parent) as inner:
+        report.invoke(inner)
     click.echo(f"\n{next_steps(database)}")
 
 

@@ -136,6 +136,7 @@ class Session:
         try:
             self.answer(ask())
         except KeyboardInterrupt:
+            self._connection.interrupt()
             click.echo("interrupted", err=True)
         except EOFError:
             self._over = True

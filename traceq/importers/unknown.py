@@ -8,7 +8,9 @@ from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 
 _GZIP = b"\x1f\x8b"
 
-# (how the file begins, what it is)
+_WAY_OUT = "name a file that torch.profiler or nsys export --type sqlite wrote"
+
+# (how the file begins, what it is and what to do)
 _KNOWN_OTHERS = (
     (b"version https://git-lfs", "a git-lfs pointer, not the file itself; fetch it with: git lfs pull"),
     (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
@@ -17,10 +19,10 @@ _KNOWN_OTHERS = (
         "a SQLite database, but not an nsys export; make one with: nsys export --type sqlite REPORT",
     ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
-    (b"PK\x03\x04", "a zip archive without a JSON trace in it"),
+    (b"PK\x03\x04", f"a zip archive without a JSON trace in it; {_WAY_OUT}"),
     (b"PAR1", "a Parquet file; traceq reads nsys SQLite exports: nsys export --type sqlite REPORT"),
-    (b"{", "JSON, but not a Chrome trace: it has no traceEvents list"),
-    (b"[", "a JSON list, but not of Chrome trace events"),
+    (b"{", f"JSON, but not a Chrome trace: it has no traceEvents list; {_WAY_OUT}"),
+    (b"[", f"a JSON list, but not of Chrome trace events; {_WAY_OUT}"),
 )
 
 
@@ -39,21 +41,23 @@ def why_unknown(path: Path) -> TraceqError:
     for prefix, what in _KNOWN_OTHERS:
         if begin.startswith(prefix):
             return UnknownFormat(f"{path}: {what}")
-    return UnknownFormat(f"{path}: neither an nsys SQLite export nor a Chrome trace (PyTorch profiler JSON)")
+    return UnknownFormat(f"{path}: neither an nsys SQLite export nor a Chrome trace; {_WAY_OUT}")
 
 
 def _why_unknown_gzip(path: Path) -> TraceqError:
-    from isal import igzip
+    from isal import igzip, isal_zlib
 
     try:
         with igzip.open(path) as file:  # type: ignore[no-untyped-call]
             head = file.read(4096)
-    except (OSError, EOFError):
-        return UnusableTrace(f"{path}: damaged from the start: it begins like gzip and cannot be decompressed")
+    except (OSError, EOFError, isal_zlib.error):  # type: ignore[misc]
+        return UnusableTrace(
+            f"{path}: damaged from the start: it begins like gzip and cannot be decompressed; copy it again"
+        )
     if not head:
         return UnusableTrace(f"{path}: the gzip'd file is empty; was the profiler stopped before it could write?")
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     for prefix, what in _KNOWN_OTHERS:
         if begin.startswith(prefix):
             return UnknownFormat(f"{path}: gzip'd, inside is {what}")
-    return UnknownFormat(f"{path}: gzip'd, but inside is neither an nsys SQLite export nor a Chrome trace")
+    return UnknownFormat(f"{path}: gzip'd, but inside is neither an nsys SQLite export nor a Chrome trace; {_WAY_OUT}")

@@ -43,7 +43,7 @@ comment on column trace.rank is 'Rank of the process in its distributed job; NUL
 comment on column trace.world_size is 'Number of ranks of the job; NULL when the trace does not say.';
 comment on column trace.utc_origin_ns is 'Nanoseconds since the epoch (UTC) at ts = 0; NULL when unknown.';
 comment on column trace.ts is 'Start of the first slice of the trace, ns; NULL when the trace has no slices.';
-comment on column trace.dur is 'Time from the first start to the last end of any slice, ns; NULL when the trace has no slices.';
+comment on column trace.dur is 'Time from the first start to the last end of any slice, ns, instants of the profiler itself left aside; NULL when the trace has no slices.';
 comment on column trace.ingested_at is 'When the trace was ingested (UTC).';
 comment on column trace.args is 'JSON: what else the source says of the capture (options, library versions, process groups).';
 
@@ -64,7 +64,7 @@ create table device (
 );
 comment on table device is 'One row per GPU a trace lists or uses.';
 comment on column device.trace_id is 'Trace.';
-comment on column device.device is 'Device number as the traced process counts (after CUDA_VISIBLE_DEVICES); key of gpu_slice.device.';
+comment on column device.device is 'Device number as the traced process counts (after CUDA_VISIBLE_DEVICES), or as nsys counts where processes count differently (note devices_renumbered); key of gpu_slice.device. -1: not said.';
 comment on column device.name is 'Name of the GPU, e.g. NVIDIA H100 80GB HBM3; NULL when the trace does not say.';
 comment on column device.compute_capability is 'Compute capability, e.g. 9.0; NULL for other makers'' GPUs or when unknown.';
 comment on column device.sm_count is 'Number of streaming multiprocessors (compute units on AMD).';
@@ -121,8 +121,8 @@ comment on column cpu_slice.name is 'Name; versions and suffixes of API calls (_
 comment on column cpu_slice.ts is 'Start, ns.';
 comment on column cpu_slice.dur is 'Duration, ns; 0 for instants.';
 comment on column cpu_slice.ts_end is 'End, ns: ts + dur.';
-comment on column cpu_slice.depth is 'Slices open on the same thread when this one starts; NULL for ranges that need not nest (start/end ranges).';
-comment on column cpu_slice.parent_id is 'slice_id of the innermost slice that encloses this one on its thread; NULL at depth 0.';
+comment on column cpu_slice.depth is 'Number of slices open on the same thread when this one starts; NULL for ranges that need not nest (start/end ranges).';
+comment on column cpu_slice.parent_id is 'slice_id of the slice that was opened last of those open on the same thread when this one starts; NULL at depth 0.';
 comment on column cpu_slice.operator_id is 'slice_id of the innermost operator that encloses this slice on its thread; NULL when there is none.';
 comment on column cpu_slice.annotation_id is 'slice_id of the innermost annotation that encloses this slice on its thread; NULL when there is none.';
 comment on column cpu_slice.correlation_id is 'For API calls: joins to gpu_slice.correlation_id of the same trace and process.';

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -72,6 +73,8 @@ def build(task: Task, progress: Callable[[int, int], None]) -> None:
         "temp_directory": str(task.scratch / "spill"),
         "threads": str(task.jobs),
         "default_block_size": _BLOCK_BYTES,
+        # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
+        "asof_loop_join_threshold": "0",
     }
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
         create_schema(connection)
@@ -164,13 +167,21 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
             f"insert into {table} by name select $trace_id as trace_id, * exclude (trace_id) from staging.{table}",
             {"trace_id": trace_id},
         )
-    cut = nest(connection, trace_id)
+    cut, overlapping = nest(connection, trace_id)
     sql.run(connection, "analyzers/communication.sql")
     sql.run(connection, "ingest/launch.sql")
     source = find_steps(connection, trace_id, task.step_range)
     for file in ("ingest/gpu_slice", "ingest/rest", *(f"analyzers/{name}" for name in ANALYSES)):
         sql.run(connection, f"{file}.sql", trace_id=trace_id)
-    sql.run(connection, "ingest/notes.sql", trace_id=trace_id, cut=cut, step_source=source, step_range=task.step_range)
+    sql.run(
+        connection,
+        "ingest/notes.sql",
+        trace_id=trace_id,
+        cut=cut,
+        overlapping=overlapping,
+        step_source=source,
+        step_range=task.step_range,
+    )
 
 
 ANALYSES = ("device_activity", "time_ledger", "step_stats")
@@ -186,7 +197,8 @@ def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
         {
             "trace_id": task.trace_id,
             "run": task.run,
-            "path": str(path),
+            # Names need not be text; DuckDB's strings do.
+            "path": os.fsencode(path).decode("utf-8", "backslashreplace"),
             "sha256": task.sha256,
             "size": path.stat().st_size,
             "format": task.source.importer.NAME,

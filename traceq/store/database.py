@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,19 @@ from traceq import sql
 from traceq.errors import SchemaMismatch, StoreError
 
 SCHEMA_VERSION = 1
+
+# What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
+FAILURES = (
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.FatalException,
+    duckdb.TransactionException,
+    duckdb.SerializationException,
+    OSError,
+)
+
+_MAGIC_AT = 8
+_MAGIC = b"DUCK"
 
 # In dependency order: a view over a missing table fails at once.
 SCHEMA = ("schema.sql", "analyzers/schema.sql", "views/views.sql")
@@ -28,10 +42,10 @@ def connect(path: str | Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
     Raises StoreError when there is none or it cannot be read, SchemaMismatch when another version of traceq made it.
     """
     path = Path(path)
-    if not path.is_file():
-        raise StoreError(f"{path}: no such trace database; make one with: traceq ingest SOURCE -o {path}")
+    _check_file(path)
     try:
-        connection = duckdb.connect(str(path), read_only=read_only)
+        # Absolute, for DuckDB takes names like :memory: and md:x for something else than a file.
+        connection = duckdb.connect(os.path.abspath(path), read_only=read_only)  # noqa: PTH100 - Path.absolute keeps ..
     except duckdb.Error as error:
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
@@ -42,15 +56,43 @@ def connect(path: str | Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
     return connection
 
 
+def check_name(path: Path) -> None:
+    """Raise unless DuckDB can be told the name: on Linux a name is any bytes, DuckDB's strings are text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(f"{path}: DuckDB opens no file whose name is not UTF-8; choose another name") from error
+
+
+def _check_file(path: Path) -> None:
+    """Raise unless the file is DuckDB's. DuckDB itself would try to download an extension to open a SQLite file."""
+    check_name(path)
+    if path.is_dir():
+        raise StoreError(f"{path}: is a directory, not a trace database; name a file in it")
+    if not path.is_file():
+        raise StoreError(f"{path}: no such trace database; make one with: traceq ingest SOURCE -o {path}")
+    try:
+        with path.open("rb") as file:
+            head = file.read(_MAGIC_AT + len(_MAGIC))
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
+    if head[_MAGIC_AT:] != _MAGIC:
+        raise StoreError(f"{path}: no DuckDB database; name a trace database, or a new file to make one")
+
+
 def check_schema(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise unless the database of `connection` has the schema of this version of traceq."""
     try:
         row = connection.execute("select version from traceq_schema").fetchone()
-    except duckdb.CatalogException as error:
-        raise StoreError(f"{path}: a DuckDB database, but not one made by traceq ingest") from error
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        raise StoreError(f"{path}: a DuckDB database, but not one made by traceq ingest; name another file") from error
+    except FAILURES as error:
+        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
     version = row[0] if row else None
     if version != SCHEMA_VERSION:
-        way_out = "upgrade traceq" if version and version > SCHEMA_VERSION else "ingest the traces again"
+        way_out = (
+            "upgrade traceq" if isinstance(version, int) and version > SCHEMA_VERSION else "ingest the traces again"
+        )
         raise SchemaMismatch(
             f"{path}: has schema version {version}, this traceq understands version {SCHEMA_VERSION}; {way_out}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,12 +11,12 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.errors import StoreError
+from traceq.errors import QueryError, StoreError
 from traceq.store.build import Task
-from traceq.store.database import connect, one_line
+from traceq.store.database import FAILURES, check_name, connect, one_line
 from traceq.store.parallel import build_all
 from traceq.store.progress import Progress, Silent
-from traceq.store.publish import publish, scratch_beside
+from traceq.store.publish import fingerprint, log_of, publish, scratch_beside
 from traceq.store.sources import Source, default_database, find_sources
 
 # DuckDB's share; Python, Arrow and the importer's blocks take as much again, and the whole stays below 1 GiB.
@@ -59,28 +60,51 @@ def ingest(
     `step_range` is a regular expression for the annotations that mark steps. Raises a TraceqError and leaves the
     database as it was when any source fails.
     """
+    _check_step_range(step_range)
     found = find_sources(sources)
-    target = Path(database) if database is not None else default_database(found, sources)
+    given = Path(database) if database is not None else default_database(found, sources)
+    # A link stays a link: what it points to is replaced.
+    target = Path(os.path.realpath(given)) if os.path.islink(given) else given  # noqa: PTH114 - raises nothing
+    check_name(target)
+    before = fingerprint(target)
     known = _known_traces(target)
     new, skipped, replaced = _split(found, known, force=force)
     if not new:
-        return IngestResult(target, (), tuple(skipped))
+        return IngestResult(given, (), tuple(skipped))
     teller = progress or Silent()
     teller.start(sum(source.path.stat().st_size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
             tasks = _tasks(new, known, scratch, run, step_range, jobs)
             build_all(tasks, jobs, teller)
-            publish([task.database for task in tasks], target, scratch, replaced)
-    except (duckdb.IOException, duckdb.OutOfMemoryException, OSError) as error:
+            ingested = tuple(_count(task) for task in tasks)
+            publish([task.database for task in tasks], target, scratch, before, replaced)
+    except FAILURES as error:
         raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}") from error
     finally:
         teller.finish()
-    return IngestResult(target, _count(target, tasks), tuple(skipped))
+    return IngestResult(given, ingested, tuple(skipped))
+
+
+def _check_step_range(pattern: str | None) -> None:
+    """Raise unless the pattern is one for DuckDB (RE2, which knows less than Python's re)."""
+    if pattern is None:
+        return
+    with closing(duckdb.connect()) as connection:
+        try:
+            connection.execute("select regexp_matches('', $1)", [pattern])
+        except duckdb.Error as error:
+            raise QueryError(f"step range {pattern!r}: no regular expression of DuckDB: {one_line(error)}") from error
 
 
 def _known_traces(database: Path) -> dict[str, int]:
     """Content hash to trace_id of what the database holds already."""
+    log = log_of(database)
+    if log.exists():
+        raise StoreError(
+            f"{log}: changes somebody else made to {database.name} and did not finish; open it with duckdb to finish"
+            " them, or delete this file to lose them"
+        )
     if not database.exists():
         if not database.parent.is_dir():
             raise StoreError(
@@ -88,7 +112,10 @@ def _known_traces(database: Path) -> dict[str, int]:
             )
         return {}
     with closing(connect(database)) as connection:
-        return dict(connection.execute("select sha256, trace_id from trace").fetchall())
+        try:
+            return dict(connection.execute("select sha256, trace_id from trace").fetchall())
+        except duckdb.Error as error:
+            raise StoreError(f"{database}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def _split(
@@ -148,19 +175,16 @@ def _tasks(
     return tasks
 
 
-def _count(database: Path, tasks: Sequence[Task]) -> tuple[IngestedTrace, ...]:
-    def count(table: str, trace_id: int) -> int:
-        row = connection.execute(f"select count(*) from {table} where trace_id = ?", [trace_id]).fetchone()
+def _count(task: Task) -> IngestedTrace:
+    def count(table: str) -> int:
+        row = connection.execute(f"select count(*) from {table}").fetchone()
         return int(row[0]) if row else 0
 
-    with closing(connect(database)) as connection:
-        return tuple(
-            IngestedTrace(
-                path=task.source.path,
-                trace_id=task.trace_id,
-                cpu_slices=count("cpu_slice", task.trace_id),
-                gpu_slices=count("gpu_slice", task.trace_id),
-                notes=count("import_note", task.trace_id),
-            )
-            for task in tasks
+    with closing(connect(task.database)) as connection:
+        return IngestedTrace(
+            path=task.source.path,
+            trace_id=task.trace_id,
+            cpu_slices=count("cpu_slice"),
+            gpu_slices=count("gpu_slice"),
+            notes=count("import_note"),
         )

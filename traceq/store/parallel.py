@@ -1,19 +1,15 @@
-"""Building several traces at once, each in a process of its own (traceq.store.worker).
-
-Plain subprocesses, not multiprocessing: a spawned multiprocessing child runs the user's main script again, which a library
-must not ask its callers to guard against, and a forked one inherits locks of DuckDB's and Arrow's threads.
-"""
+"""Building several traces at once, each in a process of its own (traceq.store.worker)."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 import traceq.errors
+from traceq.child import command
 from traceq.errors import StoreError, TraceqError
 from traceq.store.build import Task, build
 from traceq.store.progress import Progress
@@ -78,8 +74,9 @@ class _Worker:
         """Start the process, pass its progress on, raise its error. Runs in a thread."""
         if self._stopped.is_set():
             return
-        command = [sys.executable, "-m", "traceq.store.worker"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command("traceq.store.worker"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
             self._process = process
             assert process.stdin is not None  # noqa: S101
             assert process.stdout is not None  # noqa: S101

@@ -9,12 +9,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 
 import duckdb
 
 from traceq.errors import StoreError
-from traceq.store.database import create_schema
+from traceq.store.database import connect, create_schema
 
 _STALE_SECONDS = 3600
 
@@ -22,6 +23,11 @@ _STALE_SECONDS = 3600
 @contextmanager
 def scratch_beside(database: Path) -> Iterator[Path]:
     """A scratch directory on the file system of `database`, removed in the end; those of killed ingests go as well."""
+    if "?" in str(database):
+        # What follows it is a query to DuckDB, which puts its log where nobody looks: a?b.duckdb, a.wal?b.duckdb.
+        raise StoreError(
+            f"{database}: DuckDB cannot write where the path has a question mark; choose another place with -o"
+        )
     _remove_stale(database)
     try:
         scratch = tempfile.mkdtemp(prefix=f".{database.name}.{os.getpid()}.", suffix=".ingest", dir=database.parent)
@@ -39,8 +45,16 @@ def _remove_stale(database: Path) -> None:
     pattern = re.compile(rf"\.{re.escape(database.name)}\.(\d+)\..*\.ingest")
     for path in database.parent.glob(f".{glob_escape(database.name)}.*.ingest"):
         match = pattern.fullmatch(path.name)
-        if match and not _is_running(int(match[1])) and time.time() - path.stat().st_mtime > _STALE_SECONDS:
+        if match and not _is_running(int(match[1])) and _age(path) > _STALE_SECONDS:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _age(path: Path) -> float:
+    """Seconds since something was made in the directory; 0 when somebody else has just removed it."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def glob_escape(name: str) -> str:
@@ -51,39 +65,58 @@ def glob_escape(name: str) -> str:
 def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
     return True
 
 
-def publish(parts: Sequence[Path], database: Path, scratch: Path, replaced: Sequence[int] = ()) -> None:
-    """Make `database` hold what it held before and the traces of `parts`, without those numbered in `replaced`.
-
-    Readers see the old file or the new one, never something between.
-    """
-    if len(parts) == 1 and not database.exists():
-        finished = parts[0]
-    else:
-        finished = scratch / "merged.duckdb"
-        before = _fingerprint(database)
-        if before is not None:
-            shutil.copyfile(database, finished)
-        _merge(finished, parts, replaced)
-        if _fingerprint(database) != before:
-            raise StoreError(
-                f"{database}: was changed by someone else during the ingest; nothing was written, try again"
-            )
-    finished.replace(database)
+Fingerprint = tuple[tuple[int, int, int] | None, ...]
 
 
-def _fingerprint(path: Path) -> tuple[int, int, int] | None:
+def fingerprint(database: Path) -> Fingerprint:
+    """What tells whether the database or its log was written meanwhile. Raises StoreError when the file cannot be asked."""
+    try:
+        return tuple(_identity(path) for path in (database, log_of(database)))
+    except OSError as error:
+        raise StoreError(f"{database}: cannot be a database: {error.strerror}; choose another place with -o") from error
+
+
+def log_of(database: Path) -> Path:
+    """Where DuckDB keeps changes that are not in the database file yet."""
+    return database.with_name(f"{database.name}.wal")
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def publish(
+    parts: Sequence[Path], database: Path, scratch: Path, before: Fingerprint, replaced: Sequence[int] = ()
+) -> None:
+    """Make `database` hold what it held before and the traces of `parts`, without those numbered in `replaced`.
+
+    Readers see the old file or the new one, never something between. Raises StoreError when the database is not as it
+    was at the fingerprint `before`: somebody else's changes, or trace ids, would be lost.
+    """
+    finished = parts[0]
+    if len(parts) > 1 or database.exists():
+        finished = scratch / "merged.duckdb"
+        if database.exists():
+            shutil.copyfile(database, finished)
+            shutil.copymode(database, finished)
+        _merge(finished, parts, replaced)
+    if database.exists():
+        # Fails while another process has it open to write.
+        connect(database).close()
+    if fingerprint(database) != before:
+        raise StoreError(f"{database}: was changed by someone else during the ingest; nothing was written, try again")
+    finished.replace(database)
 
 
 def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> None:
@@ -91,21 +124,26 @@ def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> No
     with closing(duckdb.connect(str(database), config={"storage_compatibility_version": "latest"})) as connection:
         if new:
             create_schema(connection)
-        tables = [
-            name
-            for (name,) in connection.execute(
-                "select table_name from duckdb_columns()"
-                " where column_name = 'trace_id' and table_name in (select table_name from duckdb_tables())"
-                " order by table_name"
-            ).fetchall()
-        ]
-        for trace_id in replaced:
-            for table in tables:
-                connection.execute(f"delete from {table} where trace_id = ?", [trace_id])
-        for part in parts:
+        for number, part in enumerate(parts):
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")
+            tables = _tables_of_part(connection)
+            if number == 0:
+                for table, trace_id in product(tables, replaced):
+                    connection.execute(f"delete from {table} where trace_id = ?", [trace_id])
             for table in tables:
                 # all columns but the generated one
-                connection.execute(f"insert into {table} by name select columns(lambda name: name <> 'ts_end') from part.{table}")
+                columns = "columns(lambda name: name <> 'ts_end')"
+                connection.execute(f"insert into {table} by name select {columns} from part.{table}")
             connection.execute("detach part")
         connection.execute("checkpoint")
+
+
+def _tables_of_part(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The tables that hold traces. Of a part, not of the database: there the user may have put tables of their own."""
+    rows = connection.execute(
+        "select table_name from duckdb_columns()"
+        " where database_name = 'part' and column_name = 'trace_id'"
+        " and table_name in (select table_name from duckdb_tables() where database_name = 'part')"
+        " order by table_name"
+    ).fetchall()
+    return [name for (name,) in rows]

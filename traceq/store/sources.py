@@ -35,20 +35,33 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
     for each in given:
         for source in _expand(each):
             sources.setdefault(source.path.resolve(), source)
+    if not sources:
+        raise NoTraces("no source was named; name trace files, directories or globs")
     return list(sources.values())
 
 
 def _expand(given: str | Path) -> list[Source]:
+    try:
+        return _look_up(given)
+    except OSError as error:
+        raise UnusableTrace(f"{given}: cannot be read: {error.strerror}") from error
+
+
+def _look_up(given: str | Path) -> list[Source]:
     path = Path(given)
     if path.is_dir():
-        candidates = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+        candidates = sorted(p for p in path.rglob("*") if not _is_hidden(p.relative_to(path)) and _is_file(p))
     elif not path.exists() and glob.has_magic(str(given)):
         matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
-        candidates = [Path(match) for match in matches if Path(match).is_file()]
+        candidates = [Path(match) for match in matches if _is_file(Path(match))]
     else:
         if not path.exists():
             raise UnusableTrace(f"{path}: no such file")
+        if not path.is_file():
+            raise UnusableTrace(f"{path}: a pipe or a device; traces are read more than once: write it to a file first")
         return [Source(path, importers.find(path))]
+        if not candidates:
+            raise UnusableTrace(f"{path}: no such file, and no file matches it as a pattern")
     found = [Source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
         raise NoTraces(
@@ -56,6 +69,17 @@ def _expand(given: str | Path) -> list[Source]:
             " name a trace file, or a directory that holds some"
         )
     return found
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # in a directory that may be listed, not entered
+        return False
 
 
 def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> Path:

@@ -7,11 +7,9 @@ import os
 import sys
 import time
 
-import duckdb
-
 from traceq.errors import StoreError, TraceqError
 from traceq.store.build import Task, build
-from traceq.store.database import one_line
+from traceq.store.database import FAILURES, one_line
 
 _SECONDS_BETWEEN_MESSAGES = 0.1
 
@@ -32,7 +30,7 @@ def main() -> int:
     except TraceqError as error:
         _say({"error": type(error).__name__, "text": str(error)})
         return 1
-    except (duckdb.IOException, duckdb.OutOfMemoryException, OSError) as error:
+    except FAILURES as error:
         _say({"error": StoreError.__name__, "text": f"{task.source.path}: {one_line(error)}"})
         return 1
     return 0
@@ -45,7 +43,3 @@ def _say(message: dict[str, object]) -> None:
     except BrokenPipeError:
         # The parent is gone: nobody wants the result.
         os._exit(1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

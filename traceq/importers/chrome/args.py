@@ -7,6 +7,7 @@ PyTorch costs one slow block and no data.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,9 @@ import pyarrow.compute as pc
 _Column = tuple[str, str, Any]
 
 INT = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None
-_INTEGERS = list[Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]] | None
+_INT32 = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+INT32 = _INT32 | None
+_INTEGERS = list[_INT32] | None
 
 HOST_COLUMNS: tuple[_Column, ...] = (
     ("External id", "external_id", INT),
@@ -36,15 +39,15 @@ GPU_COLUMNS: tuple[_Column, ...] = (
     ("context", "context", INT),
     ("stream", "stream", INT),
     ("correlation", "correlation", INT),
-    ("registers per thread", "registers_per_thread", INT),
+    ("registers per thread", "registers_per_thread", INT32),
     ("shared memory", "shared_memory", INT),
     ("grid", "grid", _INTEGERS),
     ("block", "block", _INTEGERS),
     ("graph id", "graph_id", INT),
     ("graph node id", "graph_node_id", INT),
     ("bytes", "bytes", INT),
-    ("fromDevice", "from_device", INT),
-    ("toDevice", "to_device", INT),
+    ("fromDevice", "from_device", INT32),
+    ("toDevice", "to_device", INT32),
 )
 SYNC_COLUMNS: tuple[_Column, ...] = (
     ("device", "device", INT),
@@ -61,13 +64,13 @@ COLLECTIVE_COLUMNS: tuple[_Column, ...] = (
     ("dtype", "dtype", str | None),
     ("In msg nelems", "in_elements", INT),
     ("Out msg nelems", "out_elements", INT),
-    ("Group size", "group_size", INT),
+    ("Group size", "group_size", INT32),
     ("Process Group Name", "group_name", str | None),
     ("Seq", "sequence", INT),
 )
 MEMORY_COLUMNS: tuple[_Column, ...] = (
     ("Device Type", "device_type", INT),
-    ("Device Id", "device_id", INT),
+    ("Device Id", "device_id", INT32),
     ("Total Allocated", "total_allocated", INT),
     ("Total Reserved", "total_reserved", INT),
 )
@@ -86,38 +89,51 @@ _GPU_KEPT = (
 
 @dataclass
 class Shape:
-    """What to take out of the args of one family of events; learns keys it meets."""
+    """What to take out of the args of one family of events; learns keys it meets.
+
+    What it has learned must not show in the rows: processes learn in different order. So both paths write kept keys in one
+    order, the listed ones first, then by name, with the values' text as it stands in the file.
+    """
 
     columns: tuple[_Column, ...]
-    kept: list[str] = field(default_factory=list)
+    listed: tuple[str, ...]
+    learned: set[str] = field(default_factory=set)
     decoder: msgspec.json.Decoder[list[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._build()
 
+    def rank(self, key: str) -> tuple[int, str]:
+        """Sort key of a kept key."""
+        return (self.listed.index(key), "") if key in self.listed else (len(self.listed), key)
+
     def _build(self) -> None:
+        kept = [*self.listed, *sorted(self.learned)]
         fields: list[Any] = [(name, kind, msgspec.field(default=None, name=key)) for key, name, kind in self.columns]
         fields += [
             (f"kept_{number}", msgspec.Raw | msgspec.UnsetType, msgspec.field(default=msgspec.UNSET, name=key))
-            for number, key in enumerate(self.kept)
+            for number, key in enumerate(kept)
         ]
         row = msgspec.defstruct("Args", fields, omit_defaults=True, gc=False)
         self.decoder = msgspec.json.Decoder(list[row])  # type: ignore[valid-type]
 
     def learn(self, keys: Iterable[str]) -> None:
         """Keep these keys from the next block on without the slow path; a bounded number of them."""
-        known = {key for key, _, _ in self.columns} | set(self.kept)
-        new = [key for key in keys if key not in known][: max(0, _MOST_KEYS - len(self.kept))]
-        if new:
-            self.kept += new
+        known = {key for key, _, _ in self.columns} | set(self.listed) | self.learned
+        new = [key for key in keys if key not in known and not _NO_FIELD_NAME.search(key)]
+        if new and len(self.learned) < _MOST_LEARNED:
+            self.learned.update(new[: _MOST_LEARNED - len(self.learned)])
             self._build()
 
 
-# A trace that invents keys without end is decoded the slow way.
-_MOST_KEYS = 200
+# msgspec takes no such names for fields.
+_NO_FIELD_NAME = re.compile(r'[\x00-\x1f"\\]')
 
-HOST = Shape(HOST_COLUMNS, list(_HOST_KEPT))
-GPU = Shape(GPU_COLUMNS, list(_GPU_KEPT))
+# A trace that invents keys without end is decoded the slow way.
+_MOST_LEARNED = 200
+
+HOST = Shape(HOST_COLUMNS, _HOST_KEPT)
+GPU = Shape(GPU_COLUMNS, _GPU_KEPT)
 
 _encoder = msgspec.json.Encoder()
 
@@ -188,13 +204,29 @@ def _decode_slowly(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> De
         for key, (name, kind) in names.items():
             columns[name].append(_coerce(row.get(key), kind, key, pairs))
         unknown.update(pairs)
-        kept.append(json.dumps(pairs, ensure_ascii=False).encode("utf-8", "replace") if pairs else None)
+        kept.append(_kept_text(shape, bytes(raw), pairs))
     shape.learn(sorted(unknown))
     return Decoded(columns, text_array(kept))
 
 
+_raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _kept_text(shape: Shape, raw: bytes, pairs: dict[str, Any]) -> bytes | None:
+    """The pairs that are left as JSON, with their values' text as it stands in `raw`."""
+    if not pairs:
+        return None
+    ordered = sorted(pairs, key=shape.rank)
+    try:
+        texts = _raw_members.decode(raw)
+        return _encoder.encode({key: texts[key] for key in ordered})
+    except (msgspec.DecodeError, RecursionError, KeyError):
+        # Args that are no object.
+        return json.dumps({key: pairs[key] for key in ordered}, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
-    """An args object as a dict; doubled keys are counted. Anything but an object counts as no arguments."""
+    """An args object as a dict; doubled keys are counted. What is no object is kept under "value"."""
     if not raw:
         return {}
 
@@ -207,6 +239,8 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
         value = json.loads(raw, object_pairs_hook=pairs)
     except (ValueError, RecursionError):
         return {}
+    if value is None:
+        return {}
     return value if isinstance(value, dict) else {"value": value}
 
 
@@ -214,17 +248,18 @@ def _coerce(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
     """The value as its column wants it; what does not fit goes back to the rest, so that nothing is lost."""
     if value is None:
         return None
-    if kind is INT and isinstance(value, (str, float)):
-        try:
-            return int(value)
-        except (ValueError, OverflowError):
-            rest[key] = value
-            return None
     try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError:
+        return msgspec.convert(_whole(value) if kind is INT or kind is INT32 else value, kind)
+    except (ValueError, OverflowError):
         rest[key] = value
         return None
+
+
+def _whole(value: Any) -> Any:
+    """Numbers written as text or with a fraction of nothing, as integers."""
+    if isinstance(value, str) or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    return value
 
 
 def pick(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ Slice ids are numbers of events within the block, thread ids are numbers into `R
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from traceq.importers.chrome import gpu, host
@@ -56,11 +58,14 @@ Track = tuple[Any, Any]
 
 @dataclass
 class Rows:
-    """What a block holds: batches per table, the tracks their thread_id points into, and what needs the whole file."""
+    """What a block holds: batches per table, the tracks their thread_id points into, and what needs the whole file.
+
+    A track comes with the number of its first event.
+    """
 
     events: int
     batches: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
-    tracks: list[Track] = field(default_factory=list)
+    tracks: dict[Track, int] = field(default_factory=dict)
     metadata: list[tuple[str, Track, Any]] = field(default_factory=list)
     ranges: list[host.RangeEnd] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
@@ -76,7 +81,13 @@ def decode(text: bytes) -> Rows | None:
     try:
         return to_rows(events)
     except Inexact:
-        return to_rows(_exact_events.decode(array))
+        pass
+    try:
+        events = _exact_events.decode(array)
+    except msgspec.DecodeError:
+        # A time that is no number: event by event only that one is lost.
+        return None
+    return to_rows(events)
 
 
 # Stands for an event that could not be decoded and was counted as such.
@@ -176,18 +187,17 @@ def _old_operators(group: Group) -> list[tuple[str, Group]]:
 
 
 class _Tracks:
-    """Numbers the (pid, tid) pairs of a block in order of appearance."""
+    """Numbers the (pid, tid) pairs of a block as they come, and keeps the first event of each."""
 
-    def __init__(self, tracks: list[Track]) -> None:
+    def __init__(self, tracks: dict[Track, int]) -> None:
         self._tracks = tracks
         self._numbers: dict[Track, int] = {}
 
-    def number(self, events: Sequence[AnyEvent]) -> list[int]:
+    def number(self, events: Sequence[AnyEvent], ids: npt.NDArray[np.int64]) -> list[int]:
         tracks = [(event.pid, event.tid) for event in events]
-        for track in dict.fromkeys(tracks):
-            if track not in self._numbers:
-                self._numbers[track] = len(self._tracks)
-                self._tracks.append(track)
+        for track, first in dict(zip(reversed(tracks), reversed(ids.tolist()), strict=True)).items():
+            self._numbers.setdefault(track, len(self._numbers))
+            self._tracks[track] = min(first, self._tracks.get(track, first))
         return [self._numbers[track] for track in tracks]
 
 
@@ -203,13 +213,13 @@ def _build(family: str, category: Any, group: Group, tracks: _Tracks, rows: Rows
         rows.batches += host.counter_batches(events, ts, rows.notes)
         return
     if family == "range":
-        rows.ranges += host.range_ends(events, ids, ts, tracks.number(events))
+        rows.ranges += host.range_ends(events, ids, ts, tracks.number(events, ids))
         return
     dur = durations([event.dur for event in events], rows.notes) if family != "instant" else np.zeros_like(ts)
     if family in gpu.FAMILIES:
         rows.batches += gpu.batches(family, events, ids, ts, dur, rows.notes)
         return
-    threads = tracks.number(events)
+    threads = tracks.number(events, ids)
     rows.batches += host.batches(family, category, events, ids, ts, dur, threads, rows.notes)
 
 
@@ -227,7 +237,6 @@ class LooseEvent(msgspec.Struct, gc=False):
 
 
 _loose_event = msgspec.json.Decoder(LooseEvent)
-_exact_event = msgspec.json.Decoder(ExactEvent)
 
 
 def decode_loosely(texts: Sequence[bytes], notes: Counter[str]) -> Rows:
@@ -240,18 +249,24 @@ def decode_loosely(texts: Sequence[bytes], notes: Counter[str]) -> Rows:
             notes["malformed_event"] += 1
             event = LooseEvent(ph=DROPPED)
         event.ph = event.ph if isinstance(event.ph, str) else ""
-        for name in ("pid", "tid"):
+        for name in ("pid", "tid", "cat"):
             if isinstance(getattr(event, name), (list, dict)):
                 setattr(event, name, str(getattr(event, name)))
         events.append(event)
     try:
         return to_rows(events)
     except Inexact:
-        return to_rows([_exactly(text, event) for text, event in zip(texts, events, strict=True)])
+        for text, event in zip(texts, events, strict=True):
+            if event.ph != DROPPED:
+                _set_exact_times(text, event, notes)
+        return to_rows(events)
 
 
-def _exactly(text: bytes, event: Any) -> Any:
+def _set_exact_times(text: bytes, event: LooseEvent, notes: Counter[str]) -> None:
     try:
-        return _exact_event.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return event
+        members = json.loads(text, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        notes["malformed_event"] += 1
+        event.ph = DROPPED
+    else:
+        event.ts, event.dur = members.get("ts"), members.get("dur")

@@ -53,4 +53,5 @@ def batches(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]
 def _message_bytes(row: dict[str, Any]) -> int | None:
     size = _ELEMENT_BYTES.get(str(row["dtype"]).lower())
     counts = [row[key] for key in ("in_elements", "out_elements") if row[key] is not None]
-    return max(counts) * size if size and counts else None
+    total = max(counts) * size if size and counts else None
+    return total if total is not None and total < 1 << 63 else None

@@ -15,8 +15,8 @@ from traceq.importers.chrome.source import BOM, Stream
 
 BLOCK_BYTES = 4 << 20
 
-# An event that ends, and one that begins. Inside a string the second quote would have to be escaped, so this matches text
-# between events or, rarely, between objects in a list of arguments.
+# An event that ends, and one that begins. Inside a string the quote would have to be escaped, so this matches text between
+# events or, rarely, between objects in a list of arguments or at the end of a string like "},{".
 _BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*\")")
 _LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _NOT_A_LIST = re.compile(rb'"traceEvents"\s*:\s*[^\s\[]')

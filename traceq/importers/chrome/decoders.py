@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
+from traceq.child import command
 from traceq.errors import UnusableTrace
 from traceq.importers.chrome.block import Rows, decode
 
@@ -71,8 +72,7 @@ class Decoders:
         """The child of the calling thread, started when first needed."""
         child: subprocess.Popen[bytes] | None = getattr(self._local, "child", None)
         if child is None:
-            command = [sys.executable, "-c", f"from {__name__} import main; main()"]
-            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            child = subprocess.Popen(command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._local.child = child
             with self._lock:
                 self._children.append(child)

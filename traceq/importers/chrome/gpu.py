@@ -91,7 +91,7 @@ def _geometry(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
 def _device(device: int | None, event: Any) -> int | None:
     """The device an event ran on: its argument, else its pid, which Kineto sets to the device for GPU tracks."""
     if device is None and isinstance(event.pid, int):
-        device = event.pid
+        device = int(event.pid)
     return device if device is not None and 0 <= device <= _MOST_INT32 else None
 
 

@@ -51,7 +51,7 @@ def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, 
     """The trace row."""
     distributed = members.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
-    rank, world_size = _integer(distributed.get("rank")), _integer(distributed.get("world_size"))
+    rank, world_size = _integer(distributed.get("rank"), 32), _integer(distributed.get("world_size"), 32)
     if distributed and rank is None:
         notes["missing_rank"] += 1
     rest = {key: members[key] for key in _KEPT if key in members}
@@ -85,12 +85,12 @@ def _utc_origin(members: dict[str, Any], first: int | None) -> int | None:
     return 0 if first is not None and first > _ABSOLUTE else None
 
 
-def _integer(value: Any) -> int | None:
+def _integer(value: Any, bits: int = 64) -> int | None:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if abs(number) < 1 << 63 else None
+    return number if abs(number) < 1 << (bits - 1) else None
 
 
 def device_batch(members: dict[str, Any]) -> pa.RecordBatch | None:
@@ -110,14 +110,14 @@ def _device(properties: dict[str, Any]) -> dict[str, Any]:
     major, minor = _integer(properties.get("computeMajor")), _integer(properties.get("computeMinor"))
     shared = properties.get("sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor"))
     return {
-        "device": _integer(properties.get("id")),
+        "device": _integer(properties.get("id"), 32),
         "name": str(properties["name"]) if properties.get("name") else None,
         "compute_capability": f"{major}.{minor}" if major is not None and minor is not None else None,
-        "sm_count": _integer(properties.get("numSms")),
+        "sm_count": _integer(properties.get("numSms"), 32),
         "memory_bytes": _integer(properties.get("totalGlobalMem")),
-        "warp_size": _integer(properties.get("warpSize")),
-        "max_threads_per_sm": _integer(properties.get("maxThreadsPerMultiprocessor")),
-        "registers_per_sm": _integer(properties.get("regsPerMultiprocessor")),
+        "warp_size": _integer(properties.get("warpSize"), 32),
+        "max_threads_per_sm": _integer(properties.get("maxThreadsPerMultiprocessor"), 32),
+        "registers_per_sm": _integer(properties.get("regsPerMultiprocessor"), 32),
         "shared_memory_per_sm": _integer(shared),
         "source": "trace",
     }

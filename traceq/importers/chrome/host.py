@@ -17,8 +17,9 @@ from traceq.importers.chrome import args, collectives
 _Int64s = npt.NDArray[np.int64]
 _Batches = list[tuple[str, pa.RecordBatch]]
 
-# Versions of API entry points (cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz) are not part of the call's name.
-_API_SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
+# Versions of API entry points (cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz) are not part of the call's name; the _v2 of
+# cudaStreamGetCaptureInfo_v2 is.
+_API_SUFFIX = re.compile(r"(_v\d{4,}|_ptsz|_ptds)+$")
 
 _MEMORY_INSTANT = "[memory]"
 
@@ -141,7 +142,7 @@ _COUNTER_SCHEMA = pa.schema(
     ]
 )
 
-_GPU_COUNTERS = re.compile(r"GPU (\d+) Counters")
+_GPU_COUNTERS = re.compile(r"GPU (\d{1,9}) Counters")
 
 
 def counter_batch(rows: Sequence[_Sample]) -> pa.RecordBatch:
@@ -162,7 +163,7 @@ def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> 
             name = f"{text_of(event.name)}.{key}" if key else text_of(event.name)
             try:
                 rows.append((device, name, None, int(start), float(value)))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 notes["not_a_number"] += 1
     return [("counter", counter_batch(rows))] if rows else []
 

@@ -44,7 +44,7 @@ def read(path: Path, progress: Callable[[int], None] = ignore, jobs: int = 1) ->
         yield from reader.events(stream, text, jobs, path.stat().st_size)
         if stream.is_damaged or not reader.has_ended:
             reader.notes["truncated"] = 1
-        if not reader.event_count:
+        if reader.event_count <= reader.notes["malformed_event"]:
             raise UnusableTrace(f"{path}: holds no events; was the profiler stopped before it recorded anything?")
         yield from reader.end(before)
 

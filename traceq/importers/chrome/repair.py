@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+import msgspec
+
 from traceq.importers.chrome.block import Rows, decode, decode_loosely
 
 _LIST_ENDS = re.compile(rb"\}\s*,?\s*\]")
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\]]', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|args)"\s*:)')
 _CONTROL = bytes(range(0x09)) + b"\x0b\x0c" + bytes(range(0x0E, 0x20)) + b"\x7f"
@@ -45,13 +47,12 @@ def repair(text: bytes, *, is_last: bool) -> Repaired:
             return Repaired(rows, text[match.end() :], ended=True)
     notes: Counter[str] = Counter()
     text = clean(text, notes)
-    rows = decode(text)
-    if rows is None:
-        text = _without_breaks(text, notes)
-        rows = decode(text)
-    if rows is not None:
-        rows.notes += notes
-        return Repaired(rows, b"", ended=False)
+    for again in (text, text.translate(_BREAKS_AS_BLANKS)):
+        rows = decode(again)
+        if rows is not None:
+            notes["control_character"] += 0 if again == text else _count_breaks(text)
+            rows.notes += notes
+            return Repaired(rows, b"", ended=False)
     repaired = _one_by_one(text, notes, is_last=is_last)
     if repaired.rows is not None:
         repaired.rows.notes += notes
@@ -75,13 +76,14 @@ def clean(text: bytes, notes: Counter[str]) -> bytes:
     return _without_lone_surrogates(text, notes)
 
 
-def _without_breaks(text: bytes, notes: Counter[str]) -> bytes:
-    """The text with line breaks and tabs inside strings as blanks; between strings they mean nothing anyway."""
-    broken = sum(
-        string[0].count(b"\n") + string[0].count(b"\t") + string[0].count(b"\r") for string in _STRING.finditer(text)
-    )
-    notes["control_character"] += broken
-    return text.translate(bytes.maketrans(b"\n\r\t", b"   ")) if broken else text
+# Inside strings they are wrong, between strings they mean nothing.
+_BREAKS_AS_BLANKS = bytes.maketrans(b"\n\r\t", b"   ")
+
+
+def _count_breaks(text: bytes) -> int:
+    """How many line breaks and tabs stand inside strings."""
+    strings = b"".join(string[0] for string in _STRING.finditer(text))
+    return len(strings) - len(strings.translate(None, b"\n\r\t"))
 
 
 def _without_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
@@ -96,54 +98,82 @@ def _without_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
 
 def _one_by_one(text: bytes, notes: Counter[str], *, is_last: bool) -> Repaired:
     """Find the events by counting brackets outside strings, and read each alone."""
-    events, end, ended = _split(text)
+    events, end, bracket = _split(text)
     rest = text[end:]
-    if not ended and is_last:
-        more, rest = _resynchronized(rest)
+    ended = bracket is not None
+    if bracket is not None:
+        notes["trailing_comma"] += text[end:bracket].strip() == b","
+        rest = text[bracket + 1 :]
+    elif is_last:
+        more, rest, ended = _resynchronized(rest)
         events += more
-    elif not ended and len(rest) > _SUSPICIOUS:
+    elif len(rest) > _SUSPICIOUS:
         # An unescaped quote has turned strings inside out: find the next thing that looks like an event.
-        more, rest = _resynchronized(rest, keep_last=True)
+        more, rest, _ = _resynchronized(rest, keep_last=True)
         events += more
-    return Repaired(decode_loosely([_numbers(event, notes) for event in events], notes), rest, ended)
+    notes["control_character"] += sum(map(_count_breaks, events))
+    events = [_numbers(event.translate(_BREAKS_AS_BLANKS), notes) for event in events]
+    return Repaired(decode_loosely(events, notes), rest, ended)
 
 
 # No event is this long; a missing end within it means that quotes are out of step.
 _SUSPICIOUS = 1 << 20
 
 
-def _split(text: bytes) -> tuple[list[bytes], int, bool]:
-    """Complete top-level objects, the position after the last one (or after the list), and whether the list ends."""
+def _split(text: bytes) -> tuple[list[bytes], int, int | None]:
+    """Complete top-level objects, the position after the last one, and that of the bracket that ends the list."""
     events: list[bytes] = []
     depth = 0
     begin = end = 0
     for token in _TOKEN.finditer(text):
-        first = token[0][0]
-        if first in b"{[":
+        kind = token[0]
+        if kind == b'"':
+            # The text was cut within a string.
+            break
+        if kind in (b"{", b"["):
             if depth == 0:
                 begin = token.start()
             depth += 1
-        elif first in b"}]":
-            depth -= 1
-            if depth < 0:
-                return events, token.end(), True
+        elif kind == b"]" and depth == 0:
+            return events, end, token.start()
+        elif kind in (b"}", b"]"):
+            # A bracket that closes nothing is an event of its own, a malformed one.
+            begin = begin if depth else token.start()
+            depth = max(0, depth - 1)
             if depth == 0:
                 end = token.end()
                 events.append(text[begin:end])
-    return events, end, False
+    return events, end, None
 
 
-def _resynchronized(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes]:
-    """Events of text whose quotes do not match: cut where one seems to end and the next to begin."""
+def _resynchronized(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes, bool]:
+    """Events of text whose quotes do not match: cut where one seems to end and the next to begin.
+
+    Also the text after the last of them, and whether the list ends there.
+    """
     pieces = [piece + b"}" for piece in _NEXT_EVENT.split(text)]
     last = pieces.pop()[:-1]
+    events = [piece.lstrip(b" \t\r\n,") for piece in pieces]
     if keep_last:
-        return [piece.lstrip(b" \t\r\n,") for piece in pieces], last
-    end = _LIST_ENDS.search(last)
-    if end is not None:
-        pieces.append(last[: end.start() + 1])
-        last = b""
-    return [piece.lstrip(b" \t\r\n,") for piece in pieces], b""
+        return events, last, False
+    more, _, bracket = _split(last)
+    if bracket is None and (last.count(b'"') - last.count(b'\\"')) % 2:
+        # The last event is the one whose quotes do not match: what follows it tells where it ends.
+        ends = (match for match in _LIST_ENDS.finditer(last) if _is_trailer(last[match.end() :]))
+        if (end := next(ends, None)) is not None:
+            more, bracket = [last[: end.start() + 1].lstrip(b" \t\r\n,")], end.end() - 1
+    return [*events, *more], last[bracket + 1 :] if bracket is not None else b"", bracket is not None
+
+
+def _is_trailer(text: bytes) -> bool:
+    """Whether this can stand after the list of events: the other members of the trace's object, or nothing."""
+    try:
+        msgspec.json.decode(
+            b"{" + text.strip().removesuffix(b"}").strip(b" \t\r\n,") + b"}", type=dict[str, msgspec.Raw]
+        )
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def _numbers(event: bytes, notes: Counter[str]) -> bytes:

@@ -36,7 +36,11 @@ class Stream:
     def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
         self._progress = progress
         self._file = path.open("rb")
-        self._bytes = _decompressed(self._file, path)
+        try:
+            self._bytes = _decompressed(self._file, path)
+        except UnusableTrace:
+            self._file.close()
+            raise
         self.is_damaged = False
 
     def read(self, size: int) -> bytes:
@@ -57,7 +61,7 @@ class Stream:
 class _Gzip:
     """Decompresses gzip members one after another.
 
-    Unlike the file objects of the libraries it delivers all that stands before damage or an early end, and only then raises.
+    Unlike the file objects of the libraries it delivers what stands before damage or an early end, and only then raises.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -87,7 +91,7 @@ class _Gzip:
                 self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
             if not self._compressed:
                 raise EOFError
-            part: bytes = self._member.decompress(self._compressed, size)
+            part: bytes = self._member.decompress(self._compressed, min(size, _LOST_BEFORE_DAMAGE))
             self._compressed = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if part:
                 return part
@@ -95,6 +99,7 @@ class _Gzip:
 
 _GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
 _COMPRESSED_CHUNK = 1 << 18
+_LOST_BEFORE_DAMAGE = 1 << 18  # where data is damaged, isal keeps back what it has decompressed in the same call
 
 
 def _decompressed(file: IO[bytes], path: Path) -> _Readable:

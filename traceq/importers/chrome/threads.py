@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -23,9 +23,11 @@ class Threads:
         self._process_names: dict[Any, str] = {}
         self._thread_names: dict[Track, str] = {}
 
-    def numbers(self, tracks: Sequence[Track]) -> pa.Array:
-        """thread_id of each track."""
-        return pa.array([self._numbers.setdefault(track, len(self._numbers)) for track in tracks], pa.int32())
+    def numbers(self, tracks: Mapping[Track, int]) -> pa.Array:
+        """thread_id of each track; new ones are numbered in the order of the numbers they are given with."""
+        for track in sorted(tracks, key=tracks.__getitem__):
+            self._numbers.setdefault(_plain(track), len(self._numbers))
+        return pa.array([self._numbers[_plain(track)] for track in tracks], pa.int32())
 
     def describe(self, metadata: Sequence[tuple[str, Track, bytes]]) -> None:
         """Take names from `M` events."""
@@ -34,10 +36,10 @@ class Threads:
             if not isinstance(name, str) or not name:
                 continue
             if kind == "process_name":
-                self._process_names[track[0]] = name.rsplit("/", 1)[-1].split(" ", 1)[0]
+                self._process_names[_plain(track)[0]] = name.rsplit("/", 1)[-1].split(" ", 1)[0]
             elif kind == "thread_name":
                 match = _KINETO_THREAD_NAME.fullmatch(name)
-                self._thread_names[track] = match[1] if match else name
+                self._thread_names[_plain(track)] = match[1] if match else name
 
     def batch(self) -> pa.RecordBatch:
         """A row per thread."""
@@ -61,6 +63,12 @@ class Threads:
             ]
         )
         return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _plain(track: Track) -> Track:
+    """The track with ids as numbers where they are: in 2021 most events had thread ids in quotes, and some had not."""
+    pid, tid = (_integer(each) for each in track)
+    return track[0] if pid is None else pid, track[1] if tid is None else tid
 
 
 def _integer(value: Any) -> int | None:

@@ -48,18 +48,20 @@ def durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.i
 
 
 def _nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    if values and isinstance(values[0], (Decimal, str)):
+        return _one_by_one(values)
     try:
         microseconds = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         return _one_by_one(values)
-    if values and isinstance(values[0], (Decimal, str)):
+    size = np.abs(microseconds)
+    # A double of this size can look whole although its text was not: only an int is sure to be exact.
+    if np.any((size >= _EXACT_BELOW) & (size <= _MOST_MICROSECONDS)) and set(map(type, values)) != {int}:
         return _one_by_one(values)
-    valid = np.isfinite(microseconds) & (np.abs(microseconds) < _MOST_MICROSECONDS)
+    valid = size < _MOST_MICROSECONDS
     microseconds = np.where(valid, microseconds, 0.0)
     whole = np.floor(microseconds)
     fraction = microseconds - whole
-    if np.any((fraction != 0) & (np.abs(microseconds) >= _EXACT_BELOW)):
-        raise Inexact
     return whole.astype(np.int64) * 1000 + np.rint(fraction * 1000).astype(np.int64), valid
 
 
@@ -71,6 +73,8 @@ def _one_by_one(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.ND
 
 def _exact(value: object) -> int | None:
     """Nanoseconds of one value of any type, or None when it is no usable time."""
+    if isinstance(value, float) and _EXACT_BELOW <= abs(value) <= _MOST_MICROSECONDS:
+        raise Inexact
     try:
         microseconds = Decimal(str(value))
         if not microseconds.is_finite() or abs(microseconds) >= Decimal(_MOST_MICROSECONDS):

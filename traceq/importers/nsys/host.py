@@ -98,8 +98,20 @@ CALLS = (
         versioned=True,
     ),
     Calls("OSRT_API", "os", columns=("eventClass",), args={"return_value": "returnValue"}, keep=_drop_os_marks),
-    Calls("PROFILER_OVERHEAD", "overhead", _overhead_type, columns=("overheadType", "correlationId")),
-    Calls("CUPTI_ACTIVITY_KIND_OVERHEAD", "overhead", _overhead_type, columns=("overheadType", "correlationId")),
+    Calls(
+        "PROFILER_OVERHEAD",
+        "overhead",
+        _overhead_type,
+        columns=("overheadType",),
+        args={"correlation_id": "correlationId"},
+    ),
+    Calls(
+        "CUPTI_ACTIVITY_KIND_OVERHEAD",
+        "overhead",
+        _overhead_type,
+        columns=("overheadType",),
+        args={"correlation_id": "correlationId"},
+    ),
     Calls("CUBLAS_EVENTS", "other", "cublas"),
     Calls("CUDNN_EVENTS", "other", "cudnn"),
     *(

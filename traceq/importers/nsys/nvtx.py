@@ -146,7 +146,7 @@ class _Nvtx:
         if ends.null_count == 0:
             return ends
         self._job.notes.info(
-            "nvtx_range_open",
+            "unclosed_range",
             ends.null_count,
             "NVTX ranges that were never closed; they are taken to end with the trace.",
         )

@@ -81,7 +81,7 @@ class Strings:
         """Names for ids, never NULL: 'unknown' where the id is missing or its string is missing or empty."""
         positions = self._find(_int64(ids, _NO_ID))
         self._notes.info(
-            "name_missing",
+            "missing_string",
             int((positions == self._missing).sum()),
             "Rows whose name is not in StringIds; they are called unknown.",
         )

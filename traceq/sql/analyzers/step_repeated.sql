@@ -18,23 +18,36 @@ repeated as (
     select thread_id, pattern, count(*) as instances, sum(ts_end - ts) as total
     from (select *, lag(ts_end) over (partition by thread_id, pattern order by ts, ts_end desc) as previous_end from named)
     group by thread_id, pattern
-    having count(*) >= 3 and bool_and(previous_end is null or ts >= previous_end)
+    -- repeated a hundred thousand times it is a layer or an operator, not a step
+    having count(*) between 3 and 100000 and bool_and(previous_end is null or ts >= previous_end)
     -- the longest few: one of thousands of repeated operator names is no candidate, and each costs a join over all work
     order by total desc
     limit 20
 ),
 
+numbered as (
+    select ts, row_number() over (order by ts) as launches from work
+),
+
+instance as (
+    select thread_id, pattern, n.ts, n.ts_end
+    from named as n
+    inner join repeated using (thread_id, pattern)
+),
+
+-- Launches inside an instance: those before its end less those before its start. Not a range join: one lookup a boundary.
 covered as (
-    select r.thread_id, r.pattern, r.instances, r.total, count(*) filter (w.ts < n.ts_end) as inside
-    from (select w.ts, r.* from work as w cross join repeated as r) as w
-    asof join named as n on n.thread_id = w.thread_id and n.pattern = w.pattern and w.ts >= n.ts
-    inner join repeated as r on r.thread_id = w.thread_id and r.pattern = w.pattern
-    group by all
+    select i.thread_id, i.pattern, sum(coalesce(before_end.launches, 0) - coalesce(before_start.launches, 0)) as inside
+    from instance as i
+    asof left join numbered as before_start on i.ts > before_start.ts
+    asof left join numbered as before_end on i.ts_end > before_end.ts
+    group by i.thread_id, i.pattern
 ),
 
 chosen as (
     select thread_id, pattern
     from covered
+    inner join repeated using (thread_id, pattern)
     where inside * 2 >= (select count(*) from work)
     order by regexp_matches(pattern, '(?i)step|iter|batch|train') desc, inside desc, total desc, thread_id, pattern
     limit 1

@@ -2,9 +2,15 @@
 
 insert into import_note
 select
-    $trace_id, 'info', 'overlapping_slices', $cut,
-    'host slices outlast the slice that encloses them on their thread (clocks of whole microseconds, or work that really overlaps); they are nested as if they ended with it'
+    $trace_id, 'info', 'child_outlasts_parent', $cut,
+    'host slices end up to 1 us after the slice that encloses them, as rounded clocks make them; for nesting they end with it'
 where $cut > 0;
+
+insert into import_note
+select
+    $trace_id, 'info', 'overlapping_slices', $overlapping,
+    'host slices outlast the slice they start in (an annotation opened inside a Python frame, work that really overlaps); they stay around what follows until they end'
+where $overlapping > 0;
 
 insert into import_note
 select

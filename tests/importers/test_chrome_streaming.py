@@ -1,0 +1,195 @@
+"""A Chrome trace is read in blocks, by several processes when it is large: neither may be seen in the result."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+import zipfile
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from chrome_trace import kernel, name_of, notes, op, picked, read_tables, text, write, write_text, x
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from traceq.importers import chrome
+from traceq.importers.chrome import cut, decoders
+
+TRAPS = (
+    "},{",
+    '}, {"',
+    '},{"ph":"X"',
+    "] }",
+    "}, ]",
+    "} ]",
+    '}\n]\n, "traceEvents": [',
+    "\\",
+    'quote " inside',
+    "\u00e9\u4e16\U0001f600",
+    "[[[{{{",
+)
+NESTED = {"list": [{"a": 1}, {"b": [{}, {"c": "},{"}]}, {}], "empty": [], "object": {"x": {"y": [{}, {}]}}}
+
+
+def tricky_events():
+    """Events of every kind with text and arguments that look like the edge between two events."""
+    events = [{"ph": "B", "name": "whole", "pid": 1, "tid": 1, "ts": 0, "args": NESTED}]
+    for number, trap in enumerate(TRAPS):
+        ts = 10 * number
+        args = {"External id": number, "trap": trap, trap: NESTED}
+        events += [
+            op(trap, ts + 0.125, 9, args),
+            x("cuda_runtime", "cudaLaunchKernel", ts + 1, 2, {"correlation": number, "list": [{"x": 1}, {"y": 2}]}),
+            kernel(trap, ts + 2.5, 3.25, {"correlation": number, "occupancy": {"a": [{"b": 1}, {"c": 2}]}}),
+            x("python_function", trap, ts, 5, {"Python id": number}, tid=f"thread {number % 3}"),
+            x("cpu_instant_event", "[memory]", ts, None, {"Total Allocated": number, "Device Type": 1}, ph="i"),
+            {"ph": "C", "name": trap, "pid": 1, "ts": ts, "args": {"},{": number}},
+            x("ac2g", "ac2g", ts, None, ph="s", id=number),
+        ]
+    events += [name_of("thread_name", "},{", tid=100), {"ph": "E", "pid": 1, "tid": 1, "ts": 500}]
+    return events
+
+
+BEFORE = {"schemaVersion": 1, "notes": ['"traceEvents": [{', *TRAPS], "deviceProperties": [{"id": 0, "name": "},{"}]}
+AFTER = {"distributedInfo": {"rank": 1, "world_size": 2}, "baseTimeNanoseconds": 17, "traceName": "},{"}
+FRAMES = {
+    "metadata around": text(*tricky_events(), before=BEFORE, after=AFTER),
+    "events last": text(*tricky_events(), before=BEFORE | AFTER),
+    "events first": text(*tricky_events(), after=BEFORE | AFTER),
+    "bare list": json.dumps(tricky_events()),
+    "pretty": json.dumps({**BEFORE, "traceEvents": tricky_events(), **AFTER}, indent=2),
+    "dense": json.dumps({"traceEvents": tricky_events(), **BEFORE}, separators=(",", ":"), ensure_ascii=False),
+    "trailing comma": text(*tricky_events(), after=AFTER).replace("\n]", ",\n]"),
+    "not a number": text(*tricky_events(), op("inf", 1, 2, {"blocks": 0}), after=AFTER).replace(": 0}", ": inf}"),
+}
+
+
+def everything(path, jobs=1):
+    """All rows as text, in an order that does not depend on batches; args may be spelt in several ways."""
+    tables = read_tables(path, jobs=jobs)
+    for row in chain.from_iterable(tables.values()):
+        if row.get("args"):
+            row["args"] = json.loads(row["args"])
+    return {table: sorted(json.dumps(row, sort_keys=True) for row in rows) for table, rows in tables.items()}
+
+
+class Whole(dict[str, tuple[Path, dict[str, list[str]]]]):
+    """(path, rows) of each frame, read in one block."""
+
+    def __repr__(self):
+        return "the frames"  # Hypothesis prints arguments
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    found = Whole()
+    for frame, content in FRAMES.items():
+        path = write_text(tmp_path_factory.mktemp("frame"), content)
+        found[frame] = path, everything(path)
+    return found
+
+
+def cut_at(path, size):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cut, "BLOCK_BYTES", size)
+        return everything(path)
+
+
+def test_the_tricky_trace_is_read_as_it_was_written(whole):
+    tables = read_tables(whole["metadata around"][0])
+    assert len(tables["cpu_slice"]) == 4 * len(TRAPS) + 1
+    assert [name for (name,) in picked(tables["gpu_slice"], "name")] == list(TRAPS)
+    assert picked(tables["counter"], "name value")[-1] == (f"{TRAPS[-1]}.}},{{", len(TRAPS) - 1)
+    assert notes(tables) == {"flow_not_stored": len(TRAPS)}
+
+
+def test_frames_differ_only_in_what_stands_around_the_events(whole):
+    for frame in ("events last", "events first", "pretty", "dense"):
+        assert whole[frame][1]["cpu_slice"] == whole["metadata around"][1]["cpu_slice"], frame
+        assert whole[frame][1]["gpu_slice"] == whole["metadata around"][1]["gpu_slice"], frame
+
+
+@pytest.mark.parametrize("size", [200, 500, 1000, 4096])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_blocks_may_be_cut_anywhere(whole, frame, size):
+    path, expected = whole[frame]
+    assert cut_at(path, size) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(frame=st.sampled_from(sorted(FRAMES)), size=st.integers(64, 6000))
+def test_blocks_of_any_size(whole, frame, size):
+    path, expected = whole[frame]
+    assert cut_at(path, size) == expected
+
+
+@pytest.mark.parametrize("size", [200, 1 << 20])
+def test_packing_does_not_matter(tmp_path, whole, size):
+    path, expected = whole["metadata around"]
+    zipped = tmp_path / "trace.gz"
+    half = len(FRAMES["metadata around"]) // 2
+    content = path.read_bytes()
+    zipped.write_bytes(gzip.compress(content[:half]) + gzip.compress(content[half:]))  # two members, as pigz makes them
+    with zipfile.ZipFile(tmp_path / "trace.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(path, "log/trace.json")
+    assert cut_at(zipped, size) == expected
+    assert cut_at(tmp_path / "trace.zip", size) == expected
+
+
+def test_child_processes_give_the_same_rows(whole, monkeypatch):
+    monkeypatch.setattr(decoders, "_LARGE", 0)
+    monkeypatch.setattr(cut, "BLOCK_BYTES", 1000)
+    for path, expected in (whole["metadata around"], whole["not a number"]):
+        assert everything(path, jobs=2) == expected
+
+
+def test_progress_reaches_the_size_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(cut, "BLOCK_BYTES", 1000)
+    path = write(tmp_path, *(op("a", number, 1) for number in range(100)))
+    told = []
+    read_tables(path, told.append)
+    assert told == sorted(told)
+    assert told[-1] == path.stat().st_size
+    assert len(told) > 5
+
+
+def test_threads_keep_their_numbers_over_blocks(tmp_path, monkeypatch):
+    path = write(tmp_path, *(op("a", number, 1, tid=number % 4 + 1) for number in range(200)))
+    monkeypatch.setattr(cut, "BLOCK_BYTES", 700)
+    tables = read_tables(path)
+    assert picked(tables["thread"], "thread_id tid") == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert Counter(row["thread_id"] for row in tables["cpu_slice"]) == {0: 50, 1: 50, 2: 50, 3: 50}
+
+
+def test_ranges_are_paired_over_blocks(tmp_path, monkeypatch):
+    inside = [op("a", number, 1) for number in range(100)]
+    begin, end = ({"ph": phase, "name": "all", "pid": 1, "tid": 1, "ts": ts} for phase, ts in (("B", 0), ("E", 101)))
+    path = write(tmp_path, begin, *inside, end)
+    monkeypatch.setattr(cut, "BLOCK_BYTES", 700)
+    assert ("all", 0, 101_000) in picked(read_tables(path)["cpu_slice"], "name ts dur")
+
+
+def peak_of_reading(path, megabytes):
+    """Peak of Python's and numpy's memory while a trace of this size streams through, in bytes."""
+    event = json.dumps(op("aten::mm", 1.5, 2, {"External id": 1, "Input Dims": [[1024, 1024]], "Ev Idx": 5}))
+    block = (event + ",\n") * 1000
+    with path.open("w") as file:
+        file.write('{"traceEvents": [\n')
+        for _ in range(megabytes * 1_000_000 // len(block)):
+            file.write(block)
+        file.write(event + "]}")
+    tracemalloc.start()
+    try:
+        rows = sum(batch.num_rows for table, batch in chrome.read(path) if table == "cpu_slice")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows > 5_000 * megabytes
+    return peak
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    assert peak_of_reading(tmp_path / "large.json", 40) < 1.5 * peak_of_reading(tmp_path / "small.json", 10)

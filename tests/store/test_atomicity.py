@@ -1,0 +1,450 @@
+"""An ingest happens or does not: whatever stops it, no new database appears and an old one stays as it was."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager, suppress
+
+import duckdb
+import pytest
+from stored import ask, contents, error_of, names_in, started, trace_file
+
+from traceq import store
+from traceq.errors import SchemaMismatch, StoreError, UnusableTrace
+from traceq.store import publish
+
+INGEST = "ingest(sys.argv[2:], sys.argv[1])"
+KILLS = 13  # of each of two tests
+
+
+def has_traces(database, count):
+    return ask(database, "select count(*) from trace") == [(count,)]
+
+
+# Importing takes longer than ingesting: one process imports, and forks for each ingest (argv[1] into the line read).
+FORKING = """
+import os
+for line in sys.stdin:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ingest(sys.argv[1:], line.strip())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    print(pid, flush=True)
+    print(os.waitpid(pid, 0)[1], flush=True)
+"""
+
+
+def ingest_and_kill(forking, database, seconds):
+    """Let a fork ingest into the database and kill it after so many seconds; returns its wait status."""
+    forking.stdin.write(f"{database}\n")
+    forking.stdin.flush()
+    pid = int(forking.stdout.readline())
+    time.sleep(seconds)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    return int(forking.stdout.readline())
+
+
+def duration_of_ingest(forking, database):
+    begin = time.monotonic()
+    forking.stdin.write(f"{database}\n")
+    forking.stdin.flush()
+    forking.stdout.readline()
+    assert forking.stdout.readline() == "0\n"
+    return time.monotonic() - begin
+
+
+def stopped(how, seconds, code, *arguments):
+    """Whether the signal found the process still at it."""
+    with started(code, *arguments) as child:
+        time.sleep(seconds)
+        child.send_signal(how)
+        child.communicate()
+    return child.returncode != 0
+
+
+def grow_old(folder):
+    """Make what killed processes left look as if it had lain there for hours."""
+    for path in folder.glob(".*.ingest"):
+        os.utime(path, (0, 0))
+
+
+# Stopped from outside.
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
+def test_kill_at_any_moment(tmp_path, made_once, exists):
+    source = trace_file(tmp_path / "sources" / "a.json", rank=1, kernels=5_000)
+    place = tmp_path / "place"
+    place.mkdir()
+    database = place / "t.duckdb"
+    trial = tmp_path / "trial.duckdb"
+    if exists:
+        shutil.copyfile(made_once, database)
+        shutil.copyfile(made_once, trial)
+    before = database.read_bytes() if exists else None
+    hits = 0
+    with started(FORKING, source) as forking:
+        duration = duration_of_ingest(forking, trial)
+        for number in range(KILLS):
+            hits += ingest_and_kill(forking, database, duration * (number + 0.5) / KILLS) != 0
+            now = database.read_bytes() if database.exists() else None
+            if now != before:
+                # It had come to its end: then everything is there.
+                assert contents(database) == contents(trial)
+                database.unlink()
+                if exists:
+                    shutil.copyfile(made_once, database)
+        forking.stdin.close()
+    assert hits >= KILLS // 2
+
+    grow_old(place)
+    store.ingest([source], database)
+    assert names_in(place) == ["t.duckdb"]
+    assert has_traces(database, 1 + exists)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_kill_beside_the_one_step_that_counts(database, source, moment):
+    before = database.read_bytes()
+    killing = f"""
+import os, signal
+from pathlib import Path
+replace = Path.replace
+def killed(path, target):
+    if {moment!r} == "after":
+        replace(path, target)
+    os.kill(os.getpid(), signal.SIGKILL)
+Path.replace = killed
+"""
+    with started(killing + INGEST, database, source) as child:
+        child.communicate()
+    assert child.returncode == -signal.SIGKILL
+    assert (database.read_bytes() == before) == (moment == "before")
+    assert has_traces(database, 1 if moment == "before" else 2)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_that_end_a_process(tmp_path, made_once, how):
+    source = trace_file(tmp_path / "sources" / "a.json", rank=1, kernels=50_000)
+    database = shutil.copyfile(made_once, tmp_path / "t.duckdb")
+    before = database.read_bytes()
+    assert stopped(how, 0.25, INGEST, database, source)
+    assert database.read_bytes() == before
+    if how == signal.SIGINT:
+        assert names_in(tmp_path) == ["sources", "t.duckdb"]
+
+
+def test_interrupt_ends_the_processes_and_removes_what_they_wrote(tmp_path):
+    sources = [trace_file(tmp_path / "sources" / f"{rank}.json", rank, kernels=100_000) for rank in range(2)]
+    with started("ingest(sys.argv[2:], sys.argv[1], jobs=2)", tmp_path / "t.duckdb", *sources) as child:
+        wait_for(lambda: any(tmp_path.glob(".*.ingest/*")))
+        # What Ctrl-C in a terminal does: a signal to all processes of the group.
+        os.killpg(child.pid, signal.SIGINT)
+        _, stderr = child.communicate()
+    assert stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert names_in(tmp_path) == ["sources"]
+    assert not runs_in_session(child.pid)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def runs_in_session(session):
+    """Whether any process of the session is alive; zombies wait for a parent and do nothing."""
+    listed = subprocess.run(["ps", "-A", "-o", "sid=,stat="], capture_output=True, text=True, check=True).stdout
+    return any(int(sid) == session and not stat.startswith("Z") for sid, stat in map(str.split, listed.splitlines()))
+
+
+# What killed ingests left.
+
+
+def scratch_of(pid, name="t.duckdb"):
+    return f".{name}.{pid}.abc.ingest"
+
+
+@pytest.fixture
+def dead_pid():
+    with started("") as child:
+        child.communicate()
+    return child.pid
+
+
+def test_stale_directories_of_dead_processes_are_removed(database, source, dead_pid):
+    folder = database.parent
+    kept = [scratch_of(os.getpid()), scratch_of(dead_pid, "other.duckdb"), ".t.duckdb.notes", scratch_of("x")]
+    for name in (scratch_of(dead_pid), scratch_of(10**30), *kept):
+        (folder / name).mkdir()
+        (folder / name / "trace-1.duckdb").touch()
+    grow_old(folder)
+    store.ingest([source], database)
+    assert names_in(folder) == sorted([*kept, "t.duckdb"])
+
+
+def test_fresh_directories_stay_for_their_process_may_run_on_another_machine(database, source, dead_pid):
+    (database.parent / scratch_of(dead_pid)).mkdir()
+    store.ingest([source], database)
+    assert names_in(database.parent) == [scratch_of(dead_pid), "t.duckdb"]
+
+
+def test_link_that_looks_like_a_stale_directory_is_not_followed(database, source, dead_pid, tmp_path):
+    treasure = trace_file(tmp_path / "treasure" / "a.json")
+    (database.parent / scratch_of(dead_pid)).symlink_to(treasure.parent)
+    os.utime(treasure.parent, (0, 0))
+    store.ingest([source], database)
+    assert treasure.exists()
+
+
+# Failures.
+
+
+@contextmanager
+def nothing_changes_in(folder):
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    yield
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    assert names_in(folder) == sorted(path.name for path in before)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
+def test_one_bad_source_among_several(database, source, tmp_path, jobs, exists):
+    if not exists:
+        database.unlink()
+    bad = tmp_path / "sources" / "bad.json"
+    bad.write_text('{"traceEvents": [')
+    with nothing_changes_in(database.parent):
+        assert "bad.json: holds no events" in error_of(UnusableTrace, [source, bad], database, jobs=jobs)
+
+
+def test_source_that_vanishes_meanwhile(database, source):
+    class Remover:
+        def start(self, total_bytes):  # noqa: ARG002
+            source.unlink()
+
+        def finish(self):
+            pass
+
+    with nothing_changes_in(database.parent):
+        assert "No such file" in error_of(StoreError, [source], database, progress=Remover())
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
+def test_another_ingest_that_was_faster(database, source, tmp_path, exists):
+    if not exists:
+        database.unlink()
+    other = trace_file(tmp_path / "sources" / "other.json", rank=2)
+
+    class Faster:
+        def start(self, total_bytes):  # noqa: ARG002
+            store.ingest([other], database)
+
+        def advance(self, read_bytes, rows):
+            pass
+
+        def finish(self):
+            pass
+
+    assert "changed by someone else" in error_of(StoreError, [source], database, progress=Faster())
+    assert has_traces(database, 1 + exists)
+    assert ask(database, "select path from trace order by trace_id desc limit 1") == [(str(other),)]
+    assert names_in(database.parent) == ["t.duckdb"]
+
+
+def test_another_process_that_began_to_write(database, source):
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("create table mine (number integer)")
+    writing = (
+        "import duckdb; c = duckdb.connect(sys.argv[1]); c.execute('insert into mine values (1)'); sys.stdin.read()"
+    )
+    with started(writing, database) as child:
+        try:
+            wait_for(publish.log_of(database).exists)
+            with nothing_changes_in(database.parent):
+                assert "t.duckdb" in error_of(StoreError, [source], database)
+        finally:
+            child.stdin.close()
+            child.wait()
+    store.ingest([source], database)
+    assert ask(database, "select * from mine") == [(1,)]
+
+
+def test_database_locked_by_another_process(database, source):
+    opening = "import duckdb; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    with started(opening, database) as child:
+        try:
+            assert child.stdout.readline() == "open\n"
+            with nothing_changes_in(database.parent):
+                assert "lock" in error_of(StoreError, [source], database)
+        finally:
+            child.stdin.close()
+            child.wait()
+
+
+def test_database_with_changes_that_were_not_finished(database, source):
+    leave_log(database)
+    with nothing_changes_in(database.parent):
+        assert "open it with duckdb" in error_of(StoreError, [source], database)
+    duckdb.connect(str(database)).close()
+    store.ingest([source], database)
+    assert ask(database, "select * from mine") == [(1,)]
+    assert has_traces(database, 2)
+
+
+def test_log_that_a_removed_database_left(database, source):
+    leave_log(database)
+    database.unlink()
+    with nothing_changes_in(database.parent):
+        assert "t.duckdb.wal" in error_of(StoreError, [source], database)
+
+
+def leave_log(database):
+    """What a program leaves that made a view and was killed."""
+    crash = "import duckdb, os; c = duckdb.connect(sys.argv[1]); c.execute('create view mine as select 1'); os._exit(0)"
+    with started(crash, database) as child:
+        child.communicate()
+    assert publish.log_of(database).exists()
+
+
+# Full disks.
+
+LIMITED = """
+import resource, signal
+from traceq.errors import StoreError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+try:
+    ingest(sys.argv[3:], sys.argv[2])
+except StoreError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("size", [1_000, 20_000, 70_000, 300_000, 700_000])
+def test_file_that_may_not_grow(database, source, size):
+    with nothing_changes_in(database.parent), started(LIMITED, size, database, source) as child:
+        stdout, stderr = child.communicate()
+    assert stderr == ""
+    assert "File too large" in stdout
+    assert stdout.count("\n") == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 2 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root may mount")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this root may not mount")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_full_disk(small_disk, made_once, tmp_path, jobs):
+    database = shutil.copyfile(made_once, small_disk / "t.duckdb")
+    sources = [trace_file(tmp_path / "sources" / f"{rank}.json", rank, kernels=3000) for rank in range(2)]
+    with nothing_changes_in(small_disk):
+        assert "No space left" in error_of(StoreError, sources, database, jobs=jobs)
+
+
+def test_full_disk_without_a_database(small_disk, source):
+    (small_disk / "ballast").write_bytes(bytes(1_900_000))
+    with nothing_changes_in(small_disk):
+        assert "No space left" in error_of(StoreError, [source], small_disk / "t.duckdb")
+
+
+# Places where no database can be.
+
+
+def test_missing_directory(tmp_path, source):
+    message = error_of(StoreError, [source], tmp_path / "no" / "t.duckdb")
+    assert f"the directory {tmp_path / 'no'} does not exist" in message
+    assert not (tmp_path / "no").exists()
+
+
+def test_directory_instead_of_a_file(tmp_path, source):
+    assert f"{tmp_path}: is a directory" in error_of(StoreError, [source], tmp_path)
+
+
+def test_file_instead_of_a_directory(source):
+    assert "does not exist" in error_of(StoreError, [source], source / "t.duckdb")
+
+
+def test_name_that_is_too_long(tmp_path, source):
+    for length in (245, 300):
+        assert "File name too long" in error_of(StoreError, [source], tmp_path / ("x" * length))
+    assert names_in(tmp_path) == ["sources"]
+
+
+@pytest.mark.parametrize("content", [b"", b"DUCK", b"precious text\n" * 1000, b"SQLite format 3\0" + bytes(4080)])
+def test_file_that_is_no_database(tmp_path, source, content):
+    precious = tmp_path / "precious"
+    precious.write_bytes(content)
+    assert f"{precious}: no DuckDB database" in error_of(StoreError, [source], precious)
+    assert precious.read_bytes() == content
+    assert names_in(tmp_path) == ["precious", "sources"]
+
+
+def test_source_as_its_own_database(source):
+    content = source.read_bytes()
+    assert "no DuckDB database" in error_of(StoreError, [source], source)
+    assert source.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "create table people (name varchar)",
+        "create table traceq_schema (number integer)",
+        "create table traceq_schema (version integer); insert into traceq_schema values (1)",
+    ],
+)
+def test_database_of_somebody_else(tmp_path, source, statements):
+    database = tmp_path / "t.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(statements)
+    before = database.read_bytes()
+    assert str(database) in error_of(StoreError, [source], database)
+    assert database.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("version", "way_out"),
+    [(store.SCHEMA_VERSION + 1, "upgrade traceq"), (store.SCHEMA_VERSION - 1, "ingest the traces again")],
+)
+def test_database_of_another_version(database, source, version, way_out):
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("update traceq_schema set version = ?", [version])
+    with nothing_changes_in(database.parent):
+        assert way_out in error_of(SchemaMismatch, [source], database)
+
+
+@pytest.mark.parametrize("part", [0.0005, 0.25, 0.5, 0.75, 0.95])
+def test_damaged_database(database, source, part):
+    content = bytearray(database.read_bytes())
+    begin = int(len(content) * part)
+    content[begin : begin + 70_000] = b"\x5a" * len(content[begin : begin + 70_000])
+    database.write_bytes(content)
+    with nothing_changes_in(database.parent):
+        assert str(database) in error_of(StoreError, [source], database)
+
+
+def test_database_cut_short(database, source):
+    database.write_bytes(database.read_bytes()[:-100_000])
+    with nothing_changes_in(database.parent):
+        assert str(database) in error_of(StoreError, [source], database)

@@ -1,0 +1,124 @@
+"""One run seen by two profilers, in files of every era, is one run: the same rows to the nanosecond.
+
+fixtures/run holds it ten times. The files' clocks differ: ts is compared as time since the first slice on the GPU, and that
+instant as UTC where a file knows UTC. Up to 2023 Kineto cut times to whole microseconds: those files are compared so.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from test_fixtures import files
+
+from traceq import store
+
+REFERENCE = "kineto_2026.json.gz"
+CUT_TO_MICROSECONDS = ("kineto_2021_array.json.gz", "kineto_2022_microseconds.json.gz")
+WITHOUT_UTC = "nsys_pre2021.sqlite"
+EXACT = sorted(set(files("run")) - {REFERENCE, *CUT_TO_MICROSECONDS})
+
+# Everything that both profilers say. The tables are those of one file, ts counted from its first slice on the GPU.
+GPU = "ts, dur, name, device, context, stream, correlation_id, is_communication, step"
+ROWS = {
+    "step": "select step, name, source, ts, dur, gpu_ts, gpu_dur, excluded from step",
+    "step_stats": "from step_stats",
+    "time_ledger": "from time_ledger",
+    "device_activity": "from device_activity",
+    "kernel": f"""
+        select {GPU}, registers_per_thread, shared_memory, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+            graph_id, graph_node_id
+        from gpu_slice where kind = 'kernel'""",
+    "memcpy": f"""
+        select {GPU}, bytes, copy_kind, src_memory, dst_memory, src_device, dst_device
+        from gpu_slice where kind = 'memcpy'""",
+    "memset": f"select {GPU}, bytes, dst_memory from gpu_slice where kind = 'memset'",
+    "other GPU work": f"select {GPU} from gpu_slice where kind not in ('kernel', 'memcpy', 'memset')",
+    "launch": """
+        select g.ts, g.name, c.ts as called_at, c.dur, c.name as call, t.pid, t.tid
+        from gpu_slice as g
+        left join cpu_slice as c on c.slice_id = g.launch_id
+        left join thread as t using (thread_id)""",
+    "runtime_call": """
+        select ts, dur, name, correlation_id, pid, tid
+        from cpu_slice join thread using (thread_id) where kind = 'runtime'""",
+    # nsys knows operators as NVTX ranges, and PyTorch writes ids into their names
+    "range": """
+        select ts, dur, regexp_replace(name, ', (seq|op_id) = .*', '') as name, depth, pid, tid
+        from cpu_slice join thread using (thread_id) where kind in ('op', 'annotation')""",
+}
+TABLES = ("step", "step_stats", "time_ledger", "device_activity", "gpu_slice", "cpu_slice", "thread")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("parity") / "run.duckdb"
+    store.ingest(list(files("run").values()), path)
+    with closing(store.connect(path)) as connection:
+        yield connection
+
+
+def trace_of(database, name):
+    """(trace_id, ts of the first slice on the GPU, that instant as UTC) of a file."""
+    query = """
+        select trace_id, min(g.ts), min(g.ts) + any_value(utc_origin_ns)
+        from trace join gpu_slice as g using (trace_id) where path like '%/' || ? group by trace_id"""
+    return database.execute(query, [name]).fetchone()
+
+
+def rows_of(database, name, what):
+    """Rows of one file in an order that all files share, as text with the names of the columns."""
+    trace_id, origin, _ = trace_of(database, name)
+    tables = []
+    for table in TABLES:
+        columns = [row[0] for row in database.execute(f"describe {table}").fetchall()]
+        shifted = ", ".join(f"{ts} - {origin} as {ts}" for ts in ("ts", "gpu_ts") if ts in columns)
+        chosen = f"* exclude (trace_id) replace ({shifted})" if shifted else "* exclude (trace_id)"
+        tables.append(f"{table} as (select {chosen} from main.{table} where trace_id = {trace_id})")
+    result = database.execute(f"with {', '.join(tables)} {ROWS[what]} order by all")
+    columns = [column for column, *_ in result.description]
+    return [" ".join(f"{c}={value}" for c, value in zip(columns, row, strict=True)) for row in result.fetchall()]
+
+
+@pytest.mark.parametrize("what", ROWS)
+@pytest.mark.parametrize("name", EXACT)
+def test_every_file_shows_the_same_run(database, name, what):
+    assert rows_of(database, name, what) == rows_of(database, REFERENCE, what)
+
+
+@pytest.mark.parametrize("name", [name for name in EXACT if name != WITHOUT_UTC])
+def test_every_clock_maps_to_the_same_utc(database, name):
+    assert trace_of(database, name)[2] == trace_of(database, REFERENCE)[2]
+
+
+def test_the_first_exports_know_no_utc(database):
+    assert trace_of(database, WITHOUT_UTC)[2] is None
+
+
+MICROSECONDS = {
+    "gpu_slice": """
+        select (ts + $utc) // 1000 as start, name, kind, device, stream, correlation_id, is_communication, step, bytes
+        from gpu_slice where trace_id = $id order by all""",
+    "runtime_call": """
+        select (ts + $utc) // 1000 as start, name, correlation_id
+        from cpu_slice where trace_id = $id and kind = 'runtime' order by all""",
+    "duration": "select dur // 1000 as dur from gpu_slice where trace_id = $id and $utc >= 0 order by correlation_id",
+    "step": "select (ts + $utc) // 1000 as start, step, name, source from step where trace_id = $id order by all",
+}
+
+
+@pytest.mark.parametrize("what", MICROSECONDS)
+@pytest.mark.parametrize("name", CUT_TO_MICROSECONDS)
+def test_old_files_show_the_same_run_in_microseconds(database, name, what):
+    def rows(file):
+        trace_id, first, utc = trace_of(database, file)
+        return database.execute(MICROSECONDS[what], {"id": trace_id, "utc": utc - first}).fetchall()
+
+    assert rows(name) == rows(REFERENCE)
+
+
+def test_there_is_something_to_compare(database):
+    counts = {what: len(rows_of(database, REFERENCE, what)) for what in ROWS}
+    assert counts.pop("other GPU work") == 0
+    assert min(counts.values()) > 0
+    assert counts["kernel"] > 100
