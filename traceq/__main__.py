@@ -1,6 +1,6 @@
 """`python -m traceq` is `traceq`."""
 
-from traceq.cli import main
+from traceq.cli import run
 
 if __name__ == "__main__":
-    main(prog_name="traceq")
+    run()

@@ -124,10 +124,16 @@ def test_report_that_only_nsys_can_read(tmp_path, monkeypatch):
     assert names_in(tmp_path) == ["run.nsys-rep"]
 
 
-@pytest.mark.parametrize("glob", ["", "/*", "/**/*.json", "/[x"])
+@pytest.mark.parametrize("glob", ["", "/*", "/**/*.json"])
 def test_nothing_among_many(tmp_path, glob):
     (tmp_path / "a.json").write_text("{}")
     (tmp_path / "b").mkdir()
     message = error_of(NoTraces, [f"{tmp_path}{glob}"])
     assert message.startswith(f"{tmp_path}{glob}: none of ")
     assert "name a trace file" in message
+
+
+@pytest.mark.parametrize("glob", ["*.sqlite", "[x", "**/no"])
+def test_pattern_that_no_file_matches(tmp_path, glob):
+    trace_file(tmp_path / "a.json")
+    assert error_of(NoTraces, [tmp_path / glob]).startswith(f"{tmp_path}/{glob}: no such file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import click
 
 from traceq import __version__
 from traceq.cli.group import LazyGroup
+from traceq.lean import do_without_pandas
 
 
 class Commands(LazyGroup):
@@ -34,3 +36,14 @@ def main() -> None:
 
     Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage.
     """
+
+
+# Commands that need no data frames, whatever they are told to do.
+_WITHOUT_FRAMES = frozenset({"ingest", "report", "demo"})
+
+
+def run() -> None:
+    """The program `traceq`."""
+    if _WITHOUT_FRAMES.intersection(sys.argv[1:2]):
+        do_without_pandas()
+    main(prog_name="traceq")

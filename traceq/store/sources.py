@@ -54,14 +54,14 @@ def _look_up(given: str | Path) -> list[Source]:
     elif not path.exists() and glob.has_magic(str(given)):
         matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
         candidates = [Path(match) for match in matches if _is_file(Path(match))]
+        if not candidates:
+            raise NoTraces(f"{path}: no such file, and no file matches it as a pattern")
     else:
         if not path.exists():
             raise UnusableTrace(f"{path}: no such file")
         if not path.is_file():
             raise UnusableTrace(f"{path}: a pipe or a device; traces are read more than once: write it to a file first")
         return [Source(path, importers.find(path))]
-        if not candidates:
-            raise UnusableTrace(f"{path}: no such file, and no file matches it as a pattern")
     found = [Source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
         raise NoTraces(

@@ -8,6 +8,7 @@ import sys
 import time
 
 from traceq.errors import StoreError, TraceqError
+from traceq.lean import do_without_pandas
 from traceq.store.build import Task, build
 from traceq.store.database import FAILURES, one_line
 
@@ -16,6 +17,7 @@ _SECONDS_BETWEEN_MESSAGES = 0.1
 
 def main() -> int:
     """Build the task on stdin; 0 when done, 1 when an error was written."""
+    do_without_pandas()
     task = Task.from_json(sys.stdin.read())
     last = 0.0
 

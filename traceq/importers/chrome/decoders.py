@@ -15,6 +15,8 @@ from typing import IO
 from traceq.child import command
 from traceq.errors import UnusableTrace
 from traceq.importers.chrome.block import Rows, decode
+from traceq.importers.chrome.cut import Piece
+from traceq.lean import do_without_pandas
 
 # Below this size on disk starting processes takes longer than decoding. Compressed files are ten times larger inside.
 _LARGE = 24 << 20
@@ -37,11 +39,11 @@ class Decoders:
             self._threads = ThreadPoolExecutor(jobs)
         self.ahead = 2 * jobs if self._threads else 0
 
-    def submit(self, text: bytes) -> Callable[[], Rows | None]:
+    def submit(self, piece: Piece) -> Callable[[], Rows | None]:
         """Start decoding a block; the function returned waits for its rows."""
         if self._threads is None:
-            return lambda: decode(text)
-        return self._threads.submit(self._decode_in_child, text).result
+            return lambda: decode(piece.read())
+        return self._threads.submit(self._decode_in_child, piece).result
 
     def close(self) -> None:
         """End the child processes."""
@@ -54,12 +56,12 @@ class Decoders:
                 child.stdout.close()
             child.wait()
 
-    def _decode_in_child(self, text: bytes) -> Rows | None:
+    def _decode_in_child(self, piece: Piece) -> Rows | None:
         child = self._child()
         assert child.stdin is not None  # noqa: S101
         assert child.stdout is not None  # noqa: S101
         try:
-            send(child.stdin, text)
+            send(child.stdin, pickle.dumps(piece, protocol=5))
             answer = receive(child.stdout)
         except OSError:
             answer = None
@@ -100,7 +102,7 @@ def main() -> None:
     """Decode blocks from stdin to stdout until stdin ends."""
     # Rows are garbage as soon as they are sent, and hold no cycles: looking for some took a fifth of the time.
     gc.disable()
-    # Arrow imports pandas, where there is one, to see whether a list is a data frame: 0.4 s for each child.
-    sys.modules["pandas"] = None  # type: ignore[assignment]
-    while (text := receive(sys.stdin.buffer)) is not None:
-        send(sys.stdout.buffer, pickle.dumps(decode(text), protocol=5))
+    do_without_pandas()
+    while (message := receive(sys.stdin.buffer)) is not None:
+        piece: Piece = pickle.loads(message)  # noqa: S301 - from our own parent
+        send(sys.stdout.buffer, pickle.dumps(decode(piece.read()), protocol=5))

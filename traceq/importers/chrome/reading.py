@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from traceq.errors import UnusableTrace
 from traceq.importers.chrome import header, host
 from traceq.importers.chrome.block import Rows
-from traceq.importers.chrome.cut import blocks, read_header
+from traceq.importers.chrome.cut import Piece, blocks, read_header
 from traceq.importers.chrome.decoders import Decoders
 from traceq.importers.chrome.notes import note_batch
 from traceq.importers.chrome.repair import repair
@@ -52,15 +52,15 @@ def read(path: Path, progress: Callable[[int], None] = ignore, jobs: int = 1) ->
 class _Block:
     """A block of text and the rows that are being decoded from it."""
 
-    def __init__(self, text: bytes, rows: Callable[[], Rows | None]) -> None:
-        self.text = text
+    def __init__(self, piece: Piece, rows: Callable[[], Rows | None]) -> None:
+        self.piece = piece
         self.rows = rows
 
 
 class _Queue:
     """The blocks of a trace in order, with a few of them submitted for decoding ahead of time."""
 
-    def __init__(self, source: Iterator[bytes], decoders: Decoders) -> None:
+    def __init__(self, source: Iterator[Piece], decoders: Decoders) -> None:
         self._source = source
         self._decoders = decoders
         self._waiting: deque[_Block] = deque()
@@ -68,10 +68,10 @@ class _Queue:
     def next(self) -> _Block | None:
         """The next block, None at the end."""
         while len(self._waiting) <= self._decoders.ahead:
-            text = next(self._source, None)
-            if text is None:
+            piece = next(self._source, None)
+            if piece is None:
                 break
-            self._waiting.append(_Block(text, self._decoders.submit(text)))
+            self._waiting.append(_Block(piece, self._decoders.submit(piece)))
         return self._waiting.popleft() if self._waiting else None
 
     def put_back(self, block: _Block) -> None:
@@ -80,11 +80,11 @@ class _Queue:
 
     def drain(self, most: int) -> bytes:
         """The text of all remaining blocks, cut at about `most` bytes."""
-        parts = [block.text for block in self._waiting]
+        parts = [block.piece.read() for block in self._waiting]
         self._waiting.clear()
-        for text in self._source:
+        for piece in self._source:
             if sum(map(len, parts)) < most:
-                parts.append(text)
+                parts.append(piece.read())
         return b"".join(parts)
 
 
@@ -111,7 +111,7 @@ class _Reader:
                 if rows is not None:
                     yield from self._add(rows)
                 else:
-                    yield from self._repair(block.text, queue)
+                    yield from self._repair(block.piece.read(), queue)
 
     def _repair(self, text: bytes, queue: _Queue) -> Iterator[_Batch]:
         """Read a block that is no plain list of events, with as much of the following text as that takes."""
@@ -122,14 +122,14 @@ class _Reader:
                 yield from self._add(repaired.rows)
             if repaired.ended:
                 self.has_ended = True
-                self._trailer = repaired.rest + (more.text if more else b"") + queue.drain(_LONGEST_TRAILER)
+                self._trailer = repaired.rest + (more.piece.read() if more else b"") + queue.drain(_LONGEST_TRAILER)
                 return
             if more is None:
                 return
             if not repaired.rest:
                 queue.put_back(more)
                 return
-            text = repaired.rest + more.text
+            text = repaired.rest + more.piece.read()
 
     def _add(self, rows: Rows) -> Iterator[_Batch]:
         threads = self._threads.numbers(rows.tracks)

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import quote
 
 from isal import igzip, isal_zlib
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import export
-from traceq.importers.nsys.source import uri
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.notes import Notes
@@ -34,6 +34,11 @@ _SCHEMA_BYTES = 1 << 22
 _CHUNK = 1 << 20
 # zlib's number for data with gzip's header and checksum.
 _GZIP_FRAMES = 31
+
+
+def uri(path: Path) -> str:
+    """The SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
+    return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
 
 
 def head_of(path: Path, size: int = 16) -> bytes:

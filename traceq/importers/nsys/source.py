@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import adbc_driver_manager
 import pyarrow as pa
 from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
+from traceq.importers.nsys.files import uri
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,11 +30,6 @@ _RESCUE_ROWS = 256
 # SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
 _READ_WHAT_IS_THERE = "pragma writable_schema = on"
 _READ_ERRORS = (OSError, pa.ArrowException, adbc_driver_manager.Error, sqlite3.Error)
-
-
-def uri(path: Path) -> str:
-    """The SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
-    return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
 
 
 class Source:
