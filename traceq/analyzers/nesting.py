@@ -129,12 +129,15 @@ def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int
     with ThreadPoolExecutor(1) as thread:
         # DuckDB inserts one batch while the next is swept.
         inserting = None
+        writer = connection.cursor()
+        writer.begin()
         for batch in _nested_batches(connection.cursor(), stack):
             if inserting is not None:
                 inserting.result()
-            inserting = thread.submit(_insert, connection.cursor(), batch, trace_id)
+            inserting = thread.submit(_insert, writer, batch, trace_id)
         if inserting is not None:
             inserting.result()
+        writer.commit()
     connection.execute(statement("ingest/cpu_slice_async.sql"), {"trace_id": trace_id})
     return stack.cut, stack.overlapping
 

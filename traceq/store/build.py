@@ -89,9 +89,11 @@ def _staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None
     small = task.source.path.stat().st_size < _SMALL_SOURCE
     place = ":memory:" if small else str(task.scratch / f"staging-{task.trace_id}.duckdb")
     connection.execute(f"attach '{place.replace(chr(39), chr(39) * 2)}' as staging")
+    connection.begin()
     sql.run(connection, "ingest/staging.sql")
     for table in _COPIED:
         connection.execute(f"create table staging.{table} as from {table} limit 0")
+    connection.commit()
     yield
     connection.execute("detach staging")
     if not small:
@@ -119,6 +121,7 @@ class _Loader:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.rows = 0
         self._connection = connection.cursor()
+        self._connection.begin()
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._thread = ThreadPoolExecutor(1)
         self._inserting: Future[None] | None = None
@@ -134,6 +137,7 @@ class _Loader:
         for table in list(self._waiting):
             self._submit(table)
         self._wait()
+        self._connection.commit()
 
     def close(self) -> None:
         self._thread.shutdown()
@@ -161,13 +165,16 @@ class _Loader:
 def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     """From staged rows to the tables of the contract and the analyses on them."""
     trace_id = task.trace_id
+    connection.begin()
     _describe(connection, task)
     for table in _COPIED[1:]:
         connection.execute(
             f"insert into {table} by name select $trace_id as trace_id, * exclude (trace_id) from staging.{table}",
             {"trace_id": trace_id},
         )
+    connection.commit()
     cut, overlapping = nest(connection, trace_id)
+    connection.begin()
     sql.run(connection, "analyzers/communication.sql")
     sql.run(connection, "ingest/launch.sql")
     source = find_steps(connection, trace_id, task.step_range)
@@ -182,6 +189,7 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
         step_source=source,
         step_range=task.step_range,
     )
+    connection.commit()
 
 
 ANALYSES = ("device_activity", "time_ledger", "step_stats")

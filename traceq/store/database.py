@@ -31,9 +31,12 @@ SCHEMA = ("schema.sql", "analyzers/schema.sql", "views/views.sql")
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and view of the contract, with their comments, in an empty database."""
+    # One commit: each waits for the disk.
+    connection.begin()
     for name in SCHEMA:
         sql.run(connection, name)
     connection.execute("insert into traceq_schema values (?)", [SCHEMA_VERSION])
+    connection.commit()
 
 
 def connect(path: str | Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnection:
