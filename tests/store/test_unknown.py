@@ -67,16 +67,13 @@ def test_wrong_file_is_explained(tmp_path, content, kind, fault, way_out):
 
 
 GZIP_OF_NOISE = gzip.compress(b"")[:10] + b"\xff" * 999
-isal_errors = pytest.mark.xfail(reason="importers/nsys/files.py: head_of lets isal's own error through", strict=True)
 
 
-@isal_errors
 def test_gzip_of_noise(tmp_path):
     (tmp_path / "a.gz").write_bytes(GZIP_OF_NOISE)
     assert "cannot be decompressed; copy it again" in error_of(UnusableTrace, [tmp_path / "a.gz"])
 
 
-@isal_errors
 def test_gzip_of_noise_among_many(tmp_path):
     (tmp_path / "a.gz").write_bytes(GZIP_OF_NOISE)
     assert "none of 1 files" in error_of(NoTraces, [tmp_path])

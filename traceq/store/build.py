@@ -16,14 +16,11 @@ import pyarrow as pa
 from traceq import importers, sql
 from traceq.analyzers.nesting import nest
 from traceq.analyzers.step import find_steps
-from traceq.store.database import create_schema
+from traceq.store.database import create_schema, writer_config
 from traceq.store.sources import Source
 
 # Small batches are gathered: DuckDB writes row groups of 122,880 rows, and every insert has a fixed cost.
 _ROWS_PER_INSERT = 122_880
-
-# Every table ends in a block that is partly empty: with DuckDB's default of 256 KiB a small trace would be mostly that.
-_BLOCK_BYTES = str(64 << 10)
 
 # Below this size of source the staging area stays in memory.
 _SMALL_SOURCE = 8 << 20
@@ -67,15 +64,9 @@ class Task:
 
 def build(task: Task, progress: Callable[[int, int], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` is told (bytes read, rows made)."""
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "storage_compatibility_version": "latest",
-        "memory_limit": f"{task.memory >> 20}MiB",
-        "temp_directory": str(task.scratch / "spill"),
-        "threads": str(task.jobs),
-        "default_block_size": _BLOCK_BYTES,
-        # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
-        "asof_loop_join_threshold": "0",
-    }
+    config = writer_config(task.memory, task.scratch, task.jobs)
+    # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
+    config["asof_loop_join_threshold"] = "0"
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
         create_schema(connection)
         with _staging(connection, task):

@@ -50,7 +50,7 @@ def head_of(path: Path, size: int = 16) -> bytes:
     try:
         with igzip.open(path) as file:  # type: ignore[no-untyped-call]
             return bytes(file.read(size))
-    except (OSError, EOFError):
+    except (OSError, EOFError, isal_zlib.IsalError):  # type: ignore[misc]
         return b""
 
 
