@@ -14,8 +14,9 @@ def command(module: str) -> list[str]:
 
     Not `python -m`: that puts the current directory first, where a file of the user's may be named like a library.
     """
-    return [
-        sys.executable,
-        "-c",
-        f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; sys.exit(main())",
-    ]
+    program = (
+        # Ctrl-C reaches the whole group: it is for the parent to stop its children.
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+        f" import sys; sys.path[:] = {sys.path!r}; from {module} import main; sys.exit(main())"
+    )
+    return [sys.executable, "-c", program]

@@ -25,8 +25,22 @@ FAILURES = (
 _MAGIC_AT = 8
 _MAGIC = b"DUCK"
 
+# Every table ends in a block that is partly empty: with DuckDB's default of 256 KiB a small trace would be mostly that.
+_BLOCK_BYTES = 64 << 10
+
 # In dependency order: a view over a missing table fails at once.
 SCHEMA = ("schema.sql", "analyzers/schema.sql", "views/views.sql")
+
+
+def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:
+    """Settings for a connection that writes a database: at most `memory` bytes, the rest spills into `scratch`."""
+    return {
+        "storage_compatibility_version": "latest",
+        "default_block_size": str(_BLOCK_BYTES),
+        "memory_limit": f"{memory >> 20}MiB",
+        "temp_directory": str(scratch / "spill"),
+        "threads": str(threads),
+    }
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ class IngestResult:
 
 
 def ingest(
-    sources: Sequence[str | Path],
+    sources: str | Path | Sequence[str | Path],
     database: str | Path | None = None,
     *,
     run: str | None = None,
@@ -61,6 +62,8 @@ def ingest(
     database as it was when any source fails.
     """
     _check_step_range(step_range)
+    sources = [sources] if isinstance(sources, (str, Path)) else sources
+    jobs = max(1, jobs)
     found = find_sources(sources)
     given = Path(database) if database is not None else default_database(found, sources)
     # A link stays a link: what it points to is replaced.
@@ -80,10 +83,18 @@ def ingest(
             ingested = tuple(_count(task) for task in tasks)
             publish([task.database for task in tasks], target, scratch, before, replaced)
     except FAILURES as error:
-        raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}") from error
+        raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{_way_out(error)}") from error
     finally:
         teller.finish()
     return IngestResult(given, ingested, tuple(skipped))
+
+
+def _way_out(error: BaseException) -> str:
+    """What to do about a failure of the system, where that is known."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "; try again with --jobs 1"
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left" in str(error)
+    return "; make room, or choose another place with -o" if full else ""
 
 
 def _check_step_range(pattern: str | None) -> None:

@@ -15,9 +15,13 @@ from pathlib import Path
 import duckdb
 
 from traceq.errors import StoreError
-from traceq.store.database import connect, create_schema
+from traceq.store.database import connect, create_schema, writer_config
 
 _STALE_SECONDS = 3600
+
+# Merging only copies; more of either makes it no faster.
+_MERGE_MEMORY = 400 << 20
+_MERGE_THREADS = 2
 
 
 @contextmanager
@@ -121,7 +125,8 @@ def publish(
 
 def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> None:
     new = not database.exists()
-    with closing(duckdb.connect(str(database), config={"storage_compatibility_version": "latest"})) as connection:
+    config = writer_config(_MERGE_MEMORY, database.parent, _MERGE_THREADS)
+    with closing(duckdb.connect(str(database), config=config)) as connection:
         if new:
             create_schema(connection)
         for number, part in enumerate(parts):
