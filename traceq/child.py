@@ -15,8 +15,9 @@ def command(module: str) -> list[str]:
     Not `python -m`: that puts the current directory first, where a file of the user's may be named like a library.
     """
     program = (
+        f"import sys; sys.path[:] = {sys.path!r};"
         # Ctrl-C reaches the whole group: it is for the parent to stop its children.
-        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-        f" import sys; sys.path[:] = {sys.path!r}; from {module} import main; sys.exit(main())"
+        " import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+        f" from {module} import main; sys.exit(main())"
     )
     return [sys.executable, "-c", program]
