@@ -86,3 +86,22 @@ def test_every_error_has_its_entry_in_messages_md():
     for error in ours:
         assert f"`traceq.{error.__name__}`" in entries[error.slug]
         assert "What to do:" in entries[error.slug]
+
+
+def test_every_note_code_is_explained():
+    """Codes are string literals: keys of Chrome's table, arguments in the nsys importer, values in SQL."""
+    from traceq.importers.chrome.notes import NOTES
+
+    package = Path(traceq.__file__).parent
+    nsys = "\n".join(path.read_text("utf-8") for path in (package / "importers" / "nsys").glob("*.py"))
+    codes = set(NOTES) | set(re.findall(r"\.(?:info|data_loss|error)\(\s*\"([a-z_0-9]+)\"", nsys))
+    codes |= set(re.findall(r"\$trace_id, '(?:info|data_loss|error)', '(\w+)'", traceq_sql("ingest/notes.sql")))
+    explained = set(re.findall(r"`([a-z_0-9]+)`", (DOCS / "messages.md").read_text("utf-8")))
+    assert len(codes) > 30
+    assert not codes - explained
+
+
+def traceq_sql(name):
+    from traceq.sql import statement
+
+    return statement(name)

@@ -88,7 +88,7 @@ def durations(starts: pa.Array, ends: pa.Array, table: str, notes: Notes) -> pa.
     if least is None or least >= 0:
         return lengths
     negative = pc.less(lengths, 0)
-    notes.data_loss(
+    notes.info(
         "negative_duration",
         pc.sum(negative).as_py() or 0,
         f"Rows of {table} that end before they start; their duration is 0.",
