@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "traceq"
 
 # What may be imported from where: a module knows its own layer and those above it here, never one below.
 LAYERS = (
-    ("errors", "child", "lean", "findings"),  # words and shapes that everybody may use; they know nothing
+    ("errors", "child", "lean", "printable", "findings"),  # words and shapes that everybody may use; they know nothing
     ("importers",),  # files -> Arrow batches
     ("sql",),  # the schema and the statements, and how they are run
     ("analyzers",),  # what SQL cannot say well

@@ -10,7 +10,8 @@ from prompt_toolkit.output import DummyOutput
 
 from traceq.cli.database import locked
 from traceq.cli.prompt import completer, history, prompt_for
-from traceq.cli.shell import Session, is_ready
+from traceq.cli.ready import is_ready
+from traceq.cli.shell import Session
 
 
 def test_statements_are_answered_one_by_one(traceq, database):

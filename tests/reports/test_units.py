@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from traceq.printable import printable
 from traceq.reports.bar import WIDTH, draw
-from traceq.reports.names import printable, shortened, width
+from traceq.reports.names import shortened, width
 from traceq.reports.units import cell, duration, share, size
 
 

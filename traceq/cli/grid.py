@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from rich.cells import cell_len, set_cell_size
 
-from traceq.cli.printable import markdown, printable
+from traceq.printable import markdown, printable
 
 _GAP = "  "
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import click
 
-from traceq.cli.printable import printable
 from traceq.errors import TraceqError
+from traceq.printable import printable
 
 INTERRUPTED = 128 + signal.SIGINT
 BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not name

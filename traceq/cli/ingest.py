@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from traceq.cli.printable import printable
+from traceq.printable import printable
 
 if TYPE_CHECKING:
     from traceq.store import IngestResult

@@ -17,7 +17,7 @@ from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
 from traceq.catalogue import tables
-from traceq.cli.shell import is_ready
+from traceq.cli.ready import is_ready
 
 
 def prompt_for(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:

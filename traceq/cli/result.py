@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from traceq.cli.grid import Grid, write_markdown, write_plain
-from traceq.cli.printable import printable
+from traceq.printable import printable
 from traceq.queries import interruptible, query_error
 
 _ROWS_PER_BATCH = 20_000

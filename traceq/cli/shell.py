@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from traceq.cli.printable import printable
+from traceq.cli.ready import is_ready
 from traceq.errors import QueryError
+from traceq.printable import printable
 
 if TYPE_CHECKING:
     import duckdb
@@ -143,11 +144,3 @@ class Session:
 
     def _quit(self, _: str) -> None:
         self._over = True
-
-
-def is_ready(text: str) -> bool:
-    """Whether `text` can be answered: nothing, a dot command, or statements up to the last semicolon."""
-    from traceq.queries import is_complete
-
-    stripped = text.strip()
-    return not stripped or stripped.startswith(".") or is_complete(text)

@@ -73,7 +73,7 @@ def write_overview(known: Sequence[Table], file: BinaryIO, format_: str) -> None
 
 def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
     """What a row of `table` is, then one line for each column."""
-    from traceq.cli.printable import markdown, printable
+    from traceq.printable import markdown, printable
 
     comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
     file.write(f"{comment}\n\n".encode())

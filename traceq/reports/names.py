@@ -8,13 +8,6 @@ import unicodedata
 _CHARACTERS_PER_COLUMN = 4
 
 
-def printable(text: str) -> str:
-    r"""`text` in one line, with all that could steer a terminal (\x1b, \n, bidi overrides) as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
 def shortened(text: str, limit: int) -> str:
     """`text` cut to `limit` columns; kernel names say most at their start, and a little at their end."""
     if width(text) <= limit and len(text) <= _CHARACTERS_PER_COLUMN * limit:

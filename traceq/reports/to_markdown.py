@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from traceq.printable import printable
 from traceq.reports import bar
 from traceq.reports.compose import compose
 from traceq.reports.document import (
@@ -26,7 +27,7 @@ from traceq.reports.document import (
     Table,
     Warn,
 )
-from traceq.reports.names import printable, shortened
+from traceq.reports.names import shortened
 
 if TYPE_CHECKING:
     from traceq.reports.report import Report

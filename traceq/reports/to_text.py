@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from traceq.printable import printable
 from traceq.reports import bar
 from traceq.reports.compose import compose
 from traceq.reports.document import (
@@ -21,7 +22,7 @@ from traceq.reports.document import (
     Table,
     Warn,
 )
-from traceq.reports.names import printable, shortened, width
+from traceq.reports.names import shortened, width
 
 if TYPE_CHECKING:
     from traceq.reports.report import Report
