@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from builder import TraceBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from traceq.analyzers import nesting
 from traceq.analyzers.nesting import _Stack
 
 NESTING = "select name, depth, parent_id, operator_id, annotation_id from cpu_slice order by slice_id"
@@ -79,14 +81,28 @@ def test_ranges_that_need_not_nest_have_no_depth_and_are_nobodys_parent(tmp_path
     )
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_sweeping_window_by_window_changes_nothing(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(nesting, "_ROWS_PER_WINDOW", rows)
+    trace = TraceBuilder()
+    trace.annotation("step", 0, 10_000)
+    for number in range(5):
+        trace.op("outer", 2000 * number, 1500)
+        trace.op("inner", 2000 * number, 700)
+        trace.call("cudaLaunchKernel", 2000 * number + 100, 50)
+        trace.op("other thread", 2000 * number + 100, 5000, thread=1)
+    trace.build(tmp_path)
+    assert trace.text("select name, depth, count(*) from cpu_slice group by all order by all") == (
+        "cudaLaunchKernel 3 5\ninner 2 5\nother thread 0 1\nother thread 1 1\nother thread 2 3\nouter 1 5\nstep 0 1"
+    )
+
+
 @settings(max_examples=200, deadline=None)
 @given(spans=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=15), rounding=st.integers(0, 4))
 def test_the_sweep_agrees_with_looking_at_every_pair(spans, rounding):
     rows = sorted(((ts, ts + dur) for ts, dur in spans), key=lambda row: (row[0], row[0] - row[1]))
     starts, ends = [row[0] for row in rows], [row[1] for row in rows]
-    depths, parents, _, _ = _Stack(rounding).place(
-        [0] * len(rows), list(range(len(rows))), [0] * len(rows), starts, ends
-    )
+    depths, parents, _, _ = _Stack(rounding).place(list(range(len(rows))), [0] * len(rows), starts, ends)
     cut_ends: list[int] = []
     for number, (ts, end) in enumerate(rows):
         around = [other for other in range(number) if rows[other][0] <= ts < cut_ends[other]]

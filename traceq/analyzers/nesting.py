@@ -7,18 +7,22 @@ frame: it stays open, and what follows is inside it. Linear in slices, whatever 
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from traceq.sql import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     import duckdb
-    import pyarrow as pa
 
-_ROWS_PER_BATCH = 122_880  # a row group
+# Sorted, swept and inserted at a time.
+_ROWS_PER_WINDOW = 3 * 122_880
 
 # nesting_kind of ingest/cpu_slice_ordered.sql
 _OPERATOR = 1
@@ -30,25 +34,22 @@ _ROUNDING = 1000
 _NEVER = 1 << 63
 
 
-class _Stack:
-    """The slices open on the thread being swept, outermost first, as parallel lists."""
+class _Places(NamedTuple):
+    """Where slices belong, a list per column of cpu_slice."""
 
-    __slots__ = (
-        "annotations",
-        "cut",
-        "early",
-        "ends",
-        "ids",
-        "kinds",
-        "operators",
-        "overlapping",
-        "rounding",
-        "thread_id",
-    )
+    depth: list[int | None]
+    parent_id: list[int | None]
+    operator_id: list[int | None]
+    annotation_id: list[int | None]
+
+
+class _Stack:
+    """The slices open on one thread, outermost first, as parallel lists."""
+
+    __slots__ = ("annotations", "cut", "early", "ends", "ids", "kinds", "operators", "overlapping", "rounding")
 
     def __init__(self, rounding: int = _ROUNDING) -> None:
         self.rounding = rounding
-        self.thread_id: int | None = None
         self.cut = 0
         self.overlapping = 0
         self._set([])
@@ -76,18 +77,10 @@ class _Stack:
         slices = zip(self.ends, self.ids[1:], self.kinds, strict=True)
         self._set([each for each in slices if each[0] > ts])
 
-    def place(
-        self, threads: list[int], ids: list[int], kinds: list[int], starts: list[int], ends: list[int]
-    ) -> tuple[list[int], list[int | None], list[int | None], list[int | None]]:
-        """Sweep slices in order of (thread, start, longest first); returns depth, parent, operator, annotation of each."""
-        depths: list[int] = []
-        parents: list[int | None] = []
-        operators: list[int | None] = []
-        annotations: list[int | None] = []
-        for thread_id, slice_id, kind, ts, ts_end in zip(threads, ids, kinds, starts, ends, strict=True):
-            if thread_id != self.thread_id:
-                self.thread_id = thread_id
-                self._set([])
+    def place(self, ids: list[int], kinds: list[int], starts: list[int], ends: list[int]) -> _Places:
+        """Sweep slices of the thread in order of start, longest first."""
+        places = _Places([], [], [], [])
+        for slice_id, kind, ts, ts_end in zip(ids, kinds, starts, ends, strict=True):
             while self.ends and self.ends[-1] <= ts:
                 self.ends.pop()
                 self.ids.pop()
@@ -97,16 +90,16 @@ class _Stack:
             if ts >= self.early:
                 self._drop_ended(ts)
             operator, annotation = self.operators[-1], self.annotations[-1]
-            depths.append(len(self.ends))
-            parents.append(self.ids[-1])
-            operators.append(operator)
-            annotations.append(annotation)
+            places.depth.append(len(self.ends))
+            places.parent_id.append(self.ids[-1])
+            places.operator_id.append(operator)
+            places.annotation_id.append(annotation)
             self.ends.append(self._end(ts_end))
             self.ids.append(slice_id)
             self.kinds.append(kind)
             self.operators.append(slice_id if kind == _OPERATOR else operator)
             self.annotations.append(slice_id if kind == _ANNOTATION else annotation)
-        return depths, parents, operators, annotations
+        return places
 
     def _end(self, end: int) -> int:
         """The end to use for a slice that starts now: its own, or its parent's when only rounding puts it later."""
@@ -125,36 +118,27 @@ def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int
 
     Returns how many slices outlast the one that encloses them, within rounding and beyond.
     """
-    stack = _Stack()
-    with ThreadPoolExecutor(1) as thread:
-        # DuckDB inserts one batch while the next is swept.
-        inserting = None
-        writer = connection.cursor()
-        writer.begin()
-        for batch in _nested_batches(connection.cursor(), stack):
-            if inserting is not None:
-                inserting.result()
-            inserting = thread.submit(_insert, writer, batch, trace_id)
-        if inserting is not None:
-            inserting.result()
-        writer.commit()
+    stacks: defaultdict[int, _Stack] = defaultdict(_Stack)
+    cuts = connection.execute(statement("ingest/cpu_slice_windows.sql"), {"rows": _ROWS_PER_WINDOW}).fetchall()
+    for ts_from, ts_until in pairwise([-_NEVER, *dict.fromkeys(ts for (ts,) in cuts), _NEVER - 1]):
+        _nest_window(connection, trace_id, stacks, {"ts_from": ts_from, "ts_until": ts_until})
     connection.execute(statement("ingest/cpu_slice_async.sql"), {"trace_id": trace_id})
-    return stack.cut, stack.overlapping
+    return sum(stack.cut for stack in stacks.values()), sum(stack.overlapping for stack in stacks.values())
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, batch: pa.RecordBatch, trace_id: int) -> None:
-    connection.register("_nested", batch)
+def _nest_window(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, stacks: Mapping[int, _Stack], window: dict[str, int]
+) -> None:
+    rows = connection.sql(statement("ingest/cpu_slice_ordered.sql"), params=window).to_arrow_table()
+    keys = {name: rows[name].to_numpy() for name in ("thread_id", "slice_id", "nesting_kind", "ts", "ts_end")}
+    columns: tuple[list[int | None], ...] = ([], [], [], [])
+    first_of_thread = np.flatnonzero(np.diff(keys["thread_id"], prepend=-1))
+    for first, last in pairwise([*first_of_thread.tolist(), rows.num_rows]):
+        of_thread = [keys[name][first:last].tolist() for name in ("slice_id", "nesting_kind", "ts", "ts_end")]
+        for column, values in zip(columns, stacks[int(keys["thread_id"][first])].place(*of_thread), strict=True):
+            column.extend(values)
+    for name, values in zip(_Places._fields, columns, strict=True):
+        rows = rows.append_column(name, pa.array(values, pa.int64()))
+    connection.register("_nested", rows)
     connection.execute(statement("ingest/cpu_slice_insert.sql"), {"trace_id": trace_id})
     connection.unregister("_nested")
-
-
-def _nested_batches(reader: duckdb.DuckDBPyConnection, stack: _Stack) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    batches = reader.sql(statement("ingest/cpu_slice_ordered.sql")).to_arrow_reader(_ROWS_PER_BATCH)
-    for batch in batches:
-        keys = [batch[name].to_numpy().tolist() for name in ("thread_id", "slice_id", "nesting_kind", "ts", "ts_end")]
-        names = ("depth", "parent_id", "operator_id", "annotation_id")
-        for name, values in zip(names, stack.place(*keys), strict=True):
-            batch = batch.append_column(name, pa.array(values, pa.int64()))  # noqa: PLW2901
-        yield batch

@@ -22,9 +22,6 @@ from traceq.store.sources import Source
 # Small batches are gathered: DuckDB writes row groups of 122,880 rows, and every insert has a fixed cost.
 _ROWS_PER_INSERT = 122_880
 
-# Below this size of source the staging area stays in memory.
-_SMALL_SOURCE = 8 << 20
-
 # Tables that need joining up before they are final; the others are staged as they are.
 _JOINED = ("cpu_slice", "gpu_slice", "collective")
 _COPIED = (
@@ -69,17 +66,16 @@ def build(task: Task, progress: Callable[[int, int], None]) -> None:
     config["asof_loop_join_threshold"] = "0"
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
         create_schema(connection)
-        with _staging(connection, task):
+        with _staging(connection):
             _load(connection, task, progress)
             _finish(connection, task)
         connection.execute("checkpoint")
 
 
 @contextmanager
-def _staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None]:
-    small = task.source.path.stat().st_size < _SMALL_SOURCE
-    place = ":memory:" if small else str(task.scratch / f"staging-{task.trace_id}.duckdb")
-    connection.execute(f"attach '{place.replace(chr(39), chr(39) * 2)}' as staging")
+def _staging(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    # Compressed in memory, and what does not fit spills: nobody needs these rows after a crash, so no disk is waited for.
+    connection.execute("attach ':memory:' as staging (compress)")
     connection.begin()
     sql.run(connection, "ingest/staging.sql")
     for table in _COPIED:
@@ -87,8 +83,6 @@ def _staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None
     connection.commit()
     yield
     connection.execute("detach staging")
-    if not small:
-        Path(place).unlink()
 
 
 def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[[int, int], None]) -> None:
@@ -112,7 +106,6 @@ class _Loader:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.rows = 0
         self._connection = connection.cursor()
-        self._connection.begin()
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._thread = ThreadPoolExecutor(1)
         self._inserting: Future[None] | None = None
@@ -128,7 +121,6 @@ class _Loader:
         for table in list(self._waiting):
             self._submit(table)
         self._wait()
-        self._connection.commit()
 
     def close(self) -> None:
         self._thread.shutdown()

@@ -1,4 +1,4 @@
--- The order of the nesting sweep: an enclosing slice before what it encloses. Old traces have whole microseconds, where a
+-- One window of time, $ts_from <= ts < $ts_until, in the order of the nesting sweep: an enclosing slice before what it encloses. Old traces have whole microseconds, where a
 -- caller and its callee can have equal times: then annotations go around Python frames, frames around operators, operators
 -- around calls, and the smaller external id, given at the start, around the larger.
 select
@@ -16,7 +16,7 @@ select
     -- a number, because the sweep compares it for every slice
     case kind when 'op' then 1 when 'annotation' then 2 else 0 end as nesting_kind
 from staging.cpu_slice
-where not coalesce(is_async, false)
+where not coalesce(is_async, false) and ts >= $ts_from and ts < $ts_until
 order by
     thread_id,
     ts,

@@ -1,5 +1,5 @@
 -- What importers deliver before it is joined up: slices without nesting, launches and steps.
--- Lives in an attached scratch database that is thrown away after the ingest.
+-- Lives in an attached in-memory database that is thrown away after the ingest.
 
 create table staging.cpu_slice (
     slice_id bigint not null,
