@@ -60,7 +60,7 @@ def test_temporary_files_are_gone_even_when_the_reader_is_dropped(export, tmp_pa
         b"",
         b'{"traceEvents": []}',
         b"\x1f\x8b",
-        gzip.compress(b'{"traceEvents": []}'),
+        gzip.compress(b'{"traceEvents": []}', mtime=0),
         b"\x00" * 200,
         b"SQLite format 3 is nice",
     ],
