@@ -55,12 +55,33 @@ def test_one_graph_launch_launches_many_kernels_and_the_outer_call_counts(tmp_pa
         ("void at::native::reduce_kernel<512, 1>()", False),
         ("void at::native::vectorized_scatter_gather_kernel()", False),
         ("ampere_fp16_s16816gemm_fp16_64x64", False),
+        ("void userbuffers_fp16_sum_inplace_gpu_rr_rs<8>()", True),
+        ("kuserbuffers_pushrecv", True),
+        ("void mscclpp::allreduce()", True),
+        ("void sglang::oneShotAllReduce<half>()", True),
+        ("rcclGenericKernel_1(ncclDevComm*)", True),
+        ("triton_poi_fused_all_reduce_lift_fresh_0", False),
+        ("small_reduce_kernel", False),
+        ("SmallGatherKernel", False),
+        ("asyncClusterLaunch", False),
+        ("FuncClosure", False),
+        ("SrcClampKernel", False),
+        ("void blockAllReduceSum<float>()", False),
+        ("warpAllReduceSoftmax", False),
     ],
 )
 def test_communication_by_name(tmp_path, name, expected):
     trace = TraceBuilder()
     trace.kernel(name, 0, 10)
     assert trace.build(tmp_path).rows("select is_communication from kernel") == [(expected,)]
+
+
+def test_communication_by_the_sources_own_word(tmp_path):
+    trace = TraceBuilder()
+    described = trace.kernel("my_transport", 0, 10)
+    trace.kernel("my_transport", 20, 10)
+    trace.add("collective", slice_id=described, op="allreduce")
+    assert trace.build(tmp_path).rows("select is_communication from kernel order by ts") == [(True,), (False,)]
 
 
 def test_communication_by_the_range_it_was_launched_in(tmp_path):

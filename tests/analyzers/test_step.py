@@ -73,6 +73,21 @@ def test_annotations_that_cover_few_launches_are_no_steps(tmp_path):
     assert trace.build(tmp_path).text("select name, source from step") == "whole trace whole_trace"
 
 
+def test_names_that_recur_in_cycles_are_layers_not_steps(tmp_path):
+    trace = TraceBuilder()
+    for number in range(12):
+        trace.annotation(f"layer_{number % 4}", 100 * number, 100)
+        trace.kernel("gemm", 100 * number + 20, 50, launched=(100 * number + 10, 5))
+    assert trace.build(tmp_path).text("select source from step") == "whole_trace"
+
+
+def test_annotations_without_any_work_are_no_steps(tmp_path):
+    trace = TraceBuilder()
+    for number in range(4):
+        trace.annotation("save_checkpoint", 1000 * number, 100)
+    assert trace.build(tmp_path).text("select source from step") == "whole_trace"
+
+
 def test_optimizer_steps_are_boundaries(tmp_path):
     trace = TraceBuilder()
     for number in range(4):
@@ -146,6 +161,15 @@ def test_steps_of_equal_length_are_never_warm_up(tmp_path):
     for number in range(1, 5):
         trace.annotation(f"ProfilerStep#{number}", 1 + 100 * number, 100)
     assert trace.build(tmp_path).text("select excluded from step_stats") == "0"
+
+
+def test_a_last_step_that_launched_nothing_while_all_others_did_is_incomplete(tmp_path):
+    trace = TraceBuilder()
+    steps(trace, 3)
+    trace.annotation("ProfilerStep#3", 300, 5)
+    assert trace.build(tmp_path).text("select step, excluded is not null from step order by step") == (
+        "0 False\n1 False\n2 False\n3 True"
+    )
 
 
 def test_percentiles_interpolate(tmp_path):

@@ -24,6 +24,9 @@ from traceq.store.sources import Source, default_database, find_sources
 _MEMORY = 256 << 20
 _LEAST_MEMORY = 128 << 20
 
+# More processes than this only wait for each other.
+_MOST_JOBS_PER_CPU = 4
+
 
 @dataclass(frozen=True)
 class IngestedTrace:
@@ -63,7 +66,7 @@ def ingest(
     """
     _check_step_range(step_range)
     sources = [sources] if isinstance(sources, (str, Path)) else sources
-    jobs = max(1, jobs)
+    jobs = max(1, min(jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1)))
     found = find_sources(sources)
     given = Path(database) if database is not None else default_database(found, sources)
     # A link stays a link: what it points to is replaced.

@@ -4,13 +4,24 @@
 
 create temp table _communication_kernel as
 from (values
-    ('nccl', 'NCCL: ncclKernel_* before 2.19, ncclDevKernel_* since'),
-    ('rccl|msccl', 'RCCL, MSCCL and MSCCL++'),
-    ('nvshmem', 'NVSHMEM'),
+    ('\bnccl|nccl(Dev)?Kernel', 'NCCL: ncclKernel_* before 2.19, ncclDevKernel_* since'),
+    ('\brccl|(?i)msccl', 'RCCL, MSCCL and MSCCL++'),
+    ('(?i)nvshmem', 'NVSHMEM'),
     ('deep_ep::|dpsk::ep::', 'DeepEP dispatch and combine'),
-    ('oneccl|hccl', 'oneCCL, HCCL'),
-    ('cross_device_reduce|quick_?reduce|multimem_|lamport.*reduce', 'custom all-reduce of inference engines, symmetric memory'),
-    ('all_?reduce|all_?gather|reduce_?scatter|all_?to_?all', 'anything named after a collective, one-shot and two-shot kernels among them')
+    ('\b(oneccl|hccl)', 'oneCCL, HCCL'),
+    ('userbuffers', 'Transformer Engine''s user buffers'),
+    ('cross_device_reduce|quick_?reduce|multimem_|lamport.*[rR]educe', 'all-reduce of inference engines, symmetric memory'),
+    (
+        '(?i)(^|[^a-z])(one_?shot_?|two_?shot_?|custom_?)?(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)',
+        'anything named after a collective; not small_reduce'
+    )
+) as t (pattern, meaning);
+
+-- Named like communication, and none.
+create temp table _compute_kernel as
+from (values
+    ('^triton_[a-z]+_fused', 'Inductor names compute kernels after the operators around them, collectives among them'),
+    ('(?i)(warp|block|cta|thread|lane|wave)_?all_?reduce', 'reductions inside a block')
 ) as t (pattern, meaning);
 
 create temp table _communication_range as

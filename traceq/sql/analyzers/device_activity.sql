@@ -26,7 +26,7 @@ boundary as (
     select device, s.ts, null, 0, s.step from step as s cross join (select distinct device from gpu_slice)
     union all
     -- the end of the last step: time after it is in no step
-    select device, max(s.ts_end), null, 0, -1 from step as s cross join (select distinct device from gpu_slice) group by device
+    select device, max(s.ts_end), null, 0, 2147483647 from step as s cross join (select distinct device from gpu_slice) group by device
 ),
 
 change as (
@@ -48,7 +48,8 @@ change as (
 segment as (
     select
         device,
-        last_value(step ignore nulls) over timeline as step,
+        -- steps are numbered in the order of time, so the last one that began is the largest
+        max(step) over timeline as step,
         t as ts,
         lead(t) over (partition by device order by t) - t as dur,
         sum(compute) over timeline as compute,
@@ -65,7 +66,7 @@ segment as (
 select
     $trace_id as trace_id,
     device,
-    nullif(step, -1) as step,
+    nullif(step, 2147483647) as step,
     ts,
     dur,
     compute,

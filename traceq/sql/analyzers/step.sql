@@ -80,7 +80,16 @@ select
     s.dur,
     s.gpu_ts,
     s.gpu_dur,
-    case when w.step is not null then 'warm-up: leading step, above median + 5 MAD' end as excluded
+    case
+        when w.step is not null then 'warm-up: leading step, above median + 5 MAD'
+        -- a profiler that stops at a step's start leaves a stub of it
+        when
+            s.gpu_ts is null
+            and s.step = (select max(step) from _step_complete)
+            and s.step > 0
+            and (select count(*) from _step_complete where gpu_ts is null) = 1
+            then 'incomplete: the last step, and the only one that launched no GPU work'
+    end as excluded
 from _step_complete as s
 left join _warm_up as w using (step)
 order by s.step;

@@ -19,7 +19,8 @@ repeated as (
     from (select *, lag(ts_end) over (partition by thread_id, pattern order by ts, ts_end desc) as previous_end from named)
     group by thread_id, pattern
     -- repeated a hundred thousand times it is a layer or an operator, not a step
-    having count(*) between 3 and 100000 and bool_and(previous_end is null or ts >= previous_end)
+    -- nor is one of layer_0, layer_1, layer_0, layer_1, ...: names either count up or stay the same
+    having count(*) between 3 and 100000 and count(distinct name) in (1, count(*)) and bool_and(previous_end is null or ts >= previous_end)
     -- the longest few: one of thousands of repeated operator names is no candidate, and each costs a join over all work
     order by total desc
     limit 20
@@ -48,7 +49,7 @@ chosen as (
     select thread_id, pattern
     from covered
     inner join repeated using (thread_id, pattern)
-    where inside * 2 >= (select count(*) from work)
+    where inside > 0 and inside * 2 >= (select count(*) from work)
     order by regexp_matches(pattern, '(?i)step|iter|batch|train') desc, inside desc, total desc, thread_id, pattern
     limit 1
 )

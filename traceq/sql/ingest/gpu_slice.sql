@@ -3,7 +3,7 @@
 insert into gpu_slice by name
 select
     $trace_id as trace_id,
-    g.* exclude (is_communication),
+    g.*,
     l.launch_id,
     s.step,
     l.is_communication

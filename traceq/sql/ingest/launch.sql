@@ -19,10 +19,15 @@ from _launch_call
 group by correlation_id
 having count(*) = 1;
 
+create temp table _described_collective as
+select distinct slice_id from staging.collective;
+
 create temp table _communication_name as
 select name
 from (select distinct name from staging.gpu_slice where kind = 'kernel')
-where exists (select 1 from _communication_kernel where regexp_matches(name, pattern, 'i'));
+where
+    exists (select 1 from _communication_kernel where regexp_matches(name, pattern))
+    and not exists (select 1 from _compute_kernel where regexp_matches(name, pattern));
 
 create temp table _communication_slice as
 with
@@ -42,7 +47,7 @@ select
     c.slice_id as launch_id,
     c.thread_id,
     coalesce(c.ts, g.ts) as launched_at,
-    coalesce(g.is_communication, false)
+    m.slice_id is not null
     or n.name is not null
     or ((g.kind = 'kernel' or g.copy_kind = 'p2p') and (o.slice_id is not null or a.slice_id is not null)) as is_communication
 from staging.gpu_slice as g
@@ -50,6 +55,7 @@ left join _launch_call as own on own.pid = g.pid and own.correlation_id = g.corr
 left join _launch_call_of_the_only_process as only_process
     on g.pid is null and only_process.correlation_id = g.correlation_id
 left join cpu_slice as c on c.slice_id = coalesce(own.slice_id, only_process.slice_id)
+left join _described_collective as m on m.slice_id = g.slice_id
 left join _communication_name as n on g.kind = 'kernel' and n.name = g.name
 left join _communication_slice as o on o.slice_id = c.operator_id
 left join _communication_slice as a on a.slice_id = c.annotation_id;

@@ -16,7 +16,7 @@ create table staging.cpu_slice (
 );
 
 create table staging.gpu_slice as
-select * exclude (trace_id, ts_end, launch_id, step, is_communication), false as is_communication
+select * exclude (trace_id, ts_end, launch_id, step, is_communication)
 from gpu_slice
 limit 0;
 
