@@ -105,3 +105,9 @@ def traceq_sql(name):
     from traceq.sql import statement
 
     return statement(name)
+
+
+@pytest.mark.parametrize("page", [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text("utf-8"))
+    assert not [link for link in links if not (page.parent / link).exists()]

@@ -11,7 +11,7 @@ import duckdb
 from traceq import queries, store
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class Traces:

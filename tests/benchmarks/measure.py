@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 _SECONDS_BETWEEN_SAMPLES = 0.02

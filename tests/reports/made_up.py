@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import duckdb
 
@@ -34,7 +34,7 @@ class MadeUp:
             "size_bytes": 123_456,
             "format": "chrome",
             "producer": "PyTorch Profiler",
-            "ingested_at": datetime(2024, 1, 1, tzinfo=timezone.utc),
+            "ingested_at": datetime(2024, 1, 1, tzinfo=UTC),
             "ts": 0,
             "dur": 1_000_000,
             **facts,

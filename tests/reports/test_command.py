@@ -50,7 +50,7 @@ def test_a_trace_is_reported_and_nothing_is_left_beside_it(trace, tmp_path, monk
     monkeypatch.setattr("tempfile.tempdir", None)
     result = run(trace)
     assert result.exit_code == 0, result.output
-    assert "A step takes 1.000 ms (median of 3). GPU 0 computes 60.0 % of the time." in result.stdout
+    assert "A step takes 1.000 ms (mean of 3, median 1.000 ms). GPU 0 computes 60.0 % of the time." in result.stdout
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["t.json"]
 
 

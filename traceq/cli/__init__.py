@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Mapping
 from typing import ClassVar
@@ -42,8 +43,15 @@ def main() -> None:
 _WITHOUT_FRAMES = frozenset({"ingest", "report", "demo"})
 
 
+def _stop(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
 def run() -> None:
     """The program `traceq`."""
+    # Batch systems end jobs with these; what was begun is cleaned up as after Ctrl-C.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
     if _WITHOUT_FRAMES.intersection(sys.argv[1:2]):
         do_without_pandas()
     main(prog_name="traceq")

@@ -28,7 +28,8 @@ def headline(report: TraceReport) -> Iterator[Block]:
     if unit == "trace":
         text = f"The trace lasts {duration(steps.p50)}."
     else:
-        text = f"A step takes {duration(steps.p50)} (median of {steps.counted})."
+        # Savings are shares of the mean: the sum of all steps is what a run takes.
+        text = f"A step takes {duration(steps.mean)} (mean of {steps.counted}, median {duration(steps.p50)})."
     text += _computing(report.ledger)
     if report.findings:
         first = report.findings[0]
@@ -52,7 +53,7 @@ def findings(report: TraceReport) -> Iterator[Block]:
         return
     unit = _unit(report)
     yield Heading(3, ("Findings, by time that could be won back",))
-    yield Paragraph((_how_to_read(report.findings, unit),))
+    yield Paragraph((_how_to_read(report, unit),))
     yield Table(
         ("", "finding", "GPU", f"per {unit}, up to", "share", "confidence"),
         tuple(
@@ -81,14 +82,19 @@ def findings(report: TraceReport) -> Iterator[Block]:
         yield from _finding(number, each, unit)
 
 
-def _how_to_read(found: Sequence[Finding], unit: str) -> str:
+def _how_to_read(report: TraceReport, unit: str) -> str:
     text = (
         "Exposed is what runs while no compute kernel does."
         f" Each saving is an upper bound per {unit}, its lower bound is 0. Findings on one GPU never share a"
         " nanosecond."
     )
-    if len({each.where.device for each in found}) > 1:
+    if len({each.where.device for each in report.findings}) > 1:
         text += " Findings on different GPUs can cover the same time: do not add them."
+    if len(report.ledger) > 1:
+        text += (
+            " Of several GPUs, exposed time is that of the GPU with most of it, idle time that of the GPU with least:"
+            " a step cannot get shorter than its busiest GPU."
+        )
     return text
 
 

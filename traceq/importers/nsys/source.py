@@ -21,7 +21,7 @@ from traceq.errors import UnusableTrace
 from traceq.importers.nsys.files import uri
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from traceq.importers.nsys.notes import Notes
 
