@@ -76,6 +76,8 @@ def test_a_number_that_fits_no_column_is_kept_as_it_is(tmp_path, column, args):
         ("Memcpy HtoD (Pageable -> Device)", ("h2d", "pageable", "device")),
         ("Memcpy HtoD (Pinned -> Device)", ("h2d", "pinned", "device")),
         ("Memcpy DtoH (Device -> Pinned)", ("d2h", "device", "pinned")),
+        ("CopyHostToDevice", ("h2d", None, None)),
+        ("MEMORY_COPY_DEVICE_TO_HOST", ("d2h", None, None)),
         ("Memcpy DtoD (Device -> Device)", ("d2d", "device", "device")),
         ("Memcpy HtoH (Pinned -> Pageable)", ("h2h", "pinned", "pageable")),
         ("Memcpy PtoP (Device -> Device)", ("p2p", "device", "device")),
@@ -85,7 +87,7 @@ def test_a_number_that_fits_no_column_is_kept_as_it_is(tmp_path, column, args):
         ("Memcpy DtoH (Device -> Unknown)", ("d2h", "device", None)),
         ("Memcpy HtoD (Host -> Device)", ("h2d", None, "device")),  # ROCm does not tell pinned from pageable
         ("Memcpy HtoD", ("h2d", None, None)),
-        ("CopyHostToDevice", (None, None, None)),
+        ("Memcpy", (None, None, None)),
     ],
 )
 def test_copies(tmp_path, name, expected):

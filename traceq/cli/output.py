@@ -18,8 +18,9 @@ def written(path: Path) -> Iterator[BinaryIO]:
     What is no regular file (/dev/stdout, a named pipe) is written directly. Raises StoreError when it cannot
     be written.
     """
-    target = path.resolve()
-    direct = target.exists() and not target.is_file()
+    direct = path.exists() and not path.is_file()
+    # A link stays; but /dev/stdout leads to names like pipe:[4711], which nothing can open.
+    target = path if direct else path.resolve()
     part = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

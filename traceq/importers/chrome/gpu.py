@@ -104,6 +104,8 @@ def _stream(stream: int | None, event: Any) -> int | None:
 
 
 _COPY = re.compile(r"(?P<src>[HDPA])to(?P<dst>[HDPA])(?: \((?P<from>[\w ]+) -> (?P<to>[\w ]+)\))?")
+# ROCm's own names: CopyHostToDevice, MEMORY_COPY_DEVICE_TO_HOST.
+_ROCM_COPY = re.compile(r"copy_?(?P<src>host|device)_?to_?(?P<dst>host|device)", re.IGNORECASE)
 _COPY_KIND = {"HD": "h2d", "DH": "d2h", "DD": "d2d", "HH": "h2h", "PP": "p2p"}
 _MEMORY = {
     "pageable": "pageable", "pinned": "pinned", "device": "device", "array": "array", "managed": "managed",
@@ -126,7 +128,8 @@ def _parse_copy(name: str) -> tuple[str | None, str | None, str | None]:
     """(copy_kind, src_memory, dst_memory) from a name like "Memcpy HtoD (Pinned -> Device)"; arrays are device memory."""
     match = _COPY.search(name)
     if match is None:
-        return None, None, None
+        rocm = _ROCM_COPY.search(name)
+        return (_COPY_KIND[(rocm["src"][0] + rocm["dst"][0]).upper()] if rocm else None), None, None
     kind = _COPY_KIND.get((match["src"] + match["dst"]).replace("A", "D"))
     return kind, _memory(match["from"]), _memory(match["to"])
 
