@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from golden import Golden
+
+# Whoever starts the tests in the background (nohup, a shell's &) has these ignored, and ignored signals are inherited by
+# the processes that tests start and stop.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser):
