@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -19,19 +20,32 @@ _LOCK = (
     "set lock_configuration = true",
 )
 
+_SECONDS_BETWEEN_TRIES = 0.02
+
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the trace database at `path`, read-only, without access to files, network and extensions."""
-    with closing(store.connect(path)) as connection:
+    connection = store.connect(path)
+    try:
         if not os.access(Path(path).resolve().parent, os.W_OK):
             # Large sorts spill to disk, by default beside the database: a read-only place here.
             connection.execute("set temp_directory = ?", [tempfile.gettempdir()])
         for setting in _LOCK:
             connection.execute(setting)
+        yield connection
+    finally:
+        _close(connection)
+
+
+def _close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close, and stop what still runs: also when nobody reads its result any more (| head, Ctrl-C)."""
+    while True:
+        connection.interrupt()
         try:
-            yield connection
-        except BaseException:
-            # Closing waits for a query that still runs, also when nobody reads its result any more (| head).
-            connection.interrupt()
-            raise
+            connection.close()
+        except duckdb.ResourceInUseException:
+            # Another thread is inside a call; it ends soon after an interrupt.
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+        else:
+            return
