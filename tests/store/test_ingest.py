@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -39,6 +40,21 @@ def test_one_file(tmp_path):
         tmp_path / "t.duckdb", (store.IngestedTrace(source, 1, cpu_slices=0, gpu_slices=4, notes=1),), ()
     )
     assert names_in(tmp_path) == ["a.json", "t.duckdb"]
+
+
+def test_the_time_of_ingest_is_utc_wherever_the_machine_stands(tmp_path):
+    source = trace_file(tmp_path / "a.json")
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}; from traceq import store; store.ingest(sys.argv[1], sys.argv[2])"
+    )
+    before = datetime.now(UTC).replace(tzinfo=None)
+    subprocess.run(
+        [sys.executable, "-c", program, source, tmp_path / "t.duckdb"],
+        env={**os.environ, "TZ": "Asia/Tokyo"},
+        check=True,
+    )
+    ((ingested_at,),) = ask(tmp_path / "t.duckdb", "select ingested_at from trace")
+    assert before <= ingested_at <= datetime.now(UTC).replace(tzinfo=None)
 
 
 def test_files_of_both_formats_are_numbered_in_the_order_given(tmp_path):

@@ -1,4 +1,4 @@
-"""Finding the training steps of a trace: the ways of METRICS section 2, most reliable first."""
+"""Finding the training steps of a trace: the ways of docs/metrics.md, most reliable first."""
 
 from __future__ import annotations
 

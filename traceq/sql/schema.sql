@@ -182,7 +182,7 @@ comment on column gpu_slice.correlation_id is 'Joins to the launching call''s cp
 comment on column gpu_slice.external_id is 'External id of the operator that caused it, where PyTorch links them.';
 comment on column gpu_slice.launch_id is 'slice_id of the call that launched it; NULL when that call is not in the trace.';
 comment on column gpu_slice.step is 'Step whose launch it came from (by its own start when the launch is not in the trace); NULL outside all steps.';
-comment on column gpu_slice.is_communication is 'Whether it belongs to a collective or point-to-point transfer; see METRICS: metadata, launching range, or name.';
+comment on column gpu_slice.is_communication is 'Whether it belongs to a collective or point-to-point transfer; by the metadata of the source, the range it was launched in, or its name (docs/metrics.md).';
 comment on column gpu_slice.grid_x is 'Blocks in x.';
 comment on column gpu_slice.grid_y is 'Blocks in y.';
 comment on column gpu_slice.grid_z is 'Blocks in z.';

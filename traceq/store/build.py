@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -22,8 +23,7 @@ from traceq.store.sources import Source
 # Small batches are gathered: DuckDB writes row groups of 122,880 rows, and every insert has a fixed cost.
 _ROWS_PER_INSERT = 122_880
 
-# Tables that need joining up before they are final; the others are staged as they are.
-_JOINED = ("cpu_slice", "gpu_slice", "collective")
+# Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "import_note"
 )  # fmt: skip
@@ -183,7 +183,7 @@ def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     connection.execute(
         "insert into trace by name"
         " select * replace ($trace_id as trace_id, $run as run, $path as path, $sha256 as sha256,"
-        " $size as size_bytes, $format as format, current_timestamp::timestamp as ingested_at)"
+        " $size as size_bytes, $format as format, $now as ingested_at)"
         " from staging.trace",
         {
             "trace_id": task.trace_id,
@@ -193,5 +193,7 @@ def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
             "sha256": task.sha256,
             "size": path.stat().st_size,
             "format": task.source.importer.NAME,
+            # Not DuckDB's current_timestamp: as a plain timestamp that is local time.
+            "now": datetime.now(UTC).replace(tzinfo=None),
         },
     )

@@ -23,7 +23,6 @@ _WINDOW = 1 << 16
 # events or, rarely, between objects in a list of arguments or at the end of a string like "},{".
 _BETWEEN_EVENTS = re.compile(rb"\}(?=\s*,\s*\{\s*\")")
 _LIST_BEGINS = re.compile(rb'"traceEvents"\s*:\s*\[')
-_NOT_A_LIST = re.compile(rb'"traceEvents"\s*:\s*[^\s\[]')
 
 # An event that is larger than this has lost its end.
 _LARGEST_EVENT = 64 << 20

@@ -13,7 +13,7 @@ create table step (
     gpu_dur bigint,
     excluded varchar
 );
-comment on table step is 'One row per training step; steps follow one another without gaps. Definition: METRICS section 2, repeated in docs/metrics.md.';
+comment on table step is 'One row per training step; steps follow one another without gaps. Definition: docs/metrics.md.';
 comment on column step.trace_id is 'Trace.';
 comment on column step.step is 'Number of the step within its trace, from 0 in the order of time.';
 comment on column step.name is 'Name of the annotation that marks it, or what stands for it.';
