@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 from chrome_trace import args_of, kernel, notes, op, picked, read_tables, tables_of, text, write_text, x
@@ -12,6 +13,7 @@ from traceq.importers.chrome.notes import NOTES
 
 BEFORE, BAD, AFTER = op("before", 1, 1), op("bad", 2, 1, {"External id": 7}), op("after", 3, 1)
 AROUND = {"after": {"distributedInfo": {"rank": 3, "world_size": 8}}}
+from traceq.importers.chrome import args
 
 
 def damaged(tmp_path, old, new, event=BAD):
@@ -204,3 +206,9 @@ def test_no_value_of_a_member_or_argument_stops_the_reading(tmp_path, value):
     tables = tables_of(tmp_path, *events)
     assert len(tables["gpu_slice"]) >= 2 * len(columns) - 2
     assert len(tables["cpu_slice"]) >= 3 * len(columns)
+
+
+def test_arguments_too_deep_to_read_are_counted():
+    notes = Counter()
+    assert args.loads_pairs(b'{"k":' + b"[" * 100_000 + b"]" * 100_000 + b"}", notes) == {}
+    assert notes == {"malformed_arguments": 1}

@@ -226,7 +226,7 @@ def _kept_text(shape: Shape, raw: bytes, pairs: dict[str, Any]) -> bytes | None:
 
 
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
-    """An args object as a dict; doubled keys are counted. What is no object is kept under "value"."""
+    """An args object as a dict; doubled keys and unreadable args are counted. What is no object is kept under "value"."""
     if not raw:
         return {}
 
@@ -238,6 +238,7 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
     try:
         value = json.loads(raw, object_pairs_hook=pairs)
     except (ValueError, RecursionError):
+        notes["malformed_arguments"] += 1
         return {}
     if value is None:
         return {}

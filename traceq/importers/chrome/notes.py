@@ -14,6 +14,10 @@ NOTES: dict[str, tuple[str, str]] = {
     "flow_not_stored": ("info", "flow events (arrows) were left out: correlation ids and external ids say the same"),
     "invalid_timestamp": ("data_loss", "events without a readable time were left out"),
     "invalid_utf8": ("info", "bytes that are not UTF-8 were replaced in names or arguments"),
+    "malformed_arguments": (
+        "data_loss",
+        "arguments that cannot be read (nested too deeply) were left out; their events are there",
+    ),
     "malformed_event": ("data_loss", "events that are not valid JSON were left out"),
     "metadata_damaged": ("data_loss", "the keys around the list of events are not valid JSON and were left out"),
     "missing_device": ("data_loss", "GPU events that name no device were left out"),
