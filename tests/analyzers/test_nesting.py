@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from builder import TraceBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traceq.analyzers import nesting
-from traceq.analyzers.nesting import _Stack
+from traceq.analyzers.levels import place_nested
+from traceq.analyzers.stack import NOBODY, Stack
 
 NESTING = "select name, depth, parent_id, operator_id, annotation_id from cpu_slice order by slice_id"
 
@@ -102,10 +104,31 @@ def test_sweeping_window_by_window_changes_nothing(tmp_path, monkeypatch, rows):
 def test_the_sweep_agrees_with_looking_at_every_pair(spans, rounding):
     rows = sorted(((ts, ts + dur) for ts, dur in spans), key=lambda row: (row[0], row[0] - row[1]))
     starts, ends = [row[0] for row in rows], [row[1] for row in rows]
-    depths, parents, _, _ = _Stack(rounding).place(list(range(len(rows))), [0] * len(rows), starts, ends)
+    depths, parents, _, _ = Stack(rounding).place(list(range(len(rows))), [0] * len(rows), starts, ends)
     cut_ends: list[int] = []
     for number, (ts, end) in enumerate(rows):
         around = [other for other in range(number) if rows[other][0] <= ts < cut_ends[other]]
-        parent = around[-1] if around else None
-        cut_ends.append(cut_ends[parent] if parent is not None and 0 < end - cut_ends[parent] <= rounding else end)
+        parent = around[-1] if around else NOBODY
+        cut_ends.append(cut_ends[parent] if parent != NOBODY and 0 < end - cut_ends[parent] <= rounding else end)
         assert (depths[number], parents[number]) == (len(around), parent)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    spans=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 2)), max_size=15),
+    cut=st.integers(0, 15),
+)
+def test_arrays_and_stack_agree_whenever_slices_nest(spans, cut):
+    rows = sorted(spans, key=lambda row: (row[0], -row[1]))
+    columns = [list(range(len(rows))), [kind for _, _, kind in rows], [ts for ts, _, _ in rows]]
+    columns.append([ts + dur for ts, dur, _ in rows])
+    by_stack, by_arrays = Stack(rounding=0), Stack(rounding=0)
+    for window in (slice(0, cut), slice(cut, None)):
+        nested = place_nested(by_arrays, *(np.array(column[window], np.int64) for column in columns))
+        expected = by_stack.place(*(column[window] for column in columns))
+        assert (nested is not None) == (by_stack.overlapping == 0)
+        if nested is None:
+            assert by_arrays.overlapping == 0
+            return
+        assert [list(column) for column in nested] == [list(column) for column in expected]
+        assert [each for each in by_arrays.opened if each.end > 42] == [each for each in by_stack.opened if each.end > 42]

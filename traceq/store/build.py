@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -20,8 +21,11 @@ from traceq.analyzers.step import find_steps
 from traceq.store.database import create_schema, writer_config
 from traceq.store.sources import Source
 
-# Small batches are gathered: DuckDB writes row groups of 122,880 rows, and every insert has a fixed cost.
+# Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
 _ROWS_PER_INSERT = 122_880
+
+# Tables differ in what costs time, reading or inserting: a few inserts may queue, as much as memory allows.
+_INSERTS_AHEAD = 3
 
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
@@ -108,31 +112,36 @@ class _Loader:
         self._connection = connection.cursor()
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._thread = ThreadPoolExecutor(1)
-        self._inserting: Future[None] | None = None
+        self._inserting: deque[Future[None]] = deque()
 
     def add(self, table: str, batch: pa.RecordBatch) -> None:
         self.rows += batch.num_rows
         waiting = self._waiting.setdefault(table, [])
+        missing = _ROWS_PER_INSERT - sum(each.num_rows for each in waiting)
+        while batch.num_rows >= missing:
+            waiting.append(batch.slice(0, missing))
+            self._submit(table, waiting)
+            batch, missing, waiting = batch.slice(missing), _ROWS_PER_INSERT, []
         waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= _ROWS_PER_INSERT:
-            self._submit(table)
+        self._waiting[table] = waiting
 
     def flush(self) -> None:
-        for table in list(self._waiting):
-            self._submit(table)
-        self._wait()
+        for table, waiting in self._waiting.items():
+            self._submit(table, waiting)
+        self._waiting.clear()
+        self._wait(0)
 
     def close(self) -> None:
         self._thread.shutdown()
 
-    def _submit(self, table: str) -> None:
-        self._wait()
-        self._inserting = self._thread.submit(self._insert, table, self._waiting.pop(table))
+    def _submit(self, table: str, batches: list[pa.RecordBatch]) -> None:
+        self._wait(_INSERTS_AHEAD)
+        self._inserting.append(self._thread.submit(self._insert, table, batches))
 
-    def _wait(self) -> None:
-        if self._inserting is not None:
-            self._inserting.result()
-            self._inserting = None
+    def _wait(self, left: int) -> None:
+        """Until at most so many inserts are left to do."""
+        while len(self._inserting) > left:
+            self._inserting.popleft().result()
 
     def _insert(self, table: str, batches: list[pa.RecordBatch]) -> None:
         # Batches of one table may lack a column or type it otherwise (a column of NULLs): insert like with like.

@@ -101,14 +101,23 @@ def json_objects(members: Mapping[str, pa.Array]) -> pa.Array | None:
 
     None when no row has any member; NULL for rows that have none.
     """
+    present = {key: column for key, column in members.items() if column.null_count < len(column)}
+    if not present:
+        return None
+    if len(present) == 1:
+        # Mostly a domain or a device: the same few values over and over.
+        ((key, column),) = present.items()
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(encoded.indices, _objects({key: encoded.dictionary}))
+    return _objects(present)
+
+
+def _objects(members: Mapping[str, pa.Array]) -> pa.Array:
     # (pyarrow's null_handling="skip" loses rows whose parts are all NULL, so each part is '' instead.)
     pieces = [
         pc.fill_null(pc.binary_join_element_wise(f',"{key}":', column.cast(pa.string()), ""), "")
         for key, column in members.items()
-        if column.null_count < len(column)
     ]
-    if not pieces:
-        return None
     joined = pc.binary_join_element_wise(*pieces, "")
     objects = pc.binary_join_element_wise("{", pc.utf8_slice_codeunits(joined, 1), "}", "")
     return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), objects)

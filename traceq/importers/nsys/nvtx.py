@@ -32,6 +32,7 @@ _COLUMNS = (
     *("start", "end", "eventType", "globalTid", "endGlobalTid", "textId"),
     *("domainId", "category", "jsonTextId"),
 )
+_TEXTS = ("text", "jsonText")
 _TID_MASK = 0xFFFFFF
 _INTEGER_PAYLOADS = ("uint64Value", "int64Value", "uint32Value", "int32Value")
 _REAL_PAYLOADS = ("doubleValue", "floatValue")
@@ -41,19 +42,20 @@ _LARGEST_REAL = 1.7976931348623157e308
 def read_nvtx(job: Job) -> Rows:
     """Rows of cpu_slice for all ranges and marks. Read last: open ranges end where the trace ends."""
     reader = _Nvtx(job)
-    texts = ["text", "jsonText"]
-    for batch in job.source.read(TABLE, _COLUMNS, texts, {"payload": _payload_expression(job)}):
+    for batch in job.source.read(TABLE, _COLUMNS, _TEXTS, {"payload": _payload_expression(job)}):
         rows = usable_times(reader.slices_of(batch), "start", TABLE, job.notes)
         if rows.num_rows:
             yield "cpu_slice", reader.slices(rows)
 
 
-def _payload_expression(job: Job) -> str:
-    """SQL for the payload value of a row as JSON, '' for none. At most one of the columns is set."""
+def _payload_expression(job: Job) -> str | None:
+    """SQL for the payload value of a row as JSON, '' for none; None when no row has any. At most one of the columns is set."""
     have = job.source.columns(TABLE)
+    # All columns at once: each search reads the whole table.
+    used = job.source.used(TABLE, (*_COLUMNS, *_TEXTS, *_INTEGER_PAYLOADS, *_REAL_PAYLOADS))
     whens = []
     for column in (*_INTEGER_PAYLOADS, *_REAL_PAYLOADS):
-        if column not in have:
+        if column not in used:
             continue
         # Exports of 2019 declare all columns NOT NULL and write 0 for "none".
         present = f'"{column}" <> 0' if have[column] else f'"{column}" is not null'
@@ -64,7 +66,7 @@ def _payload_expression(job: Job) -> str:
             real = f'cast("{column}" as real)'
             value = f"case when abs({real}) <= {_LARGEST_REAL} then cast({real} as text) else 'null' end"
         whens.append(f"when {present} then {value}")
-    return f"case {' '.join(whens)} else '' end" if whens else "''"
+    return f"case {' '.join(whens)} else '' end" if whens else None
 
 
 class _Nvtx:

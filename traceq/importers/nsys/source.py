@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from traceq.importers.nsys.notes import Notes
 
-BATCH_ROWS = 65_536
+BATCH_ROWS = 61_440
+# Rows in which a column is looked for before the whole table is searched for it.
+_PROBE_ROWS = 1_000
 _RESCUE_ROWS = 256
 # SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
 _READ_WHAT_IS_THERE = "pragma writable_schema = on"
@@ -45,6 +47,7 @@ class Source:
         # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
         self._small.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._columns = self._probe()
+        self._used: dict[str, dict[str, bool]] = {}
         self._large = dbapi.connect(uri(path))
         with closing(self._large.cursor()) as cursor:
             cursor.execute(_READ_WHAT_IS_THERE)
@@ -127,6 +130,32 @@ class Source:
             return 0
         return max(int(found[0] or 0), 0)
 
+    def used(self, table: str, wanted: Sequence[str]) -> set[str]:
+        """Those of the wanted columns that hold a value in some row; all that there are when the table is damaged.
+
+        Exports declare every column there could be. Most are NULL throughout, and reading a NULL costs as much as reading a
+        number: a search for the first value costs less.
+        """
+        known = self._used.setdefault(table, {})
+        unknown = [name for name in wanted if name in self.columns(table) and name not in known]
+        known.update(self._search(table, unknown))
+        return {name for name in wanted if known.get(name)}
+
+    def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:
+        """For each column whether some row has a value in it."""
+        found = {name: self.columns(table)[name] for name in columns}
+        first_rows = f"(select * from {_quoted(table)} limit {_PROBE_ROWS})"  # noqa: S608
+        for rows in (first_rows, _quoted(table)):
+            doubtful = [name for name, filled in found.items() if not filled]
+            if doubtful:
+                counts = ", ".join(f"count({_quoted(name)}) > 0" for name in doubtful)
+                try:
+                    filled = self._small.execute(f"select {counts} from {rows}").fetchone()  # noqa: S608
+                except sqlite3.Error:
+                    filled = [True] * len(doubtful)
+                found.update(zip(doubtful, map(bool, filled), strict=True))
+        return found
+
     def scalar(self, table: str, expression: str) -> int | None:
         """One integer computed over a table by an SQL expression of ours, or None."""
         try:
@@ -141,14 +170,14 @@ class Source:
         table: str,
         integers: Sequence[str],
         texts: Sequence[str] = (),
-        computed: dict[str, str] | None = None,
+        computed: dict[str, str | None] | None = None,
         order: str = "rowid",
     ) -> Iterator[pa.RecordBatch]:
         """Stream a table in the order of its rows.
 
         `integers` become int64, NULL where the file has no such column; `texts` become binary, empty for
-        NULL; `computed` are SQL expressions of ours that yield text and never NULL. Nothing is yielded
-        without the table; a damaged one yields what can be read and leaves a note.
+        NULL; `computed` are SQL expressions of ours that yield text and never NULL, or None for '' throughout.
+        Nothing is yielded without the table; a damaged one yields what can be read and leaves a note.
         """
         if not self.has(table):
             return
@@ -176,17 +205,17 @@ class Source:
         table: str,
         integers: Sequence[str],
         texts: Sequence[str],
-        computed: dict[str, str],
+        computed: dict[str, str | None],
         *,
         cast: bool,
     ) -> tuple[str, pa.Schema]:
-        have = self.columns(table)
+        have = self.used(table, [*integers, *texts])
         wanted = {
             name: f"cast({_quoted(name)} as integer)" if cast else _quoted(name) for name in integers if name in have
         }
         # Never NULL: the reader takes a column's type from its first rows and fails on later ones.
         wanted |= {name: f"coalesce(cast({_quoted(name)} as blob), x'')" for name in texts if name in have}
-        wanted |= {name: f"cast({expression} as blob)" for name, expression in computed.items()}
+        wanted |= {name: f"cast({expression} as blob)" for name, expression in computed.items() if expression}
         fields = [(name, pa.int64()) for name in integers] + [(name, pa.binary()) for name in (*texts, *computed)]
         picked = ", ".join(f"{expression} as {_quoted(name)}" for name, expression in wanted.items())
         return f"select {picked or '0 as none'} from {_quoted(table)}", pa.schema(fields)  # noqa: S608
