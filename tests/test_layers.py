@@ -50,6 +50,7 @@ MAY_COMPOSE_SQL = {
     "store/build.py": "tables of the package's own lists",
     "store/ingest.py": "tables of the package's own lists",
     "store/publish.py": "tables that the part itself lists, and paths with their quotes doubled",
+    "importers/nsys/filled.py": "tables and columns that the export itself lists, quoted; for SQLite",
     "importers/nsys/source.py": "tables and columns that the export itself lists, quoted; for SQLite",
 }
 STATEMENT = re.compile(

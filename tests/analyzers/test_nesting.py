@@ -131,4 +131,4 @@ def test_arrays_and_stack_agree_whenever_slices_nest(spans, cut):
             assert by_arrays.overlapping == 0
             return
         assert [list(column) for column in nested] == [list(column) for column in expected]
-        assert [each for each in by_arrays.opened if each.end > 42] == [each for each in by_stack.opened if each.end > 42]
+        assert by_arrays.opened == by_stack.opened

@@ -44,7 +44,8 @@ def _depths(starts: Integers, ends: Integers) -> Integers:
     # Instants at the same time have ended too, but those that come later must not count. They close their group of starts.
     instants = np.append(0, np.cumsum(starts == ends))
     later_instants = instants[np.searchsorted(starts, starts, side="right")] - instants[rows]
-    return rows - (ended - later_instants)
+    depths: Integers = rows - (ended - later_instants)
+    return depths
 
 
 def _levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:

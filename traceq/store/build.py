@@ -65,13 +65,15 @@ class Task:
 
 def build(task: Task, progress: Callable[[int, int], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` is told (bytes read, rows made)."""
-    config = writer_config(task.memory, task.scratch, task.jobs)
+    # One thread inserts while the importer reads on the other cores.
+    config = writer_config(task.memory, task.scratch, threads=1)
     # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
     config["asof_loop_join_threshold"] = "0"
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
         create_schema(connection)
         with _staging(connection):
             _load(connection, task, progress)
+            connection.execute(f"set threads = {task.jobs}")
             _finish(connection, task)
         connection.execute("checkpoint")
 

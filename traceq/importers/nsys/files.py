@@ -35,10 +35,18 @@ _CHUNK = 1 << 20
 # zlib's number for data with gzip's header and checksum.
 _GZIP_FRAMES = 31
 
+# SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
+READ_WHAT_IS_THERE = "pragma writable_schema = on"
+
 
 def uri(path: Path) -> str:
     """The SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
     return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+
+
+def quoted(name: str) -> str:
+    """A table's or column's name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def head_of(path: Path, size: int = 16) -> bytes:

@@ -36,6 +36,8 @@ _TEXTS = ("text", "jsonText")
 _TID_MASK = 0xFFFFFF
 _INTEGER_PAYLOADS = ("uint64Value", "int64Value", "uint32Value", "int32Value")
 _REAL_PAYLOADS = ("doubleValue", "floatValue")
+# All columns: those that are NULL throughout are told by one look at the whole table, the largest of most exports.
+SEARCHED = (*_COLUMNS, *_TEXTS, *_INTEGER_PAYLOADS, *_REAL_PAYLOADS)
 _LARGEST_REAL = 1.7976931348623157e308
 
 
@@ -51,8 +53,7 @@ def read_nvtx(job: Job) -> Rows:
 def _payload_expression(job: Job) -> str | None:
     """SQL for the payload value of a row as JSON, '' for none; None when no row has any. At most one of the columns is set."""
     have = job.source.columns(TABLE)
-    # All columns at once: each search reads the whole table.
-    used = job.source.used(TABLE, (*_COLUMNS, *_TEXTS, *_INTEGER_PAYLOADS, *_REAL_PAYLOADS))
+    used = job.source.used(TABLE, SEARCHED)
     whens = []
     for column in (*_INTEGER_PAYLOADS, *_REAL_PAYLOADS):
         if column not in used:

@@ -49,6 +49,7 @@ def read(path: Path, progress: Callable[[int], None] = _ignore, jobs: int = 1) -
 
 
 def _tables(path: Path, source: Source, notes: Notes) -> Rows:
+    source.search_ahead(nvtx.TABLE, nvtx.SEARCHED)
     job = Job(source, notes, Strings(source, notes), Devices(source, notes))
     batches = 0
     for reader in _READERS:

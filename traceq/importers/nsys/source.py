@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,8 @@ import pyarrow as pa
 from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys.files import uri
+from traceq.importers.nsys.files import READ_WHAT_IS_THERE, quoted, uri
+from traceq.importers.nsys.filled import filled_columns
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,11 +28,7 @@ if TYPE_CHECKING:
     from traceq.importers.nsys.notes import Notes
 
 BATCH_ROWS = 61_440
-# Rows in which a column is looked for before the whole table is searched for it.
-_PROBE_ROWS = 1_000
 _RESCUE_ROWS = 256
-# SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
-_READ_WHAT_IS_THERE = "pragma writable_schema = on"
 _READ_ERRORS = (OSError, pa.ArrowException, adbc_driver_manager.Error, sqlite3.Error)
 
 
@@ -43,19 +41,23 @@ class Source:
         self.notes = notes
         self.on_rows: Callable[[int], None] = lambda _rows: None
         self._touched: set[str] = set()
-        self._small = sqlite3.connect(uri(path), uri=True, check_same_thread=False)
+        self._uri = uri(path)
+        self._small = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
         # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
         self._small.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._columns = self._probe()
-        self._used: dict[str, dict[str, bool]] = {}
-        self._large = dbapi.connect(uri(path))
+        self._filled: dict[str, dict[str, bool]] = {}
+        self._searcher = ThreadPoolExecutor(1)
+        self._searches: dict[str, Future[dict[str, bool]]] = {}
+        self._large = dbapi.connect(self._uri)
         with closing(self._large.cursor()) as cursor:
-            cursor.execute(_READ_WHAT_IS_THERE)
+            cursor.execute(READ_WHAT_IS_THERE)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._searcher.shutdown()
         self._large.close()
         self._small.close()
 
@@ -66,7 +68,7 @@ class Source:
         )
         columns: dict[str, dict[str, bool]] = {}
         try:
-            self._small.execute(_READ_WHAT_IS_THERE)
+            self._small.execute(READ_WHAT_IS_THERE)
             for table, column, not_null in self._small.execute(query):
                 columns.setdefault(table, {})[column] = bool(not_null)
         except sqlite3.Error as error:
@@ -103,8 +105,8 @@ class Source:
         if not have:
             return []
         self._touched.add(table)
-        picked = ", ".join(_quoted(name) if name in have else "null" for name in wanted)
-        query = f"select {picked} from {_quoted(table)} where {where} order by rowid"  # noqa: S608
+        picked = ", ".join(quoted(name) if name in have else "null" for name in wanted)
+        query = f"select {picked} from {quoted(table)} where {where} order by rowid"  # noqa: S608
         try:
             return self._small.execute(query).fetchall()
         except sqlite3.Error as error:
@@ -114,7 +116,7 @@ class Source:
     def count(self, table: str) -> int | None:
         """Exact number of rows, or None when the table is damaged."""
         try:
-            found = self._small.execute(f"select count(*) from {_quoted(table)}").fetchone()  # noqa: S608
+            found = self._small.execute(f"select count(*) from {quoted(table)}").fetchone()  # noqa: S608
         except sqlite3.Error as error:
             self._damaged(table, 0, error)
             return None
@@ -125,41 +127,33 @@ class Source:
         if not self.has(table):
             return 0
         try:
-            found = self._small.execute(f"select max(rowid) from {_quoted(table)}").fetchone()  # noqa: S608
+            found = self._small.execute(f"select max(rowid) from {quoted(table)}").fetchone()  # noqa: S608
         except sqlite3.Error:
             return 0
         return max(int(found[0] or 0), 0)
 
     def used(self, table: str, wanted: Sequence[str]) -> set[str]:
-        """Those of the wanted columns that hold a value in some row; all that there are when the table is damaged.
+        """Those of the wanted columns that hold a value in some row; all that there are when the table is damaged."""
+        known = self._filled.setdefault(table, {})
+        if table in self._searches:
+            known.update(self._searches.pop(table).result())
+        known.update(self._search(table, [name for name in wanted if name not in known]))
+        return {name for name in wanted if known[name]}
 
-        Exports declare every column there could be. Most are NULL throughout, and reading a NULL costs as much as reading a
-        number: a search for the first value costs less.
-        """
-        known = self._used.setdefault(table, {})
-        unknown = [name for name in wanted if name in self.columns(table) and name not in known]
-        known.update(self._search(table, unknown))
-        return {name for name in wanted if known.get(name)}
+    def search_ahead(self, table: str, columns: Sequence[str]) -> None:
+        """Find out what `used` will be asked for while other tables are read."""
+        self._searches[table] = self._searcher.submit(self._search, table, columns)
 
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:
         """For each column whether some row has a value in it."""
-        found = {name: self.columns(table)[name] for name in columns}
-        first_rows = f"(select * from {_quoted(table)} limit {_PROBE_ROWS})"  # noqa: S608
-        for rows in (first_rows, _quoted(table)):
-            doubtful = [name for name, filled in found.items() if not filled]
-            if doubtful:
-                counts = ", ".join(f"count({_quoted(name)}) > 0" for name in doubtful)
-                try:
-                    filled = self._small.execute(f"select {counts} from {rows}").fetchone()  # noqa: S608
-                except sqlite3.Error:
-                    filled = [True] * len(doubtful)
-                found.update(zip(doubtful, map(bool, filled), strict=True))
-        return found
+        have = self.columns(table)
+        filled = filled_columns(self._uri, table, [name for name in columns if have.get(name) is False])
+        return {name: have.get(name, False) or name in filled for name in columns}
 
     def scalar(self, table: str, expression: str) -> int | None:
         """One integer computed over a table by an SQL expression of ours, or None."""
         try:
-            found = self._small.execute(f"select {expression} from {_quoted(table)}").fetchone()  # noqa: S608
+            found = self._small.execute(f"select {expression} from {quoted(table)}").fetchone()  # noqa: S608
         except sqlite3.Error as error:
             self._damaged(table, 0, error)
             return None
@@ -211,14 +205,14 @@ class Source:
     ) -> tuple[str, pa.Schema]:
         have = self.used(table, [*integers, *texts])
         wanted = {
-            name: f"cast({_quoted(name)} as integer)" if cast else _quoted(name) for name in integers if name in have
+            name: f"cast({quoted(name)} as integer)" if cast else quoted(name) for name in integers if name in have
         }
         # Never NULL: the reader takes a column's type from its first rows and fails on later ones.
-        wanted |= {name: f"coalesce(cast({_quoted(name)} as blob), x'')" for name in texts if name in have}
+        wanted |= {name: f"coalesce(cast({quoted(name)} as blob), x'')" for name in texts if name in have}
         wanted |= {name: f"cast({expression} as blob)" for name, expression in computed.items() if expression}
         fields = [(name, pa.int64()) for name in integers] + [(name, pa.binary()) for name in (*texts, *computed)]
-        picked = ", ".join(f"{expression} as {_quoted(name)}" for name, expression in wanted.items())
-        return f"select {picked or '0 as none'} from {_quoted(table)}", pa.schema(fields)  # noqa: S608
+        picked = ", ".join(f"{expression} as {quoted(name)}" for name, expression in wanted.items())
+        return f"select {picked or '0 as none'} from {quoted(table)}", pa.schema(fields)  # noqa: S608
 
     def _stream(self, query: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
         with closing(self._large.cursor()) as cursor:
@@ -250,7 +244,3 @@ def _completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         else:
             columns.append(pa.nulls(batch.num_rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -14,13 +14,24 @@ named as (
     where kind = 'annotation' and dur > 0 and not regexp_matches(name, '^(Optimizer\.|enumerate\(DataLoader\))')
 ),
 
-repeated as (
-    select thread_id, pattern, count(*) as instances, sum(ts_end - ts) as total
-    from (select *, lag(ts_end) over (partition by thread_id, pattern order by ts, ts_end desc) as previous_end from named)
+counted as (
+    select thread_id, pattern
+    from named
     group by thread_id, pattern
     -- repeated a hundred thousand times it is a layer or an operator, not a step
     -- nor is one of layer_0, layer_1, layer_0, layer_1, ...: names either count up or stay the same
-    having count(*) between 3 and 100000 and count(distinct name) in (1, count(*)) and bool_and(previous_end is null or ts >= previous_end)
+    having count(*) between 3 and 100000 and count(distinct name) in (1, count(*))
+),
+
+repeated as (
+    select thread_id, pattern, sum(ts_end - ts) as total
+    from (
+        select thread_id, pattern, ts, ts_end, lag(ts_end) over (partition by thread_id, pattern order by ts, ts_end desc) as previous_end
+        from named
+        inner join counted using (thread_id, pattern)
+    )
+    group by thread_id, pattern
+    having bool_and(previous_end is null or ts >= previous_end)
     -- the longest few: one of thousands of repeated operator names is no candidate, and each costs a join over all work
     order by total desc
     limit 20
