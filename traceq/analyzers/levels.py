@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analyzers.stack import ANNOTATION, NEVER, NOBODY, OPERATOR, Open, Places
+from traceq.analyzers.stack import AROUND, NEVER, NOBODY, Open, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,17 +24,20 @@ def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers,
     starts = np.append(np.full(len(opened), -NEVER), starts)
     depths = _depths(starts, ends)
     parents = np.full(len(depths), NOBODY)
-    parent_ids, operators, annotations = parents.copy(), parents.copy(), parents.copy()
+    parent_ids = parents.copy()
+    around = [parents.copy() for _ in AROUND]
     for children, their_parents in _levels(depths):
         if (their_parents == NOBODY).any() or (ends[children] > ends[their_parents]).any():
             return None
         parents[children] = their_parents
-        around, kind = ids[their_parents], kinds[their_parents]
-        parent_ids[children] = around
-        operators[children] = np.where(kind == OPERATOR, around, operators[their_parents])
-        annotations[children] = np.where(kind == ANNOTATION, around, annotations[their_parents])
+        parent_ids[children] = ids[their_parents]
+        for (bit, innermost), column in zip(AROUND, around, strict=True):
+            further = column[their_parents]
+            counts = (kinds[their_parents] & bit != 0) & (innermost | (further == NOBODY))
+            column[children] = np.where(counts, ids[their_parents], further)
     stack.open([Open(*map(int, (ends[row], ids[row], kinds[row]))) for row in _last_and_its_parents(parents)])
-    return Places(*(column[len(opened) :] for column in (depths, parent_ids, operators, annotations)))
+    new = slice(len(opened), None)
+    return Places(depths[new], parent_ids[new], [column[new] for column in around])
 
 
 def _depths(starts: Integers, ends: Integers) -> Integers:

@@ -14,20 +14,22 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analyzers.levels import place_nested
-from traceq.analyzers.stack import NEVER, NOBODY, Places, Stack
+from traceq.analyzers.stack import NEVER, NOBODY, Around, Stack
 from traceq.sql import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import duckdb
+
+    from traceq.analyzers.stack import Integers
 
 # Sorted, swept and inserted at a time.
 _ROWS_PER_WINDOW = 3 * 122_880
 
 
 def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int]:
-    """Fill cpu_slice from staging.cpu_slice.
+    """Fill cpu_slice from staging.cpu_slice, and _slice_cut, _slice_ended_under and _slice_outlasting with what does not nest.
 
     Returns how many slices outlast the one that encloses them, within rounding and beyond.
     """
@@ -36,7 +38,24 @@ def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int
     for ts_from, ts_until in pairwise([-NEVER, *dict.fromkeys(ts for (ts,) in cuts), NEVER - 1]):
         _nest_window(connection, trace_id, stacks, {"ts_from": ts_from, "ts_until": ts_until})
     connection.execute(statement("ingest/cpu_slice_async.sql"), {"trace_id": trace_id})
-    return sum(stack.cut for stack in stacks.values()), sum(stack.overlapping for stack in stacks.values())
+    cut = {slice_id: end for stack in stacks.values() for slice_id, end in stack.cut.items()}
+    outlasting = [each for stack in stacks.values() for each in stack.outlasting]
+    _keep(connection, "_slice_cut", {"slice_id": cut, "ts_end": cut.values()})
+    _keep(connection, "_slice_ended_under", {"slice_id": {ended for each in outlasting for ended in each.ended}})
+    _keep(
+        connection,
+        "_slice_outlasting",
+        {"slice_id": [each.slice_id for each in outlasting], "inside": [each.inside for each in outlasting]},
+    )
+    return len(cut), len(outlasting)
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, Iterable[int]]) -> None:
+    """Put numbers into a temporary table of the connection; -1 stands for no slice."""
+    arrow = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
+    connection.register("_kept", arrow)
+    connection.execute(f"create temp table {table} as from _kept")  # noqa: S608 - one of our own names
+    connection.unregister("_kept")
 
 
 def _nest_window(
@@ -46,13 +65,14 @@ def _nest_window(
     if not rows.num_rows:
         return
     keys = {name: rows[name].to_numpy() for name in ("thread_id", "slice_id", "nesting_kind", "ts", "ts_end")}
-    places = []
+    places: list[list[Sequence[int] | Integers]] = []
     first_of_thread = np.flatnonzero(np.diff(keys["thread_id"], prepend=-1))
     for first, last in pairwise([*first_of_thread.tolist(), rows.num_rows]):
         stack = stacks[int(keys["thread_id"][first])]
         of_thread = [keys[name][first:last] for name in ("slice_id", "nesting_kind", "ts", "ts_end")]
-        places.append(place_nested(stack, *of_thread) or stack.place(*(column.tolist() for column in of_thread)))
-    for name, parts in zip(Places._fields, zip(*places, strict=True), strict=True):
+        placed = place_nested(stack, *of_thread) or stack.place(*(column.tolist() for column in of_thread))
+        places.append([placed.depth, placed.parent_id, *placed.around])
+    for name, parts in zip(("depth", "parent_id", *Around._fields), zip(*places, strict=True), strict=True):
         values = np.concatenate(parts)
         rows = rows.append_column(name, pa.array(values, pa.int64(), mask=values == NOBODY))
     connection.register("_nested", rows)

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.int64]
 
-# nesting_kind of ingest/cpu_slice_ordered.sql
+# Bits of nesting_kind in ingest/cpu_slice_ordered.sql
 OPERATOR = 1
 ANNOTATION = 2
+CONTEXT = 4
+PHASE = 8
 
 # Stands where there is no slice; ids start at 0.
 NOBODY = -1
@@ -30,13 +32,27 @@ _ROUNDING = 1000
 NEVER = 1 << 63
 
 
+class Around(NamedTuple):
+    """What stands around a slice, by columns of cpu_slice: ids, or NOBODY."""
+
+    operator_id: int = NOBODY
+    annotation_id: int = NOBODY
+    phase_id: int = NOBODY
+    outer_annotation_id: int = NOBODY
+    context_id: int = NOBODY
+
+
+# For each of them the kind of slice it is, and whether the innermost such slice counts or the outermost.
+AROUND = ((OPERATOR, True), (ANNOTATION, True), (PHASE, True), (ANNOTATION, False), (CONTEXT, False))
+
+
 class Places(NamedTuple):
-    """Where slices belong, one entry a slice for each column of cpu_slice."""
+    """Where slices belong, one entry a slice."""
 
     depth: Sequence[int] | Integers
     parent_id: Sequence[int] | Integers
-    operator_id: Sequence[int] | Integers
-    annotation_id: Sequence[int] | Integers
+    around: Sequence[Sequence[int] | Integers]
+    """One sequence per field of Around."""
 
 
 class Open(NamedTuple):
@@ -47,15 +63,24 @@ class Open(NamedTuple):
     kind: int
 
 
+class Outlasting(NamedTuple):
+    """A slice that ends after slices it started in: after all of `ended`, innermost first; `inside` still lasts."""
+
+    slice_id: int
+    ended: tuple[int, ...]
+    inside: int
+
+
 class Stack:
     """The slices open on one thread, outermost first, as parallel lists."""
 
-    __slots__ = ("annotations", "cut", "early", "ends", "ids", "kinds", "operators", "overlapping", "rounding")
+    __slots__ = ("around", "cut", "early", "ends", "ids", "kinds", "outlasting", "rounding")
 
     def __init__(self, rounding: int = _ROUNDING) -> None:
         self.rounding = rounding
-        self.cut = 0
-        self.overlapping = 0
+        self.cut: dict[int, int] = {}
+        """Slices that are taken to end with the one around them, and when."""
+        self.outlasting: list[Outlasting] = []
         self.open([])
 
     @property
@@ -73,11 +98,10 @@ class Stack:
         self.ends = [each.end for each in slices]
         self.ids = [NOBODY, *(each.slice_id for each in slices)]
         self.kinds = [each.kind for each in slices]
-        self.operators = [NOBODY]
-        self.annotations = [NOBODY]
+        # What a slice that starts inside the first so many open ones has around it.
+        self.around = [Around()]
         for _, slice_id, kind in slices:
-            self.operators.append(slice_id if kind == OPERATOR else self.operators[-1])
-            self.annotations.append(slice_id if kind == ANNOTATION else self.annotations[-1])
+            self.around.append(_inside(slice_id, kind, self.around[-1]))
         # The first end of a slice that lies under one that outlasts it.
         self.early = NEVER
         latest = 0
@@ -86,44 +110,49 @@ class Stack:
                 self.early = min(self.early, end)
             latest = max(latest, end)
 
-    def _drop_ended(self, ts: int) -> None:
-        """Take out slices that have ended under others that have not."""
-        self.open([each for each in self.opened if each.end > ts])
-
     def place(self, ids: list[int], kinds: list[int], starts: list[int], ends: list[int]) -> Places:
         """Sweep slices of the thread in order of start, longest first."""
         depths: list[int] = []
         parents: list[int] = []
-        operators: list[int] = []
-        annotations: list[int] = []
+        around: list[Around] = []
         for slice_id, kind, ts, ts_end in zip(ids, kinds, starts, ends, strict=True):
             while self.ends and self.ends[-1] <= ts:
                 self.ends.pop()
                 self.ids.pop()
                 self.kinds.pop()
-                self.operators.pop()
-                self.annotations.pop()
+                self.around.pop()
             if ts >= self.early:
-                self._drop_ended(ts)
-            operator, annotation = self.operators[-1], self.annotations[-1]
+                # Slices that have ended under others that have not.
+                self.open([each for each in self.opened if each.end > ts])
             depths.append(len(self.ends))
             parents.append(self.ids[-1])
-            operators.append(operator)
-            annotations.append(annotation)
-            self.ends.append(self._end(ts_end))
+            around.append(self.around[-1])
+            self.ends.append(self._end(slice_id, ts_end))
             self.ids.append(slice_id)
             self.kinds.append(kind)
-            self.operators.append(slice_id if kind == OPERATOR else operator)
-            self.annotations.append(slice_id if kind == ANNOTATION else annotation)
-        return Places(depths, parents, operators, annotations)
+            self.around.append(_inside(slice_id, kind, self.around[-1]) if kind else self.around[-1])
+        return Places(depths, parents, list(zip(*around, strict=True)))
 
-    def _end(self, end: int) -> int:
+    def _end(self, slice_id: int, end: int) -> int:
         """The end to use for a slice that starts now: its own, or its parent's when only rounding puts it later."""
         if not self.ends or end <= self.ends[-1]:
             return end
         if end - self.ends[-1] <= self.rounding:
-            self.cut += 1
+            self.cut[slice_id] = self.ends[-1]
             return self.ends[-1]
-        self.overlapping += 1
+        inside = len(self.ends)
+        while inside and self.ends[inside - 1] < end:
+            inside -= 1
+        self.outlasting.append(Outlasting(slice_id, tuple(self.ids[:inside:-1]), self.ids[inside]))
         self.early = min(self.early, self.ends[-1])
         return end
+
+
+def _inside(slice_id: int, kind: int, around: Around) -> Around:
+    """What stands around the slices inside this one."""
+    return Around(
+        *(
+            slice_id if kind & bit and (innermost or other == NOBODY) else other
+            for (bit, innermost), other in zip(AROUND, around, strict=True)
+        )
+    )

@@ -107,6 +107,9 @@ create table cpu_slice (
     parent_id bigint,
     operator_id bigint,
     annotation_id bigint,
+    phase_id bigint,
+    outer_annotation_id bigint,
+    context_id bigint,
     correlation_id bigint,
     external_id bigint,
     args varchar using compression zstd
@@ -125,9 +128,28 @@ comment on column cpu_slice.depth is 'Number of slices open on the same thread w
 comment on column cpu_slice.parent_id is 'slice_id of the slice that was opened last of those open on the same thread when this one starts; NULL at depth 0.';
 comment on column cpu_slice.operator_id is 'slice_id of the innermost operator that encloses this slice on its thread; NULL when there is none.';
 comment on column cpu_slice.annotation_id is 'slice_id of the innermost annotation that encloses this slice on its thread; NULL when there is none.';
+comment on column cpu_slice.phase_id is 'Innermost slice around it that names a phase of training (host_name.phase); NULL for none.';
+comment on column cpu_slice.outer_annotation_id is 'Outermost annotation around it; NULL for none.';
+comment on column cpu_slice.context_id is 'Outermost slice around it that says what the host is busy with (host_name.context): data, checkpoint or compile; NULL for none.';
 comment on column cpu_slice.correlation_id is 'For API calls: joins to gpu_slice.correlation_id of the same trace and process.';
 comment on column cpu_slice.external_id is 'Id that PyTorch gives an operator and the GPU work it caused.';
 comment on column cpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
+
+create table host_name (
+    trace_id integer not null,
+    kind varchar not null,
+    name varchar not null,
+    context varchar,
+    phase varchar,
+    activity varchar
+);
+comment on table host_name is 'One row per kind and name of host slices whose name means something; the list of patterns is sql/analyzers/host_name.sql.';
+comment on column host_name.trace_id is 'Trace.';
+comment on column host_name.kind is 'cpu_slice.kind.';
+comment on column host_name.name is 'cpu_slice.name.';
+comment on column host_name.context is 'data, checkpoint or compile when whatever happens inside such a slice belongs to that; NULL otherwise.';
+comment on column host_name.phase is 'data, forward, backward or optimizer when the slice marks that part of a step; NULL otherwise.';
+comment on column host_name.activity is 'synchronization, allocation, compile or communication when the name says more than the kind does; NULL otherwise.';
 
 create table gpu_slice (
     trace_id integer not null,

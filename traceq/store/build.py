@@ -167,6 +167,7 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
             {"trace_id": trace_id},
         )
     connection.commit()
+    sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
     cut, overlapping = nest(connection, trace_id)
     connection.begin()
     sql.run(connection, "analyzers/communication.sql")
@@ -186,7 +187,21 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     connection.commit()
 
 
-ANALYSES = ("device_activity", "time_ledger", "step_stats")
+ANALYSES = (
+    "device_activity",
+    "host_slice",
+    "host_timeline",
+    "idle_interval",
+    "host_piece",
+    "idle_second_look",
+    "host_piece",
+    "idle_gap",
+    "time_ledger",
+    "host_ledger_interval",
+    "host_piece",
+    "host_ledger",
+    "step_stats",
+)
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:

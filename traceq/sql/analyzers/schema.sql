@@ -56,6 +56,72 @@ comment on column device_activity.memset is 'Memsets running.';
 comment on column device_activity.graph is 'CUDA graphs running that were traced as a whole.';
 comment on column device_activity.category is 'What the segment counts as in time_ledger: the first that runs of compute (or graph), communication, copy_h2d, copy_d2h, copy_other, memset; else idle.';
 
+create table idle_gap (
+    trace_id integer not null,
+    gap_id bigint not null,
+    device integer not null,
+    step integer not null,
+    ts bigint not null,
+    dur bigint not null,
+    ts_end bigint generated always as (ts + dur),
+    next_slice_id bigint,
+    launch_slice_id bigint,
+    thread_id integer,
+    drained_by bigint,
+    cause varchar not null,
+    cpu_slice_id bigint,
+    annotation varchar,
+    operator varchar
+);
+comment on table idle_gap is 'One row per interval of a step in which nothing runs on a device. Definition: docs/metrics.md.';
+comment on column idle_gap.trace_id is 'Trace.';
+comment on column idle_gap.gap_id is 'Number of the gap within its trace, by device and time.';
+comment on column idle_gap.device is 'Device.';
+comment on column idle_gap.step is 'Step it elapsed in; a gap that crosses the start of a step is two.';
+comment on column idle_gap.ts is 'Start, ns.';
+comment on column idle_gap.dur is 'Duration, ns.';
+comment on column idle_gap.ts_end is 'End, ns: ts + dur.';
+comment on column idle_gap.next_slice_id is 'gpu_slice that starts first at or after its end; NULL when none does.';
+comment on column idle_gap.launch_slice_id is 'cpu_slice of the call that launched that work; NULL when it is not in the trace.';
+comment on column idle_gap.thread_id is 'Thread whose doings explain the gap: the launching one, after the last work the training thread; NULL when unknown.';
+comment on column idle_gap.drained_by is 'cpu_slice of the synchronizing call that held this thread when the device ran dry; NULL when none did.';
+comment on column idle_gap.cause is 'The cause with the most time in it.';
+comment on column idle_gap.cpu_slice_id is 'The host slice with the most time of that cause; NULL when none was open.';
+comment on column idle_gap.annotation is 'Innermost annotation around that slice, or the slice itself.';
+comment on column idle_gap.operator is 'Innermost operator around that slice, or the slice itself.';
+
+create table idle_gap_cause (
+    trace_id integer not null,
+    gap_id bigint not null,
+    cause varchar not null,
+    ts bigint not null,
+    dur bigint not null,
+    cpu_slice_id bigint
+);
+comment on table idle_gap_cause is 'One row per gap and cause; per gap the parts add up to idle_gap.dur exactly.';
+comment on column idle_gap_cause.trace_id is 'Trace.';
+comment on column idle_gap_cause.gap_id is 'Gap; see idle_gap.';
+comment on column idle_gap_cause.cause is 'idle_data, idle_sync, idle_allocation, idle_compile, idle_launch, idle_python, idle_os, idle_checkpoint, idle_communication, idle_dependency, idle_launch_latency, idle_profiler or idle_unattributed.';
+comment on column idle_gap_cause.ts is 'Where it begins first, ns.';
+comment on column idle_gap_cause.dur is 'Time in all, ns; it need not be in one piece.';
+comment on column idle_gap_cause.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open.';
+
+create table host_ledger (
+    trace_id integer not null,
+    step integer not null,
+    thread_id integer not null,
+    category varchar not null,
+    phase varchar not null,
+    dur bigint not null
+);
+comment on table host_ledger is 'One row per step, category and phase of the training thread''s own time; per step the parts add up to step.dur exactly.';
+comment on column host_ledger.trace_id is 'Trace.';
+comment on column host_ledger.step is 'Step the time elapsed in.';
+comment on column host_ledger.thread_id is 'The training thread: the one that marks the steps, else the one that launches most, else the one with most operators.';
+comment on column host_ledger.category is 'What its innermost slice is: data, checkpoint, compile (contexts); synchronization, allocation, communication, launch, operator, python, annotation, os, profiler, other; none when no slice is open.';
+comment on column host_ledger.phase is 'data, forward, backward, optimizer, or other when nothing names it.';
+comment on column host_ledger.dur is 'Time, ns.';
+
 create table time_ledger (
     trace_id integer not null,
     device integer not null,
@@ -67,7 +133,7 @@ comment on table time_ledger is 'One row per device, step and category that has 
 comment on column time_ledger.trace_id is 'Trace.';
 comment on column time_ledger.device is 'Device.';
 comment on column time_ledger.step is 'Step the time elapsed in.';
-comment on column time_ledger.category is 'compute; communication (exposed: no compute at that time); copy_h2d, copy_d2h, copy_other (exposed); memset; idle.';
+comment on column time_ledger.category is 'compute; communication (exposed: no compute at that time); copy_h2d, copy_d2h, copy_other (exposed); memset; idle_* (see idle_gap_cause.cause).';
 comment on column time_ledger.dur is 'Time, ns.';
 
 create table step_stats (

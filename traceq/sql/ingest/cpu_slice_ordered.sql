@@ -13,9 +13,12 @@ select
     external_id,
     args,
     ts + dur as ts_end,
-    -- a number, because the sweep compares it for every slice
-    case kind when 'op' then 1 when 'annotation' then 2 else 0 end as nesting_kind
+    -- bits of traceq.analyzers.stack: numbers, because the sweep compares them for every slice
+    case kind when 'op' then 1 when 'annotation' then 2 else 0 end
+    + case when h.context is not null then 4 else 0 end
+    + case when h.phase is not null then 8 else 0 end as nesting_kind
 from staging.cpu_slice
+left join host_name as h using (kind, name)
 where not coalesce(is_async, false) and ts >= $ts_from and ts < $ts_until
 order by
     thread_id,

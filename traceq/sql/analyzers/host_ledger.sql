@@ -1,0 +1,7 @@
+-- A group by over pieces of the training thread's timeline: they tile each step, so the parts add up to it.
+
+insert into host_ledger
+select $trace_id as trace_id, interval_id as step, thread_id, activity as category, phase, sum(ts_end - ts)::bigint as dur
+from _host_piece
+group by all
+order by step, thread_id, category, phase;

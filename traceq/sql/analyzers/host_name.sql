@@ -1,0 +1,49 @@
+-- What the names of host slices mean: the one list. The first pattern that matches a name of its kind decides, for context, phase
+-- and activity apart. Names are asked once each, not slices, and one regular expression for all sorts out most of them.
+
+create temp table _host_pattern as
+select row_number() over () as number, *
+from (values
+    -- context: whatever happens inside such a slice belongs to it
+    ('annotation|op', '^enumerate\(DataLoader\)|^traceq\.fetch#|^traceq\.phase#(data|input|fetch|load)', 'data', 'data', null),
+    ('annotation|op', '(?i)\b(data_?load(er|ing)?|(next|get|load|fetch|read)_?batch|data_?fetch|batch_?(load|fetch)(ing)?)\b', 'data', 'data', null),
+    ('annotation|op', '^(?i:data|input|fetch|load data|data loading)$|(Iter|Map)DataPipe', 'data', 'data', null),
+    ('python', 'torch/utils/data/dataloader\.py.*: (__next__|_next_data)', 'data', 'data', null),
+    ('annotation|op', '^traceq\.phase#(checkpoint|save)|^torch\.save', 'checkpoint', null, null),
+    ('annotation|op', '(?i)\b(save|write|dump)_?(checkpoint|ckpt|model|state)|\b(checkpoint|ckpt)_?(save|write|saving)\b', 'checkpoint', null, null),
+    ('python', 'torch/serialization\.py.*: save$', 'checkpoint', null, null),
+    -- the running of compiled code (CompiledFunction, Torch-Compiled Region, Call CompiledFxGraph) is none of these
+    ('annotation|op', 'compile_fx|_compile\.compile_inner|OutputGraph\.|GraphLowering\.|async_compile|aot_dispatch|(?i:autotun|\bptxas\b)', 'compile', null, null),
+    ('python', 'torch/_dynamo/convert_frame\.py.*: _compile|torch/_inductor/compile_fx\.py.*: compile_fx', 'compile', null, null),
+    -- phase: what part of a training step it is
+    ('annotation|op', '^traceq\.phase#forward|^(?i:forward( pass)?|fwd|model[_. ]forward)$|^(?i:##\s*forward)', null, 'forward', null),
+    ('annotation|op', '^traceq\.phase#backward|^(?i:backward( pass)?|bwd|loss\.backward(\(\))?)$|^autograd::engine|(Backward[0-9]*|AccumulateGrad)$|^(?i:##\s*backward)', null, 'backward', null),
+    ('annotation|op', '^traceq\.phase#optimizer|^Optimizer\.(step|zero_grad)#|^(?i:opt(im(izer)?)?([_. ]step)?|zero[_. ]grad)$|^(?i:##\s*optimizer)', null, 'optimizer', null),
+    -- activity: what the host does in it, where its kind does not say
+    ('runtime', '^(cuda|hip)(Stream|Device|Event|Ctx|Thread)Synchronize|^cu(Stream|Ctx|Event)Synchronize', null, null, 'synchronization'),
+    ('runtime', '^(cuda|hip)Memcpy(2D|3D|Peer|ToSymbol|FromSymbol|ToArray|FromArray|WithStream)*$|^cuMemcpy([HDA]to[HDA])?(_v2)?$', null, null, 'synchronization'),
+    ('op|annotation', '^aten::(item|_local_scalar_dense)(,|$)', null, null, 'synchronization'),
+    ('runtime', '^(cuda|hip)(Malloc|Free|Host(Alloc|Free|Register|Unregister)|MemPool)|^cuMem(Alloc|Free|Host|Create|Map|Unmap|SetAccess|Release|Address|Pool)', null, null, 'allocation'),
+    ('runtime', '^(cu|cuda|hip)(Module|Library)|^cuKernelGetFunction|^cuLink|^(nvrtc|hiprtc)', null, null, 'compile'),
+    ('overhead', '(?i)lazy function loading|module loading', null, null, 'compile'),
+    ('annotation|op|other', '^gloo:|^MPI_|^(c10d::|dist(ributed)?[._])?(monitored_)?barrier$', null, null, 'communication')
+) as t (kinds, pattern, context, phase, activity);
+
+set variable any_host_pattern = (select string_agg('(?:' || pattern || ')', '|') from _host_pattern);
+
+insert into host_name
+select
+    $trace_id as trace_id,
+    n.kind,
+    n.name,
+    min_by(p.context, p.number) filter (p.context is not null) as context,
+    min_by(p.phase, p.number) filter (p.phase is not null) as phase,
+    min_by(p.activity, p.number) filter (p.activity is not null) as activity
+from (
+    select distinct kind, name
+    from staging.cpu_slice
+    where regexp_matches(name, getvariable('any_host_pattern'))
+) as n
+inner join _host_pattern as p on list_contains(string_split(p.kinds, '|'), n.kind) and regexp_matches(n.name, p.pattern)
+group by n.kind, n.name
+order by n.kind, n.name;

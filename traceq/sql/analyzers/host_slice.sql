@@ -1,0 +1,43 @@
+-- What the host is busy with in each of its slices, and in which phase: the outermost context around a slice decides, else its
+-- name, else its kind. An OS call inside an API call is how that call works (ioctl in cudaMalloc). An asynchronous copy of
+-- pageable memory is none: its call returns when the copy is done.
+
+create temp table _host_slice as
+with
+meaning as (
+    select c.slice_id, h.context, h.phase, h.activity
+    from cpu_slice as c
+    inner join host_name as h on h.kind = c.kind and h.name = c.name
+),
+
+waiting_copy as (
+    select distinct launch_id as slice_id
+    from gpu_slice
+    where launch_id is not null and kind = 'memcpy' and 'pageable' in (src_memory, dst_memory)
+),
+
+call as (
+    select
+        c.slice_id,
+        case when w.slice_id is not null then 'synchronization' else coalesce(m.activity, 'launch') end as activity
+    from cpu_slice as c
+    left join meaning as m using (slice_id)
+    left join waiting_copy as w using (slice_id)
+    where c.kind = 'runtime'
+)
+
+select
+    c.slice_id,
+    coalesce(context.context, own.context, call.activity, caller.activity, own.activity, if(c.kind = 'op', 'operator', if(c.kind = 'overhead', 'profiler', c.kind))) as activity,
+    coalesce(own.phase, phase.phase, 'other') as phase,
+    -- the call or operator in which the host waits for a device, whatever the context
+    case 'synchronization'
+        when coalesce(call.activity, own.activity) then c.slice_id
+        when caller.activity then c.parent_id
+    end as synchronizing_id
+from cpu_slice as c
+left join meaning as own on own.slice_id = c.slice_id
+left join meaning as context on context.slice_id = c.context_id
+left join meaning as phase on phase.slice_id = c.phase_id
+left join call on call.slice_id = c.slice_id
+left join call as caller on c.kind = 'os' and caller.slice_id = c.parent_id;
