@@ -200,6 +200,7 @@ ANALYSES = (
     "host_ledger_interval",
     "host_piece",
     "host_ledger",
+    "launch_state",
     "step_stats",
 )
 

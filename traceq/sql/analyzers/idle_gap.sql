@@ -93,21 +93,35 @@ from per_slice
 group by gap_id, cause
 order by gap_id, ts, cause;
 
-insert into idle_gap
+create temp table _gap_fault as
+select gap_id, max_by(cause, {'dur': dur, 'ts': -ts}) as cause, max_by(cpu_slice_id, {'dur': dur, 'ts': -ts}) as cpu_slice_id
+from idle_gap_cause
+group by gap_id;
+
+-- The few host slices that are named, looked up once: joining names of all slices would need memory for all of them.
+create temp table _gap_slice as
 with
 fault as (
-    select gap_id, max_by({'cause': cause, 'slice_id': cpu_slice_id}, {'dur': dur, 'ts': -ts}) as worst
-    from idle_gap_cause
-    group by gap_id
+    select slice_id, kind, name, operator_id, annotation_id
+    from cpu_slice
+    where slice_id in (select cpu_slice_id from _gap_fault)
 ),
 
-drained as (
-    select p.gap_id, any_value(p.synchronizing_id) as drained_by
-    from _idle_piece as p
-    inner join _gap as g on g.gap_id = p.gap_id and g.ts = p.ts
-    group by p.gap_id
+around as (
+    select slice_id, name
+    from cpu_slice
+    where slice_id in (select operator_id from fault union select annotation_id from fault)
 )
 
+select
+    f.slice_id,
+    if(f.kind = 'annotation', f.name, a.name) as annotation,
+    if(f.kind = 'op', f.name, o.name) as operator
+from fault as f
+left join around as a on a.slice_id = f.annotation_id
+left join around as o on o.slice_id = f.operator_id;
+
+insert into idle_gap
 select
     $trace_id as trace_id,
     g.gap_id,
@@ -118,15 +132,13 @@ select
     g.next_slice_id,
     g.launch_slice_id,
     g.thread_id,
-    d.drained_by,
-    f.worst.cause as cause,
-    f.worst.slice_id as cpu_slice_id,
-    if(c.kind = 'annotation', c.name, a.name) as annotation,
-    if(c.kind = 'op', c.name, o.name) as operator
+    p.synchronizing_id as drained_by,
+    f.cause,
+    f.cpu_slice_id,
+    c.annotation,
+    c.operator
 from _gap as g
-inner join fault as f using (gap_id)
-left join drained as d using (gap_id)
-left join cpu_slice as c on c.slice_id = f.worst.slice_id
-left join cpu_slice as a on a.slice_id = c.annotation_id
-left join cpu_slice as o on o.slice_id = c.operator_id
+inner join _gap_fault as f using (gap_id)
+left join _idle_piece as p on p.gap_id = g.gap_id and p.ts = g.ts
+left join _gap_slice as c on c.slice_id = f.cpu_slice_id
 order by g.gap_id;

@@ -56,6 +56,18 @@ comment on column device_activity.memset is 'Memsets running.';
 comment on column device_activity.graph is 'CUDA graphs running that were traced as a whole.';
 comment on column device_activity.category is 'What the segment counts as in time_ledger: the first that runs of compute (or graph), communication, copy_h2d, copy_d2h, copy_other, memset; else idle.';
 
+create table launch_state (
+    trace_id integer not null,
+    slice_id bigint not null,
+    phase varchar not null,
+    queue_depth bigint not null
+);
+comment on table launch_state is 'One row per GPU slice whose launching call is in the trace: what the view launch adds to the slices themselves.';
+comment on column launch_state.trace_id is 'Trace.';
+comment on column launch_state.slice_id is 'The gpu_slice.';
+comment on column launch_state.phase is 'data, forward, backward, optimizer or other: of the launching call, else of the training thread at that time.';
+comment on column launch_state.queue_depth is 'Launches on the same device that had not started when this one was made; 0 says that the device was waiting for it. A graph is one launch.';
+
 create table idle_gap (
     trace_id integer not null,
     gap_id bigint not null,

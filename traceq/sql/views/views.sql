@@ -57,17 +57,22 @@ select
     c.operator_id,
     a.name as annotation,
     c.annotation_id,
+    oa.name as outer_annotation,
+    q.phase,
     g.step,
     c.ts as api_ts,
     c.dur as api_dur,
     g.ts,
     g.dur,
     g.ts - c.ts as launch_latency,
-    g.ts - c.ts_end as queue_delay
+    g.ts - c.ts_end as queue_delay,
+    q.queue_depth
 from gpu_slice as g
 left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
 left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = c.operator_id
-left join cpu_slice as a on a.trace_id = c.trace_id and a.slice_id = c.annotation_id;
+left join cpu_slice as a on a.trace_id = c.trace_id and a.slice_id = c.annotation_id
+left join cpu_slice as oa on oa.trace_id = c.trace_id and oa.slice_id = c.outer_annotation_id
+left join launch_state as q on q.trace_id = g.trace_id and q.slice_id = g.slice_id;
 comment on view launch is 'One row per GPU slice, joined with the call that launched it, and the operator and annotation around that call; NULL where the call is not in the trace.';
 comment on column launch.slice_id is 'The gpu_slice.';
 comment on column launch.launch_slice_id is 'The launching call in cpu_slice.';
@@ -75,7 +80,109 @@ comment on column launch.thread_id is 'Thread that launched it.';
 comment on column launch.api_name is 'Name of the launching call.';
 comment on column launch.operator is 'Name of the innermost operator around the launching call.';
 comment on column launch.annotation is 'Name of the innermost annotation around the launching call.';
+comment on column launch.outer_annotation is 'Name of the outermost annotation around the launching call.';
+comment on column launch.phase is 'data, forward, backward, optimizer or other; see launch_state.';
+comment on column launch.queue_depth is 'Launches on the same device that had not started when this one was made; see launch_state.';
 comment on column launch.api_ts is 'Start of the launching call, ns.';
 comment on column launch.api_dur is 'Duration of the launching call, ns.';
 comment on column launch.launch_latency is 'From the start of the launching call to the start on the device, ns.';
 comment on column launch.queue_delay is 'From the end of the launching call to the start on the device, ns; negative when it starts before the call returns.';
+
+create view launch_attribution as
+select
+    trace_id,
+    device,
+    count(*) as slices,
+    count(launch_slice_id) as launched,
+    count(operator_id) as with_operator,
+    count(annotation_id) as with_annotation,
+    count(nullif(phase, 'other')) as with_phase,
+    count(step) as with_step,
+    count(*) filter (launch_slice_id is null) / count(*) as unattributed_share,
+    coalesce(sum(dur) filter (launch_slice_id is null), 0)::bigint as unattributed_dur
+from launch
+group by trace_id, device;
+comment on view launch_attribution is 'One row per device: how much of its work can be traced back to the host.';
+comment on column launch_attribution.slices is 'GPU slices.';
+comment on column launch_attribution.launched is 'Those whose launching call is in the trace.';
+comment on column launch_attribution.with_operator is 'Those launched inside an operator.';
+comment on column launch_attribution.with_annotation is 'Those launched inside an annotation.';
+comment on column launch_attribution.with_phase is 'Those launched in a phase that is named.';
+comment on column launch_attribution.with_step is 'Those that belong to a step.';
+comment on column launch_attribution.unattributed_share is 'Share of the slices whose launching call is not in the trace, 0 to 1.';
+comment on column launch_attribution.unattributed_dur is 'Their time, ns; slices that overlap count each.';
+
+create view idle_histogram as
+select
+    trace_id,
+    device,
+    bucket,
+    count(*) as gaps,
+    sum(dur)::bigint as dur
+from (
+    select
+        trace_id,
+        device,
+        dur,
+        case
+            when dur < 10_000 then 'below 10 us'
+            when dur < 100_000 then 'below 100 us'
+            when dur < 1_000_000 then 'below 1 ms'
+            when dur < 10_000_000 then 'below 10 ms'
+            else '10 ms and above'
+        end as bucket
+    from idle_gap
+)
+group by trace_id, device, bucket;
+comment on view idle_histogram is 'One row per device and size of gaps: many small ones or few large ones.';
+comment on column idle_histogram.bucket is 'below 10 us, below 100 us, below 1 ms, below 10 ms, 10 ms and above.';
+comment on column idle_histogram.gaps is 'Gaps of that size.';
+comment on column idle_histogram.dur is 'Their time, ns.';
+
+create view outlier_step as
+with
+spread as (
+    select trace_id, median(dur) as median, mad(dur) as spread, count(*) as steps
+    from step
+    where excluded is null
+    group by trace_id
+),
+
+-- The median step is a real one: the one whose duration is nearest to the median.
+typical as (
+    select s.trace_id, min_by(s.step, abs(s.dur - p.median)) as step
+    from step as s
+    inner join spread as p using (trace_id)
+    where s.excluded is null
+    group by s.trace_id
+),
+
+outlier as (
+    select s.trace_id, s.step, s.dur, t.step as typical_step
+    from step as s
+    inner join spread as p using (trace_id)
+    inner join typical as t using (trace_id)
+    where s.excluded is null and p.steps >= 4 and s.dur > p.median + 5 * p.spread and s.dur > 1.1 * p.median
+),
+
+part as (
+    select o.trace_id, o.step, l.device, l.category, l.dur as change
+    from outlier as o
+    inner join time_ledger as l on l.trace_id = o.trace_id and l.step = o.step
+    union all
+    select o.trace_id, o.step, l.device, l.category, -l.dur
+    from outlier as o
+    inner join time_ledger as l on l.trace_id = o.trace_id and l.step = o.typical_step
+)
+
+select o.trace_id, o.step, o.dur, o.typical_step, p.device, p.category, sum(p.change)::bigint as change
+from outlier as o
+left join part as p on p.trace_id = o.trace_id and p.step = o.step
+group by all;
+comment on view outlier_step is 'One row per unusually long step, device and ledger category: what it has more of than the typical step. Per step and device the changes add up to the difference of the durations.';
+comment on column outlier_step.step is 'A step longer than median + 5 MAD and than 1.1 medians, among at least 4.';
+comment on column outlier_step.dur is 'Its duration, ns.';
+comment on column outlier_step.typical_step is 'The step whose duration is nearest to the median.';
+comment on column outlier_step.device is 'Device; NULL when no GPU was used.';
+comment on column outlier_step.category is 'Ledger category.';
+comment on column outlier_step.change is 'Time of that category in the step less that in the typical step, ns.';

@@ -1,0 +1,41 @@
+-- What surrounds each launch beyond the slices around its call: the phase of training, and how much was queued before it.
+
+create temp table _launch as
+select g.slice_id, g.device, g.launch_id, g.ts as started, c.thread_id, c.ts as launched
+from gpu_slice as g
+inner join cpu_slice as c on c.slice_id = g.launch_id;
+
+insert into launch_state
+with
+-- One call can launch many slices (a graph): it is one launch, which waits until the first of them starts.
+call as (
+    select device, launch_id, any_value(launched) as launched, min(started) as started
+    from _launch
+    group by device, launch_id
+),
+
+-- At equal times what starts has left the queue, and no launch counts itself.
+depth as (
+    select device, launch_id, sum(change) over (partition by device order by ts, change, launch_id rows unbounded preceding) - 1 as queue_depth, change
+    from (
+        select device, launch_id, launched as ts, 1 as change from call
+        union all
+        select device, launch_id, greatest(started, launched + 1), -1 from call
+    )
+),
+
+-- Autograd launches the backward pass from a thread of its own: the training thread says what phase it waits in.
+phase as (
+    select l.slice_id, coalesce(nullif(s.phase, 'other'), t.phase, 'other') as phase
+    from _launch as l
+    inner join _host_slice as s on s.slice_id = l.launch_id
+    asof left join (
+        from _host_timeline where thread_id = (from _training_thread)
+    ) as t on l.launched >= t.ts
+)
+
+select $trace_id as trace_id, l.slice_id, p.phase, d.queue_depth::bigint as queue_depth
+from _launch as l
+inner join phase as p using (slice_id)
+inner join depth as d on d.device = l.device and d.launch_id = l.launch_id and d.change = 1
+order by l.slice_id;
