@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from traceq.analyzers.recurrence import recurring_sequence
 from traceq.sql import run, statement
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -
         ("profiler_step", "step_marked", {"pattern": r"^ProfilerStep#\d+"}),
         ("annotation", "step_repeated", {}),
         ("optimizer", "step_optimizer", {}),
+        ("recurrence", "step_launches", {}),
         ("whole_trace", "step_whole_trace", {}),
     ]
     if step_range is not None:
@@ -36,8 +38,27 @@ def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -
         " (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
     )
     for source, file, parameters in ways:
-        marks = connection.execute(statement(f"analyzers/{file}.sql"), parameters).fetchall()
+        found = connection.execute(statement(f"analyzers/{file}.sql"), parameters)
+        marks = _recurring(found) if source == "recurrence" else found.fetchall()
         if marks:
             connection.executemany("insert into _step_mark values (?, ?, ?, ?, ?)", [(*mark, source) for mark in marks])
             return source
     return None
+
+
+def _recurring(launches: duckdb.DuckDBPyConnection) -> list[tuple[str, int, int, int]]:
+    """Marks (name, thread, start, end) around the sequence of launches that recurs, if one does."""
+    columns = launches.fetchnumpy()
+    recurrence = recurring_sequence(columns["number"].astype("int64"))
+    if recurrence is None:
+        return []
+    starts = recurrence.starts
+    return [
+        (
+            f"sequence of {recurrence.length} launches",
+            int(columns["thread_id"][start]),
+            int(columns["ts"][start]),
+            int(columns["ts_end"][start + recurrence.length - 1]),
+        )
+        for start in starts
+    ]
