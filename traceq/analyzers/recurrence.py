@@ -21,6 +21,8 @@ _LEAST_STEPS = 3
 _LEAST_LAUNCHES = 8
 # At least this share of the occurrences lie exactly the same sequence apart, and of all launches inside such sequences.
 _LEAST_SHARE = 0.6
+# At most this share of all launches is of kernels that no sequence holds.
+_MOST_FOREIGN = 0.02
 
 _SEED = 20
 
@@ -44,7 +46,17 @@ def recurring_sequence(names: Integers) -> Recurrence | None:
         found = _recurrence(positions, prefix, power)
         if found and (best is None or (-found.length, found.starts[0]) < (-best.length, best.starts[0])):
             best = found
-    return best if best and best.length * len(best.starts) >= _LEAST_SHARE * len(names) else None
+    return best if best and _explains(best, names) else None
+
+
+def _explains(recurrence: Recurrence, names: Integers) -> bool:
+    """Whether the sequences are most of the work, and hardly anything happens only outside them, as it does around layers."""
+    inside = np.zeros(len(names) + 1, np.int64)
+    np.add.at(inside, recurrence.starts, 1)
+    np.add.at(inside, np.array(recurrence.starts) + recurrence.length, -1)
+    covered = np.cumsum(inside)[:-1] > 0
+    foreign = ~np.isin(names[~covered], np.unique(names[covered]))
+    return bool(covered.mean() >= _LEAST_SHARE and foreign.sum() <= _MOST_FOREIGN * len(names))
 
 
 def _recurrence(positions: Integers, prefix: Hashes, power: Hashes) -> Recurrence | None:

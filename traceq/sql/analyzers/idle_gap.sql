@@ -94,9 +94,12 @@ group by gap_id, cause
 order by gap_id, ts, cause;
 
 create temp table _gap_fault as
-select gap_id, max_by(cause, {'dur': dur, 'ts': -ts}) as cause, max_by(cpu_slice_id, {'dur': dur, 'ts': -ts}) as cpu_slice_id
-from idle_gap_cause
-group by gap_id;
+select gap_id, fault.cause, fault.cpu_slice_id
+from (
+    select gap_id, max_by({'cause': cause, 'cpu_slice_id': cpu_slice_id}, {'dur': dur, 'ts': -ts}) as fault
+    from idle_gap_cause
+    group by gap_id
+);
 
 -- The few host slices that are named, looked up once: joining names of all slices would need memory for all of them.
 create temp table _gap_slice as
