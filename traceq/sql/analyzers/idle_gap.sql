@@ -16,7 +16,8 @@ from (values
     ('annotation', 'idle_python')
 ) as t (activity, cause);
 
--- Work that was launched before the gap began, and why it did not run: it waited for an event, or the device was not as fast as that.
+-- Work that was launched before the gap began, and why it did not run: its stream waited for an event, or it is not the first of
+-- what one call launched (a graph) and waited for the others; else the device was not as fast as that.
 create temp table _gap_enqueued as
 with
 launched as (
@@ -25,7 +26,8 @@ launched as (
         g.device,
         g.stream,
         c.ts,
-        lag(c.ts) over (partition by g.device, g.context, g.stream order by c.ts, g.slice_id) as previous_ts
+        lag(c.ts) over (partition by g.device, g.context, g.stream order by c.ts, g.slice_id) as previous_ts,
+        row_number() over (partition by g.launch_id order by g.ts, g.slice_id) > 1 as follows
     from gpu_slice as g
     inner join cpu_slice as c on c.slice_id = g.launch_id
 ),
@@ -36,7 +38,7 @@ waiting as (
     where kind = 'stream_wait_event'
 )
 
-select g.gap_id, w.ts is not null and (l.previous_ts is null or w.ts >= l.previous_ts) as waited
+select g.gap_id, l.follows or (w.ts is not null and (l.previous_ts is null or w.ts >= l.previous_ts)) as waited
 from _gap as g
 inner join launched as l on l.slice_id = g.next_slice_id
 asof left join waiting as w on w.device = l.device and w.stream = l.stream and l.ts >= w.ts
