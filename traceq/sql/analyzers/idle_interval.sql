@@ -1,4 +1,4 @@
--- The gaps of each device inside steps, and what the host did in them: METRICS section 5 (docs/metrics.md).
+-- The gaps of each device inside steps, and what the host did in them, as docs/metrics.md defines.
 
 -- Which work ends a gap: the first to start at or after its end; of several the earliest launched.
 create temp table _gap as
