@@ -128,3 +128,15 @@ def _skip_if_counted_twice(path: Path) -> None:
 
 def _as_text(database, query: str) -> list[tuple[str, ...]]:
     return [tuple(str(cell) for cell in row) for row in database.execute(query).fetchall()]
+
+
+@every_nsys_trace
+def test_projections_of_ranges_are_those_of_nvtx_gpu_proj_sum(path, databases):
+    report = peers.nsys(path, "nvtx_gpu_proj_sum")
+    columns = ("Range", "Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Total GPU Ops")
+    query = """
+        select name, sum(gpu_dur), sum(dur), count(*), sum(gpu_slices)
+        from annotation_projection join annotation using (slice_id, name, dur) group by name
+    """
+    expected = [(row["Range"].removeprefix(":"), *(row[column] for column in columns[1:])) for row in report]
+    assert_same_rows(_as_text(databases(path), query), expected)

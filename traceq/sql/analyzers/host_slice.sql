@@ -28,7 +28,7 @@ call as (
 
 select
     c.slice_id,
-    coalesce(context.context, own.context, call.activity, caller.activity, own.activity, if(c.kind = 'op', 'operator', if(c.kind = 'overhead', 'profiler', c.kind))) as activity,
+    coalesce(context.context, own.context, call.activity, caller.activity, own.activity, kind.activity) as activity,
     coalesce(own.phase, phase.phase, 'other') as phase,
     -- the call or operator in which the host waits for a device, whatever the context
     case 'synchronization'
@@ -36,6 +36,13 @@ select
         when caller.activity then c.parent_id
     end as synchronizing_id
 from cpu_slice as c
+cross join lateral (
+    select case
+        when c.kind = 'op' or (c.kind = 'annotation' and contains(c.name, ', op_id = ')) then 'operator'
+        when c.kind = 'overhead' then 'profiler'
+        else c.kind
+    end as activity
+) as kind
 left join meaning as own on own.slice_id = c.slice_id
 left join meaning as context on context.slice_id = c.context_id
 left join meaning as phase on phase.slice_id = c.phase_id

@@ -16,59 +16,41 @@ from (values
     ('annotation', 'idle_python')
 ) as t (activity, cause);
 
--- Work that was launched before the gap began, and why it did not run: its stream waited for an event, or it is not the first of
--- what one call launched (a graph) and waited for the others; else the device was not as fast as that.
-create temp table _gap_enqueued as
-with
-launched as (
-    select
-        g.slice_id,
-        g.device,
-        g.stream,
-        c.ts,
-        lag(c.ts) over (partition by g.device, g.context, g.stream order by c.ts, g.slice_id) as previous_ts,
-        row_number() over (partition by g.launch_id order by g.ts, g.slice_id) > 1 as follows
-    from gpu_slice as g
-    inner join cpu_slice as c on c.slice_id = g.launch_id
-),
+-- What ends the gap may have been told to wait for an event; when the last work it waited for ended, or NULL when that is not known.
+create temp table _gap_wait as
+select next_slice_id, max(finished) as finished
+from stream_wait
+where next_slice_id is not null
+group by next_slice_id;
 
-waiting as (
-    select distinct device, stream, ts
-    from synchronization
-    where kind = 'stream_wait_event'
-)
-
-select g.gap_id, l.follows or (w.ts is not null and (l.previous_ts is null or w.ts >= l.previous_ts)) as waited
-from _gap as g
-inner join launched as l on l.slice_id = g.next_slice_id
-asof left join waiting as w on w.device = l.device and w.stream = l.stream and l.ts >= w.ts
-where g.launched <= g.ts;
+create temp table _part as
+select gap_id, ts, ts_end, activity, slice_id
+from _host_part
+where (gap_id, ts) not in (select (gap_id, ts) from _overlaid)
+union all
+select o.gap_id, p.ts, p.ts_end, if(p.slice_id is null, o.activity, p.activity), coalesce(p.slice_id, o.slice_id)
+from _host_piece as p
+inner join _overlaid as o using (interval_id);
 
 create temp table _gap_part as
 -- the host was late
 select p.gap_id, p.ts, p.ts_end, coalesce(c.cause, 'idle_unattributed') as cause, p.slice_id
-from _idle_piece as p
+from _part as p
 left join _idle_cause as c using (activity)
-where p.activity <> 'none'
-union all
-select h.gap_id, p.ts, p.ts_end, coalesce(c.cause, 'idle_unattributed'), p.slice_id
-from _host_piece as p
-inner join _idle_hole as h using (interval_id)
-left join _idle_cause as c using (activity)
-union all
-select gap_id, ts, ts_end, 'idle_unattributed', null
-from _idle_hole
-where thread_id is null
 union all
 -- the host was in time, or the launch was on its way
 select
     g.gap_id,
     greatest(g.ts, g.launched),
     g.ts_end,
-    if(coalesce(e.waited, false), 'idle_dependency', 'idle_launch_latency'),
+    if(
+        w.next_slice_id is not null and coalesce(w.finished >= greatest(g.ts, g.launched), true),
+        'idle_dependency',
+        'idle_launch_latency'
+    ),
     g.launch_slice_id
 from _gap as g
-left join _gap_enqueued as e using (gap_id)
+left join _gap_wait as w using (next_slice_id)
 where g.launched < g.ts_end
 union all
 -- nobody knows

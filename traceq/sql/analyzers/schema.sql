@@ -68,6 +68,28 @@ comment on column launch_state.slice_id is 'The gpu_slice.';
 comment on column launch_state.phase is 'data, forward, backward, optimizer or other: of the launching call, else of the training thread at that time.';
 comment on column launch_state.queue_depth is 'Launches on the same device that had not started when this one was made; 0 says that the device was waiting for it. A graph is one launch.';
 
+create table stream_wait (
+    trace_id integer not null,
+    slice_id bigint not null,
+    device integer,
+    stream bigint,
+    ts bigint not null,
+    recorded bigint,
+    waited_for_id bigint,
+    finished bigint,
+    next_slice_id bigint
+);
+comment on table stream_wait is 'One row per wait of a stream for an event (synchronization of kind stream_wait_event), with the work on both sides of it.';
+comment on column stream_wait.trace_id is 'Trace.';
+comment on column stream_wait.slice_id is 'The synchronization.';
+comment on column stream_wait.device is 'Device of the stream that waits.';
+comment on column stream_wait.stream is 'The stream that waits.';
+comment on column stream_wait.ts is 'When the wait was asked for, ns.';
+comment on column stream_wait.recorded is 'When the recording of the event was asked for, ns; NULL when that call is not in the trace.';
+comment on column stream_wait.waited_for_id is 'gpu_slice launched last on the event''s stream before the event was recorded; NULL when unknown.';
+comment on column stream_wait.finished is 'When all work on the event''s stream launched until then had ended, ns; NULL when unknown.';
+comment on column stream_wait.next_slice_id is 'gpu_slice launched first on the waiting stream after the wait; NULL when none was.';
+
 create table idle_gap (
     trace_id integer not null,
     gap_id bigint not null,

@@ -186,3 +186,42 @@ comment on column outlier_step.typical_step is 'The step whose duration is neare
 comment on column outlier_step.device is 'Device; NULL when no GPU was used.';
 comment on column outlier_step.category is 'Ledger category.';
 comment on column outlier_step.change is 'Time of that category in the step less that in the typical step, ns.';
+
+create view annotation_projection as
+with recursive
+-- per innermost annotation first, so that what climbs is one row an annotation, not one a launch
+inside as (
+    select c.trace_id, c.annotation_id as slice_id, min(g.ts) as gpu_ts, max(g.ts_end) as gpu_end, count(*) as gpu_slices
+    from gpu_slice as g
+    inner join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
+    where c.annotation_id is not null
+    group by c.trace_id, c.annotation_id
+),
+
+climbing as (
+    from inside
+    union all
+    select a.trace_id, a.annotation_id, i.gpu_ts, i.gpu_end, i.gpu_slices
+    from climbing as i
+    inner join cpu_slice as a on a.trace_id = i.trace_id and a.slice_id = i.slice_id
+    where a.annotation_id is not null
+)
+
+select
+    a.trace_id,
+    a.slice_id,
+    a.thread_id,
+    a.name,
+    a.ts,
+    a.dur,
+    min(i.gpu_ts) as gpu_ts,
+    max(i.gpu_end) - min(i.gpu_ts) as gpu_dur,
+    sum(i.gpu_slices)::bigint as gpu_slices
+from climbing as i
+inner join cpu_slice as a on a.trace_id = i.trace_id and a.slice_id = i.slice_id
+group by a.trace_id, a.slice_id, a.thread_id, a.name, a.ts, a.dur;
+comment on view annotation_projection is 'One row per annotation that launched GPU work on its own thread, itself or in annotations inside it: the annotation projected onto the GPU.';
+comment on column annotation_projection.slice_id is 'The annotation in cpu_slice.';
+comment on column annotation_projection.gpu_ts is 'Start of the first work it launched, ns.';
+comment on column annotation_projection.gpu_dur is 'From there to the end of the last work it launched, ns.';
+comment on column annotation_projection.gpu_slices is 'GPU slices it launched.';

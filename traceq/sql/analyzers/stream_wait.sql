@@ -1,0 +1,63 @@
+-- What each wait of a stream for an event waited for: the last work on the event's stream that was launched before the event was
+-- recorded, and the first work on the waiting stream that was launched after the wait.
+
+insert into stream_wait
+with
+recording as (
+    select t.pid, c.correlation_id, min(c.ts) as ts
+    from cpu_slice as c
+    inner join thread as t using (thread_id)
+    where c.kind = 'runtime' and c.name like '%EventRecord%' and c.correlation_id is not null
+    group by t.pid, c.correlation_id
+),
+
+wait as (
+    select
+        s.slice_id,
+        s.device,
+        s.stream,
+        s.ts,
+        coalesce(e.device, s.device) as event_device,
+        coalesce(e.stream, s.wait_on_stream) as event_stream,
+        r.ts as recorded
+    from synchronization as s
+    left join cuda_event as e
+        on e.correlation_id = s.wait_on_correlation_id and coalesce(e.pid = s.pid, true)
+    left join recording as r
+        on r.correlation_id = s.wait_on_correlation_id and coalesce(r.pid = s.pid, true)
+    where s.kind = 'stream_wait_event'
+    qualify row_number() over (partition by s.slice_id order by r.ts) = 1
+),
+
+launched as (
+    select
+        g.device,
+        g.stream,
+        c.ts,
+        g.slice_id,
+        -- a stream works in order, so what was launched before has finished before
+        max(g.ts_end) over (partition by g.device, g.stream order by c.ts, g.slice_id rows unbounded preceding) as finished
+    from gpu_slice as g
+    inner join cpu_slice as c on c.slice_id = g.launch_id
+),
+
+first_at as (
+    select device, stream, ts, min(slice_id) as slice_id
+    from launched
+    group by device, stream, ts
+)
+
+select
+    $trace_id as trace_id,
+    w.slice_id,
+    w.device,
+    w.stream,
+    w.ts,
+    w.recorded,
+    b.slice_id as waited_for_id,
+    b.finished,
+    n.slice_id as next_slice_id
+from wait as w
+asof left join launched as b on b.device = w.event_device and b.stream = w.event_stream and w.recorded >= b.ts
+asof left join first_at as n on n.device = w.device and n.stream = w.stream and w.ts <= n.ts
+order by w.slice_id;
