@@ -54,7 +54,7 @@ def test_outcomes_are_machine_readable():
 
 
 def test_no_fixture_lies_outside_the_described_folders():
-    assert {path.name for path in FIXTURES.iterdir()} == {"README.md", "broken", "make", "run"}
+    assert {path.name for path in FIXTURES.iterdir()} == {"README.md", "broken", "lab", "make", "run"}
 
 
 def test_writing_again_gives_the_same_files(rewritten):

@@ -15,6 +15,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "traceq"
 # What may be imported from where: a module knows its own layer and those above it here, never one below.
 LAYERS = (
     ("errors", "child", "lean", "printable", "findings"),  # words and shapes that everybody may use; they know nothing
+    ("annotate",),  # marks in the user's program
+    ("capture",),  # the user's program -> a trace
     ("importers",),  # files -> Arrow batches
     ("sql",),  # the schema and the statements, and how they are run
     ("analyzers",),  # what SQL cannot say well

@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from traceq import annotate
+    from traceq.capture.profile import profile
     from traceq.errors import (
         MissingTool,
         NoTraces,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         StoreError,
         TraceqError,
         UnknownFormat,
+        UnknownMetric,
         UnusableTrace,
     )
     from traceq.store.ingest import ingest
@@ -40,10 +43,13 @@ __all__ = [
     "TraceqError",
     "Traces",
     "UnknownFormat",
+    "UnknownMetric",
     "UnusableTrace",
     "__version__",
+    "annotate",
     "ingest",
     "open",
+    "profile",
 ]
 
 # Public name -> where it lives; what is not listed is an error, under its own name.
@@ -51,12 +57,15 @@ _ELSEWHERE = {
     "Traces": ("traceq.traces", "Traces"),
     "ingest": ("traceq.store", "ingest"),
     "open": ("traceq.traces", "open_traces"),
+    "profile": ("traceq.capture.profile", "profile"),
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "annotate":
+        return import_module("traceq.annotate")
     module, attribute = _ELSEWHERE.get(name, ("traceq.errors", name))
     return getattr(import_module(module), attribute)
 

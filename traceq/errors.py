@@ -7,6 +7,7 @@ TraceqError
 |-- StoreError        the trace database cannot be opened, written or trusted
 |   `-- SchemaMismatch   the database was made by another version of traceq
 |-- QueryError        the user's SQL failed
+|-- UnknownMetric     a capture is planned for a metric that does not exist
 `-- MissingTool       something outside Python is needed (nsys)
 
 Messages say what, where and the way out, in one line; `slug` anchors them in docs/messages.md.
@@ -55,6 +56,12 @@ class QueryError(TraceqError):
     """The user's query is wrong; the message carries DuckDB's, with line and column."""
 
     slug = "query"
+
+
+class UnknownMetric(TraceqError):
+    """A metric that traceq has no plan for; the message names those that come closest."""
+
+    slug = "unknown-metric"
 
 
 class MissingTool(TraceqError):

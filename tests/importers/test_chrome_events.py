@@ -41,6 +41,30 @@ def test_category_decides_the_kind(tmp_path, category, kind):
     assert picked(rows_of(tmp_path, x(category, "a", 5, 2)), SLICE) == [(kind, category, "a", 5_000, 2_000)]
 
 
+MARKS = ["traceq.step#3", "traceq.phase#a b", "traceq.fetch#loader", "traceq.module#0.1", "traceq.payload#samples=1"]
+
+
+@pytest.mark.parametrize("category", ["cpu_op", "Operator", "user_annotation", "python_function", "new", None])
+def test_marks_of_traceq_are_annotations_of_any_category(tmp_path, category):
+    events = [x(category, name, 5, 2) for name in MARKS]
+    assert picked(rows_of(tmp_path, *events), "kind category name") == [
+        ("annotation", category, name) for name in MARKS
+    ]
+
+
+def test_marks_of_traceq_as_begin_and_end_are_annotations(tmp_path):
+    rows = rows_of(tmp_path, op("traceq.phase#a", 1, None, ph="B"), op("a", 2, 1), op("", 4, None, ph="E"))
+    assert sorted(picked(rows, "kind name dur")) == [("annotation", "traceq.phase#a", 3_000), ("op", "a", 1_000)]
+
+
+@pytest.mark.parametrize(
+    "name", ["traceq.phase", "traceq.phases#a", "traceq.new#a", "a traceq.step#1", "traceq_step#1", ""]
+)
+def test_names_that_only_look_like_marks_are_operators(tmp_path, name):
+    rows = rows_of(tmp_path, op(name, 1, 1), op("traceq.step#1", 2, 1), op("b", 3, 1))
+    assert picked(rows, "kind name") == [("op", name), ("annotation", "traceq.step#1"), ("op", "b")]
+
+
 def test_operator_keeps_what_no_column_holds(tmp_path):
     args = {"External id": 3, "Sequence number": 8, "Fwd thread id": 1, "Input Dims": [[2, 3], []], "Ev Idx": 0}
     (row,) = rows_of(tmp_path, op("aten::mm", 5, 2, args))

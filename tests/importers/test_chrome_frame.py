@@ -30,6 +30,12 @@ def test_what_stands_around_the_events(tmp_path):
     assert args_of(row) == {"cupti_version": 26, "record_shapes": 1, "backend": "nccl", "nccl_version": "2.26"}
 
 
+def test_what_traceq_profile_measured_is_kept(tmp_path):
+    measured = {"version": "1", "overhead_share": 0.03, "unprofiled_step_ns": None}
+    (row,) = rows_of(tmp_path, op("a", 1, 1), table="trace", before={"traceq": measured, "mine": {"user": "CANARY"}})
+    assert args_of(row) == {"traceq": measured}
+
+
 def test_devices(tmp_path):
     nvidia = {"id": 1, "name": "H100", "totalGlobalMem": 80, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
     nvidia |= {"warpSize": 32, "maxThreadsPerMultiprocessor": 2048, "regsPerMultiprocessor": 65536}

@@ -79,6 +79,23 @@ def test_domains_and_categories_belong_to_a_process(tmp_path):
     ]
 
 
+def test_marks_of_traceq_come_as_they_were_made(tmp_path):
+    strings = {1: "traceq.phase#forward", 2: "traceq.payload#samples=32,loss=0.5"}
+    tables = slices(
+        tmp_path,
+        nvtx(0, None, DOMAIN, text="traceq", domainId=2),
+        nvtx(1, 9, text="traceq.step#12", domainId=2),
+        nvtx(2, None, MARK, textId=2, domainId=2),
+        nvtx(3, 8, textId=1, domainId=2),
+        strings=strings,
+    )
+    assert picked(tables["cpu_slice"], "kind category name ts dur") == [
+        ("annotation", "traceq", "traceq.step#12", 1, 8),
+        ("annotation", "traceq", strings[2], 2, 0),
+        ("annotation", "traceq", strings[1], 3, 5),
+    ]
+
+
 def test_thread_name_from_nvtx_and_rank_from_it(tmp_path):
     tables = slices(tmp_path, nvtx(0, None, THREAD, text="MPI Rank 3"), nvtx(1, 2, text="a"))
     assert picked(tables["thread"], "thread_name") == [("MPI Rank 3",)]

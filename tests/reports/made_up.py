@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -66,13 +67,13 @@ class MadeUp:
         )
         return self
 
-    def cpu(self, kind, name, ts, dur, *, parent=None, annotation=None):
+    def cpu(self, kind, name, ts, dur, *, parent=None, annotation=None, thread=0):
         """Returns the slice_id."""
         slice_id = self._next_id()
         self._add(
             "cpu_slice",
             slice_id=slice_id,
-            thread_id=0,
+            thread_id=thread,
             kind=kind,
             name=name,
             ts=ts,
@@ -146,6 +147,9 @@ def hostile():
     trace = MadeUp(path=f"runs/{HOSTILE.replace('/', '')}", run=HOSTILE, producer=HOSTILE, producer_version=HOSTILE)
     trace.device(0, HOSTILE).step(0, 1000, name=HOSTILE).step(1000, 1000, name=HOSTILE, excluded=HOSTILE)
     trace.gpu("compute", 0, 300).gpu("d2d", 300, 300)
+    trace.cpu("annotation", f"traceq.phase#{HOSTILE}", 0, 100)
+    trace.cpu("annotation", f"traceq.payload#{'k' * 200}=1e308,samples=1e308,inf=1e9999", 0, 0)
+    trace.cpu("annotation", "traceq.payload#samples=1e308", 0, 0)
     return trace.note("error", HOSTILE, HOSTILE).note("info", HOSTILE, HOSTILE)
 
 
@@ -160,6 +164,28 @@ def on_host_only():
         linear = trace.cpu("op", "aten::linear", ts, 500, parent=forward, annotation=forward)
         trace.cpu("op", "aten::addmm", ts + 100, 300 + number, parent=linear, annotation=forward)
         trace.cpu("annotation", "inner", ts + 500, 50, parent=forward, annotation=forward)
+    return trace
+
+
+def marked():
+    """A program that says what it does: steps, phases, fetches on two threads, samples and tokens; profiled at a cost."""
+    measured = {"overhead_share": 0.0345, "unprofiled_step_ns": 10_000_000, "profiled_step_ns": 10_345_000}
+    trace = MadeUp(dur=40_000_000, args=json.dumps({"traceq": measured}))
+    for number in range(4):
+        ts = number * 10_000_000
+        excluded = None if number else "warm-up: leading step, above median + 5 MAD"
+        trace.step(ts, 10_000_000, name=f"traceq.step#{number}", source="mark", excluded=excluded)
+        outer = trace.cpu("annotation", f"ProfilerStep#{number}", ts, 9_900_000)
+        step = trace.cpu("annotation", f"traceq.step#{number}", ts, 9_800_000, parent=outer, annotation=outer)
+        inside = {"parent": step, "annotation": step}
+        trace.cpu("annotation", "traceq.payload#samples=32,tokens=16384,micro_batch=0", ts, 500, **inside)
+        trace.cpu("annotation", "traceq.fetch#loader", ts + 1_000, 1_000_000 + number, **inside)
+        trace.cpu("annotation", "traceq.fetch#prefetch", ts + 1_000, 3_000_000, thread=1)
+        forward = trace.cpu("annotation", "traceq.phase#forward", ts + 2_000_000, 3_000_000, **inside)
+        trace.cpu("annotation", "traceq.phase#forward", ts + 3_000_000, 1_000_000, parent=forward, annotation=forward)
+        trace.cpu("op", "aten::mm", ts + 2_100_000, 800_000, parent=forward, annotation=forward)
+        if number == 2:
+            trace.cpu("annotation", "traceq.phase#checkpoint", ts + 8_000_000, 1_500_000, **inside)
     return trace
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up import MadeUp, database, hostile, on_host_only, training, unmarked
+from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked
 
 from traceq.reports import build as module
 from traceq.reports.build import build
@@ -80,7 +80,7 @@ def test_the_query_of_a_finding_gives_its_saving_and_evidence(trace):
             assert (row,) == finding.evidence.rows
 
 
-@pytest.mark.parametrize("trace", [training, hostile, unmarked, on_host_only])
+@pytest.mark.parametrize("trace", [training, hostile, unmarked, on_host_only, marked])
 def test_the_queries_of_the_sections_run(trace):
     connection = database(trace())
     report = build(connection, 10)
@@ -112,6 +112,37 @@ def test_the_host_is_reported_by_outermost_annotations_and_self_time_of_operator
         ("aten::addmm", 2, 601, 301),
         ("aten::linear", 2, 399, 500),
     ]
+
+
+def test_phases_and_throughput_are_over_the_counted_steps_and_give_themselves_again():
+    connection = database(marked())
+    (report,) = build(connection, 2).traces
+    assert [(each.phase, each.count, each.dur, each.median) for each in report.phases] == [
+        ("data", 6, 12_000_006, 4_000_002.0),
+        ("forward", 3, 9_000_000, 3_000_000.0),
+    ]
+    expected = [(each.phase, each.count, each.dur, each.median, each.step_share) for each in report.phases]
+    assert connection.execute(report.queries["phases"]).fetchall() == expected
+    expected = [(each.key, each.steps, each.total, each.per_second) for each in report.throughput]
+    assert connection.execute(report.queries["throughput"]).fetchall() == expected
+
+
+def test_marks_of_steps_and_payloads_are_looked_through_on_the_host():
+    host = only(marked()).host
+    assert {row.name: row.count for row in host.annotations} == {
+        "traceq.fetch#prefetch": 4,
+        "traceq.phase#forward": 4,
+        "traceq.fetch#loader": 4,
+        "traceq.phase#checkpoint": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "args",
+    ["{}", '{"traceq": 1}', '{"traceq": {"overhead_share": "much"}}', '{"traceq": {"overhead_share": "inf"}}', None],
+)
+def test_an_overhead_that_is_no_number_is_none(args):
+    assert only(MadeUp(args=args)).trace.overhead_share is None
 
 
 def test_a_trace_without_slices_has_no_steps():

@@ -6,7 +6,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 import pytest
-from made_up import MadeUp, database, hostile, on_host_only, training, unmarked
+from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked
 from markdown_it import MarkdownIt
 
 from traceq.cli.report import _FORMAT_OF_SUFFIX, FORMATS
@@ -24,6 +24,7 @@ CASES = {
     "hostile": lambda: [hostile()],
     "host_only": lambda: [on_host_only()],
     "unmarked": lambda: [unmarked()],
+    "marked": lambda: [marked()],
     "several": lambda: [MadeUp(path=f"r{n}/t.json", rank=n).step(0, 10).gpu("compute", n, 5) for n in range(2)],
     "no_slices": lambda: [MadeUp(ts=None, dur=None)],
     "no_traces": list,
@@ -110,6 +111,22 @@ def test_json_numbers_are_not_rounded():
     assert saving == (300_000 + 300_001 + 300_002) / 3
     assert sum(row["dur_ns"] for row in content["ledger"] if row["device"] == 0) == 30_000_001
     assert content["steps"]["total_ns"] == 30_000_001
+
+
+def test_json_has_throughput_and_phases_of_marked_steps():
+    content = json.loads(to_json(report("marked")))
+    assert [(each["key"], each["total"], each["per_second"]) for each in content["throughput"]] == [
+        ("micro_batch", 3.0, 100.0),
+        ("samples", 96.0, 3200.0),
+        ("tokens", 49152.0, 1638400.0),
+    ]
+    assert [(each["phase"], each["count"], each["dur_ns"], each["median_ns"]) for each in content["phases"]] == [
+        ("data", 6, 12_000_006, 4_000_002.0),
+        ("forward", 3, 9_000_000, 3_000_000.0),
+        ("checkpoint", 1, 1_500_000, 0.0),
+    ]
+    assert content["phases"][1]["step_share"] == 0.3
+    assert content["trace"]["overhead_share"] == 0.0345
 
 
 def test_json_of_several_traces_lists_them():

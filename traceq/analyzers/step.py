@@ -25,6 +25,7 @@ def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range:
 def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> str | None:
     """Fill the temporary table _step_mark from the first source that finds any."""
     ways: list[tuple[str, str, dict[str, str]]] = [
+        ("mark", "step_marked", {"pattern": r"^traceq\.step#\d+$"}),
         ("profiler_step", "step_marked", {"pattern": r"^ProfilerStep#\d+"}),
         ("annotation", "step_repeated", {}),
         ("optimizer", "step_optimizer", {}),

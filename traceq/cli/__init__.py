@@ -23,6 +23,8 @@ class Commands(LazyGroup):
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
         "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
         "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views and columns."),
+        "doctor": ("traceq.cli.doctor", "Say what a capture needs for the metrics you want."),
+        "record": ("traceq.cli.record", "Record a training program without editing it."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
     }
 
@@ -40,7 +42,7 @@ def main() -> None:
 
 
 # Commands that need no data frames, whatever they are told to do.
-_WITHOUT_FRAMES = frozenset({"ingest", "report", "demo"})
+_WITHOUT_FRAMES = frozenset({"ingest", "report", "record", "demo"})
 
 
 def _stop(number: int, _frame: object) -> None:
@@ -51,7 +53,9 @@ def run() -> None:
     """The program `traceq`."""
     # Batch systems end jobs with these; what was begun is cleaned up as after Ctrl-C.
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        # Ignored under nohup, also by a program that `record` runs.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
     if _WITHOUT_FRAMES.intersection(sys.argv[1:2]):
         do_without_pandas()
     main(prog_name="traceq")

@@ -17,8 +17,10 @@ from traceq.reports.report import (
     HostTime,
     LedgerPart,
     Note,
+    Phase,
     Report,
     Steps,
+    Throughput,
     TraceFacts,
     TraceReport,
 )
@@ -80,6 +82,8 @@ def _trace_report(
         trace=_facts(connection, trace, file),
         devices=devices,
         steps=steps,
+        throughput=tuple(Throughput(**row) for row in rows(connection, "throughput", trace_id=trace_id, top=top)),
+        phases=tuple(Phase(**row) for row in rows(connection, "phase", trace_id=trace_id, top=top)),
         ledger=ledger,
         findings=findings[:top],
         findings_left_out=len(findings[top:]),
@@ -195,6 +199,8 @@ def _queries(trace_id: int, top: int, *, has_ledger: bool) -> dict[str, str]:
         "devices": standalone("device", trace_id=trace_id),
         "steps": standalone("step_stats", trace_id=trace_id),
         "steps_excluded": standalone("step_excluded", trace_id=trace_id),
+        "throughput": standalone("throughput", trace_id=trace_id, top=top),
+        "phases": standalone("phase", trace_id=trace_id, top=top),
         "notes": standalone("note", trace_id=trace_id),
     }
     if has_ledger:

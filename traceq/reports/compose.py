@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from traceq.reports.compose_capture import capture
 from traceq.reports.compose_findings import findings, headline, outcomes
+from traceq.reports.compose_marks import marks
 from traceq.reports.document import (
     Bar,
     Block,
@@ -43,6 +44,7 @@ _CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other",
 
 _SOURCES = {
     "step_range": "annotations that match --step-range",
+    "mark": "marks of traceq.annotate",
     "profiler_step": "the profiler's own step annotations",
     "annotation": "a repeated annotation",
     "optimizer": "optimizer steps as boundaries",
@@ -95,6 +97,7 @@ def _trace(report: TraceReport) -> Iterator[Block]:
     yield from headline(report)
     yield from capture(report)
     yield from _steps(report)
+    yield from marks(report)
     yield from _ledger(report)
     if report.host:
         yield from _host(report.host, report.queries)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Query, Spans
-from traceq.reports.units import count, duration, size
+from traceq.reports.units import count, duration, share, size
 
 if TYPE_CHECKING:
     from traceq.reports.report import Device, TraceFacts, TraceReport
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def capture(report: TraceReport) -> Iterator[Block]:
     """The section of that name."""
     yield Heading(3, ("What was captured",))
-    yield Facts((*_facts(report.trace), ("GPUs", _devices(report.devices))))
+    yield Facts((*_facts(report.trace), ("GPUs", _devices(report.devices)), *_overhead(report.trace)))
     yield Query(report.queries["content"])
 
 
@@ -33,6 +33,17 @@ def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
         ("host", (_kinds(facts.cpu_slices),)),
         ("GPU", (_kinds(facts.gpu_slices),)),
     )
+
+
+def _overhead(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
+    """A row when the trace says what recording it cost."""
+    change = facts.overhead_share
+    if change is None:
+        return ()
+    text = f"steps are {share(abs(change))} {'shorter' if change < 0 else 'longer'} with the profiler"
+    if facts.unprofiled_step_ns is not None and facts.profiled_step_ns is not None:
+        text += f": median {duration(facts.profiled_step_ns)}, {duration(facts.unprofiled_step_ns)} without"
+    return (("overhead", (text,)),)
 
 
 def _kinds(slices: dict[str, int]) -> str:

@@ -17,7 +17,10 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class TraceFacts:
-    """What was captured. `file` is the source's path below what all sources share: no home directory."""
+    """What was captured. `file` is the source's path below what all sources share: no home directory.
+
+    `overhead_share` is how much longer steps took because they were profiled, as measured by traceq.profile.
+    """
 
     trace_id: int
     run: str | None
@@ -30,6 +33,9 @@ class TraceFacts:
     rank: int | None
     world_size: int | None
     dur: int | None
+    overhead_share: float | None
+    unprofiled_step_ns: float | None
+    profiled_step_ns: float | None
     cpu_slices: dict[str, int]
     gpu_slices: dict[str, int]
 
@@ -76,6 +82,30 @@ class Steps:
     def is_whole_trace(self) -> bool:
         """Whether nothing marks steps, so that the whole trace counts as one."""
         return self.source == "whole_trace"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase the program marked, over the counted steps: instances, time, median per step, share of the steps' time.
+
+    Times of several threads are added, and phases may nest: they are no parts of a step.
+    """
+
+    phase: str
+    count: int
+    dur: int
+    median: float
+    step_share: float | None
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Work the program counted (samples, tokens), over the `steps` counted ones that say how much it was."""
+
+    key: str
+    steps: int
+    total: float
+    per_second: float
 
 
 @dataclass(frozen=True)
@@ -133,6 +163,8 @@ class TraceReport:
     trace: TraceFacts
     devices: tuple[Device, ...]
     steps: Steps
+    throughput: tuple[Throughput, ...]
+    phases: tuple[Phase, ...]
     ledger: tuple[DeviceLedger, ...]
     findings: tuple[Finding, ...]
     findings_left_out: int

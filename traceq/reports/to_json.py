@@ -35,6 +35,8 @@ def _trace(report: TraceReport) -> dict[str, Any]:
         "trace": _renamed(asdict(report.trace), dur="dur_ns"),
         "devices": [asdict(device) for device in report.devices],
         "steps": _steps(report.steps),
+        "throughput": [asdict(each) for each in report.throughput],
+        "phases": [_renamed(asdict(each), dur="dur_ns", median="median_ns") for each in report.phases],
         "ledger": [row for device in report.ledger for row in _ledger(device)],
         "findings": [_finding(finding) for finding in report.findings],
         "findings_left_out": report.findings_left_out,

@@ -118,7 +118,7 @@ comment on table cpu_slice is 'One row per thing the host did: operator, annotat
 comment on column cpu_slice.trace_id is 'Trace.';
 comment on column cpu_slice.slice_id is 'Key of the slice within its trace, shared with gpu_slice.';
 comment on column cpu_slice.thread_id is 'Thread it ran on; see thread.';
-comment on column cpu_slice.kind is 'op (PyTorch operator), annotation (NVTX range, record_function, ProfilerStep), runtime (CUDA runtime or driver call), python, os (OS runtime call), overhead (the profiler''s own), other.';
+comment on column cpu_slice.kind is 'op (PyTorch operator), annotation (NVTX range, record_function, ProfilerStep, mark of traceq.annotate), runtime (CUDA runtime or driver call), python, os (OS runtime call), overhead (the profiler''s own), other.';
 comment on column cpu_slice.category is 'Finer class as the source has it: NVTX domain, Chrome category, runtime or driver; NULL when it has none.';
 comment on column cpu_slice.name is 'Name; versions and suffixes of API calls (_v7000, _ptsz) removed.';
 comment on column cpu_slice.ts is 'Start, ns.';

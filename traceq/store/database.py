@@ -10,7 +10,7 @@ import duckdb
 from traceq import sql
 from traceq.errors import SchemaMismatch, StoreError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
 FAILURES = (
@@ -29,7 +29,7 @@ _MAGIC = b"DUCK"
 _BLOCK_BYTES = 64 << 10
 
 # In dependency order: a view over a missing table fails at once.
-SCHEMA = ("schema.sql", "analyzers/schema.sql", "views/views.sql")
+SCHEMA = ("schema.sql", "analyzers/schema.sql", "views/views.sql", "views/marks.sql")
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:

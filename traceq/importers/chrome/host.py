@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
 
@@ -22,6 +23,9 @@ _Batches = list[tuple[str, pa.RecordBatch]]
 _API_SUFFIX = re.compile(r"(_v\d{4,}|_ptsz|_ptds)+$")
 
 _MEMORY_INSTANT = "[memory]"
+
+# traceq's own marks. The cheap way to make them in PyTorch writes them as operators.
+_MARK = r"^traceq\.(step|phase|fetch|module|payload)#"
 
 
 # device, name, unit, ts in ns, value
@@ -63,7 +67,7 @@ def batches(
     columns = {
         "slice_id": pa.array(ids),
         "thread_id": pa.array(threads, pa.int32()),
-        "kind": _constant("other" if family == "instant" else family, len(ids)),
+        "kind": _kinds("other" if family == "instant" else family, names),
         "category": _constant(None if category is None else str(category), len(ids)),
         "name": names,
         "ts": pa.array(ts),
@@ -90,6 +94,12 @@ def name_array(events: Sequence[Any]) -> pa.DictionaryArray:
 def _without_suffixes(names: pa.DictionaryArray) -> pa.DictionaryArray:
     plain = [_API_SUFFIX.sub("", name) for name in names.dictionary.to_pylist()]
     return pa.DictionaryArray.from_arrays(names.indices, pa.array(plain, pa.string()))
+
+
+def _kinds(kind: str, names: pa.DictionaryArray) -> pa.DictionaryArray:
+    """`kind` for all slices but traceq's marks, which are annotations."""
+    is_mark = pc.match_substring_regex(names.dictionary, _MARK).take(names.indices)
+    return pa.DictionaryArray.from_arrays(is_mark.cast(pa.int8()), pa.array([kind, "annotation"]))
 
 
 def either(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
@@ -199,13 +209,14 @@ def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> _Ba
 def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str]) -> pa.RecordBatch:
     begins = [begin for begin, _, _ in closed]
     merged = [args.loads_pairs(begin.args, notes) | args.loads_pairs(end_args, notes) for begin, _, end_args in closed]
+    names = pa.array([b.name for b in begins], pa.string()).dictionary_encode()
     return pa.record_batch(
         {
             "slice_id": pa.array([b.number for b in begins], pa.int64()),
             "thread_id": pa.array([b.thread_id for b in begins], pa.int32()),
-            "kind": _constant("other", len(begins)),
+            "kind": _kinds("other", names),
             "category": pa.array([b.category for b in begins], pa.string()),
-            "name": pa.array([b.name for b in begins], pa.string()),
+            "name": names,
             "ts": pa.array([b.ts for b in begins], pa.int64()),
             "dur": pa.array([end - begin.ts for begin, end, _ in closed], pa.int64()),
             "args": pa.array([json.dumps(each, ensure_ascii=False) if each else None for each in merged], pa.string()),

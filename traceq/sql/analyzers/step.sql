@@ -69,6 +69,14 @@ select s.step
 from _step_complete as s
 where not exists (from _step_complete as earlier where earlier.step <= s.step and earlier.step not in (from slow));
 
+-- Programs mark a step around its work and fetch the next batch in between. The last mark is followed by no next one, so
+-- its step would be a step without a fetch, and throughput too high.
+create temp table _open_end as
+select max(step) as step
+from _step_span
+where source = 'mark'
+having count(*) >= 3 and median(next_ts - own_end) > 0.01 * median(next_ts - ts);
+
 insert into step by name
 select
     $trace_id as trace_id,
@@ -89,6 +97,8 @@ select
             and s.step > 0
             and (select count(*) from _step_complete where gpu_ts is null) = 1
             then 'incomplete: the last step, and the only one that launched no GPU work'
+        when s.step = (select step from _open_end)
+            then 'incomplete: the last step, without the time between its mark and a next one'
     end as excluded
 from _step_complete as s
 left join _warm_up as w using (step)

@@ -11,7 +11,7 @@ work as (
 named as (
     select thread_id, regexp_replace(name, '[0-9]+', '#', 'g') as pattern, name, slice_id, ts, ts_end
     from cpu_slice
-    where kind = 'annotation' and dur > 0 and not regexp_matches(name, '^(Optimizer\.|enumerate\(DataLoader\))')
+    where kind = 'annotation' and dur > 0 and not regexp_matches(name, '^(Optimizer\.|enumerate\(DataLoader\)|traceq\.)')
 ),
 
 counted as (

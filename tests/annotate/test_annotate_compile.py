@@ -1,0 +1,78 @@
+"""Marks and torch.compile: no graph breaks, no warnings, no recompilation."""
+
+from __future__ import annotations
+
+import pytest
+
+from traceq import annotate
+
+torch = pytest.importorskip("torch")
+
+from torch._dynamo.utils import counters  # noqa: E402 - without torch there is nothing to test
+
+backends = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+
+
+@pytest.fixture(autouse=True)
+def _afresh():
+    torch._dynamo.reset()
+    counters.clear()
+    yield
+    torch._dynamo.reset()
+
+
+@annotate.phase("decorated")
+def increment(x):
+    return x + 1
+
+
+def everything(x):
+    with annotate.step(3, samples=2), annotate.phase("within"):
+        annotate.payload(tokens=1)
+        return increment(x * 2)
+
+
+@backends
+def test_code_with_marks_compiles_as_one_graph(backend, profiled):
+    compiled = torch.compile(everything, fullgraph=True, backend=backend)
+    assert compiled(torch.ones(2)).tolist() == [3.0, 3.0]
+
+    def call():
+        with annotate.phase("around"):
+            compiled(torch.ones(2))
+
+    assert [name for name, _, _ in profiled(call)] == ["traceq.phase#around"]
+    assert not counters["graph_break"]
+
+
+def test_nothing_is_compiled_again_when_marks_are_switched_or_open(tool):
+    compiled = torch.compile(everything, fullgraph=True, backend="eager")
+    compiled(torch.ones(2))
+    with annotate.phase("open"):
+        compiled(torch.ones(2))
+    annotate.disable()
+    compiled(torch.ones(2))
+    assert counters["stats"]["unique_graphs"] == 1
+    assert tool.calls == ["push traceq.phase#open", "pop traceq.phase#open"]
+
+
+def test_marks_come_first_or_torch_does(tool):
+    """The first mark of all is one that is being compiled."""
+    compiled = torch.compile(increment, fullgraph=True, backend="eager")
+    assert compiled(torch.ones(1)).tolist() == [2.0]
+    assert increment(torch.ones(1)).tolist() == [2.0]
+    assert tool.calls == ["push traceq.phase#decorated", "pop traceq.phase#decorated"]
+
+
+@backends
+def test_a_model_with_marks_compiles_as_one_graph(backend, tool):
+    module = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    inner = annotate.model(module)
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
+    compiled(torch.ones(1, 2))
+    assert tool.calls == []
+    inner.remove()
+    annotate.model(compiled)
+    compiled(torch.ones(1, 2))
+    assert tool.calls == ["push traceq.module#Sequential", "pop traceq.module#Sequential"]
+    assert not counters["graph_break"]

@@ -1,0 +1,64 @@
+"""How long iterations take, by which clock, and what is made of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from traceq.capture.overhead import Clock, overhead
+
+torch = pytest.importorskip("torch")
+
+
+class Event:
+    """What torch.cuda.Event does, on a clock that the test sets."""
+
+    now = 0
+
+    def __init__(self, *, enable_timing):
+        assert enable_timing
+
+    def record(self):
+        self.at = Event.now
+
+    def synchronize(self):
+        self.is_done = True
+
+    def elapsed_time(self, end):
+        assert end.is_done
+        return float(end.at - self.at)
+
+
+def test_with_a_device_the_devices_clock_counts(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    clock = Clock()
+    for milliseconds in (0, 7, 9):
+        clock.begin()
+        Event.now += milliseconds
+        clock.end(whole=milliseconds != 7)
+        Event.now += 100
+    assert clock.lengths(0, 9) == [0, 9_000_000]
+    assert clock.lengths(1, 2) == []
+
+
+def test_a_stream_that_is_captured_is_left_alone(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    monkeypatch.setattr(torch.cuda, "Event", None)
+    clock = Clock()
+    clock.begin()
+    clock.end(whole=True)
+    assert len(clock.lengths(0, 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("unprofiled", "profiled", "share"),
+    [([100, 100, 900], [110, 90, 120], 0.1), ([], [110], None), ([100], [], None), ([], [], None)],
+)
+def test_overhead_compares_medians(unprofiled, profiled, share):
+    told = overhead(unprofiled, profiled)
+    assert told["overhead_share"] == share
+    assert (told["unprofiled_steps"], told["profiled_steps"]) == (len(unprofiled), len(profiled))
+    assert told["unprofiled_step_ns"] == (100 if unprofiled else None)
+    assert told["profiled_step_ns"] == (110 if profiled else None)

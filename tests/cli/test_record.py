@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from traceq.capture import record
+
+EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.1.sqlite"
+
+
+@pytest.fixture
+def leaves(monkeypatch):
+    """Makes what is recorded be the given exit code, traces and reasons."""
+
+    def arrange(exit_code=0, traces=(), reasons=()):
+        monkeypatch.setattr(record, "record", lambda *_: record.Recorded(exit_code, tuple(traces), tuple(reasons)))
+
+    return arrange
+
+
+def test_the_report_goes_to_stdout_and_the_rest_to_stderr(traceq, leaves, tmp_path):
+    trace = tmp_path / "run.sqlite"
+    trace.write_bytes(EXPORT.read_bytes())
+    leaves(traces=[trace], reasons=["rank 1: \x1b[31mtold"])
+    outcome = traceq("record", "-o", tmp_path, "--", "python", "run.py")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith("traceq report\n")
+    said = outcome.stderr.splitlines()
+    assert said[0] == "traceq: rank 1: \\x1b[31mtold"
+    # run.sqlite is there, so the name is the next one.
+    assert said[1].startswith(f"traceq: {tmp_path / 'run-2.duckdb'}: 1 trace, ")
+    assert said[2:] == [f"traceq: trace: {trace}", f"traceq: next: traceq shell {tmp_path / 'run-2.duckdb'}"]
+
+
+def test_without_a_report_the_next_command_is_the_report(traceq, leaves, tmp_path):
+    trace = tmp_path / "it.sqlite"
+    trace.write_bytes(EXPORT.read_bytes())
+    leaves(traces=[trace])
+    outcome = traceq("record", "--no-report", "-o", tmp_path, "--", "python", "run.py")
+    assert outcome.stdout == ""
+    assert outcome.stderr.endswith(f"traceq: next: traceq report {tmp_path / 'run.duckdb'}\n")
+
+
+@pytest.mark.parametrize(("program", "expected"), [(0, 1), (3, 3)])
+def test_a_failed_ingest_does_not_hide_the_exit_code(traceq, leaves, tmp_path, program, expected):
+    (tmp_path / "bad.json").write_text("no trace")
+    leaves(program, traces=[tmp_path / "bad.json"])
+    outcome = traceq("record", "-o", tmp_path, "--", "python", "run.py")
+    assert outcome.exit_code == expected
+    assert "traceq: error: " in outcome.stderr
+
+
+def test_no_trace_is_a_line_and_the_exit_code_of_the_program(traceq, leaves, tmp_path):
+    leaves(5, reasons=["no torch"])
+    outcome = traceq("record", "-o", tmp_path, "--", "python", "run.py")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (5, "", "traceq: no torch\n")
+
+
+def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/my own")
+    directory = tmp_path / "new one"
+    outcome = traceq("record", "--dry-run", "--steps", "7", "-o", directory, "--", "python", "it's.py", "--steps", "9")
+    assert outcome.exit_code == 0
+    assert not directory.exists()
+    additions, command = shlex.split(outcome.stdout)[:2], shlex.split(outcome.stdout)[2:]
+    assert command == ["python", "it's.py", "--steps", "9"]
+    assert additions[0].startswith("PYTHONPATH=/")
+    assert additions[0].endswith(":/my own")
+    options = json.loads(additions[1].removeprefix("TRACEQ_RECORD="))
+    assert options == {
+        "backend": "torch",
+        "directory": str(directory),
+        "name": "it_s",
+        "steps": 7,
+        "warmup": 2,
+        "skip": 5,
+        "status": str(directory / ".it_s.status"),
+    }
+
+
+def test_dry_run_of_nsys_needs_no_nsys(traceq, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    outcome = traceq("record", "--dry-run", "--backend", "nsys", "-o", tmp_path, "python", "run.py")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.splitlines()[-1].startswith("nsys profile --trace=")
+    assert outcome.stdout.endswith(" python run.py\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "No command to run: traceq record [OPTIONS] -- python train.py"),
+        (["--steps", "0", "python"], 2, "--steps 0 is for --backend nsys"),
+        (["--stpes", "5", "python"], 2, "No such option"),
+        (["nosuchprogram"], 1, "traceq: error: nosuchprogram: no such command on PATH; "),
+        (["-o", "/dev/null/x", "python"], 1, "traceq: error: /dev/null/x: cannot be written: Not a directory; "),
+    ],
+)
+def test_wrong_uses_are_told(traceq, arguments, code, message):
+    outcome = traceq("record", *arguments)
+    assert (outcome.exit_code, outcome.stdout) == (code, "")
+    assert message in outcome.stderr.splitlines()[-1]
+
+
+def test_a_program_that_a_signal_ended_has_the_code_of_a_shell(tmp_path):
+    command = [sys.executable, "-m", "traceq", "record", "-o", str(tmp_path), "--", "sh", "-c", "echo out; kill -9 $$"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (128 + 9, "out\n")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,20 @@
+"""Name what a training loop does, in NVTX and in the PyTorch profiler at once.
+
+    from traceq import annotate
+
+    for batch in annotate.loader(batches):
+        with annotate.step(samples=len(batch)):
+            with annotate.phase("forward"):
+                ...
+
+A mark is a range with a name of the grammar in names.py; the name is the same in both tools. Marks cost below a microsecond
+where no tool listens, and nothing is imported for them: torch is used where the program has imported it, nvtx where it is
+installed. The environment variable TRACEQ_ANNOTATE says what marks are written to: all (the default), nvtx, torch or off.
+"""
+
+from traceq.annotate.emit import disable, enable, enabled
+from traceq.annotate.hooks import model, optimizer
+from traceq.annotate.loader import loader
+from traceq.annotate.marks import payload, phase, step
+
+__all__ = ["disable", "enable", "enabled", "loader", "model", "optimizer", "payload", "phase", "step"]

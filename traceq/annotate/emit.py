@@ -1,0 +1,105 @@
+"""Write marks to the tools: begin, end, instants, and the switch for all of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+from traceq.annotate import to_nvtx, to_torch
+
+_VARIABLE = "TRACEQ_ANNOTATE"
+_CHOICES = {
+    "all": (True, True),
+    "nvtx": (True, False),
+    "torch": (False, True),
+    "off": (False, False),
+}
+
+# What pop() needs to end a mark in both tools.
+Mark = tuple[to_nvtx.Range | None, to_torch.Record | None]
+
+
+def _chosen() -> tuple[bool, bool]:
+    choice = os.environ.get(_VARIABLE) or "all"
+    if choice not in _CHOICES:
+        expected = ", ".join(_CHOICES)
+        warnings.warn(f"{_VARIABLE}={choice}: expected one of {expected}; taken as all", RuntimeWarning, stacklevel=2)
+    return _CHOICES.get(choice, _CHOICES["all"])
+
+
+_nvtx_wanted, _torch_wanted = _chosen()
+_on = _nvtx_wanted or _torch_wanted
+
+
+def enable() -> None:
+    """Write marks from now on; to all tools, where TRACEQ_ANNOTATE was off."""
+    global _on, _nvtx_wanted, _torch_wanted  # noqa: PLW0603 - a switch of the process
+    if not (_nvtx_wanted or _torch_wanted):
+        _nvtx_wanted = _torch_wanted = True
+    _on = True
+
+
+def disable() -> None:
+    """Write no more marks; those that are open end as they should."""
+    global _on  # noqa: PLW0603 - a switch of the process
+    _on = False
+
+
+def enabled() -> bool:
+    """Whether marks are written, if a tool listens."""
+    return _on
+
+
+def active() -> bool:
+    """Whether to write marks here and now: they are wanted, and somebody listens."""
+    return wanted() and ((_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens()))
+
+
+def wanted() -> bool:
+    """Whether marks are on, and the code is run, not compiled."""
+    # In this order: what is compiled holds only as long as what the compiler has seen, and that must not be the switch.
+    return not compiling() and _on
+
+
+def compiling() -> bool:
+    """Whether this is torch.compile looking at the code: it could not compile what writes marks."""
+    compiler = sys.modules.get("torch.compiler")
+    return compiler is not None and compiler.is_dynamo_compiling()
+
+
+def push(name: str, *, crosses: bool = False) -> Mark | None:
+    """Begin a mark, for pop(); None where marks are off. Those of a thread have to nest, except for those that may cross."""
+    return begin(name, crosses=crosses) if active() else None
+
+
+def pop(mark: Mark | None) -> None:
+    """End a mark, also after marks were switched off. From another thread, or not in turn, it ends as well as the tool can."""
+    if mark is None:
+        return
+    range_, record = mark
+    if record is not None:
+        to_torch.end(record)
+    if range_ is not None:
+        to_nvtx.end(range_)
+
+
+def instant(name: str) -> None:
+    """A mark without duration."""
+    if active():
+        write_instant(name)
+
+
+def begin(name: str, *, crosses: bool) -> Mark:
+    """As push(), for who has asked active() before."""
+    range_ = to_nvtx.begin(name, crosses=crosses) if _nvtx_wanted and to_nvtx.may_listen else None
+    return range_, to_torch.begin(name) if _torch_wanted else None
+
+
+def write_instant(name: str) -> None:
+    """As instant(), for who has asked active() before."""
+    if _nvtx_wanted:
+        to_nvtx.instant(name)
+    record = to_torch.begin(name) if _torch_wanted else None
+    if record is not None:
+        to_torch.end(record)

@@ -1,0 +1,129 @@
+"""optimizer and model: marks that need no line inside the training loop."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from traceq.annotate import emit, names
+from traceq.annotate.marks import phase
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+_O = TypeVar("_O")
+_MARKED = "_traceq_marked"
+# What torch.compile's wrapper of a module calls the module.
+_COMPILED = "_orig_mod"
+_threads = threading.local()
+
+
+class Removable(Protocol):
+    """A hook that can be taken away."""
+
+    def remove(self) -> None:
+        """Take it away."""
+
+
+class Hooks:
+    """What model() has attached."""
+
+    def __init__(self, hooks: list[Removable]) -> None:
+        self._hooks = hooks
+
+    def remove(self) -> None:
+        """Take the marks off the model again."""
+        while self._hooks:
+            self._hooks.pop().remove()
+
+
+def optimizer(opt: _O) -> _O:
+    """Mark step() and zero_grad() of this optimizer as phase optimizer; returns it. A second time changes nothing.
+
+    Learning rate schedulers may be made before or after; what is saved of the optimizer is the same as without marks.
+    """
+    for method in ("step", "zero_grad"):
+        if hasattr(opt, method) and not hasattr(getattr(opt, method), _MARKED):
+            setattr(opt, method, _marked_method(opt, getattr(opt, method)))
+    return opt
+
+
+def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method in a mark, as an attribute of its owner, which it must not keep alive: an optimizer is large."""
+    function = phase("optimizer")(getattr(method, "__func__", None) or _without_owner(method))
+    reference = weakref.ref(owner)
+
+    @wraps(function)
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        return function(reference(), *args, **kwargs)
+
+    # Callers look here for what they may pass.
+    marked.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    # A learning rate scheduler looks for the function behind the bound method it expects, and puts its own in its place.
+    marked.__func__ = function  # type: ignore[attr-defined]
+    for each in (marked, function):
+        setattr(each, _MARKED, True)
+    return marked
+
+
+def _without_owner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that a scheduler has put in a method's place, as a method."""
+
+    @wraps(function)
+    def method(_owner: object, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return method
+
+
+def model(module: Module, depth: int = 1) -> Hooks:
+    """Mark every forward of the module and of the modules in it, down to `depth` levels; `.remove()` ends it.
+
+    The label is a module's path, for the module itself the name of its class. Inside of what torch.compile has compiled,
+    there are no marks. ValueError for a negative depth.
+    """
+    if depth < 0:
+        raise ValueError(f"model: depth {depth} is negative; 0 marks the module alone, 1 also its children")
+    hooks: list[Removable] = []
+    for path, part in _parts(module, depth):
+        name = names.module(path)
+        hooks.append(part.register_forward_pre_hook(partial(_begin, name), prepend=True))
+        hooks.append(part.register_forward_hook(partial(_end, name), always_call=True))
+    return Hooks(hooks)
+
+
+def _parts(module: Module, depth: int) -> Iterator[tuple[str, Module]]:
+    """Paths and modules, without the level that torch.compile adds."""
+    for path, part in module.named_modules():
+        parents = path.split(".") if path else []
+        if parents[-1:] == [_COMPILED]:
+            continue
+        places = [place for place in parents if place != _COMPILED]
+        if len(places) <= depth:
+            yield ".".join(places) or type(getattr(part, _COMPILED, part)).__name__, part
+
+
+def _begin(name: str, _module: Module, _args: object) -> None:
+    if emit.active():
+        _open_marks().append((name, emit.begin(name, crosses=False)))
+
+
+def _end(name: str, _module: Module, _args: object, _result: object) -> None:
+    # Called also where the forward, or a hook before ours, has raised.
+    if emit.compiling():
+        return
+    marks = _open_marks()
+    if marks and marks[-1][0] == name:
+        emit.pop(marks.pop()[1])
+
+
+def _open_marks() -> list[tuple[str, emit.Mark]]:
+    try:
+        marks: list[tuple[str, emit.Mark]] = _threads.marks
+    except AttributeError:
+        marks = _threads.marks = []
+    return marks

@@ -1,0 +1,99 @@
+"""The grammar of marks: what a range is called, in NVTX and in the PyTorch profiler alike.
+
+traceq.step#12              a training step
+traceq.phase#forward        a phase of it
+traceq.fetch#train          one fetch from a data loader
+traceq.module#encoder.0     the forward of a module
+traceq.payload#samples=32   numbers about the step in which it stands; has no duration
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+
+# Profilers write names into JSON, CSV and SQL without care: these characters have broken readers.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\"'\\\\]")
+_LONGEST_LABEL = 200
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
+# More labels than a program writes by hand; whoever makes them up as they go must not fill the memory.
+_KEPT_LABELS = 4096
+
+
+def step(number: int) -> str:
+    """The name of a training step."""
+    return f"traceq.step#{number}"
+
+
+@lru_cache(_KEPT_LABELS)
+def phase(label: str) -> str:
+    """The name of a phase."""
+    return f"traceq.phase#{_clean(label)}"
+
+
+@lru_cache(_KEPT_LABELS)
+def fetch(label: str) -> str:
+    """The name of a fetch from a data loader."""
+    return f"traceq.fetch#{_clean(label)}"
+
+
+@lru_cache(_KEPT_LABELS)
+def module(path: str) -> str:
+    """The name of a module's forward."""
+    return f"traceq.module#{_clean(path)}"
+
+
+def payload(numbers: Mapping[str, object]) -> str:
+    """The name that carries numbers; TypeError or ValueError, in one line, where they are not plain, finite numbers."""
+    return f"traceq.payload#{','.join(f'{_key(key)}={_number(key, value)!r}' for key, value in numbers.items())}"
+
+
+def label_of(value: object, usage: str) -> str:
+    """The value, if it is text; TypeError with the usage otherwise."""
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"a label is text, not {type(value).__name__}: write {usage}")
+
+
+def _clean(label: str) -> str:
+    return _UNSAFE.sub("_", label[:_LONGEST_LABEL]) or "_"
+
+
+def _key(key: str) -> str:
+    if _KEY.fullmatch(key):
+        return key
+    raise ValueError(f"payload {key!r}: keys are lower-case letters, digits and _, such as micro_batch")
+
+
+def _number(key: str, value: object) -> int | float:
+    number = _plain(value)
+    if number is None:
+        raise TypeError(f"payload {key}: an int or a float is needed, not {_kind(value)}")
+    if not math.isfinite(number):
+        raise ValueError(f"payload {key}: {number} is no finite number; leave the key out where there is none")
+    return number
+
+
+def _plain(value: object) -> int | float | None:
+    """A number of Python's own, also from NumPy's scalars; None for everything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, int):
+        return int(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.integer | numpy.floating):
+        return _plain(value.item())
+    return None
+
+
+def _kind(value: object) -> str:
+    """What the value is, and for a tensor the way out: reading it would make the CPU wait for the GPU."""
+    kind = type(value)
+    if kind.__module__.split(".")[0] == "torch" and hasattr(value, "device"):
+        return f"a tensor on {value.device} (pass a number, such as len(batch); traceq does not synchronise)"
+    return kind.__name__

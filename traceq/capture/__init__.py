@@ -1,0 +1,1 @@
+"""Capture: getting a trace of a training program that has what the analyses need."""

@@ -1,0 +1,72 @@
+"""Nsight Systems: the command lines that profile a training program and export what came of it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from traceq.errors import UnusableTrace
+
+# nsys of 2022 writes .nsys-rep, older ones .qdrep.
+_REPORTS = (".nsys-rep", ".qdrep")
+
+
+def profile_command(output: Path, *, windowed: bool) -> list[str]:
+    """`nsys profile` with what training needs, in front of the program's command; writes OUTPUT.nsys-rep.
+
+    With a window, collection starts at the program's cudaProfilerStart and stops at its cudaProfilerStop, after which
+    the program goes on; without one, all of the program is collected.
+    """
+    window = ["--capture-range=cudaProfilerApi", "--capture-range-end=stop"] if windowed else []
+    return [
+        "nsys",
+        "profile",
+        "--trace=cuda,nvtx,osrt,cudnn,cublas",
+        # Kernels inside CUDA graphs are otherwise one opaque block, and the GPU seems to have no kernels.
+        "--cuda-graph-trace=node",
+        "--sample=none",
+        "--cpuctxsw=none",
+        *window,
+        f"--output={_literal(output)}",
+        "--force-overwrite=true",
+    ]
+
+
+def report_of(output: Path) -> Path | None:
+    """The report that a profile command left, if it did."""
+    return next((path for suffix in _REPORTS if (path := Path(f"{output}{suffix}")).exists()), None)
+
+
+def export_command(report: Path, output: Path, *, blobs: bool = True) -> list[str]:
+    """`nsys export` to SQLite; `blobs` are the payloads of NCCL's ranges (size, peer, communicator)."""
+    return [
+        "nsys",
+        "export",
+        "--type=sqlite",
+        *(["--include-blobs=true"] if blobs else []),
+        "--force-overwrite=true",
+        f"--output={output}",
+        str(report),
+    ]
+
+
+def export(report: Path) -> Path:
+    """Write the report as SQLite beside it. Raises UnusableTrace when nsys cannot."""
+    output = report.with_suffix(".sqlite")
+    # nsys before 2024 has no payloads, and does not know the option either.
+    for blobs in (True, False):
+        done = subprocess.run(
+            export_command(report, output, blobs=blobs), capture_output=True, text=True, errors="replace", check=False
+        )
+        if done.returncode == 0 and output.exists():
+            return output
+    said = (done.stderr or done.stdout).strip().splitlines()
+    reason = said[-1].strip() if said else f"exit code {done.returncode}"
+    raise UnusableTrace(
+        f"{report}: nsys export failed ({reason}); the report is there: try nsys-ui, or nsys of its version"
+    )
+
+
+def _literal(path: Path) -> str:
+    """The path for -o, where nsys replaces %h, %p and %q{NAME}."""
+    return str(path).replace("%", "%%")

@@ -1,0 +1,69 @@
+"""How much longer steps take with the profiler than without it, measured in the run itself."""
+
+from __future__ import annotations
+
+import sys
+import time
+from statistics import median
+from typing import Any
+
+
+class Clock:
+    """Measures iterations, from the end of one step to the end of the next, without waiting for a device.
+
+    With a CUDA or XPU device in use, an event is recorded on the current stream at both ends: the device's own clock,
+    read once at the end. That is the true length of an iteration also where the host runs ahead of the device. Without
+    one it is the host's clock. What happens between `end` and `begin` (the profiler's start and stop) is in none.
+    """
+
+    def __init__(self) -> None:
+        self._begun: tuple[int, Any] = (time.perf_counter_ns(), None)
+        self._measured: list[tuple[tuple[int, Any], tuple[int, Any]] | None] = []
+
+    def begin(self) -> None:
+        """An iteration begins."""
+        self._begun = (time.perf_counter_ns(), _event())
+
+    def end(self, *, whole: bool) -> None:
+        """The iteration ends; one that is not `whole` counts as an iteration and is not measured."""
+        self._measured.append((self._begun, (time.perf_counter_ns(), _event())) if whole else None)
+
+    def lengths(self, first: int, end: int) -> list[int]:
+        """Lengths in ns of the iterations from `first` up to `end`, which is not among them; waits for the device."""
+        return [_between(*each) for each in self._measured[first:end] if each is not None]
+
+
+def _event() -> Any:
+    """An event recorded now on the current stream, or None where no device is in use."""
+    torch = sys.modules["torch"]
+    if torch.cuda.is_initialized():
+        if torch.cuda.is_current_stream_capturing():
+            return None
+        event = torch.cuda.Event(enable_timing=True)
+    elif hasattr(torch, "xpu") and torch.xpu.is_initialized():
+        event = torch.xpu.Event(enable_timing=True)
+    else:
+        return None
+    event.record()
+    return event
+
+
+def _between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
+    if begin[1] is None or end[1] is None:
+        return end[0] - begin[0]
+    end[1].synchronize()
+    milliseconds: float = begin[1].elapsed_time(end[1])
+    return round(milliseconds * 1e6)
+
+
+def overhead(unprofiled: list[int], profiled: list[int]) -> dict[str, int | float | None]:
+    """The medians of both lists of lengths in ns, how many there were, and by what share profiled ones are longer."""
+    without = round(median(unprofiled)) if unprofiled else None
+    within = round(median(profiled)) if profiled else None
+    return {
+        "unprofiled_step_ns": without,
+        "profiled_step_ns": within,
+        "overhead_share": round(within / without - 1, 4) if without and within else None,
+        "unprofiled_steps": len(unprofiled),
+        "profiled_steps": len(profiled),
+    }

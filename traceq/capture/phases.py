@@ -1,0 +1,151 @@
+"""The marks that `traceq record` sets by itself, while its window is open: fetches, forward, backward, optimizer, steps."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+
+from traceq.annotate import emit, names
+from traceq.capture.watch import program_has_open
+
+# Other phases may lie in this one: the closure that an optimizer calls runs forward and backward.
+_HOLDS_PHASES = "optimizer"
+
+# As they are before the program's marks are watched.
+_begin, _pop = emit.begin, emit.pop
+
+
+_FETCH = names.fetch("")[:-1]
+
+
+class Phases:
+    """Marks on the thread that trains; outside of a window, and on other threads, they do nothing."""
+
+    def __init__(self, before: Callable[[], None]) -> None:
+        """`before` is called before each of them begins."""
+        self._before = before
+        self.thread: int | None = None
+        self._open: list[tuple[str, emit.Mark | None]] = []
+        self._step: emit.Mark | None = None
+        self._undo: list[Callable[[], None]] = []
+
+    def start(self, torch: Any) -> None:
+        """Mark from now on what this thread does."""
+        self.thread = get_ident()
+        self._watch_fetches()
+        self._watch_modules(torch)
+
+    def stop(self) -> None:
+        """End what is open and take all hooks away.
+
+        A step that is open has not come to its end, and its record (kept, because dropping it ends it) says so.
+        """
+        while self._open:
+            _pop(self._open.pop()[1])
+        self.thread = None
+        while self._undo:
+            self._undo.pop()()
+
+    def forget(self) -> None:
+        """In a forked child: what is open is the parent's."""
+        self._open.clear()
+        self.stop()
+
+    def next_step(self, number: int) -> None:
+        """End the step that is open, and begin this one. Ranges of the program's own may cross its borders."""
+        self.end_step()
+        self._step = _push(names.step(number), crosses=True)
+
+    def end_step(self) -> None:
+        """End the step that is open."""
+        _pop(self._step)
+        self._step = None
+
+    def begin(self, label: str) -> bool:
+        """Begin a phase (or fetch), unless one is open or this is no thread to mark; whether it was begun."""
+        if self.thread is None or get_ident() != self.thread:
+            return False
+        self._before()
+        if self._open and self._open[-1][0] != _HOLDS_PHASES:
+            return False
+        name = names.fetch("loader") if label == "fetch" else names.phase(label)
+        if any(each.startswith(_FETCH) if label == "fetch" else each == name for each in program_has_open()):
+            return False
+        self._open.append((label, _push(name)))
+        return True
+
+    def end(self, *, begun: bool) -> None:
+        """End the phase that begin() began, if the window has not ended it before."""
+        if begun and self._open and get_ident() == self.thread:
+            _pop(self._open.pop()[1])
+
+    def _watch_fetches(self) -> None:
+        """Mark what data loaders do on request; the iterators that exist are of this class, too."""
+        from torch.utils.data import dataloader
+
+        batches_class: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001 - unlike DataLoader.__iter__ it leaves types alone
+        original = batches_class.__next__
+
+        @functools.wraps(original)
+        def fetch(batches: Any) -> Any:
+            begun = self.begin("fetch")
+            try:
+                return original(batches)
+            finally:
+                self.end(begun=begun)
+
+        batches_class.__next__ = fetch
+        self._undo.append(lambda: setattr(batches_class, "__next__", original))
+
+    def _watch_modules(self, torch: Any) -> None:
+        """Mark the outermost modules that train. Hooks, because what torch.compile has compiled stays valid with them."""
+        from torch.nn.modules import module
+
+        depth = 0
+        begun = False
+
+        def before(called: Any, _args: object) -> None:
+            nonlocal depth, begun
+            if emit.compiling() or get_ident() != self.thread:
+                return
+            if depth == 0 and called.training and torch.is_grad_enabled():
+                begun = self.begin("forward")
+            depth += 1
+
+        def after(_called: object, _args: object, _result: object) -> None:
+            nonlocal depth, begun
+            if emit.compiling() or get_ident() != self.thread or depth == 0:
+                return
+            depth -= 1
+            if depth == 0:
+                self.end(begun=begun)
+                begun = False
+
+        # always_call: also for a forward that raises.
+        hooks = (
+            module.register_module_forward_pre_hook(before),
+            module.register_module_forward_hook(after, always_call=True),
+        )
+        self._undo += [hook.remove for hook in hooks]
+        self._undo.append(_without_warning())
+
+
+def _without_warning() -> Callable[[], None]:
+    """Keep torch.compile's modules from warning of hooks that the user has not set; returns what undoes it."""
+    known = list(warnings.filters)
+    warnings.filterwarnings("ignore", message="Using `torch.compile.module.` when there are global hooks")
+    added = [each for each in warnings.filters if each not in known]
+
+    def undo() -> None:
+        for each in added:
+            if each in warnings.filters:
+                warnings.filters.remove(each)  # type: ignore[attr-defined]
+
+    return undo
+
+
+def _push(name: str, *, crosses: bool = False) -> emit.Mark | None:
+    return _begin(name, crosses=crosses) if emit.active() else None

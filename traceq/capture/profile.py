@@ -1,0 +1,166 @@
+"""traceq.profile: the PyTorch profiler around a training loop, with options that let every analysis work."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from traceq import annotate
+from traceq.annotate import emit, names
+from traceq.errors import MissingTool
+from traceq.printable import printable
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from traceq.capture.session import Session
+
+_T = TypeVar("_T")
+
+# Code that can be left and entered again in the middle of a with block: its marks need not nest with others.
+_SUSPENDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def profile(
+    directory: str | os.PathLike[str] | None = "traces",
+    *,
+    steps: int = 5,
+    warmup: int = 2,
+    skip: int = 5,
+    name: str = "trace",
+    first: int = 0,
+    stacks: bool = False,
+    memory: bool = False,
+) -> Run:
+    """Profile some steps of a training loop: `with traceq.profile("traces") as run:`, with run.step() around each step.
+
+    After `skip` steps at full speed and `warmup` steps (at least 1) in which the profiler starts, `steps` steps are recorded
+    and written to DIRECTORY/NAME.rank0.pt.trace.json.gz, with the rank of this process; a file of that name is replaced.
+    That happens as soon as the last of them has ended, and the loop waits for it. A line on stderr says how to see the
+    result, or why there is none: nothing that goes wrong with profiling ends the training.
+
+    `first` is the number of the first step, for training that is resumed; `stacks` records Python's calls as well (costly,
+    and the trace then holds the paths of source files); `memory` records each allocation, and then only what runs in this
+    thread and in those that PyTorch starts from it. With None for a directory nothing is profiled, and steps are marked
+    all the same.
+
+    The trace holds what operators and kernels did, with shapes, synchronizations and the marks of traceq.annotate, and
+    under "traceq" how much longer profiled steps took than those before.
+
+    Raises ValueError where a number is too small or the name is no file name, MissingTool where there is no PyTorch.
+    """
+    for what, number, least in (("steps", steps, 1), ("warmup", warmup, 1), ("skip", skip, 0), ("first", first, 0)):
+        if number < least:
+            raise ValueError(f"{what}={number}: must be at least {least}")
+    if not name or Path(name).name != name:
+        raise ValueError(f"name={name!r}: must be the begin of a file's name, without directories")
+    if directory is None:
+        return Run(None, first)
+    if importlib.util.find_spec("torch") is None:
+        raise MissingTool("traceq.profile needs PyTorch, which is not installed here: pip install torch")
+    from traceq.capture.session import Plan, Session
+
+    plan = Plan(Path(directory), name, skip, warmup, steps, first, stacks, memory)
+    return Run(Session(plan, _say), first)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"traceq: {printable(text)}\n")
+    sys.stderr.flush()
+
+
+class Run:
+    """A training loop under traceq.profile, which makes it.
+
+    Each step is marked traceq.step#N, from its begin to its end. PyTorch adds ProfilerStep#K, from the end of the step
+    before to the end of this one (so that it holds the fetch of the data as well), with K = N - `first`.
+    """
+
+    def __init__(self, session: Session | None, first: int) -> None:
+        self._session = session
+        self._number = first
+        self._mark: emit.Mark | None = None
+        self._pid = os.getpid()
+
+    def __enter__(self) -> Self:
+        if self._session is not None:
+            self._session.begin()
+            # For who never leaves the block, as when a framework skips its last hook after an error.
+            atexit.register(self.__exit__)
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        _traceback: TracebackType | None = None,
+    ) -> None:
+        """End the session; before the mark that advance() left open, which is so recorded as unfinished."""
+        if self._session is not None and self._is_here():
+            self._session.end(error, within_step=self._mark is not None)
+            self._session = None
+        atexit.unregister(self.__exit__)
+        self._end_mark()
+
+    def step(self, **payload: float) -> Step:
+        """The context manager around one iteration; keywords are a payload about it, as in traceq.annotate.step.
+
+        A step that ends by an exception counts as a step, but not for the overhead.
+        """
+        return Step(self, payload)
+
+    def advance(self, **payload: float) -> None:
+        """Instead of step(): call this at the end of each iteration; keywords are a payload about the one that ends.
+
+        The first iteration has no mark, because nobody says where it begins.
+        """
+        if self._mark is not None and payload:
+            annotate.payload(**payload)
+        self.end_step(whole=True)
+        self.begin_step({}, crosses=False)
+
+    def loader(self, iterable: Iterable[_T], name: str = "loader") -> Iterable[_T]:
+        """As traceq.annotate.loader: the same batches, with a mark on each fetch."""
+        return annotate.loader(iterable, name)
+
+    def begin_step(self, payload: dict[str, float], *, crosses: bool) -> None:
+        """Open the mark of a step, for step() and advance(); it need not nest with others where it `crosses`."""
+        self._mark = emit.push(names.step(self._number), crosses=crosses)
+        annotate.payload(**payload)
+
+    def end_step(self, *, whole: bool) -> None:
+        """Close the mark and let the profiler know; a step is `whole` unless it ended by an exception."""
+        self._end_mark()
+        self._number += 1
+        if self._session is not None and self._is_here():
+            self._session.end_step(whole=whole)
+
+    def _end_mark(self) -> None:
+        mark, self._mark = self._mark, None
+        emit.pop(mark)
+
+    def _is_here(self) -> bool:
+        # A forked child has copies of all this, and of a profiler that only the parent may stop.
+        return os.getpid() == self._pid
+
+
+class Step:
+    """One iteration, as a context manager."""
+
+    def __init__(self, run: Run, payload: dict[str, float]) -> None:
+        self._run = run
+        self._payload = payload
+
+    def __enter__(self) -> None:
+        crosses = bool(sys._getframe(1).f_code.co_flags & _SUSPENDS)  # noqa: SLF001 - the cheap way to the caller
+        self._run.begin_step(self._payload, crosses=crosses)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._run.end_step(whole=kind is None)

@@ -1,0 +1,163 @@
+"""traceq record: a training program is run as it is, and leaves a trace of a window of its steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from traceq.capture import nsys, status, supervise
+from traceq.errors import MissingTool, StoreError, TraceqError
+
+_INJECT = Path(__file__).parent / "inject"
+
+# What a name may hold that becomes part of file names.
+_NOT_IN_NAMES = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A program to record: its command, the profiler, where traces go, and the window in optimizer steps."""
+
+    command: tuple[str, ...]
+    backend: str
+    directory: Path
+    steps: int
+    warmup: int
+    skip: int
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the program is started: the whole command and what is added to its environment; traces are NAME.*."""
+
+    command: tuple[str, ...]
+    additions: Mapping[str, str]
+    directory: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What came of it: the program's exit code, the traces, and a line for each that is missing or cut short."""
+
+    exit_code: int
+    traces: tuple[Path, ...]
+    reasons: tuple[str, ...]
+
+
+def plan(request: Request) -> Launch:
+    """How the program would be run; touches nothing."""
+    directory = request.directory.absolute()
+    name = _free_name(directory, _name_of(request.command))
+    command = request.command
+    if request.backend == "nsys":
+        command = (*nsys.profile_command(directory / name, windowed=request.steps > 0), *command)
+    return Launch(command, _additions(request, directory, name), directory, name)
+
+
+def record(request: Request, launch: Launch) -> Recorded:
+    """Run the program to its end.
+
+    A program that fails, and one that leaves no trace, is no error: its exit code is kept and the reasons say why. Raises
+    MissingTool when the command (or nsys) is not there, StoreError when the directory cannot be written.
+    """
+    for tool in (launch.command[0], request.command[0]):
+        _check_tool(tool)
+    with _status_directory(launch) as told:
+        try:
+            exit_code = supervise.run(launch.command, {**os.environ, **launch.additions})
+        except OSError as error:
+            raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
+        events = status.read(told)
+    if request.backend == "nsys":
+        return _exported(exit_code, launch, events)
+    traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
+    return Recorded(exit_code, traces, tuple(status.reasons(events, got_a_trace=bool(traces))))
+
+
+def _exported(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recorded:
+    report = nsys.report_of(launch.directory / launch.name)
+    why = tuple(status.told(events))
+    if report is None:
+        return Recorded(
+            exit_code, (), why or (f"nsys left no report {launch.name}.nsys-rep: its own messages say why",)
+        )
+    try:
+        return Recorded(exit_code, (nsys.export(report),), why)
+    except TraceqError as error:
+        return Recorded(exit_code, (), (*why, str(error)))
+
+
+def _check_tool(tool: str) -> None:
+    if shutil.which(tool) is not None:
+        return
+    if tool == "nsys":
+        raise MissingTool(
+            "nsys: not on PATH; install NVIDIA Nsight Systems, or record with --backend torch, which needs nothing"
+        )
+    raise MissingTool(
+        f"{tool}: no such command on PATH; give the command as in a shell: traceq record -- python train.py"
+    )
+
+
+def _name_of(command: Sequence[str]) -> str:
+    """The first Python file or module of the command without its suffix, else the program."""
+    files = [Path(each).stem for each in command[1:] if each.endswith(".py")]
+    modules = [after for before, after in pairwise(command) if before == "-m"]
+    name = next(iter([*files, *modules[-1:]]), Path(command[0]).name)
+    return _NOT_IN_NAMES.sub("_", name).lstrip(".-") or "program"
+
+
+def _free_name(directory: Path, name: str) -> str:
+    """`name`, or NAME-2 and so on: nothing that is there is overwritten or mixed with the new traces."""
+    there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
+    number = 1
+    while True:
+        free = name if number == 1 else f"{name}-{number}"
+        ours = (f"{free}.rank", f"{free}.duckdb", f"{free}.nsys-rep", f"{free}.sqlite", f".{free}.status")
+        if not any(each.startswith(ours) for each in there):
+            return free
+        number += 1
+
+
+def _status_of(directory: Path, name: str) -> Path:
+    # Beside the traces and not in /tmp, which may be another one in a container that the program is.
+    return directory / f".{name}.status"
+
+
+def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
+    """Environment variables for the program. An empty entry of PYTHONPATH would mean the current directory."""
+    options = {
+        "backend": request.backend,
+        "directory": str(directory),
+        "name": name,
+        "steps": request.steps,
+        "warmup": request.warmup,
+        "skip": request.skip,
+        "status": str(_status_of(directory, name)),
+    }
+    path = os.pathsep.join(filter(None, [str(_INJECT), os.environ.get("PYTHONPATH")]))
+    return {"PYTHONPATH": path, "TRACEQ_RECORD": json.dumps(options)}
+
+
+@contextmanager
+def _status_directory(launch: Launch) -> Iterator[Path]:
+    directory = _status_of(launch.directory, launch.name)
+    try:
+        directory.mkdir(parents=True)
+    except OSError as error:
+        raise StoreError(
+            f"{launch.directory}: cannot be written: {error.strerror}; choose another directory with -o"
+        ) from error
+    try:
+        yield directory
+    finally:
+        # Something of the program may still run and write.
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,151 @@
+"""The window of a recording: what a profiler does in it. All of it happens on the thread that trains."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from traceq import __version__
+from traceq.capture import files
+from traceq.capture.overhead import Clock, overhead
+from traceq.capture.session import Plan, profiler
+
+
+class Window(Protocol):
+    """A profiler that is on for some steps."""
+
+    def open(self) -> None:
+        """Before the first step of the window, or of its warm-up."""
+
+    def advance(self) -> bool:
+        """A step ended and the next begins; False when it was the last one of the window."""
+
+    def close(self) -> Path | None:
+        """End; the trace that this process has written, if it writes one and there is a step in it."""
+
+    def recorded(self) -> int:
+        """Whole steps that are recorded."""
+
+
+class TorchWindow:
+    """torch.profiler, and a file per process."""
+
+    def __init__(self, options: Mapping[str, Any], clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._unprofiled: list[int] = []
+        self._path: Path | None = None
+        self._profiler: Any = None
+        self._steps = 0
+
+    def open(self) -> None:
+        """Start the profiler, which warms up first."""
+        plan = Plan(
+            Path(self._options["directory"]),
+            self._options["name"],
+            skip=0,
+            warmup=self._options["warmup"],
+            steps=self._options["steps"],
+            first=0,
+            stacks=False,
+            memory=False,
+        )
+        self._unprofiled = self._clock.lengths(1, sys.maxsize)
+        self._profiler = profiler(self._write, plan)
+        self._profiler.start()
+
+    def advance(self) -> bool:
+        """Let the profiler go on to the next step; with the last one it writes its file."""
+        self._steps += 1
+        if self._steps == self._options["warmup"] + self._options["steps"]:
+            self._describe()
+            self._profiler.step()
+            return False
+        self._profiler.step()
+        return True
+
+    def close(self) -> Path | None:
+        """Stop the profiler; in the middle of the window what is there is written, unless no step is whole."""
+        if not self.recorded():
+            self._profiler.on_trace_ready = None
+        elif self._path is None:
+            self._describe()
+        self._profiler.stop()
+        return self._path
+
+    def recorded(self) -> int:
+        """Steps after the warm-up."""
+        return max(0, self._steps - int(self._options["warmup"]))
+
+    def _describe(self) -> None:
+        """Say in the trace what the profiler costs; PyTorch takes it only while it records."""
+        profiled = self._clock.lengths(-self.recorded(), sys.maxsize) if self.recorded() else []
+        facts = {"version": __version__, **overhead(self._unprofiled, profiled)}
+        ranks = {} if files.is_distributed() else files.launched()
+        self._profiler.add_metadata_json("traceq", json.dumps({**facts, **ranks}))
+
+    def _write(self, profiling: Any) -> None:
+        name = self._options["name"]
+        claim = Path(self._options["status"]) / f"rank{files.rank()}"
+        try:
+            claim.touch(exist_ok=False)
+        except FileExistsError:
+            # One program after the other, or beside it, as the same rank.
+            name = f"{name}-{os.getpid()}"
+        self._path = files.save(profiling.export_chrome_trace, Path(self._options["directory"]), name)
+
+
+class CudaRange:
+    """A range between cudaProfilerStart and cudaProfilerStop, for which nsys waits; nsys writes the trace."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._steps = 0
+        self._wanted = int(options["steps"])
+
+    def open(self) -> None:
+        """Let nsys collect. RuntimeError without CUDA."""
+        torch: Any = sys.modules["torch"]
+        if not torch.cuda.is_available():
+            raise RuntimeError("nsys waits for CUDA's range and there is no CUDA: use --steps 0, or --backend torch")
+        torch.cuda.cudart().cudaProfilerStart()
+
+    def advance(self) -> bool:
+        """Count."""
+        self._steps += 1
+        return self._steps < self._wanted
+
+    def close(self) -> None:
+        """Let nsys stop, once the device has done what the window launched."""
+        torch: Any = sys.modules["torch"]
+        torch.cuda.synchronize()
+        torch.cuda.cudart().cudaProfilerStop()
+
+    def recorded(self) -> int:
+        """Steps counted."""
+        return self._steps
+
+
+class Whole:
+    """No window: nsys collects all of the program, and marks are set from the first step to the last."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def open(self) -> None:
+        """Nothing to start."""
+
+    def advance(self) -> bool:
+        """Count; it never ends."""
+        self._steps += 1
+        return True
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+    def recorded(self) -> int:
+        """Steps counted."""
+        return self._steps

@@ -1,0 +1,207 @@
+"""A session of the PyTorch profiler over some steps of a training loop, and what is written about it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from traceq import __version__
+from traceq.capture import files
+from traceq.capture.others import Watch, is_another_active
+from traceq.capture.overhead import Clock, overhead
+
+_ANOTHER = "another PyTorch profiler runs in this process at the same time, and there can be only one"
+
+# Synchronizations are needed to tell waiting from idling; marks in other threads than the one that starts the profiler are
+# recorded only with the second. Older versions of PyTorch have fewer options.
+_EXPERIMENTAL = ("enable_cuda_sync_events", "profile_all_threads")
+
+
+class _Lost(Exception):
+    """The session cannot be brought to an end; the message says why."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which steps are recorded (counted from 0), with what in them, and where the trace goes."""
+
+    directory: Path
+    name: str
+    skip: int
+    warmup: int
+    steps: int
+    first: int
+    stacks: bool
+    memory: bool
+
+    @property
+    def start(self) -> int:
+        """The first recorded step."""
+        return self.skip + self.warmup
+
+    @property
+    def end(self) -> int:
+        """The first step after the recorded ones."""
+        return self.start + self.steps
+
+
+class Session:
+    """Takes the profiler from step to step; what goes wrong with it becomes a line for `say`, and training goes on."""
+
+    def __init__(self, plan: Plan, say: Callable[[str], None]) -> None:
+        self._plan = plan
+        self._say = say
+        self._ended = 0  # steps
+        self._whole = 0  # recorded steps, without those that ended by an exception
+        self._ending = ""  # why the loop ended before the session, if it did
+        self._is_saved = False
+        self._clock = Clock()
+        self._watch = Watch()
+        self._profiler: Any = None
+
+    def begin(self) -> None:
+        """The first step is about to begin."""
+        with self._guarded():
+            self._profiler = profiler(self._save, self._plan)
+            self._look_around()
+            self._call(self._profiler.start)
+        self._clock.begin()
+
+    def end_step(self, *, whole: bool) -> None:
+        """A step ended, and what follows belongs to the next; it is `whole` unless it ended by an exception."""
+        if self._profiler is None:
+            return
+        self._clock.end(whole=whole)
+        self._whole += whole and self._is_recording()
+        self._ended += 1
+        with self._guarded():
+            self._look_around()
+            if self._ended == self._plan.end:
+                self._describe()
+            self._call(self._profiler.step)
+            if self._ended == self._plan.end:
+                self._close()
+        self._clock.begin()
+
+    def end(self, error: BaseException | None, *, within_step: bool) -> None:
+        """No step follows: save what was recorded, if there is a step in it, or the part of one that an error ended."""
+        if self._profiler is None:
+            return
+        self._ending = f"the loop ended by {type(error).__name__}" if error else "the loop ended early"
+        with self._guarded():
+            if self._is_recording() and (self._ended > self._plan.start or (error and within_step)):
+                self._describe()
+            else:
+                self._profiler.on_trace_ready = None
+            self._close()
+            if not self._is_saved:
+                self._tell(f"no trace: {self._ending}, after {self._ended} steps; {self._passing()}")
+
+    def _passing(self) -> str:
+        passing = f"skip={self._plan.skip} and warmup={self._plan.warmup}"
+        return f"with {passing} the first {self._plan.start} are not recorded"
+
+    def _is_recording(self) -> bool:
+        return self._plan.start <= self._ended < self._plan.end
+
+    def _look_around(self) -> None:
+        """Others may come and go until this profiler warms up."""
+        if self._ended == self._plan.skip:
+            self._watch.noticed = is_another_active()
+
+    def _call(self, move: Callable[..., None], *arguments: Any) -> None:
+        if self._watch.noticed and self._ended >= self._plan.skip:
+            raise _Lost(_ANOTHER)
+        with self._watch.own():
+            move(*arguments)
+
+    def _close(self) -> None:
+        self._call(self._profiler.__exit__, None, None, None)
+        self._profiler = None
+        self._watch.end()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except _Lost as error:
+            self._give_up(str(error))
+        except OSError as error:
+            self._give_up(f"{self._plan.directory}: cannot be written: {error.strerror or error}")
+        except RuntimeError as error:
+            # What PyTorch raises for all that fails below Python.
+            self._give_up(f"the PyTorch profiler failed: {' '.join(str(error).split())}")
+
+    def _give_up(self, reason: str) -> None:
+        """Leave the profiler as it is: its session may be another's now, and stopping that crashes the process."""
+        if self._profiler is not None:
+            self._profiler.profiler = None  # or it would look like an active one
+            self._profiler = None
+        self._watch.end()
+        if not self._is_saved:
+            self._tell(f"no trace: {reason}; training goes on without it")
+
+    def _describe(self) -> None:
+        """Add what no event says. PyTorch takes it only while it records."""
+        if self._watch.noticed or self._is_saved:
+            return
+        # The first step of a run is like no other.
+        unprofiled = self._clock.lengths(1, self._plan.skip)
+        profiled = self._clock.lengths(self._plan.start, self._plan.end)
+        described = {"version": __version__, **overhead(unprofiled, profiled)}
+        if not files.is_distributed():
+            described |= files.launched()
+        self._profiler.add_metadata_json("traceq", json.dumps(described))
+
+    def _save(self, profiler: Any) -> None:
+        path = files.save(profiler.export_chrome_trace, self._plan.directory, self._plan.name)
+        self._is_saved = True
+        if self._ending:
+            self._tell(f"{self._ending}, with {self._whole} of {self._plan.steps} steps recorded{_see(path)}")
+        elif files.rank() == 0:
+            self._tell(f"steps recorded: {self._whole}, from step {self._plan.first + self._plan.start} on{_see(path)}")
+
+    def _tell(self, text: str) -> None:
+        rank = files.rank()
+        self._say(f"rank {rank}: {text}" if rank else text)
+
+
+def _see(path: Path) -> str:
+    return f"; to see where their time went: traceq report {shlex.quote(str(path))}"
+
+
+def profiler(save: Callable[[Any], None], plan: Plan) -> Any:
+    """torch.profiler.profile with what the analyses read; `save` is called with it when the steps are recorded."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile, schedule
+
+    activities = [ProfilerActivity.CPU]
+    activities += [ProfilerActivity.CUDA] if torch.cuda.is_available() else []
+    activities += [ProfilerActivity.XPU] if hasattr(torch, "xpu") and torch.xpu.is_available() else []
+    return profile(
+        activities=activities,
+        schedule=schedule(wait=plan.skip, warmup=plan.warmup, active=plan.steps, repeat=1),
+        on_trace_ready=save,
+        record_shapes=True,
+        profile_memory=plan.memory,
+        with_stack=plan.stacks,
+        experimental_config=experimental(memory=plan.memory),
+    )
+
+
+def experimental(*, memory: bool) -> Any:
+    """The options of this version of PyTorch that make a trace more useful; not all go with `memory` events."""
+    from torch._C._profiler import _ExperimentalConfig
+
+    # The signature of what is written in C++ is the first line of its documentation.
+    known = _ExperimentalConfig.__init__.__doc__ or ""
+    wanted: dict[str, Any] = {each: True for each in _EXPERIMENTAL if f"{each}:" in known}
+    if memory:
+        # PyTorch (2.13) records no memory events when it records all threads.
+        wanted.pop("profile_all_threads", None)
+    return _ExperimentalConfig(**wanted)

@@ -1,0 +1,76 @@
+"""What the processes of a recorded program said of themselves, and what follows from it when there is no trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# In the program itself there is always a way; and inference has no steps to find.
+_BY_HAND = "put `with traceq.profile(...)` around the loop (docs/capture.md)"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something a process said: python (it started), torch (imported), step (the first), window (open), end, reason."""
+
+    kind: str
+    pid: int
+    rank: str | None
+    time: float
+    facts: dict[str, Any]
+
+
+def read(directory: Path) -> list[Event]:
+    """All events of all processes in the order of time; a line that a killed process left unfinished is none."""
+    events = [_event(line) for path in directory.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
+    return sorted((event for event in events if event is not None), key=lambda event: event.time)
+
+
+def _event(line: str) -> Event | None:
+    try:
+        facts = json.loads(line)
+    except ValueError:
+        return None
+    return Event(facts.pop("kind"), facts.pop("pid"), facts.pop("rank"), facts.pop("time"), facts)
+
+
+def reasons(events: Sequence[Event], *, got_a_trace: bool) -> list[str]:
+    """Why there are fewer or shorter traces than asked for, a line each."""
+    said = [*told(events), *dict.fromkeys(_broken_off(events))]
+    return said or ([] if got_a_trace else [_no_trace(events)])
+
+
+def told(events: Sequence[Event]) -> list[str]:
+    """The reasons that processes gave themselves."""
+    return list(dict.fromkeys(f"{_whose(event)}{event.facts['text']}" for event in events if event.kind == "reason"))
+
+
+def _broken_off(events: Sequence[Event]) -> Iterator[str]:
+    finished = {event.pid for event in events if event.kind in {"end", "reason"}}
+    for event in events:
+        if event.kind == "window" and event.pid not in finished:
+            yield (
+                f"{_whose(event)}process {event.pid} ended inside the window without a chance to write its trace"
+                " (os._exit, SIGKILL or a crash): let the window end before, with --skip and --steps"
+            )
+
+
+def _whose(event: Event) -> str:
+    return "" if event.rank is None else f"rank {event.rank}: "
+
+
+def _no_trace(events: Sequence[Event]) -> str:
+    kinds = {event.kind for event in events}
+    if "step" in kinds:
+        return "the program ended before the window of steps began: lower --skip and --warmup"
+    if "torch" in kinds:
+        return f"no torch optimizer made a step, so there are no steps to find (inference?): {_BY_HAND}"
+    if "python" in kinds:
+        return "no Python process of the program imported torch, so there is nothing to record: try --backend nsys"
+    return (
+        "no Python process of the program could be reached: it is none, it clears the environment, or runs as"
+        f" python -I, -E or -S: run it without, or {_BY_HAND}"
+    )

@@ -1,0 +1,52 @@
+"""The words about what the program itself marked: how much work its steps did, and their phases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, Table
+from traceq.reports.units import count, duration, share
+
+if TYPE_CHECKING:
+    from traceq.reports.report import Throughput, TraceReport
+
+_TEN = 10
+
+
+def marks(report: TraceReport) -> Iterator[Block]:
+    """Throughput in a line and a table of phases, each only when the trace has marks that tell."""
+    if report.throughput:
+        spans: list[str] = ["Throughput: "]
+        for number, each in enumerate(report.throughput):
+            spans += [", " if number else "", Name(each.key), f" {_rate(each)}"]
+        yield Paragraph((*spans, "."))
+        yield Query(report.queries["throughput"])
+    if report.phases:
+        yield from _phases(report)
+
+
+def _rate(throughput: Throughput) -> str:
+    rate = throughput.per_second
+    return f"{rate:,.0f}/s" if abs(rate) >= _TEN else f"{rate:.3g}/s"
+
+
+def _phases(report: TraceReport) -> Iterator[Block]:
+    unit = "trace" if report.steps.is_whole_trace else "step"
+    yield Heading(3, ("Phases",))
+    yield Paragraph(
+        (
+            "Time between the marks on the host, not on the GPU. Phases may nest and threads add up: ",
+            f"they are no parts of a {unit}. ",
+            Literal("data"),
+            " is fetching from data loaders.",
+        )
+    )
+    yield Table(
+        ("phase", "count", f"per {unit}, median", f"share of {unit}s"),
+        tuple(
+            (Name(each.phase), count(each.count), duration(each.median), share(each.step_share))
+            for each in report.phases
+        ),
+    )
+    yield Query(report.queries["phases"])

@@ -1,0 +1,142 @@
+-- What the marks of traceq.annotate say: phases of a step, and how much work it did. Grammar: docs/metrics.md.
+
+create view mark as
+select
+    m.trace_id,
+    m.slice_id,
+    m.thread_id,
+    m.mark,
+    m.label,
+    case when m.ts < s.ts_end then s.step end as step,
+    m.ts,
+    m.dur,
+    m.ts_end,
+    m.depth
+from (
+    select
+        c.trace_id, c.slice_id, c.thread_id, c.ts, c.dur, c.ts_end, c.depth,
+        regexp_extract(c.name, '^traceq\.(step|phase|fetch|module|payload)#', 1) as mark,
+        substr(c.name, strpos(c.name, '#') + 1) as label
+    from cpu_slice as c
+    inner join trace as t using (trace_id)
+    where
+        c.kind = 'annotation'
+        and starts_with(c.name, 'traceq.')
+        -- PyTorch's emit_nvtx repeats every mark as a range outside the domain; counted twice, throughput would double.
+        and (t.format <> 'nsys' or c.category = 'traceq')
+) as m
+asof left join step as s on m.trace_id = s.trace_id and m.ts >= s.ts
+where m.mark <> '';
+comment on view mark is 'One row per mark of traceq.annotate: a named range or, for payloads, an instant on one thread.';
+comment on column mark.trace_id is 'Trace.';
+comment on column mark.slice_id is 'The annotation in cpu_slice.';
+comment on column mark.thread_id is 'Thread it stands on.';
+comment on column mark.mark is 'step, phase, fetch (one fetch from a data loader), module (its forward) or payload (numbers for the step).';
+comment on column mark.label is 'Number of the step, name of the phase or loader, path of the module, or key=value,... of the payload.';
+comment on column mark.step is 'step.step of the step in which it starts, not the number in its label; NULL outside all steps.';
+comment on column mark.ts is 'Start, ns.';
+comment on column mark.dur is 'Duration, ns; of a payload what making it took.';
+comment on column mark.ts_end is 'End, ns: ts + dur.';
+comment on column mark.depth is 'Slices around it on its thread, as in cpu_slice; NULL for ranges that need not nest.';
+
+create view step_phase as
+with
+instance as (
+    select trace_id, thread_id, step, if(mark = 'fetch', 'data', label) as phase, ts, ts_end, slice_id
+    from mark
+    where mark in ('phase', 'fetch')
+),
+
+-- An instance adds what lies beyond the end of all that started before it: these parts are disjoint and make up the union.
+swept as (
+    select
+        *,
+        max(ts_end) over (
+            partition by trace_id, thread_id, phase
+            order by ts, ts_end desc, slice_id
+            rows between unbounded preceding and 1 preceding
+        ) as busy_until
+    from instance
+),
+
+part as (
+    select trace_id, phase, greatest(ts, coalesce(busy_until, ts)) as ts, ts_end
+    from swept
+    where busy_until is null or ts_end > busy_until
+),
+
+-- Steps are numbered without gaps, so the first and the last one that a part touches name those between them too.
+touched as (
+    select p.trace_id, p.phase, p.ts, p.ts_end, unnest(range(coalesce(a.step, 0), z.step + 1)) as step
+    from part as p
+    asof left join step as a on p.trace_id = a.trace_id and p.ts >= a.ts
+    asof join step as z on p.trace_id = z.trace_id and p.ts_end > z.ts
+),
+
+counted as (
+    select trace_id, step, phase, 1 as instances, 0 as dur
+    from swept
+    where step is not null and (busy_until is null or ts >= busy_until)
+    union all
+    select p.trace_id, p.step, p.phase, 0, least(p.ts_end, s.ts_end) - greatest(p.ts, s.ts)
+    from touched as p
+    inner join step as s on p.trace_id = s.trace_id and p.step = s.step
+    where least(p.ts_end, s.ts_end) > greatest(p.ts, s.ts)
+)
+
+select trace_id, step::integer as step, phase, sum(instances)::bigint as count, sum(dur)::bigint as dur
+from counted
+group by trace_id, step, phase;
+comment on view step_phase is 'One row per step and phase that has an instance or time in it. Phases may nest in one another: they are no parts of a whole.';
+comment on column step_phase.trace_id is 'Trace.';
+comment on column step_phase.step is 'Step the time elapsed in.';
+comment on column step_phase.phase is 'Label of the phase; data for fetches from a data loader.';
+comment on column step_phase.count is 'Instances that start in the step, without those that start inside another instance of the phase on their thread; 0 when one reaches in from the step before.';
+comment on column step_phase.dur is 'Time in the phase, ns, cut at the ends of the step: per thread no instant counts twice, several threads add up.';
+
+create view step_payload as
+with
+pair as (
+    select trace_id, step, unnest(string_split(label, ',')) as pair
+    from mark
+    where mark = 'payload' and step is not null
+),
+
+number as (
+    select trace_id, step, split_part(pair, '=', 1) as key, try_cast(split_part(pair, '=', 2) as double) as value
+    from pair
+    where regexp_full_match(pair, '[a-z][a-z0-9_]*=.+')
+)
+
+select
+    trace_id,
+    step,
+    key,
+    -- an index, not an amount: what adds up is how many there were
+    if(key = 'micro_batch', count(distinct value)::double, sum(value)) as value
+from number
+where isfinite(value)
+group by trace_id, step, key;
+comment on view step_payload is 'One row per step and key of its payload marks.';
+comment on column step_payload.trace_id is 'Trace.';
+comment on column step_payload.step is 'Step in which the payload marks stand.';
+comment on column step_payload.key is 'What is counted: samples, tokens, micro_batch, or any other key the program gave.';
+comment on column step_payload.value is 'Sum over all payload marks of the step, all threads and processes of the trace; of micro_batch, which is an index, how many different ones.';
+
+create view throughput as
+select
+    p.trace_id,
+    p.key,
+    count(*) as steps,
+    sum(p.value) as total,
+    sum(p.value) * 1e9 / nullif(sum(s.dur), 0) as per_second
+from step_payload as p
+inner join step as s on p.trace_id = s.trace_id and p.step = s.step
+where s.excluded is null
+group by p.trace_id, p.key;
+comment on view throughput is 'One row per trace and key of the payload marks: work per second over the steps that count.';
+comment on column throughput.trace_id is 'Trace.';
+comment on column throughput.key is 'What is counted: samples, tokens, micro_batch, ...';
+comment on column throughput.steps is 'Steps that are not excluded and have the key.';
+comment on column throughput.total is 'Sum over these steps.';
+comment on column throughput.per_second is 'total by the duration of these steps, per second; NULL when that is 0.';
