@@ -49,6 +49,7 @@ MAY_NAME_DUCKDB = {"reports/build.py", "rules/ledger_categories.py"}
 
 # Modules that put names of tables into SQL: there is no parameter for those.
 MAY_COMPOSE_SQL = {
+    "analyzers/nesting.py": "temporary tables of its own",
     "store/build.py": "tables of the package's own lists",
     "store/ingest.py": "tables of the package's own lists",
     "store/publish.py": "tables that the part itself lists, and paths with their quotes doubled",

@@ -33,8 +33,10 @@ def test_work_belongs_to_the_step_that_launched_it_and_time_to_the_step_it_elaps
     trace.kernel("queued", 110, 30, launched=(90, 5))
     trace.build(tmp_path)
     assert trace.text("select step from kernel") == "0"
-    assert (
-        trace.text("select step, category, dur from time_ledger order by all") == "0 idle 100\n1 compute 30\n1 idle 70"
+    # The kernel follows its call by 15 ns, the one that ends the second gap; step 0 ends 5 ns after the call.
+    assert trace.text("select step, category, dur from time_ledger order by all") == (
+        "0 idle_launch 5\n0 idle_launch_latency 5\n0 idle_python 90\n"
+        "1 compute 30\n1 idle_launch_latency 10\n1 idle_python 60"
     )
 
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import duckdb
 
 from traceq import sql
+from traceq.analyzers.nesting import nest
 from traceq.store import create_schema
-
-_ANALYSES = ("device_activity", "time_ledger", "step_stats")
+from traceq.store.build import ANALYSES
 
 # What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
 _ACTIVITIES = {
@@ -23,6 +23,9 @@ _ACTIVITIES = {
     "memset": ("memset", None, False),
     "graph": ("graph", None, False),
 }
+
+
+_TABLES = "select table_name from duckdb_tables() where not temporary and database_name = current_database()"
 
 
 class MadeUp:
@@ -42,17 +45,17 @@ class MadeUp:
         }
         self.rows = {"step": [], "device": [], "gpu_slice": [], "cpu_slice": [], "import_note": []}
 
-    def step(self, ts, dur, *, name=None, excluded=None, source="profiler_step"):
+    def step(self, ts, dur, *, name=None, excluded=None, source="profiler_step", thread=None):
         number = len(self.rows["step"])
         name = name or f"ProfilerStep#{number}"
-        self._add("step", step=number, name=name, source=source, ts=ts, dur=dur, excluded=excluded)
+        self._add("step", step=number, name=name, source=source, thread_id=thread, ts=ts, dur=dur, excluded=excluded)
         return self
 
     def device(self, device, name):
         self._add("device", device=device, name=name, source="trace")
         return self
 
-    def gpu(self, activity, ts, dur, device=0):
+    def gpu(self, activity, ts, dur, device=0, launch=None):
         kind, copy_kind, is_communication = _ACTIVITIES[activity]
         self._add(
             "gpu_slice",
@@ -64,23 +67,14 @@ class MadeUp:
             dur=dur,
             copy_kind=copy_kind,
             is_communication=is_communication,
+            launch_id=launch,
         )
         return self
 
-    def cpu(self, kind, name, ts, dur, *, parent=None, annotation=None, thread=0):
+    def cpu(self, kind, name, ts, dur, *, thread=0):
         """Returns the slice_id."""
         slice_id = self._next_id()
-        self._add(
-            "cpu_slice",
-            slice_id=slice_id,
-            thread_id=thread,
-            kind=kind,
-            name=name,
-            ts=ts,
-            dur=dur,
-            parent_id=parent,
-            annotation_id=annotation,
-        )
+        self._add("cpu_slice", slice_id=slice_id, thread_id=thread, kind=kind, name=name, ts=ts, dur=dur)
         return slice_id
 
     def note(self, severity, code, text, count=1):
@@ -100,7 +94,7 @@ def database(*traces):
     create_schema(merged)
     for trace_id, trace in enumerate(traces, 1):
         with closing(_analysed(trace, trace_id)) as connection:
-            for (table,) in connection.execute("select table_name from duckdb_tables()").fetchall():
+            for (table,) in connection.execute(_TABLES).fetchall():
                 if table == "traceq_schema":
                     continue
                 stored = connection.sql(f"select columns(lambda c: c != 'ts_end') from {table}")  # generated
@@ -113,12 +107,18 @@ def database(*traces):
 def _analysed(trace, trace_id):
     connection = duckdb.connect()
     create_schema(connection)
+    connection.execute("attach ':memory:' as staging")
+    sql.run(connection, "ingest/staging.sql")
     for table, rows in {"trace": [trace.facts], **trace.rows}.items():
         for row in rows:
-            values = {"trace_id": trace_id, **row}
+            staged = table == "cpu_slice"
+            values = row if staged else {"trace_id": trace_id, **row}
             columns, marks = ", ".join(values), ", ".join("?" * len(values))
-            connection.execute(f"insert into {table} ({columns}) values ({marks})", list(values.values()))
-    for name in _ANALYSES:
+            target = f"staging.{table}" if staged else table
+            connection.execute(f"insert into {target} ({columns}) values ({marks})", list(values.values()))
+    sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
+    nest(connection, trace_id)
+    for name in ANALYSES:
         sql.run(connection, f"analyzers/{name}.sql", trace_id=trace_id)
     return connection
 
@@ -145,8 +145,11 @@ HOSTILE = "x|y`z``<script>alert(1)</script>\n\n# h\x1b[31m\u202e[a](http://e.vil
 def hostile():
     """Every text of the trace tries to be something else."""
     trace = MadeUp(path=f"runs/{HOSTILE.replace('/', '')}", run=HOSTILE, producer=HOSTILE, producer_version=HOSTILE)
-    trace.device(0, HOSTILE).step(0, 1000, name=HOSTILE).step(1000, 1000, name=HOSTILE, excluded=HOSTILE)
+    trace.device(0, HOSTILE).step(0, 1000, name=HOSTILE, thread=0).step(1000, 1000, name=HOSTILE, excluded=HOSTILE)
     trace.gpu("compute", 0, 300).gpu("d2d", 300, 300)
+    trace.cpu("annotation", f"around {HOSTILE}", 500, 500)
+    trace.cpu("op", HOSTILE, 700, 300)
+    trace.cpu("op", f"gloo:{HOSTILE}", 600, 50)
     trace.cpu("annotation", f"traceq.phase#{HOSTILE}", 0, 100)
     trace.cpu("annotation", f"traceq.payload#{'k' * 200}=1e308,samples=1e308,inf=1e9999", 0, 0)
     trace.cpu("annotation", "traceq.payload#samples=1e308", 0, 0)
@@ -158,12 +161,12 @@ def on_host_only():
     trace = MadeUp(dur=2000).device(0, "NVIDIA A100")
     for number in range(2):
         ts = number * 1000
-        trace.step(ts, 1000)
-        outer = trace.cpu("annotation", f"ProfilerStep#{number}", ts, 1000)
-        forward = trace.cpu("annotation", "## forward ##", ts, 600, parent=outer, annotation=outer)
-        linear = trace.cpu("op", "aten::linear", ts, 500, parent=forward, annotation=forward)
-        trace.cpu("op", "aten::addmm", ts + 100, 300 + number, parent=linear, annotation=forward)
-        trace.cpu("annotation", "inner", ts + 500, 50, parent=forward, annotation=forward)
+        trace.step(ts, 1000, thread=0)
+        trace.cpu("annotation", f"ProfilerStep#{number}", ts, 1000)
+        trace.cpu("annotation", "## forward ##", ts, 600)
+        trace.cpu("op", "aten::linear", ts, 500)
+        trace.cpu("op", "aten::addmm", ts + 100, 300 + number)
+        trace.cpu("annotation", "inner", ts + 500, 50)
     return trace
 
 
@@ -174,18 +177,38 @@ def marked():
     for number in range(4):
         ts = number * 10_000_000
         excluded = None if number else "warm-up: leading step, above median + 5 MAD"
-        trace.step(ts, 10_000_000, name=f"traceq.step#{number}", source="mark", excluded=excluded)
-        outer = trace.cpu("annotation", f"ProfilerStep#{number}", ts, 9_900_000)
-        step = trace.cpu("annotation", f"traceq.step#{number}", ts, 9_800_000, parent=outer, annotation=outer)
-        inside = {"parent": step, "annotation": step}
-        trace.cpu("annotation", "traceq.payload#samples=32,tokens=16384,micro_batch=0", ts, 500, **inside)
-        trace.cpu("annotation", "traceq.fetch#loader", ts + 1_000, 1_000_000 + number, **inside)
+        trace.step(ts, 10_000_000, name=f"traceq.step#{number}", source="mark", excluded=excluded, thread=0)
+        trace.cpu("annotation", f"ProfilerStep#{number}", ts, 9_900_000)
+        trace.cpu("annotation", f"traceq.step#{number}", ts, 9_800_000)
+        trace.cpu("annotation", "traceq.payload#samples=32,tokens=16384,micro_batch=0", ts, 500)
+        trace.cpu("annotation", "traceq.fetch#loader", ts + 1_000, 1_000_000 + number)
         trace.cpu("annotation", "traceq.fetch#prefetch", ts + 1_000, 3_000_000, thread=1)
-        forward = trace.cpu("annotation", "traceq.phase#forward", ts + 2_000_000, 3_000_000, **inside)
-        trace.cpu("annotation", "traceq.phase#forward", ts + 3_000_000, 1_000_000, parent=forward, annotation=forward)
-        trace.cpu("op", "aten::mm", ts + 2_100_000, 800_000, parent=forward, annotation=forward)
+        trace.cpu("annotation", "traceq.phase#forward", ts + 2_000_000, 3_000_000)
+        trace.cpu("annotation", "traceq.phase#forward", ts + 3_000_000, 1_000_000)
+        trace.cpu("op", "aten::mm", ts + 2_100_000, 800_000)
         if number == 2:
-            trace.cpu("annotation", "traceq.phase#checkpoint", ts + 8_000_000, 1_500_000, **inside)
+            trace.cpu("annotation", "traceq.phase#checkpoint", ts + 8_000_000, 1_500_000)
+    return trace
+
+
+def waiting(usual=5):
+    """The host fetches, launches and waits in turn, and the GPU is idle meanwhile; step 3 fetches longer than the usual."""
+    trace = MadeUp(dur=1_000_000 * usual + 2_000_000).device(0, "NVIDIA A100")
+    ts = 0
+    for number in range(usual + 1):
+        fetch = 300_000 + (number == 3) * 1_000_000
+        dur = fetch + 700_000
+        trace.step(ts, dur, thread=0)
+        trace.cpu("annotation", f"ProfilerStep#{number}", ts, dur)
+        trace.cpu("annotation", "traceq.fetch#loader", ts + 10_000, fetch)
+        at = ts + 10_000 + fetch
+        trace.cpu("annotation", "traceq.phase#forward", at + 10_000, 200_000)
+        trace.cpu("op", "aten::linear", at + 20_000, 100_000)
+        launch = trace.cpu("runtime", "cudaLaunchKernel", at + 90_000, 10_000)
+        trace.gpu("compute", at + 105_000, 400_000, launch=launch)
+        trace.cpu("op", "aten::item", at + 250_000, 270_000)
+        trace.cpu("runtime", "cudaStreamSynchronize", at + 260_000, 250_000)
+        ts += dur
     return trace
 
 

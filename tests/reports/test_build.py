@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked
+from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked, waiting
 
 from traceq.reports import build as module
 from traceq.reports.build import build
+from traceq.rules.exposed_rules import EXPOSED
+from traceq.rules.idle_rules import IDLE
+from traceq.rules.ledger_categories import RULES
 
 
 def only(*traces, top=10):
@@ -22,7 +25,7 @@ def test_the_ledger_holds_the_counted_steps_only_and_adds_up():
     (device,) = only(trace).ledger
     assert {part.category: (part.dur, part.per_step) for part in device.parts} == {
         "communication": (10, 5.0),
-        "idle": (14, 7.0),
+        "idle_unattributed": (14, 7.0),
         "compute": (5, 2.5),
         "copy_h2d": (1, 0.5),
     }
@@ -43,7 +46,7 @@ def test_findings_are_ranked_by_saving_per_counted_step():
     assert {each.rule: each.reason for each in report.clean} == {
         "exposed-copy-h2d": "no host-to-device copy ran on any GPU",
         "exposed-copy-other": "no other copy ran on any GPU",
-        "device-idle": "no GPU is ever idle",
+        **{rule.rule: "no gap in the counted steps has this cause" for rule in IDLE},
     }
 
 
@@ -58,18 +61,18 @@ def test_exposed_time_is_charged_where_most_of_it_is_and_idle_where_least_of_it_
     trace = MadeUp().step(0, 100)
     trace.gpu("compute", 0, 80, device=0).gpu("h2d", 80, 10, device=0)
     trace.gpu("compute", 0, 10, device=1).gpu("h2d", 10, 30, device=1)
-    assert savings(only(trace)) == {"exposed-copy-h2d": (1, 30.0), "device-idle": (0, 10.0)}
+    assert savings(only(trace)) == {"exposed-copy-h2d": (1, 30.0), "idle-unattributed": (0, 10.0)}
 
 
 def test_savings_on_one_gpu_never_exceed_the_step():
-    for trace in (training(), hostile(), unmarked()):
+    for trace in (training(), hostile(), unmarked(), waiting()):
         report = only(trace)
         for device in report.ledger:
             claimed = sum(each.saving_ns for each in report.findings if each.where.device == device.device)
             assert claimed <= report.steps.mean
 
 
-@pytest.mark.parametrize("trace", [training, hostile, unmarked])
+@pytest.mark.parametrize("trace", [training, hostile, unmarked, waiting])
 def test_the_query_of_a_finding_gives_its_saving_and_evidence(trace):
     connection = database(MadeUp().step(0, 7).gpu("compute", 0, 5), trace())
     for report in build(connection, 10).traces:
@@ -80,7 +83,7 @@ def test_the_query_of_a_finding_gives_its_saving_and_evidence(trace):
             assert (row,) == finding.evidence.rows
 
 
-@pytest.mark.parametrize("trace", [training, hostile, unmarked, on_host_only, marked])
+@pytest.mark.parametrize("trace", [training, hostile, unmarked, waiting, on_host_only, marked])
 def test_the_queries_of_the_sections_run(trace):
     connection = database(trace())
     report = build(connection, 10)
@@ -98,7 +101,7 @@ def test_the_query_of_the_ledger_gives_the_ledger():
 def test_without_gpu_activity_every_rule_is_not_applicable_and_says_what_to_capture():
     report = only(on_host_only())
     assert report.ledger == report.findings == report.clean == ()
-    assert len(report.not_applicable) == 6
+    assert len(report.not_applicable) == len(RULES) == len(EXPOSED) + len(IDLE)
     assert all("ProfilerActivity.CUDA" in each.reason for each in report.not_applicable)
     assert "--trace=cuda" in only(MadeUp(format="nsys")).not_applicable[0].reason
 
@@ -154,7 +157,7 @@ def test_a_trace_without_slices_has_no_steps():
 
 def test_no_finding_is_made_of_a_ledger_that_does_not_add_up():
     connection = database(training())
-    connection.execute("update time_ledger set dur = dur + 1 where device = 1 and step = 2 and category = 'idle'")
+    connection.execute("update time_ledger set dur = dur + 1 where device = 1 and step = 2 and category = 'idle_unattributed'")
     (report,) = build(connection, 10).traces
     assert not report.findings
     assert not report.clean
@@ -164,21 +167,21 @@ def test_no_finding_is_made_of_a_ledger_that_does_not_add_up():
 
 def test_a_rule_that_raises_is_reported_as_failed_and_the_others_still_run(monkeypatch):
     def judge(connection, rule, subject):
-        if rule.rule == "device-idle":
+        if rule.rule == "idle-unattributed":
             raise ZeroDivisionError("a\nb")
         return judge_as_ever(connection, rule, subject)
 
     judge_as_ever = module.judge
     monkeypatch.setattr(module, "judge", judge)
     report = only(training())
-    assert [(each.rule, each.error) for each in report.failed] == [("device-idle", "ZeroDivisionError: a b")]
+    assert [(each.rule, each.error) for each in report.failed] == [("idle-unattributed", "ZeroDivisionError: a b")]
     assert report.findings
 
 
 def test_top_leaves_the_smallest_findings_out_and_counts_them():
     assert len(only(training(), top=10).findings) == 5
     report = only(training(), top=2)
-    assert [each.rule for each in report.findings] == ["device-idle", "exposed-communication"]
+    assert [each.rule for each in report.findings] == ["idle-unattributed", "exposed-communication"]
     assert report.findings_left_out == 3
 
 
@@ -189,12 +192,12 @@ def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
     def trace(**facts):
         return MadeUp(**facts).step(0, 10).gpu("compute", 0, 5)
 
-    assert ids(trace(sha256="a" * 64)) == ids(trace(sha256="b" * 64)) == ["device-idle"]
-    assert ids(trace(rank=0), trace(rank=1)) == ["device-idle@rank0", "device-idle@rank1"]
-    assert ids(trace(run="new", rank=0)) == ["device-idle@new@rank0"]
+    assert ids(trace(sha256="a" * 64)) == ids(trace(sha256="b" * 64)) == ["idle-unattributed"]
+    assert ids(trace(rank=0), trace(rank=1)) == ["idle-unattributed@rank0", "idle-unattributed@rank1"]
+    assert ids(trace(run="new", rank=0)) == ["idle-unattributed@new@rank0"]
     assert ids(trace(sha256="a" * 64), trace(sha256="b" * 64)) == [
-        "device-idle@aaaaaaaa",
-        "device-idle@bbbbbbbb",
+        "idle-unattributed@aaaaaaaa",
+        "idle-unattributed@bbbbbbbb",
     ]
 
 

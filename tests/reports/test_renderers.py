@@ -6,7 +6,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 import pytest
-from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked
+from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked, waiting
 from markdown_it import MarkdownIt
 
 from traceq.cli.report import _FORMAT_OF_SUFFIX, FORMATS
@@ -25,6 +25,7 @@ CASES = {
     "host_only": lambda: [on_host_only()],
     "unmarked": lambda: [unmarked()],
     "marked": lambda: [marked()],
+    "waiting": lambda: [waiting()],
     "several": lambda: [MadeUp(path=f"r{n}/t.json", rank=n).step(0, 10).gpu("compute", n, 5) for n in range(2)],
     "no_slices": lambda: [MadeUp(ts=None, dur=None)],
     "no_traces": list,
@@ -64,7 +65,7 @@ def test_text_has_at_most_100_columns_and_nothing_that_steers_a_terminal(case):
     assert max(map(width, lines)) <= 100
 
 
-@pytest.mark.parametrize("case", ["training", "unmarked"])
+@pytest.mark.parametrize("case", ["training", "unmarked", "waiting"])
 def test_queries_can_be_copied_from_the_text(case):
     queries = re.findall(r'traceq sql DB "([^"]*)"', to_text(report(case)))
     assert len(queries) > 3
@@ -91,7 +92,8 @@ def test_hostile_names_make_no_markup_and_no_cells_in_markdown():
     page = _Page(MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").render(text))
     harmless = {"h1", "h2", "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "blockquote"}
     assert page.tags == harmless | {"table", "thead", "tbody", "tr", "th", "td"}
-    assert set(page.cells) == {8, 4, 6}
+    # steps, the ledger and the training thread, findings and their evidence, sizes of gaps, gaps
+    assert set(page.cells) == {8, 4, 6, 3, 7}
     assert "@me" not in re.sub(r"`+[^\n]*?`+", "", text)
 
 
@@ -99,6 +101,7 @@ def test_json_of_one_trace_has_the_promised_keys_at_the_top():
     content = json.loads(to_json(report("training")))
     assert content["schema_version"] == 1
     promised = {"trace", "steps", "ledger", "findings", "clean", "not_applicable", "failed", "notes"}
+    promised |= {"gaps", "gap_sizes", "outliers", "host_ledger"}
     assert promised <= content.keys()
     of_a_finding = {"rule", "title", "id", "saving_ns", "saving_low_ns", "saving_high_ns", "expected_step_ns"}
     of_a_finding |= {"confidence", "where", "evidence", "query", "fix"}

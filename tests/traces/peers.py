@@ -17,13 +17,25 @@ def nsys(path: Path, report: str) -> list[dict[str, str]]:
         pytest.skip(f"nsys made no {report} of this file")
     header, *lines = [line for line in file.read_text().splitlines() if line]
     columns = header.split(",")
-    return [dict(zip(columns, _cells(line, len(columns)), strict=True)) for line in lines]
+    cells = _name_first if columns[0] == "Range" else _name_last
+    return [dict(zip(columns, cells(line, len(columns)), strict=True)) for line in lines]
 
 
-def _cells(line: str, columns: int) -> list[str]:
-    """The cells of a line whose last one is a name: nsys quotes it but escapes no quotes inside."""
+# nsys quotes a name that has commas, but escapes no quotes inside: only the other cells tell where it ends.
+
+
+def _name_last(line: str, columns: int) -> list[str]:
     *numbers, name = line.split(",", columns - 1)
-    return [*numbers, name[1:-1] if name.startswith('"') else name]
+    return [*numbers, _unquoted(name)]
+
+
+def _name_first(line: str, columns: int) -> list[str]:
+    name, *numbers = line.rsplit(",", columns - 1)
+    return [_unquoted(name), *numbers]
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1] if name.startswith('"') else name
 
 
 def perfetto(path: Path) -> dict[str, tuple[int, int]]:

@@ -8,6 +8,9 @@ from trace_files import every_trace
 # Where slices overlap, one that was around a parent when it started may have ended before the child does.
 NESTED = "and not exists (select 1 from import_note where code = 'overlapping_slices')"
 
+# torch.autograd.profiler.emit_nvtx makes operators ranges.
+IS_OPERATOR = "({0}.kind = 'op' or ({0}.kind = 'annotation' and contains({0}.name, ', op_id = ')))"
+
 BROKEN = {
     "a slice ends at its start plus its duration": """
         select slice_id from cpu_slice where ts_end is distinct from ts + dur
@@ -65,7 +68,7 @@ BROKEN = {
     "the operator around a slice is its parent or the one around its parent": f"""
         select child.slice_id from cpu_slice as child left join cpu_slice as parent on parent.slice_id = child.parent_id
         where child.depth is not null and child.operator_id is distinct from
-            case when parent.kind = 'op' then parent.slice_id else parent.operator_id end {NESTED}
+            case when {IS_OPERATOR.format("parent")} then parent.slice_id else parent.operator_id end {NESTED}
     """,
     "the annotation around a slice is its parent or the one around its parent": f"""
         select child.slice_id from cpu_slice as child left join cpu_slice as parent on parent.slice_id = child.parent_id
@@ -87,13 +90,16 @@ BROKEN = {
         join thread on thread.thread_id = cpu_slice.thread_id
         where gpu_slice.launch_id is null and coalesce(gpu_slice.pid, thread.pid) = thread.pid
     """,
-    "a device slice belongs to the step of its launch": """
+    "a device slice belongs to the step of its launch, and to none when launched after all of the last step": """
         with placed as (
             select gpu_slice.slice_id, gpu_slice.step, coalesce(launch.ts, gpu_slice.ts) as at
             from gpu_slice left join cpu_slice as launch on launch.slice_id = gpu_slice.launch_id
         )
         select slice_id from placed left join step on placed.at >= step.ts and placed.at < step.ts_end
         where placed.step is distinct from step.step
+            and not (placed.step is null
+                and step.step = (select max(step) from step)
+                and placed.at > (select max(at) from placed where step = (select max(step) from step)))
     """,
     "steps follow each other without a gap": """
         select step from (select *, lead(ts) over (order by step) as next_ts from step) where ts_end <> next_ts
@@ -113,8 +119,36 @@ BROKEN = {
         where total is distinct from step.dur
     """,
     "the ledger is the activity of each device, summed": """
-        (select device, step, category, sum(dur) from device_activity where step is not null group by all)
-        except (select device, step, category, dur from time_ledger)
+        with activity as (
+            select device, step, category, sum(dur) as dur from device_activity where step is not null group by all
+        ),
+        ledger as (
+            select device, step, if(starts_with(category, 'idle_'), 'idle', category) as category, sum(dur) as dur
+            from time_ledger group by all
+        )
+        (from activity except from ledger) union all (from ledger except from activity)
+    """,
+    "idle gaps are the idle segments of each device inside steps": """
+        with gap as (select device, step, ts, dur from idle_gap),
+        segment as (select device, step, ts, dur from device_activity where category = 'idle' and step is not null)
+        (from gap except all from segment) union all (from segment except all from gap)
+    """,
+    "the causes of a gap add up to it, and its own is the largest": """
+        select g.gap_id from idle_gap as g
+        left join (
+            select gap_id, sum(dur) as total, max(dur) as longest, min(dur) as shortest, max(dur) filter (is_own) as own
+            from (
+                select c.gap_id, c.dur, c.cause = g.cause as is_own
+                from idle_gap_cause as c join idle_gap as g using (gap_id)
+            ) group by gap_id
+        ) as c using (gap_id)
+        where c.total is distinct from g.dur or c.own is distinct from c.longest or c.shortest <= 0
+    """,
+    "the ledger of the training thread adds up to each step, wherever there is a host side": """
+        select step from step
+        left join (select step, sum(dur) as total, min(dur) as shortest from host_ledger group by step) using (step)
+        where (total is distinct from step.dur or shortest <= 0)
+            and exists (select 1 from cpu_slice where depth is not null)
     """,
     "the ledger has no empty entries": "select step from time_ledger where dur <= 0",
     "segments of a device's activity lie inside their step": """
@@ -126,7 +160,7 @@ BROKEN = {
         where dur <= 0 or ts + dur > next_ts
     """,
     "a device is never busier than the time it has": """
-        select device, step from time_ledger join step using (step) where category <> 'idle'
+        select device, step from time_ledger join step using (step) where not starts_with(category, 'idle_')
         group by device, step, step.dur having sum(time_ledger.dur) > step.dur
     """,
     "the statistics of steps are those of the steps that count": """

@@ -13,15 +13,28 @@ from traceq.sql import statement
 
 FACTS = PEER_FACTS / "idle_causes.md"
 
-# The independent reading merges some causes, and calls work that was enqueued "device wait".
-MERGED = {
-    "data": ("idle_data",),
-    "operator + launch call": ("idle_launch",),
-    "device wait + launch latency": ("idle_dependency", "idle_launch_latency"),
-}
+# What the independent reading calls operator, launch call, python and allocation: it merges some causes, and charges
+# synchronizing calls and pageable copies to "launch call" or "operator".
+HOST = (
+    "idle_launch",
+    "idle_python",
+    "idle_sync",
+    "idle_allocation",
+    "idle_compile",
+    "idle_os",
+    "idle_profiler",
+)
 
-# Milliseconds. It charges synchronizing calls and pageable copies to "launch call" or "operator".
+# What it calls device wait and launch latency.
+DEVICE = ("idle_dependency", "idle_launch_latency")
+
 TOLERANCE = 0.35
+
+# traceq's own figure, ms, where the two differ and why; to be met within 0.1.
+KNOWN_DIFFERENCES = {
+    ("hta_trace_diff_control", "data"): (1.36, "annotations `## load_batch ##` count as data; it read them as Python"),
+    ("hta_sampled_rank0", "data"): (3.81, "annotations `## data_load ##` count as data; it read them as Python"),
+}
 
 BY_CAUSE = """
     select c.cause, sum(c.dur) / 1e6
@@ -45,11 +58,19 @@ def number(cell):
     return float(found[0]) if found else 0.0
 
 
-@pytest.mark.parametrize("row", facts() or [pytest.param([], marks=pytest.mark.skip("no shared facts"))], ids=lambda row: row[0] if row else "none")
+@pytest.mark.parametrize(
+    "row",
+    facts() or [pytest.param([], marks=pytest.mark.skip("no shared facts"))],
+    ids=lambda row: row[0] if row else "none",
+)
 def test_idle_time_by_cause(row, tmp_path, monkeypatch):
     def whole(connection, _step_range):
-        connection.execute("create or replace temp table _step_mark (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)")
-        connection.execute(f"insert into _step_mark select *, 'whole_trace' from ({statement('analyzers/step_whole_trace.sql').rstrip().rstrip(';')})")
+        connection.execute(
+            "create or replace temp table _step_mark (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
+        )
+        connection.execute(
+            f"insert into _step_mark select *, 'whole_trace' from ({statement('analyzers/step_whole_trace.sql').rstrip().rstrip(';')})"
+        )
         return "whole_trace"
 
     monkeypatch.setattr(step, "_mark_steps", whole)
@@ -58,7 +79,19 @@ def test_idle_time_by_cause(row, tmp_path, monkeypatch):
     store.ingest([path], tmp_path / "whole.duckdb")
     with store.connect(tmp_path / "whole.duckdb") as connection:
         mine = dict(connection.execute(BY_CAUSE).fetchall())
-    idle, data, operator, launch, _, waiting, latency, _, _ = (number(cell) for cell in row[1:])
+    idle, data, operator, launch, python, waiting, latency, allocation, _ = (number(cell) for cell in row[1:])
     assert sum(mine.values()) == pytest.approx(idle, abs=0.06)
-    assert mine.get("idle_data", 0) == pytest.approx(data, abs=TOLERANCE)
-    print(name, mine, operator + launch, waiting + latency)
+    agrees(name, "data", mine.get("idle_data", 0), data, TOLERANCE)
+    host = operator + launch + python + allocation
+    agrees(name, "host", sum(mine.get(cause, 0) for cause in HOST), host, max(1, 0.03 * host))
+    device = waiting + latency
+    agrees(name, "device", sum(mine.get(cause, 0) for cause in DEVICE), device, max(1, 0.03 * device))
+
+
+def agrees(name, what, found, independent, tolerance):
+    expected, reason = KNOWN_DIFFERENCES.get((name, what), (None, ""))
+    if expected is None:
+        assert found == pytest.approx(independent, abs=tolerance), what
+    else:
+        assert found == pytest.approx(expected, abs=0.1), f"{what}: {reason}"
+        assert found != pytest.approx(independent, abs=tolerance), f"{what} is no exception any more"

@@ -54,7 +54,7 @@ def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[st
     """Put numbers into a temporary table of the connection; -1 stands for no slice."""
     arrow = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
     connection.register("_kept", arrow)
-    connection.execute(f"create temp table {table} as from _kept")  # noqa: S608 - one of our own names
+    connection.execute(f"create temp table {table} as from _kept")
     connection.unregister("_kept")
 
 

@@ -13,10 +13,14 @@ from traceq.reports.report import (
     Device,
     DeviceLedger,
     ExcludedStep,
+    Gap,
+    GapSize,
     Host,
+    HostPart,
     HostTime,
     LedgerPart,
     Note,
+    Outlier,
     Phase,
     Report,
     Steps,
@@ -24,11 +28,13 @@ from traceq.reports.report import (
     TraceFacts,
     TraceReport,
 )
-from traceq.rules.ledger_categories import RULES, LedgerRule, Subject, judge
+from traceq.rules.ledger_categories import RULES, Subject, judge
 from traceq.sql.facts import rows, standalone
 
 if TYPE_CHECKING:
     import duckdb
+
+    from traceq.rules.ledger_rule import LedgerRule
 
 _CAPTURE_HINTS = {
     "nsys": "capture with: nsys profile --trace=cuda,nvtx",
@@ -85,6 +91,10 @@ def _trace_report(
         throughput=tuple(Throughput(**row) for row in rows(connection, "throughput", trace_id=trace_id, top=top)),
         phases=tuple(Phase(**row) for row in rows(connection, "phase", trace_id=trace_id, top=top)),
         ledger=ledger,
+        gaps=tuple(Gap(**row) for row in rows(connection, "gap", trace_id=trace_id, top=top)),
+        gap_sizes=tuple(GapSize(**row) for row in rows(connection, "gap_size", trace_id=trace_id)),
+        outliers=tuple(Outlier(**row) for row in rows(connection, "outlier", trace_id=trace_id, top=top)),
+        host_ledger=tuple(HostPart(**row) for row in rows(connection, "host_ledger", trace_id=trace_id)),
         findings=findings[:top],
         findings_left_out=len(findings[top:]),
         clean=tuple(each for each in outcomes if isinstance(each, Clean)),
@@ -201,10 +211,17 @@ def _queries(trace_id: int, top: int, *, has_ledger: bool) -> dict[str, str]:
         "steps_excluded": standalone("step_excluded", trace_id=trace_id),
         "throughput": standalone("throughput", trace_id=trace_id, top=top),
         "phases": standalone("phase", trace_id=trace_id, top=top),
+        "outliers": standalone("outlier", trace_id=trace_id, top=top),
+        "host_ledger": standalone("host_ledger", trace_id=trace_id),
         "notes": standalone("note", trace_id=trace_id),
     }
     if has_ledger:
-        return {**queries, "ledger": standalone("ledger", trace_id=trace_id)}
+        return {
+            **queries,
+            "ledger": standalone("ledger", trace_id=trace_id),
+            "gaps": standalone("gap", trace_id=trace_id, top=top),
+            "gap_sizes": standalone("gap_size", trace_id=trace_id),
+        }
     return {
         **queries,
         "host_annotations": standalone("host_annotation", trace_id=trace_id, top=top),

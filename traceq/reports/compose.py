@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from traceq.reports.compose_capture import capture
 from traceq.reports.compose_findings import findings, headline, outcomes
+from traceq.reports.compose_idle import gaps, outliers, training_thread
 from traceq.reports.compose_marks import marks
 from traceq.reports.document import (
     Bar,
@@ -40,9 +41,10 @@ _FEW_STEPS = 20
 _LISTED = 5
 _NOTE_LIMIT = 600
 
-_CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset", "idle")
+_CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset")
 
 _SOURCES = {
+    "recurrence": "the same launches over and over; nothing marks steps",
     "step_range": "annotations that match --step-range",
     "mark": "marks of traceq.annotate",
     "profiler_step": "the profiler's own step annotations",
@@ -99,6 +101,9 @@ def _trace(report: TraceReport) -> Iterator[Block]:
     yield from _steps(report)
     yield from marks(report)
     yield from _ledger(report)
+    yield from gaps(report)
+    yield from outliers(report)
+    yield from training_thread(report)
     if report.host:
         yield from _host(report.host, report.queries)
     yield from findings(report)
@@ -194,7 +199,7 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
         (
             f"Per GPU every nanosecond of the {'trace' if unit == 'trace' else 'counted steps'} is in ",
             "one category: compute while any compute kernel runs, else communication, else copies, ",
-            "else memset, else idle.",
+            "else memset, else idle, by what the host was doing meanwhile.",
         )
     )
     for device in report.ledger:
@@ -215,8 +220,11 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
 
 
 def _in_order_of_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float], ...]:
-    """(category, share) in the same order for every GPU, so that bars can be compared."""
-    return tuple((part.category, part.share) for part in sorted(parts, key=lambda part: _rank(part.category)))
+    """(category, share) in the same order for every GPU, so that bars can be compared; idle time of any cause is one."""
+    idle = sum(part.share for part in parts if part.category.startswith("idle"))
+    busy = [part for part in parts if not part.category.startswith("idle")]
+    shares = tuple((part.category, part.share) for part in sorted(busy, key=lambda part: _rank(part.category)))
+    return (*shares, ("idle", idle)) if idle else shares
 
 
 def _rank(category: str) -> int:

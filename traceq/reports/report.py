@@ -129,6 +129,52 @@ class DeviceLedger:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A gap in which nothing ran on a device: its main cause, and by name what the host did and what ended it."""
+
+    device: int
+    step: int
+    ts: int
+    dur: int
+    cause: str
+    host: str | None
+    operator: str | None
+    annotation: str | None
+    drained_by: str | None
+    next_work: str | None
+
+
+@dataclass(frozen=True)
+class GapSize:
+    """How many gaps there are of a size, and their time."""
+
+    bucket: str
+    gaps: int
+    dur: int
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """What an unusually long step has more of than the typical one: a ledger category of a device."""
+
+    step: int
+    dur: int
+    typical_step: int
+    device: int | None
+    category: str | None
+    change: int | None
+
+
+@dataclass(frozen=True)
+class HostPart:
+    """Own time of the training thread by what it did and in which phase; the parts add up to the counted steps."""
+
+    category: str
+    phase: str
+    dur: int
+
+
+@dataclass(frozen=True)
 class HostTime:
     """Time of all host slices of one name: `dur` is inclusive for annotations, self time for operators."""
 
@@ -166,6 +212,10 @@ class TraceReport:
     throughput: tuple[Throughput, ...]
     phases: tuple[Phase, ...]
     ledger: tuple[DeviceLedger, ...]
+    gaps: tuple[Gap, ...]
+    gap_sizes: tuple[GapSize, ...]
+    outliers: tuple[Outlier, ...]
+    host_ledger: tuple[HostPart, ...]
     findings: tuple[Finding, ...]
     findings_left_out: int
     clean: tuple[Clean, ...]

@@ -58,7 +58,7 @@ IDLE: tuple[LedgerRule, ...] = (
     LedgerRule(
         "idle-launch",
         "idle_launch",
-        "GPU idle: operators launch slower than the GPU executes",
+        "GPU idle: work is launched too slowly",
         "medium",
         "The launching thread was inside operators and launching calls; how much a fix wins depends "
         "on how much faster it launches.",

@@ -103,6 +103,8 @@ select
 from launch
 group by trace_id, device;
 comment on view launch_attribution is 'One row per device: how much of its work can be traced back to the host.';
+comment on column launch_attribution.trace_id is 'Trace.';
+comment on column launch_attribution.device is 'Device.';
 comment on column launch_attribution.slices is 'GPU slices.';
 comment on column launch_attribution.launched is 'Those whose launching call is in the trace.';
 comment on column launch_attribution.with_operator is 'Those launched inside an operator.';
@@ -222,6 +224,9 @@ inner join cpu_slice as a on a.trace_id = i.trace_id and a.slice_id = i.slice_id
 group by a.trace_id, a.slice_id, a.thread_id, a.name, a.ts, a.dur;
 comment on view annotation_projection is 'One row per annotation that launched GPU work on its own thread, itself or in annotations inside it: the annotation projected onto the GPU.';
 comment on column annotation_projection.slice_id is 'The annotation in cpu_slice.';
+comment on column annotation_projection.name is 'Name of the annotation.';
+comment on column annotation_projection.ts is 'Start of the annotation on the host, ns.';
+comment on column annotation_projection.dur is 'Duration of the annotation on the host, ns.';
 comment on column annotation_projection.gpu_ts is 'Start of the first work it launched, ns.';
 comment on column annotation_projection.gpu_dur is 'From there to the end of the last work it launched, ns.';
 comment on column annotation_projection.gpu_slices is 'GPU slices it launched.';

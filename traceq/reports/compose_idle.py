@@ -1,0 +1,89 @@
+"""The words about gaps on the GPU, unusually long steps, and the training thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table
+from traceq.reports.units import count, duration, share
+
+if TYPE_CHECKING:
+    from traceq.reports.report import Gap, TraceReport
+
+_HOST_PARTS = 12
+
+
+def gaps(report: TraceReport) -> Iterator[Block]:
+    """Gaps by size and the longest ones with what the host did; nothing when no GPU was ever idle."""
+    if not report.gaps:
+        return
+    yield Heading(3, ("When the GPU had nothing to do",))
+    yield Paragraph(("Gaps of all GPUs, by size:",))
+    yield Table(
+        ("gap", "count", "time"),
+        tuple((each.bucket, count(each.gaps), duration(each.dur)) for each in report.gap_sizes),
+    )
+    yield Query(report.queries["gap_sizes"])
+    yield Paragraph(("The longest, with what the launching thread did most of the time:",))
+    yield Table(
+        ("gap", "GPU", "step", "main cause", "host", "inside", "drained by"),
+        tuple(
+            (
+                duration(each.dur),
+                str(each.device),
+                str(each.step),
+                each.cause,
+                Name(each.host or "-"),
+                Name(_inside(each)),
+                Name(each.drained_by or "-"),
+            )
+            for each in report.gaps
+        ),
+    )
+    yield Query(report.queries["gaps"])
+
+
+def _inside(gap: Gap) -> str:
+    around = [name for name in (gap.operator, gap.annotation) if name and name != gap.host]
+    return around[0] if around else "-"
+
+
+def outliers(report: TraceReport) -> Iterator[Block]:
+    """Unusually long steps and what they have more of; nothing when there are none."""
+    if not report.outliers:
+        return
+    yield Heading(3, ("Unusually long steps",))
+    yield Paragraph(
+        ("Longer than the median by more than 5 MAD and a tenth, and what they have more of than the typical step:",)
+    )
+    yield Table(
+        ("step", "duration", "GPU", "category", "difference"),
+        tuple(
+            (
+                str(each.step),
+                duration(each.dur),
+                "-" if each.device is None else str(each.device),
+                each.category or "-",
+                "-" if each.change is None else duration(each.change),
+            )
+            for each in report.outliers
+        ),
+    )
+    yield Query(report.queries["outliers"])
+
+
+def training_thread(report: TraceReport) -> Iterator[Block]:
+    """Own time of the training thread; nothing when the trace has no host side."""
+    total = sum(each.dur for each in report.host_ledger)
+    if not total:
+        return
+    yield Heading(3, ("What the training thread did",))
+    yield Paragraph(("Every nanosecond of the counted steps once, by the innermost thing it was in:",))
+    parts = report.host_ledger[:_HOST_PARTS]
+    rows = [(each.category, each.phase, duration(each.dur), share(each.dur / total)) for each in parts]
+    rest = total - sum(each.dur for each in parts)
+    if rest:
+        rows.append(("others", "-", duration(rest), share(rest / total)))
+    yield Table(("category", "phase", "time", "share"), (*rows, ("sum", "", duration(total), share(1.0))))
+    yield Query(report.queries["host_ledger"])
