@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -75,8 +76,11 @@ def _hide_path(trace: Path, name: str) -> None:
 
 
 def _compress(source: Path, target: Path) -> None:
-    # Training waits meanwhile: a tenth of the time of zlib, for files some percent larger.
-    from isal import igzip
-
-    with source.open("rb") as plain, igzip.open(target, "wb") as compressed:  # type: ignore[no-untyped-call]
+    # Training waits meanwhile: a tenth of the time of zlib, for files some percent larger. A program recorded in an
+    # environment of its own may not have it.
+    try:
+        from isal import igzip
+    except ImportError:
+        igzip = None
+    with source.open("rb") as plain, (igzip or gzip).open(target, "wb", compresslevel=1) as compressed:
         shutil.copyfileobj(plain, compressed, 1 << 20)

@@ -10,7 +10,7 @@ import pytest
 
 from traceq.capture import record
 
-EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.1.sqlite"
+EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.2.sqlite"
 
 
 @pytest.fixture
@@ -67,11 +67,11 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
     outcome = traceq("record", "--dry-run", "--steps", "7", "-o", directory, "--", "python", "it's.py", "--steps", "9")
     assert outcome.exit_code == 0
     assert not directory.exists()
-    additions, command = shlex.split(outcome.stdout)[:2], shlex.split(outcome.stdout)[2:]
+    first, second, *command = shlex.split(outcome.stdout.replace("\\\n", ""))
     assert command == ["python", "it's.py", "--steps", "9"]
-    assert additions[0].startswith("PYTHONPATH=/")
-    assert additions[0].endswith(":/my own")
-    options = json.loads(additions[1].removeprefix("TRACEQ_RECORD="))
+    assert first.startswith("PYTHONPATH=/")
+    assert first.endswith(":/my own")
+    options = json.loads(second.removeprefix("TRACEQ_RECORD="))
     assert options == {
         "backend": "torch",
         "directory": str(directory),
