@@ -12,7 +12,7 @@ import pytest
 from traceq.capture import nsys, record
 from traceq.errors import MissingTool
 
-EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.1.sqlite"
+EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.2.sqlite"
 
 # profile: runs the program and leaves a report; export: SQLite, and no payloads where it is an old one.
 STAND_IN = """#!{python}

@@ -74,26 +74,23 @@ def test_a_block_that_is_never_left_ends_with_the_process(tmp_path):
     assert rows(only_trace(traces), query) == [(2,)], "each of them is made by a thread of its own"
 
 
-def distributed_worker(_index, rank, directory):
+def distributed_worker(rank, directory):
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     distributed = torch.distributed
     store, patience = f"file://{directory}/store", timedelta(seconds=60)
     distributed.init_process_group("gloo", store, rank=rank, world_size=2, timeout=patience)
-    try:
-        with profile(Path(directory) / "traces", skip=1, warmup=1, steps=2) as run:
-            for _ in range(5):
-                with run.step():
-                    distributed.all_reduce(torch.ones(4))
-    finally:
-        distributed.destroy_process_group()
+    with profile(Path(directory) / "traces", skip=1, warmup=1, steps=2) as run:
+        for _ in range(5):
+            with run.step():
+                distributed.all_reduce(torch.ones(4))
+    distributed.barrier()
+    # PyTorch (2.13) aborts every tenth process that used its profiler and gloo, where it exits normally.
+    os._exit(0)
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
-def test_each_rank_writes_its_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
-    other = torch.multiprocessing.spawn(distributed_worker, (1, str(tmp_path)), nprocs=1, join=False)
-    distributed_worker(0, 0, str(tmp_path))
-    assert other.join(60)
+def test_each_rank_writes_its_file(tmp_path):
+    torch.multiprocessing.spawn(distributed_worker, (str(tmp_path),), nprocs=2)
     paths = sorted((tmp_path / "traces").iterdir())
     assert [path.name for path in paths] == [f"trace.rank{rank}.pt.trace.json.gz" for rank in (0, 1)]
     for rank, path in enumerate(paths):

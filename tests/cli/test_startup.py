@@ -17,7 +17,7 @@ def loaded_by(code):
     return set(done.stderr.split())
 
 
-COMMANDS = ("ingest", "report", "sql", "shell", "tables", "doctor", "demo")
+COMMANDS = ("ingest", "report", "sql", "shell", "tables", "record", "doctor", "demo")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)])

@@ -36,6 +36,15 @@ def test_what_traceq_profile_measured_is_kept(tmp_path):
     assert args_of(row) == {"traceq": measured}
 
 
+def test_the_rank_is_what_the_launcher_said_when_there_is_no_process_group(tmp_path):
+    launched = {"traceq": {"rank": 3, "world_size": 8}}
+    (row,) = rows_of(tmp_path, op("a", 1, 1), table="trace", before=launched)
+    assert (row["rank"], row["world_size"]) == (3, 8)
+    described = {"distributedInfo": {"rank": 1, "world_size": 2}}
+    (row,) = rows_of(tmp_path, op("a", 1, 1), table="trace", before={**launched, **described})
+    assert (row["rank"], row["world_size"]) == (1, 2)
+
+
 def test_devices(tmp_path):
     nvidia = {"id": 1, "name": "H100", "totalGlobalMem": 80, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
     nvidia |= {"warpSize": 32, "maxThreadsPerMultiprocessor": 2048, "regsPerMultiprocessor": 65536}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
 import os
 import re
@@ -9,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 SUFFIX = ".pt.trace.json"
 
@@ -75,8 +78,10 @@ def _hide_path(trace: Path, name: str) -> None:
 
 
 def _compress(source: Path, target: Path) -> None:
-    # Training waits meanwhile: a tenth of the time of zlib, for files some percent larger.
-    from isal import igzip
-
-    with source.open("rb") as plain, igzip.open(target, "wb") as compressed:  # type: ignore[no-untyped-call]
+    # Training waits meanwhile: a tenth of the time of zlib, for files some percent larger. A program recorded in an
+    # environment of its own may not have it.
+    packer: Any = gzip
+    with contextlib.suppress(ImportError):
+        from isal import igzip as packer
+    with source.open("rb") as plain, packer.open(target, "wb", compresslevel=1) as compressed:
         shutil.copyfileobj(plain, compressed, 1 << 20)

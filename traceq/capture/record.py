@@ -128,7 +128,7 @@ def _free_name(directory: Path, name: str) -> str:
 
 
 def _status_of(directory: Path, name: str) -> Path:
-    # Beside the traces and not in /tmp, which may be another one in a container that the program is.
+    # Beside the traces: the directory for temporary files may be another one in a container that the program starts.
     return directory / f".{name}.status"
 
 

@@ -32,12 +32,12 @@ class Window(Protocol):
 
 
 class TorchWindow:
-    """torch.profiler, and a file per process."""
+    """torch.profiler, and a file per process; `before` is how many steps the clock has measured before."""
 
-    def __init__(self, options: Mapping[str, Any], clock: Clock) -> None:
+    def __init__(self, options: Mapping[str, Any], clock: Clock, before: int) -> None:
         self._options = options
         self._clock = clock
-        self._unprofiled: list[int] = []
+        self._before = before
         self._path: Path | None = None
         self._profiler: Any = None
         self._steps = 0
@@ -54,7 +54,6 @@ class TorchWindow:
             stacks=False,
             memory=False,
         )
-        self._unprofiled = self._clock.lengths(1, sys.maxsize)
         self._profiler = profiler(self._write, plan)
         self._profiler.start()
 
@@ -83,8 +82,11 @@ class TorchWindow:
 
     def _describe(self) -> None:
         """Say in the trace what the profiler costs; PyTorch takes it only while it records."""
-        profiled = self._clock.lengths(-self.recorded(), sys.maxsize) if self.recorded() else []
-        facts = {"version": __version__, **overhead(self._unprofiled, profiled)}
+        start = self._before + int(self._options["warmup"])
+        # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
+        unprofiled = self._clock.lengths(2, self._before)
+        profiled = self._clock.lengths(start, start + self.recorded())
+        facts = {"version": __version__, **overhead(unprofiled, profiled)}
         ranks = {} if files.is_distributed() else files.launched()
         self._profiler.add_metadata_json("traceq", json.dumps({**facts, **ranks}))
 

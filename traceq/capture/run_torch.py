@@ -13,6 +13,7 @@ import signal
 import sys
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -47,10 +48,10 @@ class Recorder:
         self._clock = Clock()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = False
-        self._completed = 0
+        self._completed = self._borders = 0
         self._window: Window | None = None
         self._over = False
-        self._within_backward = self._is_due = self._is_own = False
+        self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
 
     def watch(self, torch: Any) -> None:
         """Put the hooks in place."""
@@ -135,14 +136,20 @@ class Recorder:
     def _border(self, completed: int) -> None:
         """So many steps are completed, and the next begins."""
         try:
+            self._is_busy = True
             self._clock.end(whole=True)
             self._completed = completed
+            self._borders += 1
             if completed == 1 and self._window is None:
                 self._say("step")
             self._at_border()
             self._clock.begin()
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._give_up(error)
+        finally:
+            self._is_busy = False
+        if self._sigterm_came:
+            self._terminated()
 
     def _at_border(self) -> None:
         if self._window is None:
@@ -168,7 +175,7 @@ class Recorder:
 
     def _made_window(self) -> Window:
         if self._options["backend"] == "torch":
-            return TorchWindow(self._options, self._clock)
+            return TorchWindow(self._options, self._clock, self._borders)
         return CudaRange(self._options) if self._options["steps"] else Whole()
 
     def _advance(self) -> bool:
@@ -208,13 +215,17 @@ class Recorder:
 
     def _progress(self, recorded: int) -> str:
         if self._window is None:
-            return f"{self._completed} steps were made, the window begins after {self._opening()}"
+            return f"made {self._completed} of the {self._opening()} steps before the window"
         return f"recorded {recorded} of {self._options['steps']} steps"
 
     def _give_up(self, error: Exception) -> None:
         self._over = True
         self._say("reason", text=_why(error))
         self._phases.stop()
+        if self._window is not None:
+            # A second failure of the same profiler says no more than the first, which is told.
+            with suppress(Exception):
+                self._own(self._window.close)
         self._take_away()
 
     def _take_away(self) -> None:
@@ -223,30 +234,33 @@ class Recorder:
         self._release_sigterm()
 
     def _at_exit(self) -> None:
-        if self._window is not None:
-            self._last_border()
-        if self._over or self._completed < 1:
+        if self._window is None:
+            if self._completed:
+                self._end("the program ended before the window began: lower --skip and --warmup")
             return
-        self._end(None if self._is_whole() else "the program ended before the window did")
+        self._last_border()
+        self._end(None if isinstance(self._window, Whole) else "the program ended in the window")
 
     def _last_border(self) -> None:
         """The last step of a program may have come to its end without another one after it."""
         self._settle()
-        if self._marks_its_steps and not any(name.startswith(_STEP) for name in watch.program_has_open()):
+        if self._over or not self._marks_its_steps:
+            return
+        if not any(name.startswith(_STEP) for name in watch.program_has_open()):
             self._border(self._completed + 1)
-
-    def _is_whole(self) -> bool:
-        return isinstance(self._window, Whole)
 
     def _catch_sigterm(self) -> None:
         """Write the trace when a batch system ends the job, unless the program has something to do then itself."""
         if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._terminated)
 
-    def _terminated(self, number: int, _frame: object) -> None:
+    def _terminated(self, _number: int = signal.SIGTERM, _frame: object = None) -> None:
+        self._sigterm_came = True
+        if self._is_busy:
+            return  # perhaps with the file; once that is done, this is called again
         self._end("the program was terminated in the window")
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _release_sigterm(self) -> None:
         if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) == self._terminated:

@@ -67,7 +67,8 @@ def _no_trace(events: Sequence[Event]) -> str:
     if "step" in kinds:
         return "the program ended before the window of steps began: lower --skip and --warmup"
     if "torch" in kinds:
-        return f"no torch optimizer made a step, so there are no steps to find (inference?): {_BY_HAND}"
+        guess = "inference, or a step that torch.compile has compiled?"
+        return f"no torch optimizer made a step, so there are no steps to find ({guess}): {_BY_HAND}"
     if "python" in kinds:
         return "no Python process of the program imported torch, so there is nothing to record: try --backend nsys"
     return (

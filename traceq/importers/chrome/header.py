@@ -54,6 +54,10 @@ def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, 
     rank, world_size = _integer(distributed.get("rank"), 32), _integer(distributed.get("world_size"), 32)
     if distributed and rank is None:
         notes["missing_rank"] += 1
+    # traceq.profile writes down what the launcher said where there is no process group.
+    ours = members.get("traceq")
+    if isinstance(ours, dict) and rank is None:
+        rank, world_size = _integer(ours.get("rank"), 32), _integer(ours.get("world_size"), 32)
     rest = {key: members[key] for key in _KEPT if key in members}
     rest |= {key: distributed[key] for key in _KEPT_OF_DISTRIBUTED if key in distributed}
     host = members.get("host_name")
