@@ -18,7 +18,7 @@ CAUSES = """
 
 
 def late_launch(*host, thread=0):
-    """A step of 1,000 ns: a kernel up to 100, the next one launched at 800 and running from 820; between them what the host did."""
+    """A step of 1,000 ns: a kernel up to 100, the next one launched at 800, running from 820; between them the host."""
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000, thread=thread)
     trace.kernel("first", 20, 80, launched=(0, 10), thread=thread)
@@ -185,7 +185,8 @@ def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(tmp_path_fa
     ) == [(0,)]
     assert (
         trace.rows(
-            "select s.step from step as s, time_ledger as l where s.step = l.step group by s.step, s.dur, device having sum(l.dur) <> s.dur"
+            "select s.step from step as s join time_ledger as l using (step) group by s.step, s.dur, device"
+            " having sum(l.dur) <> s.dur"
         )
         == []
     )

@@ -191,11 +191,11 @@ def marked():
     return trace
 
 
-def waiting(usual=5):
-    """The host fetches, launches and waits in turn, and the GPU is idle meanwhile; step 3 fetches longer than the usual."""
-    trace = MadeUp(dur=1_000_000 * usual + 2_000_000).device(0, "NVIDIA A100")
+def waiting(steps=6):
+    """The host fetches, launches and waits in turn, and the GPU is idle meanwhile. Step 3 fetches longer, and computes less."""
+    trace = MadeUp(dur=1_000_000 * (steps + 1)).device(0, "NVIDIA A100")
     ts = 0
-    for number in range(usual + 1):
+    for number in range(steps):
         fetch = 300_000 + (number == 3) * 1_000_000
         dur = fetch + 700_000
         trace.step(ts, dur, thread=0)
@@ -205,7 +205,7 @@ def waiting(usual=5):
         trace.cpu("annotation", "traceq.phase#forward", at + 10_000, 200_000)
         trace.cpu("op", "aten::linear", at + 20_000, 100_000)
         launch = trace.cpu("runtime", "cudaLaunchKernel", at + 90_000, 10_000)
-        trace.gpu("compute", at + 105_000, 400_000, launch=launch)
+        trace.gpu("compute", at + 105_000, 400_000 - (number == 3) * 100_000, launch=launch)
         trace.cpu("op", "aten::item", at + 250_000, 270_000)
         trace.cpu("runtime", "cudaStreamSynchronize", at + 260_000, 250_000)
         ts += dur

@@ -157,7 +157,9 @@ def test_a_trace_without_slices_has_no_steps():
 
 def test_no_finding_is_made_of_a_ledger_that_does_not_add_up():
     connection = database(training())
-    connection.execute("update time_ledger set dur = dur + 1 where device = 1 and step = 2 and category = 'idle_unattributed'")
+    connection.execute(
+        "update time_ledger set dur = dur + 1 where device = 1 and step = 2 and category = 'idle_unattributed'"
+    )
     (report,) = build(connection, 10).traces
     assert not report.findings
     assert not report.clean

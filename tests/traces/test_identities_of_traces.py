@@ -90,7 +90,7 @@ BROKEN = {
         join thread on thread.thread_id = cpu_slice.thread_id
         where gpu_slice.launch_id is null and coalesce(gpu_slice.pid, thread.pid) = thread.pid
     """,
-    "a device slice belongs to the step of its launch, and to none when launched after all of the last step": """
+    "a device slice belongs to the step of its launch, or was launched after all of the last step": """
         with placed as (
             select gpu_slice.slice_id, gpu_slice.step, coalesce(launch.ts, gpu_slice.ts) as at
             from gpu_slice left join cpu_slice as launch on launch.slice_id = gpu_slice.launch_id
@@ -99,7 +99,7 @@ BROKEN = {
         where placed.step is distinct from step.step
             and not (placed.step is null
                 and step.step = (select max(step) from step)
-                and placed.at > (select max(at) from placed where step = (select max(step) from step)))
+                and placed.at > (select max(placed.at) from placed where step = (select max(step) from step)))
     """,
     "steps follow each other without a gap": """
         select step from (select *, lead(ts) over (order by step) as next_ts from step) where ts_end <> next_ts

@@ -69,7 +69,8 @@ def test_idle_time_by_cause(row, tmp_path, monkeypatch):
             "create or replace temp table _step_mark (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
         )
         connection.execute(
-            f"insert into _step_mark select *, 'whole_trace' from ({statement('analyzers/step_whole_trace.sql').rstrip().rstrip(';')})"
+            "insert into _step_mark select *, 'whole_trace' from"
+            f" ({statement('analyzers/step_whole_trace.sql').rstrip().rstrip(';')})"
         )
         return "whole_trace"
 

@@ -72,7 +72,7 @@ def _number(key: str, value: object) -> int | float:
     number = _plain(value)
     if number is None:
         raise TypeError(f"payload {key}: an int or a float is needed, not {_kind(value)}")
-    if not math.isfinite(number):
+    if isinstance(number, float) and not math.isfinite(number):
         raise ValueError(f"payload {key}: {number} is no finite number; leave the key out where there is none")
     return number
 

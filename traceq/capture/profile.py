@@ -67,7 +67,8 @@ def profile(
         raise MissingTool("traceq.profile needs PyTorch, which is not installed here: pip install torch")
     from traceq.capture.session import Plan, Session
 
-    plan = Plan(Path(directory), name, skip, warmup, steps, first, stacks, memory)
+    # The program may change its directory before the trace is written.
+    plan = Plan(Path(directory).absolute(), name, skip, warmup, steps, first, stacks, memory)
     return Run(Session(plan, _say), first)
 
 

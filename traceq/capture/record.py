@@ -144,7 +144,9 @@ def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
         "status": str(_status_of(directory, name)),
     }
     path = os.pathsep.join(filter(None, [str(_INJECT), os.environ.get("PYTHONPATH")]))
-    return {"PYTHONPATH": path, "TRACEQ_RECORD": json.dumps(options)}
+    # Without marks there are no phases and fetches: what a shell still says about marks is not meant for a recording.
+    marks = {"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}
+    return {"PYTHONPATH": path, "TRACEQ_RECORD": json.dumps(options), **marks}
 
 
 @contextmanager

@@ -34,9 +34,9 @@ def gaps(report: TraceReport) -> Iterator[Block]:
                 str(each.device),
                 str(each.step),
                 each.cause,
-                Name(each.host or "-"),
-                Name(_inside(each)),
-                Name(each.drained_by or "-"),
+                _named(each.host),
+                _named(_inside(each)),
+                _named(each.drained_by),
             )
             for each in report.gaps
         ),
@@ -44,9 +44,12 @@ def gaps(report: TraceReport) -> Iterator[Block]:
     yield Query(report.queries["gaps"])
 
 
-def _inside(gap: Gap) -> str:
-    around = [name for name in (gap.operator, gap.annotation) if name and name != gap.host]
-    return around[0] if around else "-"
+def _named(name: str | None) -> str:
+    return Name(name) if name else "-"
+
+
+def _inside(gap: Gap) -> str | None:
+    return next((name for name in (gap.operator, gap.annotation) if name and name != gap.host), None)
 
 
 def outliers(report: TraceReport) -> Iterator[Block]:
@@ -85,5 +88,6 @@ def training_thread(report: TraceReport) -> Iterator[Block]:
     rest = total - sum(each.dur for each in parts)
     if rest:
         rows.append(("others", "-", duration(rest), share(rest / total)))
-    yield Table(("category", "phase", "time", "share"), (*rows, ("sum", "", duration(total), share(1.0))))
+    rows.append(("sum", "", duration(total), share(1.0)))
+    yield Table(("category", "phase", "time", "share"), tuple(rows), text_columns=2)
     yield Query(report.queries["host_ledger"])
