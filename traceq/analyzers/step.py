@@ -39,7 +39,7 @@ def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -
         " (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
     )
     for source, file, parameters in ways:
-        found = connection.execute(statement(f"analyzers/{file}.sql"), parameters)
+        found = connection.sql(statement(f"analyzers/{file}.sql"), params=parameters)
         marks = _recurring(found) if source == "recurrence" else found.fetchall()
         if marks:
             connection.executemany("insert into _step_mark values (?, ?, ?, ?, ?)", [(*mark, source) for mark in marks])
@@ -47,19 +47,16 @@ def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -
     return None
 
 
-def _recurring(launches: duckdb.DuckDBPyConnection) -> list[tuple[str, int, int, int]]:
+def _recurring(launches: duckdb.DuckDBPyRelation) -> list[tuple[str, int, int, int]]:
     """Marks (name, thread, start, end) around the sequence of launches that recurs, if one does."""
-    columns = launches.fetchnumpy()
-    recurrence = recurring_sequence(columns["number"].astype("int64"))
+    rows = launches.to_arrow_table()
+    recurrence = recurring_sequence(rows["number"].to_numpy())
     if recurrence is None:
         return []
-    starts = recurrence.starts
+    name = f"sequence of {recurrence.length} launches"
+    firsts = rows.take(recurrence.starts)
+    ends = rows["ts_end"].take([start + recurrence.length - 1 for start in recurrence.starts])
     return [
-        (
-            f"sequence of {recurrence.length} launches",
-            int(columns["thread_id"][start]),
-            int(columns["ts"][start]),
-            int(columns["ts_end"][start + recurrence.length - 1]),
-        )
-        for start in starts
+        (name, *mark)
+        for mark in zip(firsts["thread_id"].to_pylist(), firsts["ts"].to_pylist(), ends.to_pylist(), strict=True)
     ]
