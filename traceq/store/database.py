@@ -29,7 +29,7 @@ _MAGIC = b"DUCK"
 _BLOCK_BYTES = 64 << 10
 
 # In dependency order: a view over a missing table fails at once.
-SCHEMA = ("schema.sql", "analyzers/schema.sql", "views/views.sql", "views/marks.sql")
+SCHEMA = ("schema.sql", "analyzers/schema/ledger.sql", "views/views.sql", "views/marks.sql")
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:
