@@ -163,20 +163,6 @@ def test_memory_events_become_running_totals(tmp_path):
     ]
 
 
-def test_page_faults(tmp_path):
-    tables = read(
-        write(
-            tmp_path / "a.sqlite",
-            CUDA_UM_GPU_PAGE_FAULT_EVENTS=[{"start": 1, "end": 2, "deviceId": 0, "numberOfPageFaults": 4}],
-            CUDA_UM_CPU_PAGE_FAULT_EVENTS=[{"start": 3, "globalPid": GPID}],
-        )
-    )
-    assert picked(tables["counter"], "device name ts value") == [
-        (0, "gpu_page_faults", 1, 4.0),
-        (None, "cpu_page_faults", 3, 1.0),
-    ]
-
-
 def test_diagnostics(tmp_path):
     rows = [
         {"severity": 1, "text": "Profiling has started."},

@@ -27,11 +27,11 @@ NAMES = [
 SHARE, NANOSECONDS = 0.01, 1000
 
 COPIES = """
-    select device, stream, correlation_id, overlapped, exposed, could_overlap
+    select gpu_slice.device, gpu_slice.stream, correlation_id, overlapped, exposed, could_overlap
     from copy_overlap join gpu_slice using (trace_id, slice_id) where trace_id = $t order by all
 """
 COLLECTIVES = """
-    select device, stream, correlation_id, overlapped, exposed, blocking
+    select gpu_slice.device, gpu_slice.stream, correlation_id, overlapped, exposed, blocking
     from collective_slice join gpu_slice using (trace_id, slice_id) where trace_id = $t order by all
 """
 STALLS = "select step, data_wait, data_stall from data_stall where trace_id = $t order by step"

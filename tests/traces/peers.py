@@ -50,3 +50,11 @@ def hta(path: Path) -> dict:
     if not isinstance(facts.get("temporal_breakdown"), list):
         pytest.skip("HTA failed on this file")
     return facts["temporal_breakdown"][0] | facts["comm_comp_overlap"][0]
+
+
+def hta_kinds(path: Path) -> list[dict]:
+    """HolisticTraceAnalysis' time per kind of GPU work and what it overlaps, us; skips where it could not read the file."""
+    facts = json.loads((PEER_FACTS / "hta" / f"{stem(path)}.json").read_text())
+    if not facts.get("kernel_breakdown"):
+        pytest.skip("HTA failed on this file")
+    return facts["kernel_breakdown"]

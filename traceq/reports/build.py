@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from traceq.findings import Clean, Failed, Finding, NotApplicable, Outcome, ranked
+from traceq.reports import build_topics
 from traceq.reports.report import (
     Device,
     DeviceLedger,
@@ -34,6 +35,7 @@ from traceq.sql.facts import rows, standalone
 if TYPE_CHECKING:
     import duckdb
 
+    from traceq.reports.topics import Topics
     from traceq.rules.ledger_rule import LedgerRule
 
 _CAPTURE_HINTS = {
@@ -101,6 +103,7 @@ def _trace_report(
         not_applicable=tuple(each for each in outcomes if isinstance(each, NotApplicable)),
         failed=tuple(each for each in outcomes if isinstance(each, Failed)),
         notes=tuple(Note(**row) for row in rows(connection, "note", trace_id=trace_id)),
+        topics=_topics(connection, trace_id, top),
         host=None if ledger else _host(connection, trace_id, top),
         queries=_queries(trace_id, top, has_ledger=bool(ledger)),
     )
@@ -202,6 +205,14 @@ def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Hos
     )
 
 
+def _topics(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Topics:
+    def ask(section: str) -> list[dict[str, Any]]:
+        name, values = build_topics.parameters(section, trace_id, top)
+        return rows(connection, name, **values)
+
+    return build_topics.topics(ask)
+
+
 def _queries(trace_id: int, top: int, *, has_ledger: bool) -> dict[str, str]:
     """Section to the query that gives its numbers again."""
     queries = {
@@ -214,6 +225,7 @@ def _queries(trace_id: int, top: int, *, has_ledger: bool) -> dict[str, str]:
         "outliers": standalone("outlier", trace_id=trace_id, top=top),
         "host_ledger": standalone("host_ledger", trace_id=trace_id),
         "notes": standalone("note", trace_id=trace_id),
+        **build_topics.queries(trace_id, top),
     }
     if has_ledger:
         return {

@@ -87,7 +87,7 @@ def _overview(report: Report) -> Iterator[Block]:
             )
             for each in report.traces
         ),
-        text_columns=4,
+        text_columns=(0, 1, 2, 3),
     )
     yield Query(report.query)
 
@@ -149,7 +149,7 @@ def _steps(report: TraceReport) -> Iterator[Block]:
                     ),
                 ),
             ),
-            text_columns=0,
+            text_columns=(),
         )
         if 1 < steps.counted < _FEW_STEPS:
             yield Paragraph((f"With {steps.counted} steps p95 and p99 say little more than the longest step.",))

@@ -67,7 +67,7 @@ def findings(report: TraceReport) -> Iterator[Block]:
             )
             for number, each in enumerate(report.findings, 1)
         ),
-        text_columns=3,
+        text_columns=(0, 1, 2),
     )
     if report.findings_left_out:
         yield Paragraph((f"{report.findings_left_out} smaller not shown; --top shows more.",))
@@ -113,7 +113,7 @@ def _finding(number: int, finding: Finding, unit: str) -> Iterator[Block]:
     yield Table(
         tuple(_header(column) for column in evidence.columns),
         tuple(tuple(map(cell, evidence.columns, row)) for row in evidence.rows),
-        text_columns=0,
+        text_columns=(),
     )
     yield Query(finding.query)
 

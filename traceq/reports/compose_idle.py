@@ -40,6 +40,7 @@ def gaps(report: TraceReport) -> Iterator[Block]:
             )
             for each in report.gaps
         ),
+        text_columns=(3, 4, 5, 6),
     )
     yield Query(report.queries["gaps"])
 
@@ -72,6 +73,7 @@ def outliers(report: TraceReport) -> Iterator[Block]:
             )
             for each in report.outliers
         ),
+        text_columns=(3,),
     )
     yield Query(report.queries["outliers"])
 
@@ -89,5 +91,5 @@ def training_thread(report: TraceReport) -> Iterator[Block]:
     if rest:
         rows.append(("others", "-", duration(rest), share(rest / total)))
     rows.append(("sum", "", duration(total), share(1.0)))
-    yield Table(("category", "phase", "time", "share"), tuple(rows), text_columns=2)
+    yield Table(("category", "phase", "time", "share"), tuple(rows), text_columns=(0, 1))
     yield Query(report.queries["host_ledger"])

@@ -62,11 +62,11 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first `text_columns` columns hold text, the others numbers."""
+    """A table; the columns at `text_columns` hold text, the others numbers."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    text_columns: int = 1
+    text_columns: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,34 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class BarRow:
+    """One of several bars: what it is of, its parts as (label, amount), and what to say after it."""
+
+    label: str
+    parts: tuple[tuple[str, float], ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars to one scale, the longest as wide as there is room."""
+
+    rows: tuple[BarRow, ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over time, from 0 to the highest, and what they are."""
+
+    values: tuple[float, ...]
+    text: str
+
+
+@dataclass(frozen=True)
 class Query:
     """The SQL that gives the numbers above again."""
 
     sql: str
 
 
-Block = Heading | Paragraph | Warn | Items | Facts | Table | Bar | Query
+Block = Heading | Paragraph | Warn | Items | Facts | Table | Bar | Bars | Curve | Query

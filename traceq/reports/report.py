@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from traceq.findings import Clean, Failed, Finding, NotApplicable
+    from traceq.reports.topics import Topics
 
 # Of the JSON form; raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
@@ -216,6 +217,7 @@ class TraceReport:
     gap_sizes: tuple[GapSize, ...]
     outliers: tuple[Outlier, ...]
     host_ledger: tuple[HostPart, ...]
+    topics: Topics
     findings: tuple[Finding, ...]
     findings_left_out: int
     clean: tuple[Clean, ...]

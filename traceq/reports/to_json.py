@@ -44,6 +44,7 @@ def _trace(report: TraceReport) -> dict[str, Any]:
         "gap_sizes": [_renamed(asdict(each), dur="dur_ns") for each in report.gap_sizes],
         "outliers": [_renamed(asdict(each), dur="dur_ns", change="change_ns") for each in report.outliers],
         "host_ledger": [_renamed(asdict(each), dur="dur_ns") for each in report.host_ledger],
+        **asdict(report.topics),
         "clean": [asdict(each) for each in report.clean],
         "not_applicable": [asdict(each) for each in report.not_applicable],
         "failed": [asdict(each) for each in report.failed],

@@ -16,6 +16,8 @@ from traceq.reports import bar
 from traceq.reports.compose import compose
 from traceq.reports.document import (
     Bar,
+    Bars,
+    Curve,
     Facts,
     Heading,
     Items,
@@ -76,7 +78,7 @@ def _(block: Facts) -> str:
 
 @_markdown.register
 def _(block: Table) -> str:
-    rule = [":---" if index < block.text_columns else "---:" for index in range(len(block.columns))]
+    rule = [":---" if index in block.text_columns else "---:" for index in range(len(block.columns))]
     return "\n".join([_row(block.columns), _row_of(rule), *(_row(row) for row in block.rows)])
 
 
@@ -92,6 +94,16 @@ def _row_of(cells: Iterator[str] | list[str]) -> str:
 def _(block: Bar) -> str:
     drawn, legend = bar.draw(block.parts)
     return f"```text\n{drawn}\n{legend}\n```"
+
+
+@_markdown.register
+def _(block: Bars) -> str:
+    return "\n".join(["```text", *(line.rstrip() for line in bar.draw_rows(block.rows)), "```"])
+
+
+@_markdown.register
+def _(block: Curve) -> str:
+    return f"```text\n{bar.curve(block.values).rstrip()}\n{block.text}\n```"
 
 
 @_markdown.register

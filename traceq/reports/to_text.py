@@ -12,6 +12,8 @@ from traceq.reports import bar
 from traceq.reports.compose import compose
 from traceq.reports.document import (
     Bar,
+    Bars,
+    Curve,
     Facts,
     Heading,
     Items,
@@ -93,7 +95,7 @@ def _(block: Table) -> Iterator[str]:
     cells.insert(1, ["-" * each for each in widths])
     for row in cells:
         yield _INDENT.join(
-            _padded(text, size, left=index < block.text_columns)
+            _padded(text, size, left=index in block.text_columns)
             for index, (text, size) in enumerate(zip(row, widths, strict=True))
         )
 
@@ -120,6 +122,17 @@ def _padded(text: str, size: int, *, left: bool) -> str:
 @_lines.register
 def _(block: Bar) -> Iterator[str]:
     yield from bar.draw(block.parts)
+
+
+@_lines.register
+def _(block: Bars) -> Iterator[str]:
+    yield from bar.draw_rows(block.rows)
+
+
+@_lines.register
+def _(block: Curve) -> Iterator[str]:
+    yield bar.curve(block.values)
+    yield block.text
 
 
 @_lines.register

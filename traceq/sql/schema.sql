@@ -322,7 +322,7 @@ comment on column collective.bytes is 'Message size: the larger of the input and
 comment on column collective.dtype is 'Element type as the source has it.';
 comment on column collective.in_elements is 'Elements of the input on this rank.';
 comment on column collective.out_elements is 'Elements of the output on this rank.';
-comment on column collective.group_name is 'Process group.';
+comment on column collective.group_name is 'Process group; where it has no name, what the source tells groups of this rank apart by (an address, a communicator''s id).';
 comment on column collective.group_size is 'Ranks in the process group.';
 comment on column collective.sequence is 'Number of the operation within its group; NULL when the source does not say.';
 comment on column collective.args is 'JSON: what else the source says (ranks, splits, peers, description of the group).';
@@ -342,6 +342,28 @@ comment on column counter.name is 'Name of the series, e.g. memory_allocated, SM
 comment on column counter.unit is 'Unit of value: bytes, percent, ...; NULL when the source does not say.';
 comment on column counter.ts is 'When the sample was taken, ns.';
 comment on column counter.value is 'The sample.';
+
+create table page_fault (
+    trace_id integer not null,
+    processor varchar not null,
+    device integer,
+    pid bigint,
+    ts bigint not null,
+    dur bigint,
+    faults bigint not null,
+    access varchar,
+    function varchar
+);
+comment on table page_fault is 'One row per page fault of the CPU, or group of page faults of a GPU on one page, on unified memory; addresses are not kept.';
+comment on column page_fault.trace_id is 'Trace.';
+comment on column page_fault.processor is 'What faulted: cpu or gpu.';
+comment on column page_fault.device is 'Device that faulted; NULL for the CPU.';
+comment on column page_fault.pid is 'Process; NULL when the source does not say.';
+comment on column page_fault.ts is 'Start, ns.';
+comment on column page_fault.dur is 'Until the fault was served, ns; NULL for the CPU, of whose faults only the start is recorded.';
+comment on column page_fault.faults is 'Faults of the group; 1 for the CPU.';
+comment on column page_fault.access is 'read, write, atomic or prefetch; NULL when unknown.';
+comment on column page_fault.function is 'Function whose instruction faulted, on the CPU; NULL when unknown.';
 
 create table import_note (
     trace_id integer not null,

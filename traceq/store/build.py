@@ -18,7 +18,7 @@ import pyarrow as pa
 from traceq import importers, sql
 from traceq.analyzers.nesting import nest
 from traceq.analyzers.step import find_steps
-from traceq.store.database import create_schema, writer_config
+from traceq.store.database import create_database, writer_config
 from traceq.store.sources import Source
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
@@ -29,7 +29,8 @@ _INSERTS_AHEAD = 3
 
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
-    "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "import_note"
+    "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
+    "import_note",
 )  # fmt: skip
 
 
@@ -69,8 +70,8 @@ def build(task: Task, progress: Callable[[int, int], None]) -> None:
     config = writer_config(task.memory, task.scratch, threads=1)
     # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
     config["asof_loop_join_threshold"] = "0"
+    create_database(task.database)
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
-        create_schema(connection)
         with _staging(connection):
             _load(connection, task, progress)
             connection.execute(f"set threads = {task.jobs}")
@@ -170,7 +171,7 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
     cut, overlapping = nest(connection, trace_id)
     connection.begin()
-    sql.run(connection, "analyzers/communication.sql")
+    sql.run(connection, "analyzers/communication.sql", trace_id=trace_id)
     sql.run(connection, "ingest/launch.sql")
     source = find_steps(connection, trace_id, task.step_range)
     for file in ("ingest/gpu_slice", "ingest/rest", *(f"analyzers/{name}" for name in ANALYSES)):
@@ -204,6 +205,35 @@ ANALYSES = (
     "host_piece",
     "host_ledger",
     "launch_state",
+    "copy_call",
+    "copy_time",
+    "copy_position",
+    "copy_return",
+    "copy_overlap",
+    "copy_unified_memory",
+    "data_interval",
+    "host_piece",
+    "data_part",
+    "data_fetch",
+    "data_worker_interval",
+    "host_piece",
+    "data_part",
+    "data_worker",
+    "data_copy",
+    "data_stall",
+    "memory_timeline",
+    "memory_step",
+    "allocator_call",
+    "collective_issued",
+    "collective_shapes",
+    "collective_wait",
+    "collective_slice",
+    "communication_overlap",
+    "kernel_family",
+    "kernel_occupancy",
+    "operator_shape",
+    "operator_work",
+    "operator_cost",
     "step_stats",
 )
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 
@@ -28,8 +31,26 @@ _MAGIC = b"DUCK"
 # Every table ends in a block that is partly empty: with DuckDB's default of 256 KiB a small trace would be mostly that.
 _BLOCK_BYTES = 64 << 10
 
+# Of the connection that creates the tables, bytes.
+_SCHEMA_MEMORY = 128 << 20
+
 # In dependency order: a view over a missing table fails at once.
-SCHEMA = ("schema.sql", "analyzers/schema/ledger.sql", "views/views.sql", "views/marks.sql")
+SCHEMA = (
+    "schema.sql",
+    "analyzers/schema/ledger.sql",
+    "analyzers/schema/copy.sql",
+    "analyzers/schema/data.sql",
+    "analyzers/schema/memory.sql",
+    "analyzers/schema/communication.sql",
+    "analyzers/schema/kernel.sql",
+    "views/views.sql",
+    "views/marks.sql",
+    "views/kernel_gpu_model.sql",
+    "views/kernel.sql",
+    "views/copy.sql",
+    "views/data.sql",
+    "views/communication.sql",
+)
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:
@@ -51,6 +72,22 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
         sql.run(connection, name)
     connection.execute("insert into traceq_schema values (?)", [SCHEMA_VERSION])
     connection.commit()
+
+
+def create_database(path: Path) -> None:
+    """Write the file of an empty trace database; a process works the schema out once."""
+    path.write_bytes(_empty_database())
+
+
+@cache
+def _empty_database() -> bytes:
+    with TemporaryDirectory(prefix="traceq.") as folder:
+        path = Path(folder) / "empty.duckdb"
+        config = writer_config(_SCHEMA_MEMORY, Path(folder), threads=1)
+        with closing(duckdb.connect(str(path), config=config)) as connection:
+            create_schema(connection)
+            connection.execute("checkpoint")
+        return path.read_bytes()
 
 
 def connect(path: str | Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnection:

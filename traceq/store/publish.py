@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from traceq.errors import StoreError
-from traceq.store.database import connect, create_schema, writer_config
+from traceq.store.database import connect, create_database, writer_config
 
 _STALE_SECONDS = 3600
 
@@ -124,11 +124,10 @@ def publish(
 
 
 def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> None:
-    new = not database.exists()
+    if not database.exists():
+        create_database(database)
     config = writer_config(_MERGE_MEMORY, database.parent, _MERGE_THREADS)
     with closing(duckdb.connect(str(database), config=config)) as connection:
-        if new:
-            create_schema(connection)
         for number, part in enumerate(parts):
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")
             tables = _tables_of_part(connection)

@@ -1,4 +1,4 @@
-"""Time series: GPU metrics, allocated memory, page faults.
+"""Time series: GPU metrics, allocated memory.
 
 Allocations (CUDA_GPU_MEMORY_USAGE_EVENTS) become running totals per device from the start of the capture; the
 single allocations, with their addresses, are not kept.
@@ -17,9 +17,7 @@ from traceq.importers.nsys.threads import pids
 
 METRICS = "GPU_METRICS"
 MEMORY = "CUDA_GPU_MEMORY_USAGE_EVENTS"
-GPU_FAULTS = "CUDA_UM_GPU_PAGE_FAULT_EVENTS"
-CPU_FAULTS = "CUDA_UM_CPU_PAGE_FAULT_EVENTS"
-TABLES = (METRICS, MEMORY, GPU_FAULTS, CPU_FAULTS)
+TABLES = (METRICS, MEMORY)
 
 _GPU_INDEX = 0xFF
 _RELEASE = 1
@@ -37,8 +35,6 @@ def read_counters(job: Job) -> Rows:
     """All rows of counter."""
     yield from _metrics(job)
     yield from _memory(job)
-    yield from _gpu_faults(job)
-    yield from _cpu_faults(job)
 
 
 def _metrics(job: Job) -> Rows:
@@ -129,38 +125,3 @@ def _totals(job: Job, rows: pa.RecordBatch, totals: dict[tuple[int, str], int]) 
             "value": pa.concat_arrays([running for *_, running in parts]).cast(pa.float64(), safe=False),
         }
     )
-
-
-def _gpu_faults(job: Job) -> Rows:
-    for batch in job.source.read(GPU_FAULTS, ["start", "globalPid", "deviceId", "numberOfPageFaults"]):
-        rows = usable_times(batch, "start", GPU_FAULTS, job.notes)
-        if rows.num_rows:
-            yield (
-                "counter",
-                batch_of(
-                    {
-                        "device": job.devices.numbers(rows.column("deviceId"), pids(rows.column("globalPid"))),
-                        "name": constant("gpu_page_faults", rows.num_rows),
-                        "unit": constant("faults", rows.num_rows),
-                        "ts": rows.column("start"),
-                        "value": rows.column("numberOfPageFaults").fill_null(1).cast(pa.float64(), safe=False),
-                    }
-                ),
-            )
-
-
-def _cpu_faults(job: Job) -> Rows:
-    for batch in job.source.read(CPU_FAULTS, ["start"]):
-        rows = usable_times(batch, "start", CPU_FAULTS, job.notes)
-        if rows.num_rows:
-            yield (
-                "counter",
-                batch_of(
-                    {
-                        "name": constant("cpu_page_faults", rows.num_rows),
-                        "unit": constant("faults", rows.num_rows),
-                        "ts": rows.column("start"),
-                        "value": pa.repeat(1.0, rows.num_rows),
-                    }
-                ),
-            )

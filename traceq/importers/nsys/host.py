@@ -1,4 +1,4 @@
-"""What the host did: CUDA calls, OS calls, library calls, MPI, and the profiler's own overhead."""
+"""What the host did: CUDA calls, OS calls, library calls, and the profiler's own overhead."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ class Calls:
     columns: tuple[str, ...] = ()
     args: dict[str, str] = field(default_factory=dict)
     """JSON member: source column, left out where it is 0."""
+    args_or_zero: dict[str, str] = field(default_factory=dict)
+    """JSON member: source column, where 0 is a value like any other; rank 0, say."""
     keep: Callable[[Job, pa.RecordBatch], pa.RecordBatch] | None = None
     versioned: bool = False
     """Whether names carry version suffixes."""
@@ -80,13 +82,6 @@ def _drop_os_marks(job: Job, rows: pa.RecordBatch) -> pa.RecordBatch:
     return kept
 
 
-_MPI_ARGS = {
-    "bytes": "size",
-    "receive_bytes": "recvSize",
-    "tag": "tag",
-}
-_MPI_RANK_ARGS = {"remote_rank": "remoteRank", "root_rank": "rootRank"}
-
 CALLS = (
     Calls(
         RUNTIME,
@@ -114,15 +109,6 @@ CALLS = (
     ),
     Calls("CUBLAS_EVENTS", "other", "cublas"),
     Calls("CUDNN_EVENTS", "other", "cudnn"),
-    *(
-        Calls(table, "annotation", "MPI", name="textId", args=_MPI_ARGS, columns=tuple(_MPI_RANK_ARGS.values()))
-        for table in (
-            "MPI_P2P_EVENTS",
-            "MPI_COLLECTIVES_EVENTS",
-            "MPI_START_WAIT_EVENTS",
-            "MPI_OTHER_EVENTS",
-        )
-    ),
 )
 TABLES = tuple(calls.table for calls in CALLS)
 
@@ -130,15 +116,23 @@ TABLES = tuple(calls.table for calls in CALLS)
 def read_host(job: Job) -> Rows:
     """Rows of cpu_slice from every table of calls."""
     for calls in CALLS:
-        wanted = ["start", "end", "globalTid", calls.name, *calls.columns, *calls.args.values()]
-        for batch in job.source.read(calls.table, wanted):
+        for batch in job.source.read(calls.table, wanted(calls)):
             rows = calls.keep(job, batch) if calls.keep else batch
             rows = usable_times(rows, "start", calls.table, job.notes)
             if rows.num_rows:
-                yield "cpu_slice", _slices(job, calls, rows)
+                yield "cpu_slice", slices(job, calls, rows)
 
 
-def _slices(job: Job, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+def wanted(calls: Calls) -> list[str]:
+    """The columns of the source that `slices` needs."""
+    return [
+        *("start", "end", "globalTid", calls.name),
+        *(*calls.columns, *calls.args.values(), *calls.args_or_zero.values()),
+    ]
+
+
+def slices(job: Job, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of cpu_slice for rows of the table with usable starts."""
     starts = rows.column("start")
     lengths = durations(starts, rows.column("end"), calls.table, job.notes)
     job.seen(starts, lengths)
@@ -166,8 +160,7 @@ def _category(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
 
 def _args(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
     members = {key: without(rows.column(own), 0) for key, own in calls.args.items()}
-    # Rank 0 is a rank like any other; only NULL means "none".
-    members |= {key: rows.column(own) for key, own in _MPI_RANK_ARGS.items() if own in calls.columns}
+    members |= {key: rows.column(own) for key, own in calls.args_or_zero.items()}
     return json_objects(members)
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import constant, durations, json_objects, usable_times, without
 from traceq.importers.nsys.job import Job, Rows, batch_of
+from traceq.importers.nsys.payload import Payloads
 from traceq.importers.nsys.strings import decoded
 from traceq.importers.nsys.threads import pid_of
 
@@ -33,21 +34,25 @@ _COLUMNS = (
     *("domainId", "category", "jsonTextId"),
 )
 _TEXTS = ("text", "jsonText")
+_BINARY = "binaryData"
 _TID_MASK = 0xFFFFFF
 _INTEGER_PAYLOADS = ("uint64Value", "int64Value", "uint32Value", "int32Value")
 _REAL_PAYLOADS = ("doubleValue", "floatValue")
 # All columns: those that are NULL throughout are told by one look at the whole table, the largest of most exports.
-SEARCHED = (*_COLUMNS, *_TEXTS, *_INTEGER_PAYLOADS, *_REAL_PAYLOADS)
+SEARCHED = (*_COLUMNS, *_TEXTS, _BINARY, *_INTEGER_PAYLOADS, *_REAL_PAYLOADS)
 _LARGEST_REAL = 1.7976931348623157e308
 
 
 def read_nvtx(job: Job) -> Rows:
-    """Rows of cpu_slice for all ranges and marks. Read last: open ranges end where the trace ends."""
-    reader = _Nvtx(job)
-    for batch in job.source.read(TABLE, _COLUMNS, _TEXTS, {"payload": _payload_expression(job)}):
+    """Rows of cpu_slice for all ranges and marks, of collective for NCCL's. Read last: open ranges end where the trace ends."""
+    reader, payloads = _Nvtx(job), Payloads(job)
+    for batch in job.source.read(TABLE, _COLUMNS, (*_TEXTS, _BINARY), {"payload": _payload_expression(job)}):
         rows = usable_times(reader.slices_of(batch), "start", TABLE, job.notes)
         if rows.num_rows:
-            yield "cpu_slice", reader.slices(rows)
+            made = reader.slices(rows)
+            payloads.add(rows, made)
+            yield "cpu_slice", made
+    yield from payloads.collectives()
 
 
 def _payload_expression(job: Job) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys import counters, gpu, host, nvtx, synchronizations
+from traceq.importers.nsys import counters, gpu, host, mpi, nvtx, page_faults, payload, synchronizations
 from traceq.importers.nsys.capture import trace_row
 from traceq.importers.nsys.devices import Devices
 from traceq.importers.nsys.diagnostics import note_diagnostics, note_other_tables
@@ -20,10 +20,22 @@ _READERS = (
     gpu.read_gpu,
     synchronizations.read_synchronizations,
     host.read_host,
+    mpi.read_mpi,
     counters.read_counters,
+    page_faults.read_page_faults,
     nvtx.read_nvtx,  # last, because open ranges end where everything else does
 )
-_TABLES = ("StringIds", *gpu.TABLES, *synchronizations.TABLES, *host.TABLES, *counters.TABLES, *nvtx.TABLES)
+_TABLES = (
+    "StringIds",
+    *gpu.TABLES,
+    *synchronizations.TABLES,
+    *host.TABLES,
+    *mpi.TABLES,
+    *counters.TABLES,
+    *page_faults.TABLES,
+    *nvtx.TABLES,
+    *payload.TABLES,
+)
 
 
 def _ignore(_consumed: int) -> None:

@@ -9,6 +9,10 @@ from (values
     ('annotation|op', '(?i)\b(data_?load(er|ing)?|(next|get|load|fetch|read)_?batch|data_?fetch|batch_?(load|fetch)(ing)?)\b', 'data', 'data', null),
     ('annotation|op', '^(?i:data|input|fetch|load data|data loading)$|(Iter|Map)DataPipe', 'data', 'data', null),
     ('python', 'torch/utils/data/dataloader\.py.*: (__next__|_next_data)', 'data', 'data', null),
+    -- Lightning, Transformers, tf.data, DALI; then iterators that PyTorch does not annotate, where frames are recorded
+    ('annotation|op', '\w_dataloader_next\b|\bget_train_batch\b|\bget_batch_samples\b|^Iterator(GetNext|::)|^\[DALI\]', 'data', 'data', null),
+    ('python', '(^|/)(torchdata|webdataset|streaming/base|ffcv/loader|grain|nvidia/dali/plugin)/[\w/]+\.py.*: (__next__|next)$|\b(lightning|tensorflow)/.*(fetchers|iterator_ops)\.py.*: __next__$', 'data', 'data', null),
+    ('python', 'webdataset/\w+\.py.*: (__iter__|iterator1?)$|accelerate/data_loader\.py.*: __iter__$|transformers/trainer\.py.*: get_batch_samples$', 'data', 'data', null),
     ('annotation|op', '^traceq\.phase#(checkpoint|save)|^torch\.save', 'checkpoint', null, null),
     ('annotation|op', '(?i)\b(save|write|dump)_?(checkpoint|ckpt|model|state)|\b(checkpoint|ckpt)_?(save|write|saving)\b', 'checkpoint', null, null),
     ('python', 'torch/serialization\.py.*: save$', 'checkpoint', null, null),

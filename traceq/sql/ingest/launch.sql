@@ -22,24 +22,18 @@ having count(*) = 1;
 create temp table _described_collective as
 select distinct slice_id from staging.collective;
 
-create temp table _communication_name as
-select name
-from (select distinct name from staging.gpu_slice where kind = 'kernel')
-where
-    exists (select 1 from _communication_kernel where regexp_matches(name, pattern))
-    and not exists (select 1 from _compute_kernel where regexp_matches(name, pattern));
-
 create temp table _communication_slice as
-with
-range_name as (
-    select name
-    from (select distinct name from cpu_slice where kind in ('op', 'annotation'))
-    where exists (select 1 from _communication_range where regexp_matches(name, pattern))
-)
+select c.slice_id, n.scope
+from cpu_slice as c
+inner join communication_name as n on n.kind = 'range' and n.name = c.name
+where c.kind in ('op', 'annotation');
 
-select slice_id
-from cpu_slice
-where kind in ('op', 'annotation') and (category = 'NCCL' or name in (from range_name));
+-- A copy's own operator (aten::copy_) stands between it and the operator of the library.
+create temp table _inside_communication as
+select c.slice_id, s.scope
+from cpu_slice as c
+inner join _communication_slice as s on s.slice_id = c.operator_id
+where c.kind = 'op';
 
 create temp table _gpu_launch as
 select
@@ -49,13 +43,15 @@ select
     coalesce(c.ts, g.ts) as launched_at,
     m.slice_id is not null
     or n.name is not null
-    or ((g.kind = 'kernel' or g.copy_kind = 'p2p') and (o.slice_id is not null or a.slice_id is not null)) as is_communication
+    or (g.kind = 'kernel' and coalesce(o.scope = 'all' or a.scope = 'all', false))
+    or coalesce(g.copy_kind = 'p2p' and coalesce(o.scope, a.scope, i.scope) is not null, false) as is_communication
 from staging.gpu_slice as g
 left join _launch_call as own on own.pid = g.pid and own.correlation_id = g.correlation_id
 left join _launch_call_of_the_only_process as only_process
     on g.pid is null and only_process.correlation_id = g.correlation_id
 left join cpu_slice as c on c.slice_id = coalesce(own.slice_id, only_process.slice_id)
 left join _described_collective as m on m.slice_id = g.slice_id
-left join _communication_name as n on g.kind = 'kernel' and n.name = g.name
+left join communication_name as n on g.kind = 'kernel' and n.kind = 'kernel' and n.name = g.name
 left join _communication_slice as o on o.slice_id = c.operator_id
-left join _communication_slice as a on a.slice_id = c.annotation_id;
+left join _communication_slice as a on a.slice_id = c.annotation_id
+left join _inside_communication as i on i.slice_id = c.operator_id;

@@ -118,6 +118,7 @@ create view idle_histogram as
 select
     trace_id,
     device,
+    step,
     bucket,
     count(*) as gaps,
     sum(dur)::bigint as dur
@@ -125,19 +126,20 @@ from (
     select
         trace_id,
         device,
+        step,
         dur,
         case
-            when dur < 10_000 then 'below 10 us'
-            when dur < 100_000 then 'below 100 us'
+            when dur < 10_000 then 'below 10 µs'
+            when dur < 100_000 then 'below 100 µs'
             when dur < 1_000_000 then 'below 1 ms'
             when dur < 10_000_000 then 'below 10 ms'
             else '10 ms and above'
         end as bucket
     from idle_gap
 )
-group by trace_id, device, bucket;
-comment on view idle_histogram is 'One row per device and size of gaps: many small ones or few large ones.';
-comment on column idle_histogram.bucket is 'below 10 us, below 100 us, below 1 ms, below 10 ms, 10 ms and above.';
+group by trace_id, device, step, bucket;
+comment on view idle_histogram is 'One row per device, step and size of gaps: many small ones or few large ones.';
+comment on column idle_histogram.bucket is 'below 10 µs, below 100 µs, below 1 ms, below 10 ms, 10 ms and above.';
 comment on column idle_histogram.gaps is 'Gaps of that size.';
 comment on column idle_histogram.dur is 'Their time, ns.';
 

@@ -1,0 +1,111 @@
+"""Random fetches, copies and kernels against what METRICS says, one unit of time at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from builder import TraceBuilder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import category_at
+
+PARTS = "waiting, reading, transform, python, calls, unexplained"
+
+WHAT = {
+    "waiting": ("os", "poll"),
+    "reading": ("os", "read"),
+    "transform": ("op", "aten::stack"),
+    "python": ("python", "d.py(1): f"),
+    "calls": ("runtime", "cudaHostAlloc"),
+}
+INSIDE = st.lists(st.tuples(st.sampled_from(sorted(WHAT)), st.integers(0, 30), st.integers(1, 12)), max_size=4)
+FETCH = st.lists(st.tuples(st.integers(0, 15), st.integers(1, 30), INSIDE), max_size=4)
+GPU = st.lists(
+    st.tuples(
+        st.sampled_from(["kernel", "data", "forward"]), st.integers(0, 110), st.integers(1, 30), st.integers(7, 9)
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def laid_out(fetches):
+    """(ts, end, [(part, ts, end)]) one after the other from 10, none over 60; what is inside one after the other, too."""
+    at = 10
+    for gap, dur, inside in fetches:
+        at += gap
+        at = 60 if at < 60 < at + dur else at
+        parts, inner = [], at
+        for part, skip, length in inside:
+            start, end = inner + skip, min(inner + skip + length, at + dur)
+            if start < end:
+                parts.append((part, start, end))
+                inner = end
+        yield at, at + dur, parts
+        at += dur
+
+
+# Slices that outlast what they start in by 1 us or less are cut, as clocks round: the last fetch may outlast its step by more.
+UNIT = 10_000
+
+
+@settings(max_examples=4, deadline=None)
+@given(fetches=FETCH, gpu=GPU)
+def test_fetches_against_the_slow_way(tmp_path_factory, fetches, gpu):
+    steps = [(0, 60), (60, 120)]
+    trace = Scaled()
+    for number, (ts, end) in enumerate(steps):
+        trace.annotation(f"traceq.step#{number}", ts, end - ts)
+    trace.annotation("forward", 1, 3)
+    trace.annotation("next_batch", 5, 3)
+    fetches = [(5, 8, []), *laid_out(fetches)]
+    for ts, end, inside in fetches[1:]:
+        trace.annotation("next_batch", ts, end - ts)
+        for part, start, stop in inside:
+            trace.cpu(*WHAT[part], start, stop - start)
+    for what, ts, dur, stream in gpu:
+        if what == "kernel":
+            trace.kernel("k", ts, dur, (2, 0), stream=stream)
+        else:
+            trace.memcpy("h2d", ts, dur, (6 if what == "data" else 2, 0), stream=stream, src_memory="pinned")
+    trace.build(tmp_path_factory.mktemp("fetch"))
+    parts = trace.rows(f"select ts, dur, {PARTS} from data_fetch order by ts")
+    assert parts == [times(UNIT, each) for each in parts_of(fetches)]
+
+    for step, (start, stop) in enumerate(steps):
+        wait = sum(start <= t < stop for ts, ts_end, _ in fetches for t in range(ts, ts_end))
+        copy = sum(is_input_alone(gpu, t) for t in range(start, stop))
+        ((idle,),) = trace.rows(
+            f"select coalesce(sum(dur), 0) from time_ledger where step = {step} and category = 'idle_data'"
+        )
+        wait, copy = UNIT * wait, UNIT * copy
+        assert trace.rows(
+            f"select data_wait, input_copy, idle_data, data_stall, hidden from data_stall where step = {step}"
+        ) == [(wait, copy, idle, idle + copy, wait - idle)]
+    assert trace.rows("select count(*) from data_fetch where stalled not between 0 and dur") == [(0,)]
+
+
+class Scaled(TraceBuilder):
+    """Times in units."""
+
+    def _slice(self, table, **columns):
+        return super()._slice(table, **columns | {key: UNIT * columns[key] for key in ("ts", "dur")})
+
+
+def times(factor, numbers):
+    return tuple(factor * number for number in numbers)
+
+
+def parts_of(fetches):
+    for ts, end, inside in fetches:
+        counts = Counter({"unexplained": end - ts})
+        for part, start, stop in inside:
+            counts[part] += stop - start
+            counts["unexplained"] -= stop - start
+        yield ts, end - ts, *(counts[part] for part in PARTS.split(", "))
+
+
+def is_input_alone(gpu, instant):
+    slices = [("compute" if what == "kernel" else "copy_h2d", ts, dur) for what, ts, dur, _ in gpu]
+    is_input = any(what == "data" and ts <= instant < ts + dur for what, ts, dur, _ in gpu)
+    return is_input and category_at(slices, instant) == "copy_h2d"

@@ -1,0 +1,49 @@
+"""Exclusive durations: kernels that run at once share the time, so that all of them add up to the time in which any runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kernel_tables import analysed, kernel
+
+TIME = st.integers(0, 30)
+KERNELS = st.lists(st.tuples(st.integers(0, 1), TIME, st.integers(0, 12)), min_size=1, max_size=24)
+
+
+def shared_out(kernels):
+    """Every kernel's share and the time in which any runs, one nanosecond after the other; kernels are (device, ts, dur)."""
+    shares, busy = [0.0] * len(kernels), defaultdict(int)
+    for device in {device for device, _, _ in kernels}:
+        for instant in range(50):
+            running = [n for n, (d, ts, dur) in enumerate(kernels) if d == device and ts <= instant < ts + dur]
+            busy[device] += bool(running)
+            for number in running:
+                shares[number] += 1 / len(running)
+    return shares, busy
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kernels=KERNELS)
+def test_kernels_share_the_time_in_which_they_run_at_once(tables, kernels):
+    tables.rollback()
+    tables.begin()
+    for slice_id, (device, ts, dur) in enumerate(kernels):
+        kernel(tables, slice_id, device, ts=ts, dur=dur)
+    rows = analysed(tables, "device, exclusive_dur")
+    shares, busy = shared_out(kernels)
+    assert [dur for _, dur in rows] == pytest.approx(shares, rel=1e-6, abs=1e-6)
+    for device, time in busy.items():
+        assert sum(dur for d, dur in rows if d == device) == pytest.approx(time, rel=1e-6)
+
+
+def test_communication_kernels_share_as_well_and_nothing_else_does(tables):
+    kernel(tables, 0, ts=0, dur=10)
+    kernel(tables, 1, ts=5, dur=10, is_communication=True)
+    tables.execute(
+        "insert into gpu_slice (trace_id, slice_id, device, kind, name, ts, dur, is_communication)"
+        " values (1, 2, 0, 'memcpy', 'Memcpy PtoP', 0, 15, true), (1, 3, 0, 'graph', 'CUDA graph 1', 0, 15, false)"
+    )
+    assert analysed(tables, "slice_id, exclusive_dur") == [(0, 7.5), (1, 7.5)]

@@ -1,0 +1,315 @@
+"""What operators cost: formulas against literal values and PyTorch's own counter, and who of nested operators has the cost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from kernel_tables import device, insert, kernel
+
+from traceq import sql
+
+ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "operator_cost")
+FP32, BF16, NUMBER = "float", "c10::BFloat16", "Scalar"
+TENSOR_CORES, NO_TENSOR_CORES, MYSTERY = "nvjet_tst_1", "ampere_sgemm_128x64_tn", "mystery"
+
+
+def operator(tables, slice_id, name, dims=None, types=None, settings=None, inside=None, ts=None):
+    """An operator with its recorded arguments; `types` is one for all tensors or a list."""
+    if dims is not None:
+        types = types if isinstance(types, list) else [types] * len(dims)
+        recorded = {"Input Dims": dims, "Input type": types}
+        recorded |= {} if settings is None else {"Concrete Inputs": settings}
+    args = None if dims is None else json.dumps(recorded)
+    place = {"thread_id": 0, "ts": slice_id if ts is None else ts, "dur": 1, "operator_id": inside}
+    insert(tables, "cpu_slice", slice_id=slice_id, kind="op", name=name, args=args, **place)
+
+
+def launched(tables, slice_id, inside, name=TENSOR_CORES, dur=1000, **columns):
+    """A kernel with its launching call inside an operator; ids from 1000 on are free for calls."""
+    place = {"thread_id": 0, "ts": slice_id, "dur": 1, "operator_id": inside}
+    insert(tables, "cpu_slice", slice_id=1000 + slice_id, kind="runtime", name="cudaLaunchKernel", **place)
+    kernel(tables, slice_id, name=name, ts=slice_id * 10_000, dur=dur, launch_id=1000 + slice_id, **columns)
+
+
+def costs(tables, columns):
+    for name in ANALYSES:
+        sql.run(tables, f"analyzers/{name}.sql", trace_id=1)
+    return tables.execute(f"select {columns} from operator_cost order by slice_id").fetchall()
+
+
+LINEAR_BIAS = ["", "", "", "1", "1"]
+SDPA = "aten::_scaled_dot_product_"
+Q, K = [2, 4, 128, 64], [2, 4, 256, 64]
+CONVOLUTION = ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
+TRANSPOSED = ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "True", "[1, 1]", "1"]
+BACKWARD = ["", "", "", "[8]", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1", "[True, True, False]"]
+WEIGHT_ONLY = [*BACKWARD[:-1], "[False, True, False]"]
+# name, shapes, type, settings -> kind, flops, bytes; reckoned by hand
+FORMULAS = [
+    ("aten::mm", [[2, 3], [3, 5]], BF16, None, "matmul", 60, 2 * (6 + 15 + 10)),
+    ("aten::mm", [[2, 3], [3, 5], [2, 5]], BF16, None, "matmul", 60, 2 * (6 + 15 + 10)),
+    ("aten::addmm", [[5], [2, 3], [3, 5], [], []], [FP32] * 3 + [NUMBER] * 2, LINEAR_BIAS, "matmul", 60, 4 * (5 + 31)),
+    ("aten::bmm", [[7, 2, 3], [7, 3, 5]], FP32, None, "matmul", 420, 4 * 7 * 31),
+    (
+        "aten::baddbmm",
+        [[7, 2, 5], [7, 2, 3], [7, 3, 5], [], []],
+        [FP32] * 3 + [NUMBER] * 2,
+        ["", "", "", "0.", "0.125"],
+        "matmul",
+        420,
+        4 * 7 * 31,
+    ),
+    ("aten::matmul", [[7, 1, 2, 3], [4, 3, 5]], FP32, None, "matmul", 28 * 60, 4 * (42 + 60 + 280)),
+    ("aten::matmul", [[3], [3, 5]], FP32, None, "matmul", 30, 4 * (3 + 15 + 5)),
+    ("aten::mv", [[2, 3], [3]], FP32, None, "matmul", 12, 4 * (6 + 3 + 2)),
+    ("aten::linear", [[7, 2, 3], [5, 3], [5]], FP32, None, "matmul", 420, 4 * (42 + 15 + 70)),
+    ("aten::_scaled_mm", [[2, 3], [3, 5], [], []], ["c10::Float8_e4m3fn"] * 2 + [FP32] * 2, None, "matmul", 60, None),
+    # 3x3 over 8x8 with stride 2: 4x4
+    (
+        "aten::convolution",
+        [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7,
+        [FP32, FP32] + [""] * 7,
+        CONVOLUTION,
+        "convolution",
+        2 * 2 * 16 * 135,
+        4 * (384 + 135 + 160),
+    ),
+    # and back again
+    (
+        "aten::_convolution",
+        [[2, 5, 4, 4], [5, 3, 3, 3]] + [[]] * 11,
+        [FP32, FP32] + [""] * 11,
+        [*TRANSPOSED, "False", "False", "True", "True"],
+        "convolution",
+        2 * 2 * 16 * 135,
+        4 * (160 + 135 + 384),
+    ),
+    (
+        "aten::convolution_backward",
+        [[2, 5, 4, 4], [2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 8,
+        [FP32] * 3 + [""] * 8,
+        BACKWARD,
+        "convolution",
+        2 * 2 * 2 * 16 * 135,
+        4 * (160 + 2 * (384 + 135)),
+    ),
+    (
+        "aten::convolution_backward",
+        [[2, 5, 4, 4], [2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 8,
+        [FP32] * 3 + [""] * 8,
+        WEIGHT_ONLY,
+        "convolution",
+        2 * 2 * 16 * 135,
+        4 * (160 + 384 + 135),
+    ),
+    (
+        f"{SDPA}flash_attention",
+        [Q, K, K],
+        BF16,
+        None,
+        "attention",
+        2 * 8 * 128 * 256 * 128,
+        2 * (2 * 65536 + 2 * 131072),
+    ),
+    (
+        f"{SDPA}efficient_attention_backward",
+        [Q, Q, K, K],
+        BF16,
+        None,
+        "attention",
+        2 * 8 * 128 * 256 * 320,
+        4 * 6 * 65536,
+    ),
+    (
+        "flash_attn::_flash_attn_forward",
+        [[2, 128, 4, 64]] * 3,
+        BF16,
+        None,
+        "attention",
+        2 * 8 * 128**2 * 128,
+        2 * 4 * 65536,
+    ),
+    ("aten::add", [[4, 1], [3], []], [FP32, FP32, NUMBER], None, "elementwise", None, 4 * (4 + 3 + 12)),
+    ("aten::mul_", [[4, 3], []], [FP32, "double"], None, "elementwise", None, 4 * 24 + 8),
+    ("aten::copy_", [[4, 3], [4, 3], []], [BF16, FP32, NUMBER], None, "elementwise", None, 12 * 6),
+    ("aten::fill_", [[4, 3], []], [BF16, NUMBER], None, "elementwise", None, 24),
+    ("aten::native_layer_norm", [[4, 3], [], [3], [3], []], [FP32, "", FP32, FP32, NUMBER], None, "norm", None, 4 * 30),
+    ("aten::cudnn_batch_norm", [[2, 3, 4, 4], [3], [3]], FP32, None, "norm", None, 4 * (192 + 6)),
+]
+
+
+def test_formulas(tables):
+    for slice_id, (name, dims, types, settings, *_) in enumerate(FORMULAS):
+        operator(tables, slice_id, name, dims, types, settings)
+    rows = costs(tables, "slice_id, kind, flops, bytes")
+    expected = [(slice_id, *case[-3:]) for slice_id, case in enumerate(FORMULAS)]
+    assert [(FORMULAS[row[0]][0], *row) for row in rows] == [(FORMULAS[row[0]][0], *row) for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "types", "settings"),
+    [
+        ("aten::mm", None, None, None),
+        ("aten::mm", [[2, 3], [4, 5]], FP32, None),
+        ("aten::mm", [[2, 3], [3, 5]], "c10::complex<float>", None),
+        ("aten::mm", [[2, 3]], FP32, None),
+        ("aten::mm", [[[2, 3], [3, 5]], []], ["TensorList", ""], None),
+        ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7, FP32, None),
+        ("aten::convolution_backward", [[2, 5, 4, 4], [2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 8, FP32, None),
+        (f"{SDPA}flash_attention", [[100, 4, 64]] * 3, BF16, None),
+        ("aten::my_own_mm", [[2, 3], [3, 5]], FP32, None),
+        ("aten::mm", "oops", "oops", None),
+        ("aten::mm", [[2, "a"], [3, 5]], FP32, None),
+        ("aten::mm", [[1 << 40, 1 << 40], [1 << 40, 1 << 40]], FP32, None),
+        ("aten::add", [[1 << 62], [1 << 62]], FP32, None),
+        ("aten::_softmax", [[-5, 3]], FP32, None),
+        ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7, FP32, ["", "", "", "[0, 0]", *CONVOLUTION[4:]]),
+        ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7, FP32, ["", "", "", "[]", *CONVOLUTION[4:]]),
+    ],
+    ids=[
+        "no shapes",
+        "shapes do not meet",
+        "complex",
+        "cut",
+        "lists",
+        "settings not recorded",
+        "settings not recorded, backward",
+        "packed",
+        "not known",
+        "no list",
+        "no number",
+        "too large",
+        "too many bytes",
+        "negative",
+        "stride of nothing",
+        "no stride",
+    ],
+)
+def test_what_cannot_be_told_has_no_row(tables, name, dims, types, settings):
+    operator(tables, 0, name, dims, types, settings)
+    assert costs(tables, "*") == []
+
+
+MM = ("aten::mm", [[1024, 1024], [1024, 1024]], BF16)
+H100 = "NVIDIA H100 80GB HBM3"
+
+
+def test_kernels_belong_to_the_innermost_operator_with_a_cost(tables):
+    device(tables, 0, "9.0", name=H100)
+    operator(tables, 0, "aten::linear", [[8, 4], [2, 4]], BF16)
+    operator(tables, 1, "aten::t", inside=0)
+    operator(tables, 2, "aten::addmm", [[2], [8, 4], [4, 2]], BF16, inside=0)
+    operator(tables, 3, "mine::helper", inside=2)
+    operator(tables, 4, "aten::copy_", [[2], [2]], BF16, inside=3)
+    for slice_id, inside in ((10, 2), (11, 3), (12, 4), (13, 0)):
+        launched(tables, slice_id, inside, dur=slice_id)
+    # 13, in the outer operator only, is nobody's: what linear computes is counted once, with addmm
+    assert costs(tables, "slice_id, kind, kernels, gpu_dur") == [(2, "matmul", 2, 21), (4, "elementwise", 1, 12)]
+
+
+def test_bytes_around_bytes_are_those_inside_and_bytes_inside_products_take_nothing_from_them(tables):
+    operator(tables, 0, "aten::add", [[8], [8]], FP32)
+    operator(tables, 1, "aten::copy_", [[8], [8]], FP32, inside=0)
+    operator(tables, 2, "aten::bmm", [[1, 2, 3], [1, 3, 5]], FP32)
+    operator(tables, 3, "aten::fill_", [[8], []], [FP32, NUMBER], inside=2)
+    assert costs(tables, "slice_id") == [(1,), (2,), (3,)]
+
+
+def test_rates_and_the_roofline(tables):
+    device(tables, 0, "9.0", name=H100)
+    operator(tables, 0, *MM)
+    launched(tables, 10, 0, dur=10_000)
+    operator(tables, 1, "aten::mm", [[1024, 16], [16, 1024]], BF16)
+    launched(tables, 11, 1, dur=10_000)
+    rows = costs(tables, "peak, achieved, intensity, ridge, bound")
+    ridge = pytest.approx(989.4e12 / 3352e9)
+    assert rows == [
+        (
+            989.4,
+            pytest.approx(2 * 1024**3 / 10_000 / 1000),
+            pytest.approx(2 * 1024**3 / (6 * 1024**2)),
+            ridge,
+            "compute",
+        ),
+        (989.4, pytest.approx(2 * 16 * 1024**2 / 10_000 / 1000), pytest.approx(15.52, abs=0.01), ridge, "memory"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "dtype", "compute_type", "peak"),
+    [
+        ([TENSOR_CORES], FP32, "tf32", 494.7),
+        ([TENSOR_CORES, "splitKreduce_kernel"], FP32, "tf32", 494.7),
+        ([NO_TENSOR_CORES], FP32, "fp32", 66.9),
+        ([MYSTERY], FP32, None, None),
+        ([NO_TENSOR_CORES, MYSTERY], FP32, None, None),
+        ([MYSTERY], "double", None, None),
+        (["cutlass_80_tensorop_d884gemm_64x64"], "double", "fp64_tensor", 66.9),
+        ([MYSTERY], BF16, "bf16", 989.4),
+        ([MYSTERY], "int", "int32", None),
+    ],
+)
+def test_the_peak_of_single_precision_depends_on_what_kernels_are_named(tables, kernels, dtype, compute_type, peak):
+    device(tables, 0, "9.0", name=H100)
+    operator(tables, 0, "aten::mm", [[8, 8], [8, 8]], dtype)
+    for number, name in enumerate(kernels):
+        launched(tables, 10 + number, 0, name=name)
+    assert costs(tables, "compute_type, peak") == [(compute_type, peak)]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{}, {"capability": "9.0"}, {"name": "NVIDIA GTX 9999"}, {"name": "AMD Radeon Graphics", "warp_size": 64}],
+)
+def test_on_a_gpu_that_is_not_known_nothing_is_said_of_peaks(tables, columns):
+    device(tables, 0, **columns)
+    operator(tables, 0, *MM)
+    launched(tables, 10, 0)
+    rows = costs(tables, "gpu_dur, peak, ridge, bound, achieved is not null")
+    assert rows == [(1000, None, None, "unknown", True)]
+
+
+def test_single_precision_on_matrix_cores_of_amd_is_no_tf32(tables):
+    device(tables, 0, "9.4", name="AMD Instinct MI300X", warp_size=64)
+    operator(tables, 0, "aten::mm", [[8, 8], [8, 8]], FP32)
+    launched(tables, 10, 0, name="Cijk_Alik_Bljk_SB_MT64x64x16_MI16x16x1_SN")
+    assert costs(tables, "compute_type, peak, bound") == [(None, None, "unknown")]
+
+
+def test_without_a_gpu_operators_have_operations_and_no_rates(tables):
+    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=100)
+    operator(tables, 5, *MM)
+    operator(tables, 6, *MM, ts=500)
+    rows = costs(tables, "step, device, flops, kernels, gpu_dur, achieved, bound")
+    assert rows == [
+        (0, None, 2 * 1024**3, 0, None, None, "unknown"),
+        (None, None, 2 * 1024**3, 0, None, None, "unknown"),
+    ]
+    assert tables.execute("from step_mfu").fetchall() == []
+
+
+def test_utilization_of_a_step_mixes_types_by_the_time_they_need_at_their_peaks(tables):
+    device(tables, 0, "9.0", name=H100)
+    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
+    operator(tables, 0, *MM)
+    operator(tables, 1, MM[0], MM[1], FP32)
+    launched(tables, 10, 0, step=0, dur=3000)
+    launched(tables, 11, 1, step=0, dur=5000)
+    costs(tables, "*")
+    seconds = 2 * 1024**3 / 989.4e12 + 2 * 1024**3 / 494.7e12
+    rows = tables.execute("select flops, share_with_peak, gpu_dur, mfu, kernel_efficiency from step_mfu").fetchall()
+    assert rows == [(4 * 1024**3, 1, 8000, pytest.approx(seconds / 10e-6), pytest.approx(seconds / 8e-6))]
+
+
+def test_utilization_is_unknown_where_one_peak_is(tables):
+    device(tables, 0, "9.0", name=H100)
+    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
+    operator(tables, 0, *MM)
+    operator(tables, 1, MM[0], MM[1], FP32)
+    launched(tables, 10, 0, step=0)
+    launched(tables, 11, 1, step=0, name=MYSTERY)
+    costs(tables, "*")
+    assert tables.execute("select share_with_peak, mfu, kernel_efficiency from step_mfu").fetchall() == [
+        (0.5, None, None)
+    ]

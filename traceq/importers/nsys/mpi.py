@@ -1,0 +1,97 @@
+"""Message passing on the host: nsys' tables of MPI and UCX calls, as annotations and, where they move data, collectives."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traceq.importers.nsys.columns import non_negative, usable_times
+from traceq.importers.nsys.host import Calls, slices, wanted
+from traceq.importers.nsys.job import Job, Rows, batch_of
+
+_COMMUNICATORS = "MPI_COMMUNICATORS"
+_P2P = "MPI_P2P_EVENTS"
+_COLLECTIVES = "MPI_COLLECTIVES_EVENTS"
+_UCX = ("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS")
+_MPI_ARGS = {"bytes": "size", "receive_bytes": "recvSize", "tag": "tag"}
+_MPI_RANKS = {"remote_rank": "remoteRank", "root_rank": "rootRank"}
+_UCX_ARGS = {"bytes": "packedSize", "tag": "tag"}
+
+CALLS = (
+    *(
+        Calls(
+            table, "annotation", "MPI", name="textId", columns=("commHandle",), args=_MPI_ARGS, args_or_zero=_MPI_RANKS
+        )
+        for table in (_P2P, _COLLECTIVES, "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")
+    ),
+    *(
+        Calls(table, "annotation", "UCX", name="textId", args=_UCX_ARGS, args_or_zero={"peer": "peerWorkerUid"})
+        for table in _UCX
+    ),
+)
+TABLES = (*(calls.table for calls in CALLS), _COMMUNICATORS)
+
+# Of other collectives nobody says whether nsys counts one rank's part or all of them.
+_WHOLE_MESSAGE = r"^MPI_I?(allreduce|bcast|reduce)(_init)?$"
+
+
+def read_mpi(job: Job) -> Rows:
+    """Rows of cpu_slice for every call, and of collective for those that move data."""
+    sizes = _group_sizes(job)
+    for calls in CALLS:
+        for batch in job.source.read(calls.table, wanted(calls)):
+            rows = usable_times(batch, "start", calls.table, job.notes)
+            if not rows.num_rows:
+                continue
+            made = slices(job, calls, rows)
+            yield "cpu_slice", made
+            if calls.table in (_P2P, _COLLECTIVES):
+                yield "collective", _messages(job, rows, made, sizes, whole=calls.table == _P2P)
+            elif calls.table == _UCX[0]:
+                yield "collective", _transfers(job, rows, made)
+
+
+def _group_sizes(job: Job) -> dict[int, int]:
+    """Ranks of each communicator by its handle; handles that stand for several of different size are left out."""
+    sizes: dict[int, set[int]] = {}
+    for handle, size in job.source.rows(_COMMUNICATORS, ["commHandle", "size"]):
+        if isinstance(handle, int) and isinstance(size, int) and 0 < size < 1 << 31:
+            sizes.setdefault(handle, set()).add(size)
+    return {handle: found.pop() for handle, found in sizes.items() if len(found) == 1}
+
+
+def _messages(
+    job: Job, rows: pa.RecordBatch, made: pa.RecordBatch, sizes: dict[int, int], *, whole: bool
+) -> pa.RecordBatch:
+    names = made.column("name").cast(pa.string())
+    sent = non_negative(rows.column("size"), "size", job.notes)
+    known = (
+        pa.repeat(whole, rows.num_rows) if whole else pc.match_substring_regex(names, _WHOLE_MESSAGE, ignore_case=True)
+    )
+    handles = rows.column("commHandle")
+    places = pc.index_in(handles, value_set=pa.array(list(sizes), pa.int64()))
+    return batch_of(
+        {
+            "slice_id": made.column("slice_id"),
+            "op": names,
+            "bytes": pc.if_else(known, sent, pa.scalar(None, pa.int64())),
+            "group_name": handles.cast(pa.string()),
+            "group_size": pa.array(list(sizes.values()), pa.int32()).take(places),
+            "args": _args(made),
+        }
+    )
+
+
+def _transfers(job: Job, rows: pa.RecordBatch, made: pa.RecordBatch) -> pa.RecordBatch:
+    return batch_of(
+        {
+            "slice_id": made.column("slice_id"),
+            "op": made.column("name").cast(pa.string()),
+            "bytes": non_negative(rows.column("packedSize"), "packedSize", job.notes),
+            "args": _args(made),
+        }
+    )
+
+
+def _args(made: pa.RecordBatch) -> pa.Array | None:
+    return made.column("args").cast(pa.string()) if "args" in made.schema.names else None

@@ -1,0 +1,318 @@
+"""What the report says of one topic each: copies, kernels, communication, input, memory. Filled by build_topics.py.
+
+Times are ns (`_ns`), sizes bytes, shares 0..1; None means that the trace does not say. All over the counted steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CopyTotal:
+    """Copies of one category on one device; busy_ns = overlapped_ns + hidden_ns + exposed_ns."""
+
+    device: int
+    category: str
+    copies: int
+    bytes: int | None
+    dur_ns: int
+    busy_ns: int
+    overlapped_ns: int
+    hidden_ns: int
+    exposed_ns: int
+    could_overlap_ns: int
+
+
+@dataclass(frozen=True)
+class CopyCall:
+    """How the copies of a category were asked for; `returning` bring back what a copy before took away."""
+
+    category: str
+    copies: int
+    pageable: int | None
+    blocking: int | None
+    blocking_async: int | None
+    returning: int
+    returning_bytes: int | None
+
+
+@dataclass(frozen=True)
+class CopyGroup:
+    """Copies of a category, a position in the program and a size class."""
+
+    category: str
+    position: str | None
+    size_class: str | None
+    copies: int
+    bytes: int | None
+    dur_ns: int
+    exposed_ns: int
+    gb_per_s: float | None
+    best_gb_per_s: float | None
+    link_gb_per_s: float | None
+
+
+@dataclass(frozen=True)
+class UnifiedMemory:
+    """Migrations and page faults of a device; of the CPU, whose faults have no device."""
+
+    device: int | None
+    migrations_h2d: int
+    bytes_h2d: int | None
+    h2d_ns: int
+    migrations_d2h: int
+    bytes_d2h: int | None
+    d2h_ns: int
+    gpu_faults: int | None
+    gpu_fault_ns: int | None
+    cpu_faults: int | None
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Copies that are not communication; `groups` are the first --top."""
+
+    totals: tuple[CopyTotal, ...]
+    calls: tuple[CopyCall, ...]
+    groups: tuple[CopyGroup, ...]
+    unified_memory: tuple[UnifiedMemory, ...]
+
+
+@dataclass(frozen=True)
+class CommunicationTotal:
+    """Communication on a device; communication_ns = overlapped_ns + exposed_ns. `slices` were launched in the steps."""
+
+    device: int
+    communication_ns: int
+    compute_ns: int
+    overlapped_ns: int
+    exposed_ns: int
+    slices: int
+    blocking_known: int
+    blocking_ns: int | None
+    opaque_ns: int
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Communication of one operation, group and size class; bandwidths as nccl-tests defines them."""
+
+    op: str
+    group_name: str | None
+    group_size: int | None
+    size_class_bytes: int | None
+    slices: int
+    bytes: int | None
+    dur_ns: int
+    exposed_ns: int
+    blocking_ns: int | None
+    algorithm_gb_per_s: float | None
+    bus_gb_per_s: float | None
+    best_bus_gb_per_s: float | None
+
+
+@dataclass(frozen=True)
+class HostCollective:
+    """Communication on the host."""
+
+    library: str
+    op: str
+    calls: int
+    bytes: int | None
+    dur_ns: int
+    longest_ns: int
+
+
+@dataclass(frozen=True)
+class Communication:
+    """Communication on GPUs and on the host; `collectives` and `on_host` are the first --top."""
+
+    totals: tuple[CommunicationTotal, ...]
+    collectives: tuple[Collective, ...]
+    on_host: tuple[HostCollective, ...]
+
+
+@dataclass(frozen=True)
+class KernelFill:
+    """How compute kernels fill a device while they run, from their launch geometry and their names."""
+
+    device: int
+    kernels: int
+    dur_ns: float
+    occupancy_share: float | None
+    sm_coverage_share: float | None
+    tensor_core_share: float | None
+    tensor_core_known_share: float | None
+
+
+@dataclass(frozen=True)
+class OccupancyClass:
+    """Time of compute kernels whose estimated occupancy lies in a range; None: not known."""
+
+    occupancy: str | None
+    kernels: int
+    dur_ns: float
+
+
+@dataclass(frozen=True)
+class KernelName:
+    """Compute kernels of one name."""
+
+    name: str
+    kernels: int
+    dur_ns: float
+    kernel_share: float | None
+    occupancy_share: float | None
+    limiter: str
+    tensor_core: bool | None
+
+
+@dataclass(frozen=True)
+class OperatorKind:
+    """Operators of a kind whose operations or bytes are known, and what their kernels reach."""
+
+    kind: str
+    operators: int
+    gpu_ns: int
+    tflop_per_s: float | None
+    peak_share: float | None
+    gb_per_s: float | None
+    memory_bound_share: float | None
+
+
+@dataclass(frozen=True)
+class Mfu:
+    """Floating-point operations of a device's steps, and which share of its peak that is."""
+
+    device: int
+    flops_per_step: float
+    tflop_per_s: float | None
+    mfu_share: float | None
+    kernel_efficiency_share: float | None
+    known_peak_share: float
+
+
+@dataclass(frozen=True)
+class GpuMetric:
+    """What hardware counters measured."""
+
+    device: int
+    metric: str
+    mean_share: float
+    highest_share: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Compute kernels and the operators that launched them; `top` are the first --top."""
+
+    fill: tuple[KernelFill, ...]
+    occupancy: tuple[OccupancyClass, ...]
+    top: tuple[KernelName, ...]
+    operators: tuple[OperatorKind, ...]
+    mfu: tuple[Mfu, ...]
+    measured: tuple[GpuMetric, ...]
+
+
+@dataclass(frozen=True)
+class DataStall:
+    """Fetching of input: what the training thread waits, and what of it costs the GPU."""
+
+    steps: int
+    data_wait_ns: int | None
+    data_stall_ns: int | None
+    idle_data_ns: int | None
+    input_copy_ns: int | None
+    hidden_ns: int | None
+    fetches: int | None
+    longest_fetch_ns: int | None
+    first_fetch_ns: int | None
+    waiting_ns: int | None
+    reading_ns: int | None
+    transform_ns: int | None
+    python_ns: int | None
+    calls_ns: int | None
+    unexplained_ns: int | None
+    workers: int | None
+    worker_busy_share: float | None
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Fetches from one loader."""
+
+    loader: str
+    loader_kind: str | None
+    fetches: int
+    dur_ns: int
+    median_ns: float
+    longest_ns: int
+    stalled_ns: int | None
+
+
+@dataclass(frozen=True)
+class Data:
+    """Fetching of input; `loaders` are the first --top."""
+
+    stall: DataStall
+    loaders: tuple[Loader, ...]
+
+
+@dataclass(frozen=True)
+class MemoryPeak:
+    """Most memory of a kind allocated on a device (None: the host). Where not is_total, at least so much."""
+
+    device: int | None
+    memory: str
+    is_total: bool
+    peak_bytes: int
+    peak_step: int
+    reserved_bytes: int | None
+    peak_unused_bytes: int | None
+    capacity_bytes: int | None
+    steps: int
+    growth_per_step_bytes: float | None
+    growing_steps: int
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    """Memory of a device in one of 60 parts of the counted steps: most allocated, and what is left at the end."""
+
+    device: int
+    part: int
+    highest_bytes: int
+    last_bytes: int
+
+
+@dataclass(frozen=True)
+class AllocatorCall:
+    """Calls that ask the driver for memory."""
+
+    operation: str
+    name: str
+    calls: int
+    dur_ns: int
+    longest_ns: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory and the calls that ask for it; `calls` are the first --top."""
+
+    peaks: tuple[MemoryPeak, ...]
+    timeline: tuple[MemoryPart, ...]
+    calls: tuple[AllocatorCall, ...]
+
+
+@dataclass(frozen=True)
+class Topics:
+    """All of them."""
+
+    copies: Copies
+    communication: Communication
+    kernels: Kernels
+    data: Data
+    memory: Memory

@@ -1,0 +1,174 @@
+-- One row per GPU slice of communication. What ran beside it comes from the cumulative compute time of its device, looked up at
+-- its start, at its end and at the instant from which it held up compute: three look-ups however much runs meanwhile.
+
+create temp table _compute_until as
+select
+    device,
+    ts,
+    dur,
+    sum(dur) over (partition by device order by ts rows unbounded preceding) - dur as before
+from device_activity
+where category = 'compute';
+
+create temp table _collective_time as
+with
+slice as (
+    select g.slice_id, g.device, g.ts, g.ts_end, least(greatest(g.ts, w.ready), g.ts_end) as held_from
+    from gpu_slice as g
+    inner join _collective_wait as w using (slice_id)
+),
+
+instant as (
+    select slice_id, device, ts as at, 'start' as which from slice
+    union all
+    select slice_id, device, ts_end, 'end' from slice
+    union all
+    select slice_id, device, held_from, 'held' from slice
+),
+
+compute as (
+    select i.slice_id, i.which, coalesce(c.before + least(i.at - c.ts, c.dur), 0) as until
+    from instant as i
+    asof left join _compute_until as c on c.device = i.device and i.at >= c.ts
+),
+
+per_slice as (
+    select
+        slice_id,
+        max(until) filter (which = 'start') as at_start,
+        max(until) filter (which = 'end') as at_end,
+        max(until) filter (which = 'held') as at_held
+    from compute
+    group by slice_id
+)
+
+select
+    s.slice_id,
+    c.at_end - c.at_start as overlapped,
+    s.ts_end - s.ts - (c.at_end - c.at_start) as exposed,
+    s.ts_end - s.held_from - (c.at_end - c.at_held) as held_up
+from slice as s
+inner join per_slice as c using (slice_id);
+
+-- What a name says of the operation; a kernel that sends and receives may carry out any of several.
+create temp table _operation as
+select
+    name,
+    max(library) as library,
+    max(op) filter (op not in ('unknown', 'send_recv')) as op,
+    max(op) filter (op <> 'unknown') as vague_op,
+    max(algorithm) filter (kind = 'kernel') as algorithm
+from communication_name
+group by name;
+
+-- The annotations and operators around each launch, the inner before the outer: what NCCL calls itself is the innermost.
+create temp table _collective_range as
+with
+inner_range as (
+    select slice_id, annotation_id, operator_id
+    from cpu_slice
+    where slice_id in (select annotation_id from _communication_call union select operator_id from _communication_call)
+),
+
+around as (
+    select c.slice_id, 1 as place, c.annotation_id as range_id from _communication_call as c
+    union all
+    select c.slice_id, 2, a.annotation_id from _communication_call as c inner join inner_range as a on a.slice_id = c.annotation_id
+    union all
+    select c.slice_id, 3, c.operator_id from _communication_call as c
+    union all
+    select c.slice_id, 4, o.operator_id from _communication_call as c inner join inner_range as o on o.slice_id = c.operator_id
+),
+
+named as (
+    select slice_id, name from cpu_slice where slice_id in (select range_id from around)
+)
+
+select
+    a.slice_id,
+    min_by(o.op, a.place) filter (o.op is not null) as op,
+    min_by(o.vague_op, a.place) filter (o.vague_op is not null) as vague_op,
+    min_by(o.library, a.place) filter (o.library is not null) as library
+from around as a
+inner join named as n on n.slice_id = a.range_id
+inner join _operation as o on o.name = n.name
+group by a.slice_id;
+
+-- nccl-tests' factors: what each rank must move at least, as a share of the message
+create temp table _bus_factor as
+from (values
+    ('all_reduce', 2, true),
+    ('all_gather', 1, true),
+    ('reduce_scatter', 1, true),
+    ('all_to_all', 1, true),
+    ('gather', 1, true),
+    ('scatter', 1, true),
+    ('broadcast', 1, false),
+    ('reduce', 1, false),
+    ('send', 1, false),
+    ('recv', 1, false),
+    ('send_recv', 1, false)
+) as t (op, factor, is_shared);
+
+create temp table _named_collective as
+select
+    g.slice_id,
+    coalesce(n.library, r.library) as library,
+    coalesce(cn.op, r.op, n.op, cn.vague_op, r.vague_op, n.vague_op, 'unknown') as op,
+    if(g.kind = 'memcpy', 'copy_engine', n.algorithm) as algorithm,
+    c.group_name,
+    c.group_size,
+    c.bytes,
+    g.graph_id is not null or coalesce(l.call like '%GraphLaunch%', false) as is_in_graph
+from gpu_slice as g
+left join _communication_call as l using (slice_id)
+left join _collective_range as r using (slice_id)
+left join collective as c using (slice_id)
+left join _operation as cn on cn.name = c.op
+left join _operation as n on n.name = g.name
+where g.is_communication;
+
+insert into collective_slice
+with
+named as (
+    select
+        c.*,
+        case
+            when not f.is_shared then f.factor
+            when c.group_size > 0 then f.factor * (c.group_size - 1) / c.group_size
+        end as factor
+    from _named_collective as c
+    left join _bus_factor as f using (op)
+)
+
+select
+    $trace_id as trace_id,
+    g.slice_id,
+    g.device,
+    g.stream,
+    g.step,
+    c.library,
+    c.op,
+    c.algorithm,
+    c.group_name,
+    c.group_size,
+    c.bytes,
+    -- the highest set bit, rounded down to an even place
+    if(c.bytes > 0, 1::bigint << ((length(bin(c.bytes)) - 1) // 2 * 2), c.bytes) as size_class,
+    g.dur,
+    t.overlapped::bigint as overlapped,
+    t.exposed::bigint as exposed,
+    case
+        when t.exposed = 0 then 0
+        when c.is_in_graph or w.is_unknown or g.stream is null or not d.tells_waits then null
+        when w.ready is null then 0
+        else t.held_up
+    end::bigint as blocking,
+    c.bytes / nullif(g.dur, 0) as algorithm_bandwidth,
+    c.bytes / nullif(g.dur, 0) * c.factor as bus_bandwidth
+from gpu_slice as g
+inner join named as c using (slice_id)
+inner join _collective_time as t using (slice_id)
+inner join _collective_wait as w using (slice_id)
+inner join _tells_waits as d on d.device = g.device
+order by g.device, g.ts, g.slice_id;

@@ -1,0 +1,30 @@
+-- A group by over the segments, as the ledger: exposed is its category, so both agree to the nanosecond.
+
+insert into communication_overlap
+with
+total as (
+    select
+        device,
+        step,
+        coalesce(sum(dur) filter (communication > 0), 0)::bigint as communication,
+        coalesce(sum(dur) filter (category = 'compute'), 0)::bigint as compute,
+        coalesce(sum(dur) filter (communication > 0 and category = 'compute'), 0)::bigint as overlapped,
+        coalesce(sum(dur) filter (category = 'communication'), 0)::bigint as exposed,
+        coalesce(sum(dur) filter (graph > 0), 0)::bigint as opaque
+    from device_activity
+    where step is not null
+    group by device, step
+)
+
+select
+    $trace_id as trace_id,
+    device,
+    step,
+    communication,
+    compute,
+    overlapped,
+    exposed,
+    overlapped / nullif(communication, 0) as overlap_share,
+    opaque
+from total
+order by device, step;

@@ -1,0 +1,74 @@
+-- What ran beside each copy: device_activity is cut wherever a slice starts or ends, so a running total over it, looked up at
+-- the copy's start and end, gives the time between them to the nanosecond.
+
+create temp table _copy_time as
+with
+timeline as (
+    select device, ts, dur, compute > 0 or graph > 0 as computes, category
+    from device_activity
+    where device in (select device from _copy)
+    union all
+    -- where the last segment ends
+    select device, max(ts + dur), 0, false, 'idle'
+    from device_activity
+    where device in (select device from _copy)
+    group by device
+),
+
+elapsed as (
+    select
+        device,
+        ts,
+        coalesce(sum(if(computes, dur, 0)) over before, 0)::bigint as compute,
+        coalesce(sum(if(category = 'copy_h2d', dur, 0)) over before, 0)::bigint as copy_h2d,
+        coalesce(sum(if(category = 'copy_d2h', dur, 0)) over before, 0)::bigint as copy_d2h,
+        coalesce(sum(if(category = 'copy_other', dur, 0)) over before, 0)::bigint as copy_other
+    from timeline
+    window before as (partition by device order by ts rows between unbounded preceding and 1 preceding)
+),
+
+beside as (
+    select
+        c.slice_id,
+        c.device,
+        c.ts_end,
+        c.ts_end - c.ts as dur,
+        till.compute,
+        coalesce(till.compute - since.compute, 0) as overlapped,
+        coalesce(
+            case c.category
+                when 'copy_h2d' then till.copy_h2d - since.copy_h2d
+                when 'copy_d2h' then till.copy_d2h - since.copy_d2h
+                else till.copy_other - since.copy_other
+            end,
+            0
+        ) as exposed
+    from _copy as c
+    -- a device whose slices all have duration 0 has no segments
+    left join elapsed as since on since.device = c.device and since.ts = c.ts
+    left join elapsed as till on till.device = c.device and till.ts = c.ts_end
+),
+
+-- Steps follow one another, so the last that began is the one it ended in, unless that was over.
+ended as (
+    select b.slice_id, if(b.ts_end < s.ts_end, s.ts_end, null) as step_end
+    from beside as b
+    asof left join step as s on b.ts_end >= s.ts
+),
+
+step_end as (
+    select e.device, e.ts, e.compute
+    from elapsed as e
+    where e.ts in (select ts_end from step)
+)
+
+select
+    b.slice_id,
+    b.dur,
+    b.overlapped,
+    b.dur - b.overlapped - b.exposed as hidden,
+    b.exposed,
+    least(b.exposed, coalesce(s.compute - b.compute, 0)) as could_overlap
+from beside as b
+inner join ended as e using (slice_id)
+left join step_end as s on s.device = b.device and s.ts = e.step_end;

@@ -1,0 +1,141 @@
+-- operator_cost: of operators around one another the innermost with a cost has it, and the kernels launched under it.
+
+-- Every operator with what is asked of it on the way up.
+create temp table _operator as
+select
+    c.slice_id,
+    c.operator_id as parent,
+    s.signature is not null as has_cost,
+    s.flops is not null as has_flops
+from cpu_slice as c
+left join _costed_operator as o using (slice_id)
+left join _signature_cost as s using (signature)
+where c.kind = 'op' and exists (from _signature_cost);
+
+create temp table _launched as
+select g.slice_id, l.operator_id
+from gpu_slice as g
+inner join cpu_slice as l on l.slice_id = g.launch_id
+where g.kind = 'kernel' and l.operator_id is not null and exists (from _signature_cost);
+
+-- From operators with kernels to the nearest one with a cost, and from each with a cost to the nearest above it.
+create temp table _nearest as
+with recursive
+start as (
+    select distinct operator_id as origin, operator_id as at, false as wants_flops, true as launches
+    from _launched
+    union all
+    select slice_id, parent, false, false from _operator where has_cost and parent is not null
+    union all
+    select slice_id, parent, true, false from _operator where has_flops and parent is not null
+),
+
+climb as (
+    from start
+    union all
+    select c.origin, o.parent, c.wants_flops, c.launches
+    from climb as c
+    inner join _operator as o on o.slice_id = c.at
+    where o.parent is not null and not if(c.wants_flops, o.has_flops, o.has_cost)
+)
+
+select c.origin, c.at as slice_id, c.wants_flops, c.launches, o.has_flops
+from climb as c
+inner join _operator as o on o.slice_id = c.at
+where if(c.wants_flops, o.has_flops, o.has_cost);
+
+insert into operator_cost
+with
+-- around another one: what is inside has the cost; bytes inside take nothing from the products of what is around them
+outer_operator as (
+    select distinct slice_id
+    from _nearest
+    where not launches and wants_flops = has_flops
+),
+
+kernel as (
+    select
+        n.slice_id,
+        count(*) as kernels,
+        sum(k.exclusive_dur) as gpu_dur,
+        min(k.device) as device,
+        min(k.step) as step,
+        coalesce(bool_or(k.tensor_core), false) as on_tensor_cores,
+        count(k.tensor_core) = count(*) as is_told
+    from _launched as l
+    inner join _nearest as n on n.launches and n.origin = l.operator_id
+    inner join kernel_occupancy as k on k.slice_id = l.slice_id
+    group by n.slice_id
+),
+
+cost as (
+    select
+        o.slice_id,
+        o.ts,
+        k.step as launched_step,
+        k.device,
+        s.kind,
+        s.dtype,
+        s.flops,
+        s.bytes,
+        coalesce(k.kernels, 0) as kernels,
+        round(k.gpu_dur)::bigint as gpu_dur,
+        case
+            when s.flops is null then null
+            when s.dtype not in ('fp32', 'fp64') then s.dtype
+            when s.dtype = 'fp32' and k.on_tensor_cores and m.compute_capability is not null then 'tf32'
+            when s.dtype = 'fp64' and k.on_tensor_cores then 'fp64_tensor'
+            when not k.on_tensor_cores and k.is_told then s.dtype
+        end as compute_type,
+        m
+    from _costed_operator as o
+    inner join _signature_cost as s using (signature)
+    left join kernel as k using (slice_id)
+    left join device_model as m on m.trace_id = $trace_id and m.device = k.device
+    where o.slice_id not in (select slice_id from outer_operator)
+),
+
+peaked as (
+    select
+        *,
+        m.memory_bandwidth as memory_bandwidth,
+        case compute_type
+            when 'fp64' then m.fp64
+            when 'fp64_tensor' then m.fp64_tensor
+            when 'fp32' then m.fp32
+            when 'tf32' then m.tf32
+            when 'fp16' then m.fp16
+            when 'bf16' then m.bf16
+            when 'fp8' then m.fp8
+            when 'int8' then m.int8
+        end as peak,
+        flops / nullif(bytes, 0) as intensity
+    from cost
+)
+
+select
+    $trace_id as trace_id,
+    p.slice_id,
+    coalesce(p.launched_step, if(p.kernels = 0 and p.ts < s.ts_end, s.step, null)) as step,
+    p.device,
+    p.kind,
+    p.dtype,
+    p.flops,
+    p.bytes,
+    p.kernels,
+    p.gpu_dur,
+    p.compute_type,
+    p.peak,
+    p.memory_bandwidth,
+    p.flops / nullif(p.gpu_dur, 0) / 1000 as achieved,
+    p.bytes / nullif(p.gpu_dur, 0) as achieved_bandwidth,
+    p.intensity,
+    p.peak * 1e12 / p.memory_bandwidth as ridge,
+    case
+        when p.intensity >= p.peak * 1e12 / p.memory_bandwidth then 'compute'
+        when p.intensity < p.peak * 1e12 / p.memory_bandwidth then 'memory'
+        else 'unknown'
+    end as bound
+from peaked as p
+asof left join step as s on p.ts >= s.ts
+order by p.slice_id;

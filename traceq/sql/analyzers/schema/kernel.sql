@@ -1,0 +1,85 @@
+-- How well kernels fill the GPU, and what operators cost. Definitions: docs/metrics.md.
+
+create table kernel_occupancy (
+    trace_id integer not null,
+    slice_id bigint not null,
+    device integer not null,
+    step integer,
+    family varchar not null,
+    tensor_core boolean,
+    blocks bigint,
+    threads_per_block integer,
+    cluster_x integer,
+    cluster_y integer,
+    cluster_z integer,
+    resident_blocks integer,
+    limiter varchar not null,
+    theoretical_occupancy double,
+    waves double,
+    wave_efficiency double,
+    sm_coverage double,
+    estimated_occupancy double,
+    recorded_occupancy double,
+    exclusive_dur double not null
+);
+comment on table kernel_occupancy is 'One row per kernel, communication kernels included: what its launch geometry says, not what was measured. Definition: docs/metrics.md.';
+comment on column kernel_occupancy.trace_id is 'Trace.';
+comment on column kernel_occupancy.slice_id is 'The gpu_slice.';
+comment on column kernel_occupancy.device is 'Device it ran on.';
+comment on column kernel_occupancy.step is 'gpu_slice.step.';
+comment on column kernel_occupancy.family is 'From its name: communication, cublas, nvjet, cutlass, cudnn, flash_attention, triton, nvfuser, hipblas, miopen, composable_kernel, elementwise, reduce, norm, softmax, optimizer, copy, index, ...; unknown when the name does not tell. The patterns: sql/analyzers/kernel_family.sql.';
+comment on column kernel_occupancy.tensor_core is 'Whether it computes on tensor (matrix) cores, from its name; NULL when the name does not tell.';
+comment on column kernel_occupancy.blocks is 'Blocks of the grid; NULL when the trace does not say.';
+comment on column kernel_occupancy.threads_per_block is 'Threads per block; NULL when the trace does not say.';
+comment on column kernel_occupancy.cluster_x is 'Blocks per cluster in x; NULL without clusters, or when the trace does not say (PyTorch never does).';
+comment on column kernel_occupancy.cluster_y is 'Blocks per cluster in y.';
+comment on column kernel_occupancy.cluster_z is 'Blocks per cluster in z.';
+comment on column kernel_occupancy.resident_blocks is 'Blocks that fit on a multiprocessor at once; NULL when a limit or the geometry is not known, and on other makers'' GPUs. Clusters are not considered: all blocks of one must be placed together, which can only lower it.';
+comment on column kernel_occupancy.limiter is 'What keeps occupancy from being higher: grid (not enough blocks to fill the GPU once), else warps, blocks, registers or shared_memory (the first of these that allows no more); unknown.';
+comment on column kernel_occupancy.theoretical_occupancy is 'Warps of the resident blocks over the most a multiprocessor holds, 0 to 1.';
+comment on column kernel_occupancy.waves is 'Blocks over the blocks that fit on the whole GPU at once.';
+comment on column kernel_occupancy.wave_efficiency is 'waves over waves rounded up: how full the waves are on average.';
+comment on column kernel_occupancy.sm_coverage is 'Share of the multiprocessors that get a block at all.';
+comment on column kernel_occupancy.estimated_occupancy is 'theoretical_occupancy, lowered where the grid has fewer blocks than fit: what PyTorch calls est. achieved occupancy. A share, 0 to 1.';
+comment on column kernel_occupancy.recorded_occupancy is 'The same as the profiler wrote it, rounded to a hundredth; 0 for every kernel with more than 48 KiB of shared memory per block, which is wrong. NULL when it wrote none.';
+comment on column kernel_occupancy.exclusive_dur is 'Its duration, where k kernels run on the device at once counted 1/k, ns: kernels add up to the time in which any runs.';
+
+create table operator_cost (
+    trace_id integer not null,
+    slice_id bigint not null,
+    step integer,
+    device integer,
+    kind varchar not null,
+    dtype varchar,
+    flops bigint,
+    bytes bigint,
+    kernels integer not null,
+    gpu_dur bigint,
+    compute_type varchar,
+    peak double,
+    memory_bandwidth bigint,
+    achieved double,
+    achieved_bandwidth double,
+    intensity double,
+    ridge double,
+    bound varchar not null
+);
+comment on table operator_cost is 'One row per operator whose floating-point operations or bytes follow from the shapes recorded with it; of operators around one another the innermost. Definition: docs/metrics.md.';
+comment on column operator_cost.trace_id is 'Trace.';
+comment on column operator_cost.slice_id is 'The operator in cpu_slice.';
+comment on column operator_cost.step is 'Step of its kernels; without kernels the one it started in.';
+comment on column operator_cost.device is 'Device of its kernels; NULL when it launched none.';
+comment on column operator_cost.kind is 'matmul, convolution, attention; elementwise and norm, of which only the bytes are counted.';
+comment on column operator_cost.dtype is 'Type of its first tensor: fp64, fp32, fp16, bf16, fp8, int8, ...; NULL for others.';
+comment on column operator_cost.flops is 'Floating-point operations, a multiply and an add are two; NULL for elementwise and norm. Backward of attention includes the scores it computes again; masks are not subtracted.';
+comment on column operator_cost.bytes is 'Bytes to read every input and write every output once; NULL when not known.';
+comment on column operator_cost.kernels is 'Kernels it launched that no operator inside it with a cost of its own did.';
+comment on column operator_cost.gpu_dur is 'Time of these kernels, ns: the sum of their kernel_occupancy.exclusive_dur; NULL without kernels.';
+comment on column operator_cost.compute_type is 'Arithmetic whose peak applies: dtype; for fp32 only what the names of all its kernels tell, tf32 or fp32; NULL when they do not.';
+comment on column operator_cost.peak is 'Peak of the device in it, TFLOP/s; NULL when not known.';
+comment on column operator_cost.memory_bandwidth is 'Peak memory bandwidth of the device, bytes per second; NULL when not known.';
+comment on column operator_cost.achieved is 'flops over gpu_dur, TFLOP/s.';
+comment on column operator_cost.achieved_bandwidth is 'bytes over gpu_dur, GB/s. It can exceed the memory''s: caches hold what was just written.';
+comment on column operator_cost.intensity is 'flops over bytes.';
+comment on column operator_cost.ridge is 'Intensity from which on the peak and not the memory is the limit: peak over memory_bandwidth.';
+comment on column operator_cost.bound is 'compute when intensity reaches ridge, else memory; unknown when one of them is not known.';

@@ -1,0 +1,17 @@
+-- Compute kernels of the counted steps by name, most time first; where kernels run at once each has its part of it.
+select
+    g.name,
+    count(*) as kernels,
+    sum(k.exclusive_dur) as dur_ns,
+    sum(k.exclusive_dur) / nullif(sum(sum(k.exclusive_dur)) over (), 0) as kernel_share,
+    sum(k.exclusive_dur * k.estimated_occupancy)
+    / sum(k.exclusive_dur) filter (k.estimated_occupancy is not null) as occupancy_share,
+    if(count(distinct k.limiter) = 1, min(k.limiter), 'various') as limiter,
+    bool_or(k.tensor_core) as tensor_core
+from kernel_occupancy as k
+inner join gpu_slice as g using (trace_id, slice_id)
+inner join step as s on s.trace_id = k.trace_id and s.step = k.step
+where k.trace_id = $trace_id and s.excluded is null and k.family <> 'communication'
+group by g.name
+order by dur_ns desc, g.name
+limit $top

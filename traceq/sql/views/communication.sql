@@ -1,0 +1,61 @@
+-- What communication cost, by kind; sums of slices, not of the time in which any of them ran.
+
+create view collective_cost as
+select
+    trace_id,
+    op,
+    group_name,
+    group_size,
+    size_class,
+    count(*) as count,
+    sum(bytes)::bigint as bytes,
+    sum(dur)::bigint as dur,
+    sum(overlapped)::bigint as overlapped,
+    sum(exposed)::bigint as exposed,
+    if(count(blocking) = count(*), sum(blocking)::bigint, null) as blocking,
+    sum(bytes) / nullif(sum(dur), 0) as algorithm_bandwidth,
+    sum(bus_bandwidth * dur) / nullif(sum(dur), 0) as bus_bandwidth
+from collective_slice
+group by trace_id, op, group_name, group_size, size_class;
+comment on view collective_cost is 'One row per operation, process group and size class: what its GPU slices moved and took.';
+comment on column collective_cost.trace_id is 'Trace.';
+comment on column collective_cost.op is 'As in collective_slice.';
+comment on column collective_cost.group_name is 'Process group; NULL when unknown.';
+comment on column collective_cost.group_size is 'Ranks in the process group; NULL when unknown.';
+comment on column collective_cost.size_class is 'Least message size of the class, bytes; NULL when the sizes are unknown.';
+comment on column collective_cost.count is 'GPU slices.';
+comment on column collective_cost.bytes is 'Message sizes together; NULL when unknown.';
+comment on column collective_cost.dur is 'Durations together, ns; slices that overlap count twice.';
+comment on column collective_cost.overlapped is 'Of that, with compute running, ns.';
+comment on column collective_cost.exposed is 'The rest, ns.';
+comment on column collective_cost.blocking is 'Time in which issued compute waited, ns; NULL when it is unknown for one of them.';
+comment on column collective_cost.algorithm_bandwidth is 'bytes / dur, GB/s.';
+comment on column collective_cost.bus_bandwidth is 'Mean of the bus bandwidths, weighted by duration, GB/s.';
+
+create view host_collective as
+select
+    s.trace_id,
+    s.slice_id,
+    s.thread_id,
+    n.library,
+    n.op,
+    c.group_name,
+    c.group_size,
+    c.bytes,
+    s.ts,
+    s.dur
+from cpu_slice as s
+inner join communication_name as n on n.trace_id = s.trace_id and n.kind = 'range' and n.name = s.name
+left join collective as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id
+where s.kind in ('op', 'annotation') and n.library in ('Gloo', 'MPI', 'UCX') and n.op <> 'unknown';
+comment on view host_collective is 'One row per operation of a library that communicates on the host: Gloo, MPI, UCX.';
+comment on column host_collective.trace_id is 'Trace.';
+comment on column host_collective.slice_id is 'The cpu_slice.';
+comment on column host_collective.thread_id is 'Thread it ran on.';
+comment on column host_collective.library is 'As in communication_name.';
+comment on column host_collective.op is 'As in communication_name.';
+comment on column host_collective.group_name is 'Process group; NULL when unknown.';
+comment on column host_collective.group_size is 'Ranks in the process group; NULL when unknown.';
+comment on column host_collective.bytes is 'Message size as in collective.bytes; NULL when unknown.';
+comment on column host_collective.ts is 'Start of the call, ns.';
+comment on column host_collective.dur is 'Duration of the call, ns; of one that only starts the operation (MPI_Isend) not that of the transfer.';

@@ -1,0 +1,248 @@
+-- What makers publish of their GPUs. Peaks are dense (datasheets of NVIDIA since 2020 print twice that, with sparsity), half
+-- precision accumulates in single precision, as frameworks do. NULL: not published, or not known for sure. Links are per
+-- direction; what datasheets call NVLink bandwidth is the sum of both.
+
+create view gpu_architecture as
+select * from (values
+    ('7.0', 2048, 32, 65536, 98304, 98304, 0, 256),
+    ('7.2', 2048, 32, 65536, 98304, 98304, 0, 256),
+    ('7.5', 1024, 16, 65536, 65536, 65536, 0, 256),
+    ('8.0', 2048, 32, 65536, 167936, 166912, 1024, 128),
+    ('8.6', 1536, 16, 65536, 102400, 101376, 1024, 128),
+    ('8.7', 1536, 16, 65536, 167936, 166912, 1024, 128),
+    ('8.9', 1536, 24, 65536, 102400, 101376, 1024, 128),
+    ('9.0', 2048, 32, 65536, 233472, 232448, 1024, 128),
+    ('10.0', 2048, 32, 65536, 233472, 232448, 1024, 128),
+    ('10.3', 2048, 32, 65536, 233472, 232448, 1024, 128),
+    ('11.0', 1536, 24, 65536, 233472, 232448, 1024, 128),
+    ('12.0', 1536, 24, 65536, 102400, 101376, 1024, 128),
+    ('12.1', 1536, 24, 65536, 102400, 101376, 1024, 128)
+) as t (
+    compute_capability,
+    max_threads_per_sm,
+    max_blocks_per_sm,
+    registers_per_sm,
+    shared_memory_per_sm,
+    shared_memory_per_block,
+    reserved_shared_memory,
+    shared_memory_unit
+);
+comment on view gpu_architecture is 'One row per compute capability of NVIDIA, 7.0 to 12.1: the limits of a multiprocessor. From the CUDA C++ Programming Guide, table Technical Specifications per Compute Capability, and the occupancy calculator of the CUDA Toolkit (cuda_occupancy.h).';
+comment on column gpu_architecture.compute_capability is 'Compute capability, e.g. 9.0.';
+comment on column gpu_architecture.max_threads_per_sm is 'Most resident threads.';
+comment on column gpu_architecture.max_blocks_per_sm is 'Most resident blocks.';
+comment on column gpu_architecture.registers_per_sm is '32-bit registers.';
+comment on column gpu_architecture.shared_memory_per_sm is 'Shared memory, bytes.';
+comment on column gpu_architecture.shared_memory_per_block is 'Most shared memory that a block may have when it opts in, bytes; without, 49,152.';
+comment on column gpu_architecture.reserved_shared_memory is 'Shared memory that the system takes per block, bytes.';
+comment on column gpu_architecture.shared_memory_unit is 'Shared memory is given out in multiples of this, bytes.';
+
+create view gpu_model as
+with
+model as (
+    from (values
+        (10, 'V100 SXM2 16GB', 'V100-SXM2-16GB', '7.0', 80, 16, 900, 7.8, null, 15.7, null, 125, null, null, null, 'PCIe 3.0 x16', 'NVLink 2', 150, 'NVIDIA V100 datasheet; multiprocessors: NVIDIA V100 GPU architecture whitepaper'),
+        (11, 'V100 SXM2 32GB', 'V100-SXM2-32GB', '7.0', 80, 32, 900, 7.8, null, 15.7, null, 125, null, null, null, 'PCIe 3.0 x16', 'NVLink 2', 150, 'NVIDIA V100 datasheet; multiprocessors: NVIDIA V100 GPU architecture whitepaper'),
+        (12, 'V100 PCIe 16GB', 'V100-PCIE-16GB', '7.0', 80, 16, 900, 7, null, 14, null, 112, null, null, null, 'PCIe 3.0 x16', null, null, 'NVIDIA V100 datasheet; multiprocessors: NVIDIA V100 GPU architecture whitepaper'),
+        (13, 'V100 PCIe 32GB', 'V100-PCIE-32GB', '7.0', 80, 32, 900, 7, null, 14, null, 112, null, null, null, 'PCIe 3.0 x16', null, null, 'NVIDIA V100 datasheet; multiprocessors: NVIDIA V100 GPU architecture whitepaper'),
+        (14, 'V100S PCIe 32GB', 'V100S-PCIE', '7.0', 80, 32, 1134, 8.2, null, 16.4, null, 130, null, null, null, 'PCIe 3.0 x16', null, null, 'NVIDIA V100 datasheet; multiprocessors: NVIDIA V100 GPU architecture whitepaper'),
+        (20, 'T4', '\bT4$', '7.5', 40, 16, 320, null, null, 8.1, null, 65, null, null, 130, 'PCIe 3.0 x16', null, null, 'NVIDIA T4 product brief'),
+        (21, 'Quadro RTX 6000', 'Quadro RTX 6000$', '7.5', 72, 24, 672, null, null, 16.3, null, 130.5, null, null, 261, 'PCIe 3.0 x16', 'NVLink 2', 50, 'NVIDIA Turing GPU architecture whitepaper'),
+        (22, 'TITAN RTX', 'TITAN RTX$', '7.5', 72, 24, 672, null, null, 16.3, null, 130, null, null, null, 'PCIe 3.0 x16', 'NVLink 2', 50, 'NVIDIA TITAN RTX product page'),
+        (23, 'GeForce RTX 2080 Ti', 'RTX 2080 Ti$', '7.5', 68, 11, 616, null, null, 13.4, null, 53.8, null, null, 215.2, 'PCIe 3.0 x16', 'NVLink 2', 50, 'NVIDIA Turing GPU architecture whitepaper, reference clocks'),
+        (30, 'A100 PCIe 40GB', 'A100-PCIE-40GB$', '8.0', 108, 40, 1555, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3 bridge', 300, 'NVIDIA A100 datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
+        (31, 'A100 SXM 40GB', 'A100-SXM4-40GB$', '8.0', 108, 40, 1555, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3', 300, 'NVIDIA A100 datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
+        (32, 'A100 PCIe 80GB', 'A100( 80GB PCIe|-PCIE-80GB)$', '8.0', 108, 80, 1935, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3 bridge', 300, 'NVIDIA A100 80GB datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
+        (33, 'A100 SXM 80GB', 'A100-SXM4?-80GB$', '8.0', 108, 80, 2039, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3', 300, 'NVIDIA A100 80GB datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
+        (34, 'A30', '\bA30$', '8.0', 56, 24, 933, 5.2, 10.3, 10.3, 82, 165, 165, null, 330, 'PCIe 4.0 x16', 'NVLink 3 bridge', 100, 'NVIDIA A30 datasheet'),
+        (40, 'A10', '\bA10$', '8.6', 72, 24, 600, null, null, 31.2, 62.5, 125, 125, null, 250, 'PCIe 4.0 x16', null, null, 'NVIDIA A10 datasheet'),
+        (41, 'A40', '\bA40$', '8.6', 84, 48, 696, null, null, 37.4, 74.8, 149.7, 149.7, null, 299.3, 'PCIe 4.0 x16', 'NVLink 3 bridge', 56.25, 'NVIDIA A40 datasheet'),
+        (42, 'RTX A6000', 'RTX A6000$', '8.6', 84, 48, 768, null, null, 38.7, 77.4, 154.8, 154.8, null, 309.7, 'PCIe 4.0 x16', 'NVLink 3 bridge', 56.25, 'NVIDIA Ampere GA102 GPU architecture whitepaper'),
+        (43, 'GeForce RTX 3080', 'RTX 3080$', '8.6', 68, 10, 760, null, null, 29.8, 29.8, 59.5, 59.5, null, 238, 'PCIe 4.0 x16', null, null, 'NVIDIA Ampere GA102 GPU architecture whitepaper'),
+        (44, 'GeForce RTX 3090', 'RTX 3090$', '8.6', 82, 24, 936, null, null, 35.6, 35.6, 71, 71, null, 284, 'PCIe 4.0 x16', 'NVLink 3 bridge', 56.25, 'NVIDIA Ampere GA102 GPU architecture whitepaper'),
+        (50, 'GeForce RTX 4060 Ti', 'RTX 4060 Ti$', '8.9', 34, null, 288, null, null, 22, null, null, null, null, null, 'PCIe 4.0 x8', null, null, 'NVIDIA GeForce RTX 4060 Ti product page'),
+        (51, 'GeForce RTX 4090', 'RTX 4090$', '8.9', 128, 24, 1008, null, null, 82.6, 82.6, 165.2, 165.2, 330.3, 660.6, 'PCIe 4.0 x16', null, null, 'NVIDIA Ada GPU architecture whitepaper'),
+        (52, 'RTX 6000 Ada Generation', 'RTX 6000 Ada', '8.9', 142, 48, 960, null, null, 91.1, 182.1, 364.2, 364.2, 728.5, 728.5, 'PCIe 4.0 x16', null, null, 'NVIDIA Ada GPU architecture whitepaper'),
+        (53, 'L4', '\bL4$', '8.9', 58, 24, 300, null, null, 30.3, 60, 121, 121, 242.5, 242.5, 'PCIe 4.0 x16', null, null, 'NVIDIA L4 datasheet, halved: printed with sparsity'),
+        (54, 'L40', '\bL40$', '8.9', 142, 48, 864, null, null, 90.5, 90.5, 181, 181, 362, 362, 'PCIe 4.0 x16', null, null, 'NVIDIA L40 datasheet'),
+        (55, 'L40S', '\bL40S$', '8.9', 142, 48, 864, null, null, 91.6, 183, 362, 362, 733, 733, 'PCIe 4.0 x16', null, null, 'NVIDIA L40S datasheet'),
+        (60, 'H100 PCIe', 'H100 PCIe$', '9.0', 114, 80, 2039, 25.6, 51.2, 51.2, 378, 756, 756, 1513, 1513, 'PCIe 5.0 x16', 'NVLink 4 bridge', 300, 'NVIDIA H100 GPU architecture whitepaper'),
+        (61, 'H100 SXM', 'H100 80GB HBM3$|H100-SXM', '9.0', 132, 80, 3352, 33.5, 66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 1978.9, 'PCIe 5.0 x16', 'NVLink 4', 450, 'NVIDIA H100 GPU architecture whitepaper'),
+        (62, 'H100 NVL', 'H100 NVL$', '9.0', 132, 94, 3900, 30, 60, 60, 417.5, 835.5, 835.5, 1670.5, 1670.5, 'PCIe 5.0 x16', 'NVLink 4 bridge', 300, 'NVIDIA H100 datasheet, tensor figures halved: printed with sparsity'),
+        (63, 'H800 SXM', 'H800$|H800-SXM', '9.0', 132, 80, 3352, null, null, null, 494.7, 989.4, 989.4, 1978.9, 1978.9, 'PCIe 5.0 x16', 'NVLink 4', 200, 'NVIDIA H800 datasheet; tensor figures and memory are those of the H100 SXM'),
+        (64, 'H200 SXM', 'H200$', '9.0', 132, 141, 4800, 34, 67, 67, 494.5, 989.5, 989.5, 1979, 1979, 'PCIe 5.0 x16', 'NVLink 4', 450, 'NVIDIA H200 datasheet, tensor figures halved: printed with sparsity'),
+        (65, 'GH200 96GB', 'GH200 (480GB|120GB)$', '9.0', 132, 96, 4000, 34, 67, 67, 494.5, 989.5, 989.5, 1979, 1979, 'NVLink-C2C', 'NVLink 4', 450, 'NVIDIA GH200 Grace Hopper datasheet, tensor figures halved: printed with sparsity'),
+        (66, 'GH200 144GB', 'GH200 144G', '9.0', 132, 144, 4900, 34, 67, 67, 494.5, 989.5, 989.5, 1979, 1979, 'NVLink-C2C', 'NVLink 4', 450, 'NVIDIA GH200 Grace Hopper datasheet, tensor figures halved: printed with sparsity'),
+        (70, 'B100', '\bB100$', '10.0', null, 192, 8000, null, 30, null, null, 1750, 1750, 3500, 3500, 'PCIe 5.0 x16', 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief'),
+        (71, 'B200', '\bB200$', '10.0', 148, null, 8000, null, null, null, 1125, 2250, 2250, 4500, 4500, 'PCIe 5.0 x16', 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief; TF32: NVIDIA HGX B200 datasheet, halved'),
+        (72, 'GB200', '\bGB200$', '10.0', null, null, 8000, null, null, null, 1250, 2500, 2500, 5000, 5000, null, 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief, half of a superchip'),
+        (80, 'GeForce RTX 5090', 'RTX 5090$', '12.0', 170, 32, 1792, null, null, 104.8, 104.8, 209.5, 209.5, 419, 838, 'PCIe 5.0 x16', null, null, 'NVIDIA RTX Blackwell GPU architecture whitepaper'),
+        (81, 'RTX PRO 6000 Blackwell Workstation', 'RTX PRO 6000 Blackwell Workstation', '12.0', 188, 96, 1792, null, null, 125, null, null, null, null, null, 'PCIe 5.0 x16', null, null, 'NVIDIA RTX PRO 6000 Blackwell Workstation Edition datasheet'),
+        (82, 'RTX PRO 6000 Blackwell Server', 'RTX PRO 6000 Blackwell Server', '12.0', 188, 96, 1597, null, null, 120, null, null, null, null, null, 'PCIe 5.0 x16', null, null, 'NVIDIA RTX PRO 6000 Blackwell Server Edition datasheet'),
+        (90, 'MI210', 'MI210$', null, 104, 64, 1638, 22.6, 45.3, 22.6, null, 181, 181, null, 181, 'PCIe 4.0 x16', null, null, 'AMD Instinct MI210 datasheet'),
+        (91, 'MI250X (one of two dies)', 'MI250X$', null, 110, 64, 1638, 23.95, 47.85, 23.95, null, 191.5, 191.5, null, 191.5, null, null, null, 'AMD Instinct MI250X datasheet, halved: a device is one of two dies'),
+        (92, 'MI250 (one of two dies)', 'MI250$', null, 104, 64, 1638, 22.65, 45.25, 22.65, null, 181.05, 181.05, null, 181.05, null, null, null, 'AMD Instinct MI250 datasheet, halved: a device is one of two dies'),
+        (93, 'MI300X', 'MI300X', null, 304, 192, 5325, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI300X datasheet'),
+        (94, 'MI325X', 'MI325X', null, 304, 256, 6000, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI325X datasheet')
+    ) as t (
+        rank_order, model, pattern, compute_capability, sm_count, memory_gigabytes, memory_gigabytes_per_second, fp64, fp64_tensor, fp32,
+        tf32, fp16, bf16, fp8, int8, host_link, peer_link, peer_link_bandwidth, source
+    )
+),
+
+-- gigatransfers per second, 16 or 8 lanes, 128 of 130 bits
+link as (
+    from (values
+        ('PCIe 3.0 x16', 15.754, 'PCI Express Base Specification 3.0'),
+        ('PCIe 4.0 x8', 15.754, 'PCI Express Base Specification 4.0'),
+        ('PCIe 4.0 x16', 31.508, 'PCI Express Base Specification 4.0'),
+        ('PCIe 5.0 x16', 63.015, 'PCI Express Base Specification 5.0'),
+        ('NVLink-C2C', 450, 'NVIDIA Grace Hopper Superchip architecture whitepaper')
+    ) as t (host_link, bandwidth, source)
+)
+
+select
+    m.rank_order,
+    m.model,
+    m.pattern,
+    m.compute_capability,
+    m.sm_count,
+    m.memory_gigabytes::bigint * 1000000000 as memory_bytes,
+    m.memory_gigabytes_per_second::bigint * 1000000000 as memory_bandwidth,
+    a.max_threads_per_sm,
+    a.max_blocks_per_sm,
+    a.registers_per_sm,
+    a.shared_memory_per_sm,
+    a.shared_memory_per_block,
+    m.fp64::double as fp64,
+    m.fp64_tensor::double as fp64_tensor,
+    m.fp32::double as fp32,
+    m.tf32::double as tf32,
+    m.fp16::double as fp16,
+    m.bf16::double as bf16,
+    m.fp8::double as fp8,
+    m.int8::double as int8,
+    m.host_link,
+    l.bandwidth::double as host_link_bandwidth,
+    m.peer_link,
+    m.peer_link_bandwidth::double as peer_link_bandwidth,
+    m.source as source,
+    if(a.compute_capability is not null, 'CUDA C++ Programming Guide, technical specifications per compute capability', null) as limits_source,
+    l.source as host_link_source
+from model as m
+left join gpu_architecture as a using (compute_capability)
+left join link as l using (host_link);
+comment on view gpu_model is 'One row per GPU that traceq knows, the same in every database: what its maker publishes. NULL: not published, or not known for sure.';
+comment on column gpu_model.rank_order is 'Names are compared in this order; the first that matches counts.';
+comment on column gpu_model.model is 'Model.';
+comment on column gpu_model.pattern is 'Regular expression that finds the model in device.name.';
+comment on column gpu_model.compute_capability is 'Compute capability; NULL for other makers than NVIDIA.';
+comment on column gpu_model.sm_count is 'Streaming multiprocessors; compute units on AMD.';
+comment on column gpu_model.memory_bytes is 'Memory as advertised, bytes (decimal); the trace knows better what is usable.';
+comment on column gpu_model.memory_bandwidth is 'Peak memory bandwidth, bytes per second.';
+comment on column gpu_model.max_threads_per_sm is 'Most resident threads per multiprocessor.';
+comment on column gpu_model.max_blocks_per_sm is 'Most resident blocks per multiprocessor.';
+comment on column gpu_model.registers_per_sm is '32-bit registers per multiprocessor.';
+comment on column gpu_model.shared_memory_per_sm is 'Shared memory per multiprocessor, bytes.';
+comment on column gpu_model.shared_memory_per_block is 'Most shared memory per block, opted in, bytes.';
+comment on column gpu_model.fp64 is 'Peak in double precision without tensor cores, TFLOP/s.';
+comment on column gpu_model.fp64_tensor is 'The same on tensor (matrix) cores.';
+comment on column gpu_model.fp32 is 'Peak in single precision without tensor cores, TFLOP/s.';
+comment on column gpu_model.tf32 is 'Dense peak of TF32 on tensor cores, TFLOP/s.';
+comment on column gpu_model.fp16 is 'Dense peak of half precision on tensor cores with sums in single precision, TFLOP/s.';
+comment on column gpu_model.bf16 is 'The same for bfloat16.';
+comment on column gpu_model.fp8 is 'The same for 8-bit floating point.';
+comment on column gpu_model.int8 is 'Dense peak of 8-bit integers on tensor cores, TOP/s.';
+comment on column gpu_model.host_link is 'Link to the host.';
+comment on column gpu_model.host_link_bandwidth is 'Its bandwidth per direction, GB/s (bytes per ns).';
+comment on column gpu_model.peer_link is 'Link to other GPUs; a bridge need not be there.';
+comment on column gpu_model.peer_link_bandwidth is 'Its bandwidth per direction, GB/s, over all links.';
+comment on column gpu_model.source is 'Document that gives multiprocessors, memory, peaks and the peer link.';
+comment on column gpu_model.limits_source is 'Document that gives the limits of a multiprocessor.';
+comment on column gpu_model.host_link_source is 'Document that gives the bandwidth of the host link.';
+
+create view device_model as
+with
+named as (
+    select d.trace_id, d.device, arg_min(m.model, m.rank_order) as model
+    from device as d
+    inner join gpu_model as m on regexp_matches(d.name, m.pattern)
+    group by d.trace_id, d.device
+),
+
+made as (
+    select
+        d.*,
+        m.* exclude (compute_capability, sm_count, memory_bytes, memory_bandwidth, max_threads_per_sm, max_blocks_per_sm,
+            registers_per_sm, shared_memory_per_sm, source, rank_order),
+        m.sm_count as model_sm_count,
+        m.memory_bandwidth as model_memory_bandwidth,
+        m.source as model_source,
+        case
+            -- ROCm writes its own numbers under the names of CUDA's: 9.0 is a gfx90a and no Hopper.
+            when d.warp_size <> 32 or regexp_matches(d.name, '(?i)\b(AMD|Radeon|Instinct|Intel)\b') then null
+            else coalesce(d.compute_capability, m.compute_capability)
+        end as capability
+    from device as d
+    left join named as n on n.trace_id = d.trace_id and n.device = d.device
+    left join gpu_model as m on m.model = n.model
+)
+
+select
+    d.trace_id,
+    d.device,
+    d.name,
+    d.model,
+    d.capability as compute_capability,
+    coalesce(d.sm_count, d.model_sm_count) as sm_count,
+    coalesce(d.max_threads_per_sm, a.max_threads_per_sm) as max_threads_per_sm,
+    coalesce(d.max_blocks_per_sm, a.max_blocks_per_sm) as max_blocks_per_sm,
+    coalesce(d.registers_per_sm, a.registers_per_sm) as registers_per_sm,
+    coalesce(d.shared_memory_per_sm, a.shared_memory_per_sm) as shared_memory_per_sm,
+    a.reserved_shared_memory,
+    a.shared_memory_unit,
+    coalesce(d.warp_size, if(a.compute_capability is not null, 32, null)) as warp_size,
+    coalesce(d.memory_bandwidth, d.model_memory_bandwidth) as memory_bandwidth,
+    d.fp64,
+    d.fp64_tensor,
+    d.fp32,
+    d.tf32,
+    d.fp16,
+    d.bf16,
+    d.fp8,
+    d.int8,
+    d.host_link,
+    d.host_link_bandwidth,
+    d.peer_link,
+    d.peer_link_bandwidth,
+    d.model_source as source
+from made as d
+left join gpu_architecture as a on a.compute_capability = d.capability;
+comment on view device_model is 'One row per GPU of a trace with its limits and peaks: what the trace says, else gpu_model by the name, else gpu_architecture by the compute capability, else NULL.';
+comment on column device_model.trace_id is 'Trace.';
+comment on column device_model.device is 'Device; see device.';
+comment on column device_model.name is 'Name in the trace.';
+comment on column device_model.model is 'The gpu_model with that name; NULL when traceq does not know it.';
+comment on column device_model.compute_capability is 'Compute capability of an NVIDIA GPU; NULL for others, whatever the trace says.';
+comment on column device_model.sm_count is 'Multiprocessors; compute units on AMD.';
+comment on column device_model.max_threads_per_sm is 'Most resident threads per multiprocessor.';
+comment on column device_model.max_blocks_per_sm is 'Most resident blocks per multiprocessor.';
+comment on column device_model.registers_per_sm is '32-bit registers per multiprocessor.';
+comment on column device_model.shared_memory_per_sm is 'Shared memory per multiprocessor, bytes.';
+comment on column device_model.reserved_shared_memory is 'Shared memory that the system takes per block, bytes.';
+comment on column device_model.shared_memory_unit is 'Shared memory is given out in multiples of this, bytes.';
+comment on column device_model.warp_size is 'Threads per warp.';
+comment on column device_model.memory_bandwidth is 'Peak memory bandwidth, bytes per second.';
+comment on column device_model.fp64 is 'Peaks: as in gpu_model.';
+comment on column device_model.fp64_tensor is 'TFLOP/s.';
+comment on column device_model.fp32 is 'TFLOP/s, without tensor cores.';
+comment on column device_model.tf32 is 'TFLOP/s.';
+comment on column device_model.fp16 is 'TFLOP/s.';
+comment on column device_model.bf16 is 'TFLOP/s.';
+comment on column device_model.fp8 is 'TFLOP/s.';
+comment on column device_model.int8 is 'TOP/s.';
+comment on column device_model.host_link is 'Link to the host.';
+comment on column device_model.host_link_bandwidth is 'GB/s per direction.';
+comment on column device_model.peer_link is 'Link to other GPUs.';
+comment on column device_model.peer_link_bandwidth is 'GB/s per direction.';
+comment on column device_model.source is 'gpu_model.source.';
