@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import ledger, running_at
 
-from traceq import sql
 from traceq.store import create_schema
-from traceq.store.build import ANALYSES
+from traceq.store.build import ANALYSES, analyse
 
 # activity -> the columns of gpu_slice that make it one
 COLUMNS = {
@@ -67,7 +66,7 @@ def fill(connection, devices, boundaries):
             [number, ts, end - ts],
         )
     for analysis in CHAIN:
-        sql.run(connection, f"analyzers/{analysis}.sql", trace_id=1)
+        analyse(connection, analysis, trace_id=1)
     return steps
 
 

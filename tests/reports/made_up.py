@@ -11,7 +11,7 @@ import duckdb
 from traceq import sql
 from traceq.analyzers.nesting import nest
 from traceq.store import create_schema
-from traceq.store.build import ANALYSES
+from traceq.store.build import ANALYSES, analyse
 
 # What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
 _ACTIVITIES = {
@@ -119,7 +119,7 @@ def _analysed(trace, trace_id):
     sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
     nest(connection, trace_id)
     for name in ANALYSES:
-        sql.run(connection, f"analyzers/{name}.sql", trace_id=trace_id)
+        analyse(connection, name, trace_id=trace_id)
     return connection
 
 

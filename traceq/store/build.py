@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from traceq import importers, sql
+from traceq.analyzers.host_piece import cut_intervals
 from traceq.analyzers.nesting import nest
 from traceq.analyzers.step import find_steps
 from traceq.store.database import create_schema, writer_config
@@ -173,8 +174,10 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     sql.run(connection, "analyzers/communication.sql")
     sql.run(connection, "ingest/launch.sql")
     source = find_steps(connection, trace_id, task.step_range)
-    for file in ("ingest/gpu_slice", "ingest/rest", *(f"analyzers/{name}" for name in ANALYSES)):
-        sql.run(connection, f"{file}.sql", trace_id=trace_id)
+    for file in ("gpu_slice", "rest"):
+        sql.run(connection, f"ingest/{file}.sql", trace_id=trace_id)
+    for name in ANALYSES:
+        analyse(connection, name, trace_id)
     sql.run(
         connection,
         "ingest/notes.sql",
@@ -205,7 +208,20 @@ ANALYSES = (
     "host_ledger",
     "launch_state",
     "step_stats",
+    "missing_input",
 )
+
+
+# What SQL alone cannot say well.
+IN_PYTHON = {"host_piece": cut_intervals}
+
+
+def analyse(connection: duckdb.DuckDBPyConnection, name: str, trace_id: int) -> None:
+    """Run one of ANALYSES."""
+    if name in IN_PYTHON:
+        IN_PYTHON[name](connection)
+    else:
+        sql.run(connection, f"analyzers/{name}.sql", trace_id=trace_id)
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:

@@ -49,7 +49,7 @@ select
     coalesce(c.ts, g.ts) as launched_at,
     m.slice_id is not null
     or n.name is not null
-    or ((g.kind = 'kernel' or g.copy_kind = 'p2p') and (o.slice_id is not null or a.slice_id is not null)) as is_communication
+    or ((g.kind = 'kernel' or g.copy_kind is not distinct from 'p2p') and (o.slice_id is not null or a.slice_id is not null)) as is_communication
 from staging.gpu_slice as g
 left join _launch_call as own on own.pid = g.pid and own.correlation_id = g.correlation_id
 left join _launch_call_of_the_only_process as only_process
