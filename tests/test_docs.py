@@ -95,7 +95,8 @@ def test_every_note_code_is_explained():
     package = Path(traceq.__file__).parent
     nsys = "\n".join(path.read_text("utf-8") for path in (package / "importers" / "nsys").glob("*.py"))
     codes = set(NOTES) | set(re.findall(r"\.(?:info|data_loss|error)\(\s*\"([a-z_0-9]+)\"", nsys))
-    codes |= set(re.findall(r"\$trace_id, '(?:info|data_loss|error)', '(\w+)'", traceq_sql("ingest/notes.sql")))
+    for name in ("ingest/notes.sql", "analyzers/missing_input.sql"):
+        codes |= set(re.findall(r"\$trace_id, '(?:info|data_loss|error)', '(\w+)'", traceq_sql(name)))
     explained = set(re.findall(r"`([a-z_0-9]+)`", (DOCS / "messages.md").read_text("utf-8")))
     assert len(codes) > 30
     assert not codes - explained

@@ -24,6 +24,7 @@ LAYERS = (
     ("queries",),  # the user's SQL
     ("catalogue", "traces"),  # what a database says of itself; traceq.open
     ("rules",),  # facts -> judgement
+    ("health",),  # facts -> how far they can be trusted
     ("reports",),  # judgement -> words
     ("cli",),  # arguments -> calls
     ("__main__",),  # python -m traceq
@@ -37,6 +38,7 @@ EVERYTHING_IT_MAY_HOLD = {name for layer in LAYERS for name in layer} | {FACADE,
 FORBIDDEN = {
     "importers": {"duckdb"},  # an importer knows its format and the tables' columns, no database
     "reports": {"duckdb", "traceq.store", "traceq.queries"},  # a renderer gets a Report and returns text
+    "health": {"traceq.store", "traceq.queries", "traceq.importers"},  # like a rule
     "rules": {
         "duckdb",
         "traceq.store",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from traceq import annotate
     from traceq.capture.profile import profile
     from traceq.errors import (
+        BrokenIdentity,
         MissingTool,
         NoTraces,
         QueryError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BrokenIdentity",
     "MissingTool",
     "NoTraces",
     "QueryError",

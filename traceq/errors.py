@@ -8,6 +8,7 @@ TraceqError
 |   `-- SchemaMismatch   the database was made by another version of traceq
 |-- QueryError        the user's SQL failed
 |-- UnknownMetric     a capture is planned for a metric that does not exist
+|-- BrokenIdentity    numbers in a trace database that must agree do not
 `-- MissingTool       something outside Python is needed (nsys)
 
 Messages say what, where and the way out, in one line; `slug` anchors them in docs/messages.md.
@@ -62,6 +63,12 @@ class UnknownMetric(TraceqError):
     """A metric that traceq has no plan for; the message names those that come closest."""
 
     slug = "unknown-metric"
+
+
+class BrokenIdentity(TraceqError):
+    """Numbers of a trace database that must agree do not: it was changed, or traceq is at fault."""
+
+    slug = "broken-identity"
 
 
 class MissingTool(TraceqError):

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import ledger, running_at
 
-from traceq import sql
+from traceq.analyzers.analyses import TOPICS, run
 from traceq.store import create_schema
-from traceq.store.build import ANALYSES
 
 # activity -> the columns of gpu_slice that make it one
 COLUMNS = {
@@ -28,7 +27,8 @@ COLUMNS = {
 TIME = st.integers(0, 40)
 SLICES = st.lists(st.tuples(st.sampled_from(sorted(COLUMNS)), TIME, st.integers(0, 12)), min_size=1, max_size=12)
 # What the ledger is made from, and what the sweep over host slices leaves behind: here the host does nothing.
-CHAIN = ANALYSES[: ANALYSES.index("time_ledger") + 1]
+LEDGER = TOPICS[0].analyses
+CHAIN = LEDGER[: LEDGER.index("time_ledger") + 1]
 NOTHING_CROSSES = """
     create temp table _slice_cut (slice_id bigint, ts_end bigint);
     create temp table _slice_outlasting (slice_id bigint, inside bigint);
@@ -66,8 +66,7 @@ def fill(connection, devices, boundaries):
             "insert into step (trace_id, step, name, source, ts, dur) values (1, ?, 's', 'annotation', ?, ?)",
             [number, ts, end - ts],
         )
-    for analysis in CHAIN:
-        sql.run(connection, f"analyzers/{analysis}.sql", trace_id=1)
+    run(connection, CHAIN, trace_id=1)
     return steps
 
 

@@ -30,7 +30,7 @@ def test_correlation_ids_are_per_process(tmp_path):
     trace.kernel("cannot tell", 10, 5, correlation_id=1)
     rows = trace.build(tmp_path).rows("select name, launch_id from gpu_slice order by name")
     assert rows == [("a", second), ("b", first), ("cannot tell", None)]
-    assert trace.text("select code, count from import_note") == "launch_not_traced 1"
+    assert trace.text("select count from import_note where code = 'launch_not_traced'") == "1"
 
 
 def test_one_graph_launch_launches_many_kernels_and_the_outer_call_counts(tmp_path):

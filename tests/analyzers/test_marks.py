@@ -341,7 +341,7 @@ def test_both_profilers_tell_the_same(tmp_path):
 def test_names_as_annotate_makes_them_are_understood(tmp_path):
     labels = ["forward", "a#b=c, d", 'say "hi"\n', "", "x" * 300, "\u6f22\u5b57 \U0001f40d", "traceq.step#1"]
     numbers = {"samples": 32, "loss": 1e-05, "big": 1 << 70, "negative": -2.5, "k9_": 0}
-    marks = [(names.step(5), 0, 100_000), (names.payload(numbers), 1, 0), (names.payload({}), 2, 0)]
+    marks = [(names.step(5), 0, 100_000), (names.payload(numbers), 1, 0), ("traceq.payload#", 2, 0)]
     for number, label in enumerate(labels):
         marks.append((names.phase(label), 1_000 * (number + 1), 500))
         marks.append((names.module(label), 1_000 * (number + 1), 100))

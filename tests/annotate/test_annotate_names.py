@@ -74,8 +74,6 @@ def test_numbers_of_a_payload(value, text):
         (np.bool_(True), TypeError, "not bool"),
         (np.ones(1), TypeError, "not ndarray"),
         (1j, TypeError, "not complex"),
-        (float("nan"), ValueError, "nan is no finite number"),
-        (np.float32("inf"), ValueError, "inf is no finite number"),
     ],
 )
 def test_what_is_no_number_is_an_error_in_one_line(value, error, words):
@@ -83,6 +81,20 @@ def test_what_is_no_number_is_an_error_in_one_line(value, error, words):
         annotate.payload(samples=value)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_integers_beyond_any_float_are_numbers():
+    assert names.payload({"tokens": 1 << 2000}) == f"traceq.payload#tokens={1 << 2000}"
+
+
+def test_numbers_that_are_not_finite_are_left_out_with_one_warning(monkeypatch):
+    monkeypatch.setattr(names, "_said_not_finite", False)
+    with pytest.warns(RuntimeWarning, match="payload loss: nan is no finite number"):
+        assert names.payload({"samples": 4, "loss": float("nan")}) == "traceq.payload#samples=4"
+    # A second warning would be an error here.
+    annotate.payload(loss=np.float32("inf"))
+    with annotate.step(0, loss=float("-inf")):
+        assert names.payload({"loss": float("nan")}) is None
 
 
 def test_a_tensor_is_not_read():

@@ -225,13 +225,32 @@ def test_a_trace_that_cannot_be_finished_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_trace_of_the_same_name_is_replaced(tmp_path, train):
-    for first in (0, 50):
+def test_a_trace_of_an_earlier_run_is_replaced_and_one_of_this_run_is_not(tmp_path, train, monkeypatch):
+    for first, is_another_run in ((0, False), (50, True), (100, False)):
+        if is_another_run:
+            monkeypatch.setattr(files, "_written", set())
         with profile(tmp_path, **SHORT, first=first) as run:
             for _ in range(5):
                 with run.step():
                     train()
-    assert steps_in(only_trace(tmp_path)) == ["traceq.step#53", "traceq.step#54"]
+    second, first = sorted(tmp_path.glob("*.gz"))
+    assert (first.name, second.name) == ("trace.rank0.pt.trace.json.gz", "trace-2.rank0.pt.trace.json.gz")
+    assert steps_in(first) == ["traceq.step#53", "traceq.step#54"]
+    assert steps_in(second) == ["traceq.step#103", "traceq.step#104"]
+
+
+def test_a_step_within_a_step_is_a_part_of_it(tmp_path, train):
+    with profile(tmp_path, **SHORT) as run:
+        for _ in range(5):
+            with run.step():
+                for micro_batch in range(2):
+                    with run.step(micro_batch=micro_batch):
+                        train()
+                    run.advance()
+    assert [name for name in marks_in(only_trace(tmp_path)) if "phase" not in name] == [
+        "traceq.step#3", "traceq.payload#micro_batch=0", "traceq.payload#micro_batch=1",
+        "traceq.step#4", "traceq.payload#micro_batch=0", "traceq.payload#micro_batch=1",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

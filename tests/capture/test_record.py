@@ -80,7 +80,7 @@ def recorded(tmp_path, monkeypatch):
 
 
 def ranks_of(result):
-    return [int(path.name.split(".rank")[1].split(".")[0]) for path in sorted(result.traces)]
+    return sorted(int(path.name.split(".rank")[1].split(".")[0]) for path in result.traces)
 
 
 def events(trace):
@@ -147,11 +147,21 @@ def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
     result = recorded(
         program(
             """
+            from traceq import annotate
+
             def fails(): raise ValueError
             def own_profiler():
                 with torch.profiler.profile() as profiler:
                     torch.ones(3).sum()
                 assert "aten::sum" in [each.name for each in profiler.events()]
+            def stops_marking():
+                for number in range(5):
+                    with annotate.step():
+                        train(1)
+                train(5)
+            def marks_once():
+                with annotate.step():
+                    pass
             def forks():
                 if not os.fork():
                     train(20)
@@ -169,35 +179,41 @@ def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
                 lambda: (train(1), sys.exit(0)),
                 lambda: train(8, 4, lambda: os.mkdir(sys.argv[1])),
                 lambda: None,
+                stops_marking,
+                lambda: (marks_once(), sys.exit(0)),
             ]
             """,
-            RANKS + "assert codes == [1, 3, -15, 7, 0, 0, 0, 0, 0, 0]",
+            RANKS + "assert codes == [1, 3, -15, 7, 0, 0, 0, 0, 0, 0, 0, 0]",
         ),
         tmp_path / "traces" / "job.rank8.pt.trace.json.gz",
     )
     assert result.exit_code == 0
-    assert ranks_of(result) == [0, 1, 2, 4, 6]
+    assert ranks_of(result) == [0, 1, 2, 4, 6, 10]
     ended = "the program ended in the window"
     short = "the program ended before the window began: lower --skip and --warmup"
     foreign = "the program uses a PyTorch profiler of its own, which goes first: switch it off to record all"
-    assert sorted(result.reasons)[:3] == [
+    told = sorted(result.reasons, key=lambda reason: int(reason.removeprefix("rank ").split(":")[0]))
+    assert told[:3] == [
         f"rank 0: {ended} (recorded 1 of 3 steps)",
         f"rank 1: {ended} (recorded 1 of 3 steps)",
         "rank 2: the program was terminated in the window (recorded 1 of 3 steps)",
     ]
-    assert sorted(result.reasons)[3].startswith("rank 3: process ")
-    assert "ended inside the window without a chance to write its trace" in sorted(result.reasons)[3]
-    assert sorted(result.reasons)[4:7] == [
+    assert told[3].startswith("rank 3: process ")
+    assert "ended inside the window without a chance to write its trace" in told[3]
+    assert told[4:7] == [
         f"rank 4: {foreign} (recorded 1 of 3 steps)",
         f"rank 5: {foreign} (made 1 of the 2 steps before the window)",
         f"rank 7: {short} (made 1 of the 2 steps before the window)",
     ]
     path = tmp_path / "traces" / "job.rank8.pt.trace.json.gz"
-    assert sorted(result.reasons)[7:] == [
-        f"rank 8: {path}: cannot be written: Is a directory; choose another directory with -o"
+    assert told[7:] == [
+        f"rank 8: {path}: cannot be written: Is a directory; choose another directory with -o",
+        "rank 10: the program stopped marking its steps in the window (recorded 1 of 3 steps)",
+        f"rank 11: {short} (made 0 of the 2 steps before the window)",
     ]
-    for trace in result.traces:
-        assert names_in_steps(trace)["traceq.step#3"] == WHOLE_STEP
+    for trace in sorted(result.traces):
+        if ".rank10." not in trace.name:
+            assert names_in_steps(trace)["traceq.step#3"] == WHOLE_STEP
 
 
 def test_all_kinds_of_loops_have_their_steps(recorded, program):
@@ -266,6 +282,21 @@ def test_all_kinds_of_loops_have_their_steps(recorded, program):
                     optimizer.step()
                 assert len(graphs) == 1, graphs
 
+            def steps_within_steps():
+                model = torch.nn.Linear(8, 8)
+                optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+                for number in range(8):
+                    with annotate.step(100 + number):
+                        for micro_batch in range(2):
+                            with annotate.step(10 * number + micro_batch):
+                                model(torch.ones(4, 8)).sum().backward()
+                        optimizer.step()
+
+            def stops_marking():
+                with annotate.step(7):
+                    pass
+                train(12)
+
             WORK = [
                 lambda: train(8, num_workers=2),
                 marked,
@@ -274,13 +305,18 @@ def test_all_kinds_of_loops_have_their_steps(recorded, program):
                 optimizers_in_backward,
                 closure,
                 compiled,
+                stops_marking,
+                steps_within_steps,
             ]
             """,
-            RANKS + "assert codes == [0, 0, 0, 0, 0, 0, 0]",
+            RANKS + "assert codes == [0, 0, 0, 0, 0, 0, 0, 0, 0]",
         )
     )
     assert (result.exit_code, result.reasons) == (0, ())
-    assert ranks_of(result) == [0, 1, 2, 3, 4, 5, 6]
+    assert ranks_of(result) == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    within = names_in_steps(sorted(result.traces)[8])
+    assert {f"traceq.step#10{n}" for n in (3, 4, 5)} < set(within)
+    assert "traceq.step#106" not in within
     forward, backward, optimizer = WHOLE_STEP[1:]
     expected = [
         WHOLE_STEP,
@@ -290,8 +326,9 @@ def test_all_kinds_of_loops_have_their_steps(recorded, program):
         [forward, backward],
         [optimizer, forward, backward],
         [forward, backward, optimizer],
+        WHOLE_STEP,
     ]
-    for trace, names in zip(sorted(result.traces), expected, strict=True):
+    for trace, names in zip(sorted(result.traces)[:8], expected, strict=True):
         numbers = (103, 104, 105) if "payload" in names[0] else (3, 4, 5)
         assert sorted(marks_of := names_in_steps(trace)) == [f"traceq.step#{n}" for n in numbers], trace
         assert marks_of[f"traceq.step#{numbers[1]}"] in (names, [*names[1:], names[0]]), trace
@@ -330,6 +367,16 @@ def test_inference_has_no_steps_and_is_told_so(recorded, tmp_path, monkeypatch, 
     plain = [sys.executable, "-c", "import sys; print(sys.argv[1] in sys.path)", ROOT]
     is_installed_here = subprocess.run(plain, check=True, capture_output=True, text=True).stdout
     assert capfd.readouterr().out == f"True {is_installed_here}"
+
+
+@pytest.mark.parametrize(
+    ("code", "until"),
+    [("raise SystemExit(4)", "it imported torch"), ("import torch; raise SystemExit(4)", "an optimizer made a step")],
+)
+def test_a_program_that_failed_early_is_not_told_how_to_record(recorded, code, until):
+    result = recorded("-c", code)
+    assert (result.exit_code, result.traces) == (4, ())
+    assert result.reasons == (f"the program ended with exit code 4 before {until}: its own messages say why",)
 
 
 def test_a_program_without_torch_is_told_so(recorded):

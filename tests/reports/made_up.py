@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import duckdb
 
 from traceq import sql
+from traceq.analyzers.analyses import analyse
 from traceq.analyzers.nesting import nest
 from traceq.store import create_schema
-from traceq.store.build import ANALYSES
 
 # What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
 _ACTIVITIES = {
@@ -118,8 +118,7 @@ def _analysed(trace, trace_id):
             connection.execute(f"insert into {target} ({columns}) values ({marks})", list(values.values()))
     sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
     nest(connection, trace_id)
-    for name in ANALYSES:
-        sql.run(connection, f"analyzers/{name}.sql", trace_id=trace_id)
+    analyse(connection, trace_id)
     return connection
 
 

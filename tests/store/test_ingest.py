@@ -37,7 +37,7 @@ def test_one_file(tmp_path):
     source = trace_file(tmp_path / "a.json", kernels=4)
     result = store.ingest([source], tmp_path / "t.duckdb")
     assert result == store.IngestResult(
-        tmp_path / "t.duckdb", (store.IngestedTrace(source, 1, cpu_slices=0, gpu_slices=4, notes=1),), ()
+        tmp_path / "t.duckdb", (store.IngestedTrace(source, 1, cpu_slices=0, gpu_slices=4, notes=2),), ()
     )
     assert names_in(tmp_path) == ["a.json", "t.duckdb"]
 

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
 
 from traceq.analyzers.recurrence import recurring_sequence
+from traceq.analyzers.recurring_communication import recurring_communication
 from traceq.sql import run, statement
 
 if TYPE_CHECKING:
     import duckdb
+
+    # Name, thread, start and end.
+    Mark = tuple[str, int | None, int, int]
+
+
+# Of _step_mark.
+_COLUMNS = {"name": pa.string(), "thread_id": pa.int32(), "ts": pa.int64(), "own_end": pa.int64()}
+
+
+class _Way(NamedTuple):
+    """A way to find steps: the source it is called, the query and its parameters, and what makes marks of its rows."""
+
+    source: str
+    file: str
+    parameters: dict[str, Any]
+    marks: Callable[[duckdb.DuckDBPyRelation], list[Mark]]
 
 
 def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range: str | None = None) -> str | None:
@@ -24,31 +45,45 @@ def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range:
 
 def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> str | None:
     """Fill the temporary table _step_mark from the first source that finds any."""
-    ways: list[tuple[str, str, dict[str, str]]] = [
-        ("mark", "step_marked", {"pattern": r"^traceq\.step#\d+$"}),
-        ("profiler_step", "step_marked", {"pattern": r"^ProfilerStep#\d+"}),
-        ("annotation", "step_repeated", {}),
-        ("optimizer", "step_optimizer", {}),
-        ("recurrence", "step_launches", {}),
-        ("whole_trace", "step_whole_trace", {}),
+    ways = [
+        _Way("mark", "step_marked", {"pattern": r"^traceq\.step#\d+$"}, _as_they_are),
+        _Way("profiler_step", "step_marked", {"pattern": r"^ProfilerStep#\d+"}, _as_they_are),
+        _Way("annotation", "step_repeated", {}, _as_they_are),
+        _Way("optimizer", "step_optimizer", {}, _as_they_are),
+        _Way("recurrence", "step_launches", {"communication": False}, _around_launches),
+        _Way("recurrence", "step_launches", {"communication": True}, _between_communication),
+        _Way("whole_trace", "step_whole_trace", {}, _as_they_are),
     ]
     if step_range is not None:
-        ways.insert(0, ("step_range", "step_marked", {"pattern": step_range}))
+        ways.insert(0, _Way("step_range", "step_marked", {"pattern": step_range}, _as_they_are))
     connection.execute(
         "create or replace temp table _step_mark"
         " (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
     )
-    for source, file, parameters in ways:
-        found = connection.sql(statement(f"analyzers/{file}.sql"), params=parameters)
-        marks = _recurring(found) if source == "recurrence" else found.fetchall()
+    for source, file, parameters, read in ways:
+        marks = read(connection.sql(statement(f"analyzers/{file}.sql"), params=parameters))
         if marks:
-            connection.executemany("insert into _step_mark values (?, ?, ?, ?, ?)", [(*mark, source) for mark in marks])
+            _keep(connection, marks, source)
             return source
     return None
 
 
-def _recurring(launches: duckdb.DuckDBPyRelation) -> list[tuple[str, int, int, int]]:
-    """Marks (name, thread, start, end) around the sequence of launches that recurs, if one does."""
+def _keep(connection: duckdb.DuckDBPyConnection, marks: list[Mark], source: str) -> None:
+    columns = zip(*marks, strict=True)
+    found = pa.table([pa.array(*each) for each in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS])
+    connection.register("_found_mark", found)
+    connection.execute(
+        "insert into _step_mark by name select *, $source as source from _found_mark", {"source": source}
+    )
+    connection.unregister("_found_mark")
+
+
+def _as_they_are(marks: duckdb.DuckDBPyRelation) -> list[Mark]:
+    return marks.fetchall()
+
+
+def _around_launches(launches: duckdb.DuckDBPyRelation) -> list[Mark]:
+    """Marks around the sequence of launches that recurs, if one does."""
     rows = launches.to_arrow_table()
     recurrence = recurring_sequence(rows["number"].to_numpy())
     if recurrence is None:
@@ -60,3 +95,18 @@ def _recurring(launches: duckdb.DuckDBPyRelation) -> list[tuple[str, int, int, i
         (name, *mark)
         for mark in zip(firsts["thread_id"].to_pylist(), firsts["ts"].to_pylist(), ends.to_pylist(), strict=True)
     ]
+
+
+def _between_communication(communication: duckdb.DuckDBPyRelation) -> list[Mark]:
+    """Marks from the end of one recurring sequence of communication to the end of the next.
+
+    What lies before the first and after the last is no complete step.
+    """
+    rows = communication.to_arrow_table()
+    found = recurring_communication(*(rows[column].to_numpy() for column in ("number", "ts", "ts_end")))
+    if found is None:
+        return []
+    name = f"after a sequence of {found.length} collectives"
+    ends = rows.take(found.ends)
+    borders = zip(ends["thread_id"].to_pylist(), ends["ts_end"].to_pylist(), strict=True)
+    return [(name, thread, ts, next_ts) for (thread, ts), (_, next_ts) in pairwise(borders)]

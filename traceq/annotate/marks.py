@@ -102,8 +102,9 @@ def step(n: SupportsIndex | None = None, **payload: float) -> Step:
 def payload(**numbers: float) -> None:
     """Numbers about the step in which this is called, such as samples=32, tokens=65536, micro_batch=0.
 
-    Values are ints or floats, of Python or NumPy. Anything else is a TypeError, also a tensor, because to read it would make
-    the CPU wait for the GPU; an infinite number, or a key that is not lower case, is a ValueError.
+    Values are ints or floats, of Python or NumPy; those that are not finite are left out, with one warning. Anything else is
+    a TypeError, also a tensor, because to read it would make the CPU wait for the GPU; a key that is not lower case is a
+    ValueError.
     """
-    if numbers and emit.wanted():
-        emit.instant(names.payload(numbers))
+    if numbers and emit.wanted() and (name := names.payload(numbers)) is not None:
+        emit.instant(name)

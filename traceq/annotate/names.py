@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -21,6 +22,8 @@ _LONGEST_LABEL = 200
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 # More labels than a program writes by hand; whoever makes them up as they go must not fill the memory.
 _KEPT_LABELS = 4096
+
+_said_not_finite = False
 
 
 def step(number: int) -> str:
@@ -46,9 +49,16 @@ def module(path: str) -> str:
     return f"traceq.module#{_clean(path)}"
 
 
-def payload(numbers: Mapping[str, object]) -> str:
-    """The name that carries numbers; TypeError or ValueError, in one line, where they are not plain, finite numbers."""
-    return f"traceq.payload#{','.join(f'{_key(key)}={_number(key, value)!r}' for key, value in numbers.items())}"
+def payload(numbers: Mapping[str, object]) -> str | None:
+    """The name that carries numbers; None when none is left, as those that are not finite are left out, with one warning.
+
+    TypeError or ValueError, in one line, where values are no plain numbers or keys not lower case.
+    """
+    plain = {_key(key): _number(key, value) for key, value in numbers.items()}
+    finite = {key: number for key, number in plain.items() if isinstance(number, int) or math.isfinite(number)}
+    if len(finite) < len(plain):
+        _say_not_finite(next((key, number) for key, number in plain.items() if key not in finite))
+    return f"traceq.payload#{','.join(f'{key}={number!r}' for key, number in finite.items())}" if finite else None
 
 
 def label_of(value: object, usage: str) -> str:
@@ -72,9 +82,17 @@ def _number(key: str, value: object) -> int | float:
     number = _plain(value)
     if number is None:
         raise TypeError(f"payload {key}: an int or a float is needed, not {_kind(value)}")
-    if isinstance(number, float) and not math.isfinite(number):
-        raise ValueError(f"payload {key}: {number} is no finite number; leave the key out where there is none")
     return number
+
+
+def _say_not_finite(example: tuple[str, float]) -> None:
+    """Warn, once in a process: a loss that is NaN must neither end a training nor fill its log."""
+    global _said_not_finite  # noqa: PLW0603 - once in a process
+    if not _said_not_finite:
+        _said_not_finite = True
+        key, number = example
+        text = f"payload {key}: {number} is no finite number; such numbers are left out of the marks"
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 def _plain(value: object) -> int | float | None:

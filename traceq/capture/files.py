@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import itertools
 import json
 import os
 import re
@@ -44,12 +45,26 @@ def _number(variable: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
+# What this process has written: to run a program again replaces its traces, to profile twice in a run does not.
+_written: set[Path] = set()
+
+
+def unwritten_name(directory: Path, name: str) -> str:
+    """`name`, or NAME-2 and so on where this process has written a trace of that name to the directory before."""
+    numbered = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    return next(each for each in numbered if _path(directory, each) not in _written)
+
+
+def _path(directory: Path, name: str) -> Path:
+    return directory / f"{name}.rank{rank()}{SUFFIX}.gz"
+
+
 def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
     """Compress what `export` writes to the path it is given into the file of this rank, and return its path.
 
     The file appears under its name only when it is complete; one of that name is replaced. Raises OSError.
     """
-    path = directory / f"{name}.rank{rank()}{SUFFIX}.gz"
+    path = _path(directory, name)
     directory.mkdir(parents=True, exist_ok=True)
     # Not in TMPDIR: a trace may be larger than what is left there.
     raw = path.with_name(f".{path.stem}.{os.getpid()}.part")
@@ -59,6 +74,7 @@ def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
         _hide_path(raw, path.name)
         _compress(raw, part)
         part.replace(path)
+        _written.add(path)
     finally:
         raw.unlink(missing_ok=True)
         part.unlink(missing_ok=True)

@@ -78,6 +78,25 @@ METRICS: dict[str, Metric] = {
             _BOTH,
         ),
         Metric(
+            "ledger",
+            "which part of each step a GPU computes, communicates, copies or is idle",
+            "an event per kernel and copy",
+            Nsys(("cuda",), (_GRAPH_NODES,)),
+            Torch(),
+            _BOTH,
+        ),
+        Metric(
+            "host",
+            "what the training thread does in each step, by kind and by phase",
+            "an event per CUDA call, and per operator or range",
+            Nsys(
+                ("cuda", "nvtx", "osrt"),
+                note="operators and phases are seen only as far as NVTX ranges name them: traceq.annotate.phase()",
+            ),
+            Torch(cuda=False, note="backward and optimizer are marked by PyTorch; forward: traceq.annotate.phase()"),
+            _BOTH,
+        ),
+        Metric(
             "launch",
             "what launching costs the host, and whether the GPU waits for launches",
             _PER_CALL,

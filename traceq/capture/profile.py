@@ -42,9 +42,10 @@ def profile(
     """Profile some steps of a training loop: `with traceq.profile("traces") as run:`, with run.step() around each step.
 
     After `skip` steps at full speed and `warmup` steps (at least 1) in which the profiler starts, `steps` steps are recorded
-    and written to DIRECTORY/NAME.rank0.pt.trace.json.gz, with the rank of this process; a file of that name is replaced.
-    That happens as soon as the last of them has ended, and the loop waits for it. A line on stderr says how to see the
-    result, or why there is none: nothing that goes wrong with profiling ends the training.
+    and written to DIRECTORY/NAME.rank0.pt.trace.json.gz, with the rank of this process; a file of that name that an earlier
+    run of the program left is replaced, the second trace of this run is NAME-2. That happens as soon as the last of them has
+    ended, and the loop waits for it. A line on stderr says how to see the result, or why there is none: nothing that goes
+    wrong with profiling ends the training.
 
     `first` is the number of the first step, for training that is resumed; `stacks` records Python's calls as well (costly,
     and the trace then holds the paths of source files); `memory` records each allocation, and then only what runs in this
@@ -88,6 +89,7 @@ class Run:
         self._session = session
         self._number = first
         self._mark: emit.Mark | None = None
+        self._depth = 0  # of steps within steps, of those made by step()
         self._pid = os.getpid()
 
     def __enter__(self) -> Self:
@@ -113,7 +115,7 @@ class Run:
     def step(self, **payload: float) -> Step:
         """The context manager around one iteration; keywords are a payload about it, as in traceq.annotate.step.
 
-        A step that ends by an exception counts as a step, but not for the overhead.
+        A step that ends by an exception counts as a step, but not for the overhead. A step within a step is a part of it.
         """
         return Step(self, payload)
 
@@ -124,12 +126,28 @@ class Run:
         """
         if self._mark is not None and payload:
             annotate.payload(**payload)
+        if self._depth:
+            return
         self.end_step(whole=True)
         self.begin_step({}, crosses=False)
 
     def loader(self, iterable: Iterable[_T], name: str = "loader") -> Iterable[_T]:
         """As traceq.annotate.loader: the same batches, with a mark on each fetch."""
         return annotate.loader(iterable, name)
+
+    def enter_step(self, payload: dict[str, float], *, crosses: bool) -> None:
+        """For step(): begin one, unless it is within another, where its payload is about that."""
+        self._depth += 1
+        if self._depth == 1:
+            self.begin_step(payload, crosses=crosses)
+        else:
+            annotate.payload(**payload)
+
+    def leave_step(self, *, whole: bool) -> None:
+        """For step(): end the outermost."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.end_step(whole=whole)
 
     def begin_step(self, payload: dict[str, float], *, crosses: bool) -> None:
         """Open the mark of a step, for step() and advance(); it need not nest with others where it `crosses`."""
@@ -161,7 +179,7 @@ class Step:
 
     def __enter__(self) -> None:
         crosses = bool(sys._getframe(1).f_code.co_flags & _SUSPENDS)  # noqa: SLF001 - the cheap way to the caller
-        self._run.begin_step(self._payload, crosses=crosses)
+        self._run.enter_step(self._payload, crosses=crosses)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._run.end_step(whole=kind is None)
+        self._run.leave_step(whole=kind is None)

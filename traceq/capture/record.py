@@ -79,7 +79,7 @@ def record(request: Request, launch: Launch) -> Recorded:
     if request.backend == "nsys":
         return _exported(exit_code, launch, events)
     traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
-    return Recorded(exit_code, traces, tuple(status.reasons(events, got_a_trace=bool(traces))))
+    return Recorded(exit_code, traces, tuple(status.reasons(events, got_a_trace=bool(traces), exit_code=exit_code)))
 
 
 def _exported(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recorded:

@@ -1,8 +1,9 @@
 """What works inside the processes of a program under `traceq record`: finds its steps, and opens and ends the window.
 
 A step lasts from the end of an optimizer's step to the end of its next one. The first optimizer that makes a step is the
-one; where the program marks its steps with traceq.annotate, those are the steps instead. Nothing here may break the
-program: what goes wrong is said to the parent in a line, and the recording of this process is over.
+one; where the program marks its steps with traceq.annotate, those are the steps instead, as long as it goes on marking
+them. Nothing here may break the program: what goes wrong is said to the parent in a line, and the recording of this
+process is over.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ Say = Callable[..., None]
 
 _STEP = names.step(0)[:-1]
 
+# Steps of the optimizer without a step mark after which the program has stopped marking: one may follow each mark, or two.
+_UNMARKED = 3
+
 
 def install(options: Mapping[str, Any], say: Say) -> None:
     """Watch this process; called when it has imported torch."""
@@ -47,8 +51,8 @@ class Recorder:
     def _start_over(self) -> None:
         self._clock = Clock()
         self._optimizer: weakref.ref[Any] | None = None
-        self._marks_its_steps = False
-        self._completed = self._borders = 0
+        self._marks_its_steps = self._stopped_marking = False
+        self._completed = self._borders = self._unmarked = 0
         self._window: Window | None = None
         self._over = False
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
@@ -73,7 +77,7 @@ class Recorder:
     def optimized(self, optimizer: Any, *, begun: bool, done: bool) -> None:
         """An optimizer's step ended: if it is the first optimizer's, a step of the training ended, too."""
         self._phases.end(begun=begun)
-        if self._over or not done or self._marks_its_steps or not self._is_the_first(optimizer):
+        if self._over or not done or not self._is_the_first(optimizer) or self._is_within_marks():
             return
         self._is_due = True
         if not watch.program_has_open():
@@ -95,7 +99,8 @@ class Recorder:
     def program_marks(self, name: str) -> None:
         """The program marks something: where its own mark was open when a step ended, that can be behind us now."""
         self._settle()
-        if name.startswith(_STEP) and not self._over:
+        # A step within a step is a part of it.
+        if name.startswith(_STEP) and not self._over and not _is_step_open():
             self._program_step()
 
     def program_marked(self) -> None:
@@ -104,11 +109,25 @@ class Recorder:
             self._settle()
 
     def _program_step(self) -> None:
+        self._unmarked = 0
         if not self._marks_its_steps:
-            if self._window is not None:
+            if self._window is not None or self._stopped_marking:
                 return
             self._marks_its_steps, self._completed = True, -1
         self._border(self._completed + 1)
+
+    def _is_within_marks(self) -> bool:
+        """Whether the program's marks are the steps, now that an optimizer made one; not once it has stopped marking."""
+        if not self._marks_its_steps or _is_step_open():
+            return self._marks_its_steps
+        self._unmarked += 1
+        if self._unmarked < _UNMARKED or isinstance(self._window, Whole):
+            return True
+        if self._window is not None:
+            self._end("the program stopped marking its steps in the window")
+            return True
+        self._marks_its_steps, self._stopped_marking = False, True
+        return False
 
     def _settle(self) -> None:
         """Begin the next step, if one ended where it could not begin.
@@ -235,7 +254,7 @@ class Recorder:
 
     def _at_exit(self) -> None:
         if self._window is None:
-            if self._completed:
+            if self._completed or self._marks_its_steps:
                 self._end("the program ended before the window began: lower --skip and --warmup")
             return
         self._last_border()
@@ -246,7 +265,7 @@ class Recorder:
         self._settle()
         if self._over or not self._marks_its_steps:
             return
-        if not any(name.startswith(_STEP) for name in watch.program_has_open()):
+        if not _is_step_open():
             self._border(self._completed + 1)
 
     def _catch_sigterm(self) -> None:
@@ -276,6 +295,11 @@ class Recorder:
         if had_window or not self._undo:
             self._over = True
             self._take_away()
+
+
+def _is_step_open() -> bool:
+    """Whether the program has a mark of a step open on this thread."""
+    return any(name.startswith(_STEP) for name in watch.program_has_open())
 
 
 def _why(error: Exception) -> str:

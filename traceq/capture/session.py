@@ -159,7 +159,8 @@ class Session:
         self._profiler.add_metadata_json("traceq", json.dumps(described))
 
     def _save(self, profiler: Any) -> None:
-        path = files.save(profiler.export_chrome_trace, self._plan.directory, self._plan.name)
+        name = files.unwritten_name(self._plan.directory, self._plan.name)
+        path = files.save(profiler.export_chrome_trace, self._plan.directory, name)
         self._is_saved = True
         if self._ending:
             self._tell(f"{self._ending}, with {self._whole} of {self._plan.steps} steps recorded{_see(path)}")

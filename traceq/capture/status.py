@@ -37,10 +37,10 @@ def _event(line: str) -> Event | None:
     return Event(facts.pop("kind"), facts.pop("pid"), facts.pop("rank"), facts.pop("time"), facts)
 
 
-def reasons(events: Sequence[Event], *, got_a_trace: bool) -> list[str]:
-    """Why there are fewer or shorter traces than asked for, a line each."""
+def reasons(events: Sequence[Event], *, got_a_trace: bool, exit_code: int) -> list[str]:
+    """Why there are fewer or shorter traces than asked for, a line each; `exit_code` is the program's."""
     said = [*told(events), *dict.fromkeys(_broken_off(events))]
-    return said or ([] if got_a_trace else [_no_trace(events)])
+    return said or ([] if got_a_trace else [_no_trace(events, exit_code)])
 
 
 def told(events: Sequence[Event]) -> list[str]:
@@ -62,10 +62,14 @@ def _whose(event: Event) -> str:
     return "" if event.rank is None else f"rank {event.rank}: "
 
 
-def _no_trace(events: Sequence[Event]) -> str:
+def _no_trace(events: Sequence[Event], exit_code: int) -> str:
     kinds = {event.kind for event in events}
     if "step" in kinds:
         return "the program ended before the window of steps began: lower --skip and --warmup"
+    # A program that failed had no chance: advice on how to record it would lead away from what it said itself.
+    if exit_code and kinds & {"torch", "python"}:
+        until = "an optimizer made a step" if "torch" in kinds else "it imported torch"
+        return f"the program ended with exit code {exit_code} before {until}: its own messages say why"
     if "torch" in kinds:
         guess = "inference, or a step that torch.compile has compiled?"
         return f"no torch optimizer made a step, so there are no steps to find ({guess}): {_BY_HAND}"

@@ -23,7 +23,7 @@ class Commands(LazyGroup):
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
         "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
         "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views and columns."),
-        "doctor": ("traceq.cli.doctor", "Say what a capture needs for the metrics you want."),
+        "doctor": ("traceq.cli.doctor", "Say what a trace can tell, or what a capture needs."),
         "record": ("traceq.cli.record", "Record a training program without editing it."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
     }
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 # Commands that need no data frames, whatever they are told to do.
-_WITHOUT_FRAMES = frozenset({"ingest", "report", "record", "demo"})
+_WITHOUT_FRAMES = frozenset({"ingest", "report", "doctor", "record", "demo"})
 
 
 def _stop(number: int, _frame: object) -> None:

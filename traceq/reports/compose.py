@@ -44,7 +44,7 @@ _NOTE_LIMIT = 600
 _CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset")
 
 _SOURCES = {
-    "recurrence": "the same launches over and over; nothing marks steps",
+    "recurrence": "the same launches or collectives over and over; nothing marks steps",
     "step_range": "annotations that match --step-range",
     "mark": "marks of traceq.annotate",
     "profiler_step": "the profiler's own step annotations",

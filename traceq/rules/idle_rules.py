@@ -113,8 +113,8 @@ IDLE: tuple[LedgerRule, ...] = (
         "idle_dependency",
         "GPU idle: launched work waits for other work",
         "medium",
-        "The work was launched before the gap began and its stream waited, or it follows other work "
-        "of the same CUDA graph; whether the wait is needed is not known.",
+        "The work was launched before the gap began and its stream waited for an event; whether the "
+        "wait is needed is not known.",
         _NEVER,
         "Look at the event waited for (synchronization) and at work of other devices in the gap; "
         "record events earlier, drop waits that order what is independent, and give work that does "

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from traceq import importers, sql
+from traceq.analyzers.analyses import analyse
 from traceq.analyzers.nesting import nest
 from traceq.analyzers.step import find_steps
 from traceq.store.database import create_database, writer_config
@@ -174,8 +175,9 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     sql.run(connection, "analyzers/communication.sql", trace_id=trace_id)
     sql.run(connection, "ingest/launch.sql")
     source = find_steps(connection, trace_id, task.step_range)
-    for file in ("ingest/gpu_slice", "ingest/rest", *(f"analyzers/{name}" for name in ANALYSES)):
-        sql.run(connection, f"{file}.sql", trace_id=trace_id)
+    for file in ("gpu_slice", "rest"):
+        sql.run(connection, f"ingest/{file}.sql", trace_id=trace_id)
+    analyse(connection, trace_id)
     sql.run(
         connection,
         "ingest/notes.sql",
@@ -186,56 +188,6 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
         step_range=task.step_range,
     )
     connection.commit()
-
-
-ANALYSES = (
-    "device_activity",
-    "host_slice",
-    "host_timeline",
-    "stream_wait",
-    "idle_interval",
-    "host_piece",
-    "idle_second_look",
-    "host_piece",
-    "idle_overhead",
-    "host_piece",
-    "idle_gap",
-    "time_ledger",
-    "host_ledger_interval",
-    "host_piece",
-    "host_ledger",
-    "launch_state",
-    "copy_call",
-    "copy_time",
-    "copy_position",
-    "copy_return",
-    "copy_overlap",
-    "copy_unified_memory",
-    "data_interval",
-    "host_piece",
-    "data_part",
-    "data_fetch",
-    "data_worker_interval",
-    "host_piece",
-    "data_part",
-    "data_worker",
-    "data_copy",
-    "data_stall",
-    "memory_timeline",
-    "memory_step",
-    "allocator_call",
-    "collective_issued",
-    "collective_shapes",
-    "collective_wait",
-    "collective_slice",
-    "communication_overlap",
-    "kernel_family",
-    "kernel_occupancy",
-    "operator_shape",
-    "operator_work",
-    "operator_cost",
-    "step_stats",
-)
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:

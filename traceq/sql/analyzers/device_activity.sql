@@ -29,38 +29,59 @@ boundary as (
     select device, max(s.ts_end), null, 0, 2147483647 from step as s cross join (select distinct device from gpu_slice) group by device
 ),
 
-change as (
+-- Seven counts in two sums: running sums cost memory by the column. 31 bits hold any count of slices that are open at once.
+weighed as (
     select
         device,
         t,
-        coalesce(sum(change) filter (activity = 'compute'), 0) as compute,
-        coalesce(sum(change) filter (activity = 'communication'), 0) as communication,
-        coalesce(sum(change) filter (activity = 'copy_h2d'), 0) as copy_h2d,
-        coalesce(sum(change) filter (activity = 'copy_d2h'), 0) as copy_d2h,
-        coalesce(sum(change) filter (activity = 'copy_other'), 0) as copy_other,
-        coalesce(sum(change) filter (activity = 'memset'), 0) as memset,
-        coalesce(sum(change) filter (activity = 'graph'), 0) as graph,
-        max(step) as step
+        step,
+        case activity
+            when 'compute' then 1
+            when 'communication' then 1::hugeint << 31
+            when 'memset' then 1::hugeint << 62
+            when 'graph' then 1::hugeint << 93
+            else 0
+        end * change as work,
+        case activity
+            when 'copy_h2d' then 1
+            when 'copy_d2h' then 1::hugeint << 31
+            when 'copy_other' then 1::hugeint << 62
+            else 0
+        end * change as copies
     from boundary
+),
+
+change as (
+    select device, t, sum(work) as work, sum(copies) as copies, max(step) as step
+    from weighed
     group by device, t
 ),
 
-segment as (
+running as (
     select
         device,
         -- steps are numbered in the order of time, so the last one that began is the largest
         max(step) over timeline as step,
         t as ts,
         lead(t) over (partition by device order by t) - t as dur,
-        sum(compute) over timeline as compute,
-        sum(communication) over timeline as communication,
-        sum(copy_h2d) over timeline as copy_h2d,
-        sum(copy_d2h) over timeline as copy_d2h,
-        sum(copy_other) over timeline as copy_other,
-        sum(memset) over timeline as memset,
-        sum(graph) over timeline as graph
+        sum(work) over timeline as work,
+        sum(copies) over timeline as copies
     from change
     window timeline as (partition by device order by t rows between unbounded preceding and current row)
+),
+
+segment as (
+    select
+        * exclude (work, copies),
+        (work & 2147483647)::integer as compute,
+        (work >> 31 & 2147483647)::integer as communication,
+        (copies & 2147483647)::integer as copy_h2d,
+        (copies >> 31 & 2147483647)::integer as copy_d2h,
+        (copies >> 62)::integer as copy_other,
+        (work >> 62 & 2147483647)::integer as memset,
+        (work >> 93)::integer as graph
+    from running
+    where dur is not null
 )
 
 select
@@ -86,5 +107,4 @@ select
         else 'idle'
     end as category
 from segment
-where dur is not null
 order by device, ts;

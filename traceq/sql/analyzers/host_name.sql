@@ -18,6 +18,7 @@ from (values
     ('python', 'torch/serialization\.py.*: save$', 'checkpoint', null, null),
     -- the running of compiled code (CompiledFunction, Torch-Compiled Region, Call CompiledFxGraph) is none of these
     ('annotation|op', 'compile_fx|_compile\.compile_inner|OutputGraph\.|GraphLowering\.|async_compile|aot_dispatch|(?i:autotun|\bptxas\b)', 'compile', null, null),
+    ('annotation', '^(FusionKernelRuntime|KernelExecutor|CompiledKernel|ExecutorDispatch|FusionExecutorCache::getKernelRuntimeFor)::compile', 'compile', null, null),
     ('python', 'torch/_dynamo/convert_frame\.py.*: _compile|torch/_inductor/compile_fx\.py.*: compile_fx', 'compile', null, null),
     -- phase: what part of a training step it is
     ('annotation|op', '^traceq\.phase#forward|^(?i:forward( pass)?|fwd|model[_. ]forward)$|^(?i:##\s*forward)', null, 'forward', null),

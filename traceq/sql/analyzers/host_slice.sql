@@ -2,6 +2,14 @@
 -- name, else its kind. An OS call inside an API call is how that call works (ioctl in cudaMalloc). An asynchronous copy of
 -- pageable memory is none: its call returns when the copy is done.
 
+-- Numbers under their names: as text they would be most of what the tables of every instant of the host hold.
+create temp type if not exists host_activity as enum (
+    'none', 'data', 'checkpoint', 'compile', 'synchronization', 'allocation', 'communication', 'launch', 'operator', 'annotation',
+    'python', 'os', 'runtime', 'profiler', 'other'
+);
+
+create temp type if not exists host_phase as enum ('other', 'data', 'forward', 'backward', 'optimizer');
+
 create temp table _host_slice as
 with
 meaning as (
@@ -28,8 +36,8 @@ call as (
 
 select
     c.slice_id,
-    coalesce(context.context, own.context, call.activity, caller.activity, own.activity, kind.activity) as activity,
-    coalesce(own.phase, phase.phase, 'other') as phase,
+    coalesce(context.context, own.context, call.activity, caller.activity, own.activity, kind.activity)::host_activity as activity,
+    coalesce(own.phase, phase.phase, 'other')::host_phase as phase,
     -- the call or operator in which the host waits for a device, whatever the context
     case 'synchronization'
         when coalesce(call.activity, own.activity) then c.slice_id

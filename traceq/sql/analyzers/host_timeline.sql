@@ -1,5 +1,5 @@
--- The innermost open slice of each host thread at each instant, without gaps from the thread's first slice to its last: every start
--- and end of a slice is a boundary. After a start the slice that starts is the innermost, after an end the one around it.
+-- The innermost open slice of each host thread at each instant, without gaps: every start and end of a slice is a boundary, and the
+-- beginning of time. After a start the slice that starts is the innermost, after an end the one around it.
 -- Slices that do not nest (_slice_cut, _slice_outlasting, _slice_ended_under) end as the nesting sweep took them to.
 
 create temp table _host_timeline as
@@ -25,11 +25,13 @@ boundary as (
         thread_id,
         ts,
         -- the deepest of those that start, else what is around the outermost of those that end
-        coalesce(max_by(slice_id, depth) filter (starts), min_by(slice_id, depth) filter (not starts)) as slice_id
+        max_by(slice_id, rank) as slice_id
     from (
-        select thread_id, ts, slice_id, depth, true as starts from slice
+        select thread_id, ts, slice_id, depth + 1 as rank from slice
         union all
-        select thread_id, ts_end, around, depth, false from slice where ends_in_sight
+        select thread_id, ts_end, around, -depth from slice where ends_in_sight
+        union all
+        select distinct thread_id, -9223372036854775808, -1, 0 from cpu_slice
     )
     group by thread_id, ts
 )
@@ -38,8 +40,8 @@ select
     b.thread_id,
     b.ts,
     nullif(b.slice_id, -1) as slice_id,
-    coalesce(s.activity, 'none') as activity,
-    coalesce(s.phase, 'other') as phase,
+    coalesce(s.activity, 'none'::host_activity) as activity,
+    coalesce(s.phase, 'other'::host_phase) as phase,
     s.synchronizing_id
 from boundary as b
 left join _host_slice as s using (slice_id)

@@ -108,6 +108,13 @@ from fault as f
 left join around as a on a.slice_id = f.annotation_id
 left join around as o on o.slice_id = f.operator_id;
 
+-- Of a gap's first pieces those in which the host waits for a device.
+create temp table _gap_drain as
+select p.gap_id, p.synchronizing_id as slice_id
+from _idle_piece as p
+inner join _gap as g on g.gap_id = p.gap_id and g.ts = p.ts
+where p.synchronizing_id is not null;
+
 insert into idle_gap
 select
     $trace_id as trace_id,
@@ -119,13 +126,13 @@ select
     g.next_slice_id,
     g.launch_slice_id,
     g.thread_id,
-    p.synchronizing_id as drained_by,
+    d.slice_id as drained_by,
     f.cause,
     f.cpu_slice_id,
     c.annotation,
     c.operator
 from _gap as g
 inner join _gap_fault as f using (gap_id)
-left join _idle_piece as p on p.gap_id = g.gap_id and p.ts = g.ts
+left join _gap_drain as d on d.gap_id = g.gap_id
 left join _gap_slice as c on c.slice_id = f.cpu_slice_id
 order by g.gap_id;

@@ -1,5 +1,14 @@
 -- The gaps of each device inside steps, and what the host did in them, as docs/metrics.md defines.
 
+-- The training thread: the one that marks the steps, else the one that launches most, else the one with most operators.
+create temp table _training_thread as
+select coalesce(
+    (select any_value(thread_id) from step),
+    (select c.thread_id from gpu_slice as g inner join cpu_slice as c on c.slice_id = g.launch_id group by c.thread_id order by count(*) desc, c.thread_id limit 1),
+    (select thread_id from cpu_slice where kind = 'op' group by thread_id order by count(*) desc, thread_id limit 1),
+    (select thread_id from cpu_slice where depth is not null group by thread_id order by count(*) desc, thread_id limit 1)
+) as thread_id;
+
 -- Which work ends a gap: the first to start at or after its end; of several the earliest launched.
 create temp table _gap as
 with
@@ -28,10 +37,11 @@ select
     n.slice_id as next_slice_id,
     l.slice_id as launch_slice_id,
     l.ts_end as launched,
-    case when n.slice_id is null then s.thread_id else l.thread_id end as thread_id,
+    case when n.slice_id is null then t.thread_id else l.thread_id end as thread_id,
     s.thread_id as training_thread_id
 from gap as g
 inner join step as s using (step)
+cross join _training_thread as t
 asof left join first_start as f on f.device = g.device and f.ts >= g.ts_end
 left join gpu_slice as n on n.slice_id = f.slice_id
 left join cpu_slice as l on l.slice_id = n.launch_id;
@@ -50,7 +60,7 @@ create temp table _host_piece
     ts_end bigint,
     thread_id integer,
     slice_id bigint,
-    activity varchar,
-    phase varchar,
+    activity host_activity,
+    phase host_phase,
     synchronizing_id bigint
 );

@@ -29,22 +29,30 @@ wait as (
     qualify row_number() over (partition by s.slice_id order by r.ts) = 1
 ),
 
-launched as (
+-- One call can launch many slices (a graph): it is done when the last of them is.
+work as (
     select
         g.device,
         g.stream,
         c.ts,
-        g.slice_id,
-        -- a stream works in order, so what was launched before has finished before
-        max(g.ts_end) over (partition by g.device, g.stream order by c.ts, g.slice_id rows unbounded preceding) as finished
+        min_by(g.slice_id, {'ts': g.ts, 'id': g.slice_id}) as first_id,
+        max_by(g.slice_id, {'ts_end': g.ts_end, 'id': g.slice_id}) as last_id,
+        max(g.ts_end) as ts_end
     from gpu_slice as g
     inner join cpu_slice as c on c.slice_id = g.launch_id
+    group by g.device, g.stream, c.ts
 ),
 
-first_at as (
-    select device, stream, ts, min(slice_id) as slice_id
-    from launched
-    group by device, stream, ts
+launched as (
+    -- a stream works in order, so what was launched before has finished before
+    select
+        device,
+        stream,
+        ts,
+        first_id,
+        last_id,
+        max(ts_end) over (partition by device, stream order by ts rows unbounded preceding) as finished
+    from work
 )
 
 select
@@ -54,10 +62,10 @@ select
     w.stream,
     w.ts,
     w.recorded,
-    b.slice_id as waited_for_id,
+    b.last_id as waited_for_id,
     b.finished,
-    n.slice_id as next_slice_id
+    n.first_id as next_slice_id
 from wait as w
 asof left join launched as b on b.device = w.event_device and b.stream = w.event_stream and w.recorded >= b.ts
-asof left join first_at as n on n.device = w.device and n.stream = w.stream and w.ts <= n.ts
+asof left join launched as n on n.device = w.device and n.stream = w.stream and w.ts <= n.ts
 order by w.slice_id;

@@ -15,9 +15,13 @@ where $overlapping > 0;
 insert into import_note
 select
     $trace_id, 'info', 'launch_not_traced', count(*),
-    'GPU slices whose launching call is not in the trace; capture the runtime API as well (nsys: --trace=cuda; PyTorch: ProfilerActivity.CPU) and start the profiler before the work is launched'
+    'GPU slices whose launching call is not in the trace: idle time before them is idle_unattributed, launch.queue_depth leaves them out; capture the runtime API as well (nsys: --trace=cuda; PyTorch: ProfilerActivity.CPU) and start the profiler before the work is launched'
 from gpu_slice
-where launch_id is null
+-- Nobody calls for migrations of unified memory; and where nothing is known of the host, the note no_host_side says so.
+where
+    launch_id is null
+    and copy_kind is distinct from 'um'
+    and exists (select 1 from cpu_slice where kind not in ('overhead', 'other'))
 having count(*) > 0;
 
 insert into import_note

@@ -1,0 +1,145 @@
+"""Every identity holds on a sound database, and finds what was broken on purpose, and where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from traceq import store
+from traceq.health.identities import IDENTITIES, check, check_one
+
+# (identity, what breaks it, where it is found)
+BREAKING = (
+    ("slice_time", "update gpu_slice set dur = -1 where name = 'relu' and device = 1", "slice 14"),
+    ("slice_time", "update cpu_slice set ts = -5 where name = 'aten::mm'", "slice 1"),
+    ("slice_time", "update trace set dur = 150", "slice 8"),
+    ("slice_id", "update gpu_slice set slice_id = 1 where slice_id = 3", "slice 1"),
+    ("nesting", "update cpu_slice set depth = 2 where name = 'aten::mm'", "cpu_slice 1"),
+    ("nesting", "update cpu_slice set depth = 1 where name = 'ProfilerStep#1'", "cpu_slice 0"),
+    ("nesting", "update cpu_slice set parent_id = 4711 where name = 'aten::mm'", "cpu_slice 1"),
+    ("nesting", "update cpu_slice set thread_id = 1 where name = 'aten::relu'", "cpu_slice 9"),
+    ("nesting", "update cpu_slice set ts = 101 where name = 'aten::mm'", "cpu_slice 1"),
+    ("launch", "update gpu_slice set correlation_id = 99 where slice_id = 5", "gpu_slice 5"),
+    ("launch", "update gpu_slice set launch_id = null where slice_id = 5", "gpu_slice 5"),
+    ("launch", "update gpu_slice set launch_id = 1 where slice_id = 5", "gpu_slice 5"),
+    ("launch", "update gpu_slice set pid = 2 where slice_id = 5", "gpu_slice 5"),
+    ("step_order", "update step set ts = 101, dur = 99 where step = 1", "step 0"),
+    ("step_order", "update step set step = 2 where step = 1", "step 2"),
+    ("step_order", "update step set dur = 0 where step = 1", "step 1"),
+    ("step_of_slice", "update gpu_slice set step = 1 where slice_id = 3", "gpu_slice 3"),
+    ("step_of_slice", "update gpu_slice set step = null where slice_id = 3", "gpu_slice 3"),
+    ("step_stats", "update step_stats set total = total + 1", "step_stats"),
+    ("step_stats", "update step_stats set steps = 1, excluded = 1", "step_stats"),
+    ("step_stats", "delete from step_stats", "step_stats"),
+    ("activity_segment", "update device_activity set dur = dur + 1 where device = 1 and ts = 25", "device 1 at 25 ns"),
+    ("activity_segment", "update device_activity set dur = 0 where device = 1 and ts = 25", "device 1 at 25 ns"),
+    ("activity_segment", "update device_activity set step = 1 where device = 1 and ts = 25", "device 1 at 25 ns"),
+    ("activity_step", "delete from device_activity where device = 1 and ts = 25", "device 1, step 0"),
+    ("activity_step", "delete from device_activity where device = 1", "device 1, step 0"),
+    ("activity_busy", "update device_activity set category = 'idle' where device = 1 and ts = 25", "device 1"),
+    ("activity_busy", "delete from device_activity where device = 1", "device 1"),
+    ("time_ledger", "update time_ledger set dur = dur + 1 where device = 1 and step = 1", "device 1, step 1"),
+    ("time_ledger", "delete from time_ledger where device = 0 and step = 1", "device 0, step 1"),
+    ("time_ledger", "insert into time_ledger values (1, 0, 0, 'memset', 0)", "device 0, step 0"),
+    (
+        "time_ledger_activity",
+        "update time_ledger set category = 'memset' where device = 0 and step = 1 and category = 'compute'",
+        "device 0, step 1: compute",
+    ),
+    (
+        "time_ledger_busy",
+        "update time_ledger set dur = 101 where device = 1 and category = 'compute'",
+        "device 1, step 0",
+    ),
+    ("idle_gap", "delete from idle_gap where device = 1 and step = 0 and ts = 0", "device 1 at 0 ns"),
+    ("idle_gap", "update idle_gap set dur = dur + 1 where device = 1 and step = 0 and ts = 0", "device 1 at 0 ns"),
+    ("idle_gap_cause", "update idle_gap_cause set dur = dur + 1 where gap_id = 2", "gap 2"),
+    ("idle_gap_cause", "delete from idle_gap_cause where gap_id = 2", "gap 2"),
+    ("idle_gap_cause", "update idle_gap set cause = 'idle_os' where gap_id = 2", "gap 2"),
+    ("idle_gap_cause", "insert into idle_gap_cause values (1, 2, 'idle_os', 0, 0, null)", "gap 2"),
+    ("host_ledger", "update host_ledger set dur = dur + 1 where step = 1", "step 1"),
+    ("host_ledger", "delete from host_ledger where step = 1", "step 1"),
+)
+
+
+def found(connection, trace_id=1):
+    """Identity -> rows that break it and the first of them, of those that do not hold."""
+    checked = check(connection, trace_id)
+    return {each.identity.name: (each.broken, each.example) for each in checked if each.broken}
+
+
+def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
+    with store.connect(whole) as connection:
+        checked = check(connection, 1)
+    counted = " ".join(f"{each.identity.name}:{each.checked}" for each in checked)
+    assert [each for each in checked if each.broken or each.example is not None] == []
+    assert counted == (
+        "slice_time:15 slice_id:15 nesting:10 launch:5 step_order:2 step_of_slice:5 step_stats:2"
+        " activity_segment:14 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:9 time_ledger_busy:4"
+        " idle_gap:8 idle_gap_cause:8 host_ledger:2"
+    )
+
+
+@pytest.mark.parametrize(("name", "statement", "example"), BREAKING)
+def test_what_is_broken_on_purpose_is_found(changed, name, statement, example):
+    (identity,) = (each for each in IDENTITIES if each.name == name)
+    result = check_one(changed(statement), identity, 1)
+    assert result.broken >= 1
+    assert result.example == example
+
+
+def test_every_identity_was_broken_on_purpose():
+    assert {name for name, _, _ in BREAKING} == {identity.name for identity in IDENTITIES}
+
+
+def test_slices_that_overlap_need_no_depth_of_their_parent(changed):
+    overlap = "insert into import_note values (1, 'info', 'overlapping_slices', 1, '')"
+    assert found(changed(f"update cpu_slice set depth = 2 where name = 'aten::mm'; {overlap}")) == {}
+
+
+def test_a_trace_is_judged_by_its_own_rows(tmp_path):
+    """Ids, steps and devices are the same in both traces; only the second is broken."""
+    paths = [kineto(tmp_path / f"rank{rank}.json", rank) for rank in range(2)]
+    database = tmp_path / "job.duckdb"
+    store.ingest(paths, database)
+    with duckdb.connect(str(database)) as connection:
+        assert (found(connection, 1), found(connection, 2)) == ({}, {})
+        for table in ("time_ledger", "host_ledger", "idle_gap_cause", "device_activity"):
+            connection.execute(f"update {table} set dur = dur + 1 where trace_id = 2")
+        connection.execute("update gpu_slice set launch_id = null where trace_id = 2")
+        connection.execute("update cpu_slice set depth = 5 where trace_id = 2")
+        broken = {"time_ledger", "host_ledger", "idle_gap_cause", "activity_step", "launch", "nesting"}
+        assert found(connection, 1) == {}
+        assert broken <= set(found(connection, 2))
+
+
+def test_work_that_either_of_two_processes_may_have_launched_is_rightly_unjoined(tmp_path):
+    store.ingest([Path(__file__).parents[2] / "fixtures/broken/two_processes_one_file.json"], tmp_path / "t.duckdb")
+    with store.connect(tmp_path / "t.duckdb") as connection:
+        assert connection.execute("select count(*) from gpu_slice where launch_id is null").fetchone() == (2,)
+        assert found(connection) == {}
+
+
+def kineto(path, rank):
+    host = {"ph": "X", "pid": 1, "tid": 1}
+    step = {**host, "cat": "user_annotation", "dur": 100}
+    events = [
+        {**step, "name": "ProfilerStep#1", "ts": 0},
+        {**step, "name": "ProfilerStep#2", "ts": 100},
+        {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 10, "dur": 5, "args": {"correlation": 1}},
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "gemm",
+            "pid": 0,
+            "tid": 7,
+            "ts": 20,
+            "dur": 30 + rank,
+            "args": {"device": 0, "stream": 7, "correlation": 1},
+        },
+    ]
+    path.write_text(json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}))
+    return path

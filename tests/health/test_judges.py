@@ -1,0 +1,340 @@
+"""Per metric: what a tiny trace holds, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+from builder import TraceBuilder
+
+from traceq.capture.plan import METRICS
+from traceq.health.diagnosis import diagnose
+from traceq.health.inputs import Inputs, Lost, read
+from traceq.health.judges import JUDGES
+
+NOTHING = Inputs(
+    **{field.name: () if field.name == "lost" else None if "None" in str(field.type) else 0 for field in fields(Inputs)}
+)
+A_KERNEL = {"gpu_slices": 1, "called_for": 1, "launched": 1, "kernels": 1, "devices": 1, "host_slices": 1, "calls": 1}
+
+
+def said(metric, **held):
+    """State and reason, of a trace that holds this and nothing else."""
+    verdict = JUDGES[metric](replace(NOTHING, **held))
+    return f"{verdict.state}: {verdict.reason}"
+
+
+def test_every_metric_has_a_judge():
+    assert list(JUDGES) == list(METRICS)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_of_an_empty_trace_nothing_can_be_computed(metric):
+    verdict = JUDGES[metric](NOTHING)
+    assert (verdict.state, bool(verdict.reason), verdict.needs is None) == ("not computable", True, False)
+
+
+@pytest.mark.parametrize(
+    ("metric", "held", "expected"),
+    [
+        ("steps", {"steps": 5, "step_source": "mark"}, "ok: 5 steps by traceq.annotate, no samples or tokens marked"),
+        (
+            "steps",
+            {"steps": 5, "step_source": "profiler_step", "payloads": "samples, tokens"},
+            "ok: 5 steps by prof.step(), rates of samples, tokens",
+        ),
+        (
+            "steps",
+            {"steps": 1, "step_source": "annotation"},
+            "degraded: 1 step counted: nothing to compare with, capture more",
+        ),
+        (
+            "steps",
+            {"steps": 16, "step_source": "recurrence"},
+            "degraded: 16 steps, inferred (recurrence), not marked",
+        ),
+        (
+            "steps",
+            {"steps": 1, "step_source": "whole_trace"},
+            "not computable: nothing marks steps, so the whole trace counts as one",
+        ),
+        ("idle", A_KERNEL | {"operators": 1}, "ok: never idle in a step"),
+        (
+            "idle",
+            A_KERNEL | {"operators": 1, "idle_dur": 200, "idle_unattributed": 10},
+            "ok: 5.0% of idle time has no cause",
+        ),
+        (
+            "idle",
+            A_KERNEL | {"operators": 1, "idle_dur": 100, "idle_unattributed": 12},
+            "degraded: 12% of idle time has no cause",
+        ),
+        ("idle", A_KERNEL, "degraded: no operator and no range names what the host did"),
+        (
+            "idle",
+            A_KERNEL | {"operators": 1, "launched": 0},
+            "degraded: the launching call is known of 0 of 1 GPU slice",
+        ),
+        (
+            "idle",
+            A_KERNEL | {"operators": 1, "whole_graphs": 1},
+            "degraded: 1 CUDA graph traced as a whole: each counts as busy throughout",
+        ),
+        ("ledger", A_KERNEL | {"gpu_slices": 1200, "devices": 2}, "ok: 1,200 GPU slices on 2 GPUs"),
+        (
+            "ledger",
+            A_KERNEL | {"whole_graphs": 3},
+            "degraded: 3 CUDA graphs traced as a whole: each counts as compute throughout",
+        ),
+        (
+            "host",
+            {"host_slices": 3, "operators": 2, "annotations": 1, "phases": 1},
+            "ok: 2 operators, 1 range, 0 CUDA calls",
+        ),
+        (
+            "host",
+            {"host_slices": 3, "calls": 3},
+            "degraded: no operator and no range around the calls; nothing names forward, backward or optimizer",
+        ),
+        ("launch", A_KERNEL, "ok: the launching call is known of 1 of 1 GPU slice"),
+        (
+            "launch",
+            A_KERNEL | {"called_for": 100, "launched": 99},
+            "ok: the launching call is known of 99 of 100 GPU slices",
+        ),
+        (
+            "launch",
+            A_KERNEL | {"called_for": 100, "launched": 98},
+            "degraded: the launching call is known of 98 of 100 GPU slices",
+        ),
+        ("launch", A_KERNEL | {"launched": 0}, "not computable: no call that launched GPU work was traced"),
+        ("sync", A_KERNEL, "ok: 0 calls in which the host waits, 0 for which a stream does"),
+        (
+            "sync",
+            A_KERNEL | {"waiting_calls": 1, "stream_wait_calls": 1, "stream_waits": 1, "stream_waits_resolved": 1},
+            "ok: 1 call in which the host waits, 1 for which a stream does",
+        ),
+        (
+            "sync",
+            A_KERNEL | {"stream_wait_calls": 2},
+            "degraded: what a stream waited for is known of 0 of 2 waits",
+        ),
+        (
+            "sync",
+            A_KERNEL | {"stream_waits": 2, "stream_waits_resolved": 1},
+            "degraded: what a stream waited for is known of 1 of 2 waits",
+        ),
+        ("copies", A_KERNEL, "ok: no copy ran on a GPU"),
+        (
+            "copies",
+            A_KERNEL | {"copies": 1, "copies_with_bytes": 1, "copies_with_memory": 1},
+            "ok: 1 copy, all with bytes and kinds of memory",
+        ),
+        (
+            "copies",
+            A_KERNEL | {"copies": 2, "copies_with_bytes": 1, "copies_with_memory": 0},
+            "degraded: bytes known of 1 of 2 copies; pinned or pageable known of 0 of 2 copies",
+        ),
+        (
+            "occupancy",
+            A_KERNEL | {"kernels_with_shape": 1},
+            "degraded: no analysis yet, in SQL only: grid, block and registers of 1 of 1 kernel, limits of 0 of 1 GPU",
+        ),
+        ("occupancy", A_KERNEL, "not computable: no kernel says its grid, block and registers"),
+        ("hardware-counters", {"metric_samples": 2}, "degraded: no analysis yet, in SQL only: 2 samples"),
+        ("communication", A_KERNEL, "ok: no communication ran on a GPU"),
+        (
+            "communication",
+            A_KERNEL | {"communication": 1},
+            "degraded: 1 GPU slice, exposed part in the ledger, but no message sizes and groups",
+        ),
+        (
+            "communication",
+            A_KERNEL | {"communication": 2, "collectives": 2, "collectives_with_bytes": 2, "collectives_with_group": 1},
+            (
+                "degraded: no analysis yet, in SQL only: sizes of 2 and groups of 1 of 2 operations;"
+                " 2 GPU slices, exposed part in the ledger"
+            ),
+        ),
+        ("data", A_KERNEL | {"fetches": 1}, "ok: 1 fetch marked"),
+        ("data", {"fetches": 5}, "degraded: 5 fetches, but no GPU work to say what they cost"),
+        ("memory", {"memory_samples": 1}, "degraded: no analysis yet, in SQL only: 1 sample"),
+        (
+            "flops",
+            {"operators": 3, "operators_with_shapes": 2},
+            "degraded: no analysis yet, in SQL only: shapes of 2 of 3 operators",
+        ),
+        ("mfu", {"operators": 3, "operators_with_shapes": 2}, "not computable: no GPU work was traced"),
+        ("python", {"python_calls": 1}, "degraded: no analysis yet, in SQL only: 1 Python call"),
+        ("graphs", A_KERNEL, "ok: no CUDA graph was launched"),
+        ("graphs", A_KERNEL | {"graph_launches": 1, "graph_nodes": 4}, "ok: 4 GPU slices from inside graphs"),
+        (
+            "graphs",
+            A_KERNEL | {"graph_launches": 2, "whole_graphs": 2},
+            "not computable: 2 graph launches, nothing from inside",
+        ),
+        (
+            "graphs",
+            A_KERNEL | {"graph_launches": 2, "graph_nodes": 4, "whole_graphs": 1},
+            "degraded: 1 CUDA graph traced as a whole: each hides what ran inside",
+        ),
+        (
+            "graphs",
+            A_KERNEL | {"calls": 0},
+            "not computable: no call was traced: whether graphs were launched is not known",
+        ),
+        ("os", {"os_calls": 1}, "ok: 1 call"),
+    ],
+)
+def test_what_a_trace_holds_decides(metric, held, expected):
+    assert said(metric, **held) == expected
+
+
+# ---- on real tables
+
+
+def diagnosed(trace, tmp_path):
+    trace.build(tmp_path)
+    (health,) = diagnose(trace._connection)
+    return health, {each.metric: each for each in health.metrics}
+
+
+def rich():
+    """A bit of everything that a column of Inputs counts."""
+    trace = TraceBuilder()
+    trace.annotation("traceq.step#0", 0, 100)
+    trace.annotation("traceq.fetch#loader", 1, 4)
+    trace.annotation("traceq.payload#samples=8", 6, 0)
+    trace.op("aten::mm", 10, 10, args='{"Input Dims":[[2, 2], []]}')
+    trace.op("aten::empty", 21, 1, args='{"Input dims":[]}')
+    trace.cpu("python", "train.py(1): step", 10, 60)
+    trace.cpu("os", "poll", 72, 1)
+    shape = {"grid_x": 1, "block_x": 1, "registers_per_thread": 8}
+    trace.kernel("gemm", 30, 10, launched=(12, 2), **shape)
+    trace.kernel("ncclDevKernel_AllReduce", 50, 5, launched=(16, 2))
+    trace.memcpy("h2d", 60, 5, launched=(40, 2), bytes=8, src_memory="pinned", dst_memory="device")
+    trace.memcpy("d2h", 66, 2, launched=(44, 2))
+    trace.memcpy("um", 69, 1, bytes=4)
+    graph = trace.call("cudaGraphLaunch", 74, 2, 77)
+    trace.kernel("node", 77, 2, correlation_id=77)
+    trace.gpu("graph", "whole", 80, 2, correlation_id=78)
+    trace.call("cudaStreamSynchronize", 84, 2)
+    trace.call("cudaStreamWaitEvent", 87, 1)
+    trace.annotation("traceq.step#1", 100, 100)
+    trace.add("synchronization", slice_id=900, kind="stream_wait_event", device=0, stream=7, ts=84, dur=0)
+    trace.add("counter", device=0, name="memory_allocated", unit="bytes", ts=1, value=1.0)
+    trace.add("counter", device=0, name="SMs Active", ts=1, value=1.0)
+    trace.add("collective", slice_id=graph, op="allreduce", bytes=8)
+    return trace
+
+
+def test_the_tables_are_counted(tmp_path):
+    trace = rich().build(tmp_path)
+    held = read(trace._connection, 1)
+    counted = {field.name: getattr(held, field.name) for field in fields(held) if getattr(held, field.name)}
+    assert counted == {
+        "gpu_slices": 7,
+        "called_for": 6,
+        "launched": 5,
+        "kernels": 3,
+        "kernels_with_shape": 1,
+        "copies": 3,
+        "copies_with_bytes": 2,
+        "copies_with_memory": 2,
+        "communication": 1,
+        "whole_graphs": 1,
+        "graph_nodes": 1,
+        "devices": 1,
+        "graph_launches": 1,
+        "host_slices": 15,
+        "calls": 7,
+        "operators": 2,
+        "operators_with_shapes": 1,
+        "annotations": 4,
+        "python_calls": 1,
+        "os_calls": 1,
+        "waiting_calls": 1,
+        "stream_wait_calls": 1,
+        "fetches": 1,
+        "phases": 1,
+        "synchronizations": 1,
+        "stream_waits": 1,
+        "steps": 1,
+        "steps_excluded": 1,
+        "step_source": "mark",
+        "payloads": "samples",
+        "idle_dur": held.idle_dur,
+        "idle_unattributed": held.idle_unattributed,
+        "memory_samples": 1,
+        "collectives": 1,
+        "collectives_with_bytes": 1,
+    }
+    assert held.idle_dur == trace.rows("select sum(dur) from idle_gap")[0][0]
+
+
+def test_counters_of_nsys_that_are_no_memory_and_no_faults_are_gpu_metrics(tmp_path):
+    trace = rich()
+    trace.NAME = "nsys"
+    trace.add("counter", device=0, name="gpu_page_faults", ts=1, value=1.0)
+    held = read(trace.build(tmp_path)._connection, 1)
+    assert (held.metric_samples, held.memory_samples) == (1, 1)
+
+
+def test_a_capture_that_is_not_complete_is_quite_right_in_nothing(tmp_path):
+    trace = rich()
+    trace.add("import_note", severity="error", code="events_dropped", count=3, text="nsys lost some")
+    trace.add("import_note", severity="data_loss", code="no_value", count=1, text="a sample")
+    health, metrics = diagnosed(trace, tmp_path)
+    assert health.inputs.lost == (Lost("error", "events_dropped", 3), Lost("data_loss", "no_value", 1))
+    assert metrics["os"].state == "degraded"
+    assert metrics["os"].reason == "1 call; but the capture is incomplete (events_dropped)"
+    assert "ok" not in {each.state for each in health.metrics}
+
+
+def test_a_loss_of_single_values_degrades_nothing(tmp_path):
+    trace = rich()
+    trace.add("import_note", severity="data_loss", code="no_value", count=1, text="a sample")
+    _, metrics = diagnosed(trace, tmp_path)
+    assert metrics["os"].state == "ok"
+
+
+# ---- ways
+
+
+def ways_of(metric, format_):
+    from traceq.health.ways import ways
+
+    return [f"{way.tool}: {way.options}" for way in ways(METRICS[metric], format_)]
+
+
+def test_the_way_is_that_of_the_profiler_that_made_the_trace():
+    assert ways_of("idle", "nsys") == ["nsys: --trace=cuda,nvtx,osrt --cuda-graph-trace=node"]
+    assert ways_of("idle", "chrome") == ["torch.profiler: activities=[CPU, CUDA]"]
+    assert ways_of("steps", "chrome") == ["torch.profiler: activities=[CPU]"]
+    assert ways_of("python", "chrome") == ["torch.profiler: with_stack=True, with_modules=True"]
+    assert ways_of("sync", "chrome") == [
+        "torch.profiler: experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)"
+    ]
+
+
+def test_what_one_profiler_cannot_give_the_other_can():
+    assert ways_of("flops", "nsys") == ["nsys: None", "torch.profiler: record_shapes=True"]
+    assert ways_of("os", "chrome") == ["nsys: --trace=osrt", "torch.profiler: None"]
+
+
+def test_only_waits_that_were_not_recorded_call_for_another_capture():
+    def needs(**held):
+        return JUDGES["sync"](replace(NOTHING, calls=1, **held)).needs
+
+    assert needs(stream_wait_calls=1) == "options"
+    assert needs(stream_wait_calls=1, stream_waits=1) is None
+
+
+def test_of_a_format_of_no_profiler_both_ways_are_told():
+    assert len(ways_of("idle", "made up")) == 2
+
+
+def test_a_metric_that_another_capture_would_not_improve_has_no_way(tmp_path):
+    health, metrics = diagnosed(rich(), tmp_path)
+    assert metrics["flops"].ways == metrics["launch"].ways == metrics["os"].ways == ()
+    assert {each.metric for each in health.metrics if each.ways} == {"hardware-counters", "idle", "ledger", "graphs"}

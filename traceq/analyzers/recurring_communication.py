@@ -1,0 +1,91 @@
+"""Training steps of a trace that nothing marks and whose kernels vary: the same communication over and over.
+
+Shapes and tuning change kernels, and leave the collectives of a step as they are. Those are few and many have the same name, so
+that layers are easily taken for steps. Two things tell: the pauses of the host between them, when every so many the pause is
+far longer than all others (from the last gradient of a step to the first of the next), or else their names, when these
+repeat exactly from the first of the trace to the last. A step ends at the longest pause.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Integers = npt.NDArray[np.int64]
+
+# Fewer steps, or collectives in a step, are a coincidence or a layer. Pauses are the stronger sign.
+_LEAST_LONG_PAUSES = 4
+_LEAST_BETWEEN_PAUSES = 4
+_LONGER = 2
+_LEAST_STEPS = 3
+_LEAST_NAMES = 8
+
+
+class Borders(NamedTuple):
+    """Positions of the last collective of each step, in the order of launches, and how many collectives a step has."""
+
+    ends: list[int]
+    length: int
+
+
+def recurring_communication(names: Integers, ts: Integers, ts_end: Integers) -> Borders | None:
+    """The ends of steps among collectives; None where they do not recur.
+
+    `names` are numbers, the same for what is the same collective; `ts` and `ts_end` when each was launched, ns; all in the order
+    of time.
+    """
+    pauses = ts[1:] - ts_end[:-1]
+    return _set_apart_by_pauses(names, pauses) or _repeating_names(names, pauses)
+
+
+def _set_apart_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
+    """Steps between the longest pauses, if these are at least twice as long as all others and equally far apart."""
+    order = np.argsort(-pauses, kind="stable")
+    lengths = pauses[order]
+    first, last = np.minimum.accumulate(order), np.maximum.accumulate(order)
+    for count in 1 + np.flatnonzero((lengths[:-1] > 0) & (lengths[:-1] >= _LONGER * lengths[1:])):
+        if count < _LEAST_LONG_PAUSES:
+            continue
+        length, rest = divmod(int(last[count - 1] - first[count - 1]), int(count) - 1)
+        is_throughout = first[count - 1] < length and len(names) - 1 - last[count - 1] <= length
+        if rest == 0 and length >= _LEAST_BETWEEN_PAUSES and is_throughout:
+            ends = np.sort(order[:count])
+            if ends[-1] + length == len(names) - 1:
+                ends = np.append(ends, len(names) - 1)
+            if _are_alike(names, ends, length):
+                return Borders(ends.tolist(), length)
+    return None
+
+
+def _are_alike(names: Integers, ends: Integers, length: int) -> bool:
+    """Whether all ends are `length` apart, with the same names between."""
+    if np.any(np.diff(ends) != length):
+        return False
+    sequences = names[ends[0] + 1 : ends[-1] + 1].reshape(-1, length)
+    return bool(np.all(sequences == sequences[0]))
+
+
+def _repeating_names(names: Integers, pauses: Integers) -> Borders | None:
+    """Steps as long as the shortest sequence that makes up all of the names."""
+    length = _period(names.tolist())
+    if not _LEAST_NAMES <= length <= len(names) // _LEAST_STEPS:
+        return None
+    places = np.arange(len(names)) % length
+    longest = max(range(length), key=lambda place: float(np.median(pauses[places[:-1] == place])))
+    ends = np.flatnonzero(places == longest)
+    return Borders(ends.tolist(), length)
+
+
+def _period(names: list[int]) -> int:
+    """The least distance at which all names repeat (Knuth, Morris and Pratt); the number of names if they do not."""
+    borders = [0] * len(names)
+    for position in range(1, len(names)):
+        border = borders[position - 1]
+        while border and names[position] != names[border]:
+            border = borders[border - 1]
+        borders[position] = border + (names[position] == names[border])
+    return len(names) - (borders[-1] if borders else 0)

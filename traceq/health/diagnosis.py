@@ -1,0 +1,71 @@
+"""From a trace database to what can be said of its traces: identities, and per metric how far it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from traceq.capture.plan import METRICS, Metric
+from traceq.health import identities, inputs
+from traceq.health.identities import Checked
+from traceq.health.inputs import Inputs, Lost
+from traceq.health.judges import JUDGES
+from traceq.health.verdict import MetricHealth, Verdict
+from traceq.health.ways import ways
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Notes of severity data_loss that say that events are missing which any metric may stand on.
+_INCOMPLETE = frozenset({"truncated", "table_damaged", "malformed_event"})
+
+
+@dataclass(frozen=True)
+class TraceHealth:
+    """What can be said of one trace."""
+
+    trace_id: int
+    run: str | None
+    path: str
+    format: str
+    producer: str | None
+    producer_version: str | None
+    rank: int | None
+    inputs: Inputs
+    identities: tuple[Checked, ...]
+    metrics: tuple[MetricHealth, ...]
+
+    @property
+    def broken(self) -> tuple[Checked, ...]:
+        """The identities that do not hold."""
+        return tuple(each for each in self.identities if each.broken)
+
+
+def diagnose(connection: duckdb.DuckDBPyConnection) -> tuple[TraceHealth, ...]:
+    """What can be said of every trace of the database, in the order of ingest."""
+    return tuple(_trace(connection, row) for row in inputs.rows(connection, "doctor/trace.sql"))
+
+
+def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceHealth:
+    held = inputs.read(connection, row["trace_id"])
+    return TraceHealth(
+        **row,
+        inputs=held,
+        identities=identities.check(connection, row["trace_id"]),
+        metrics=tuple(_health(metric, held, row["format"]) for metric in METRICS.values()),
+    )
+
+
+def _health(metric: Metric, held: Inputs, format_: str) -> MetricHealth:
+    verdict = _less_what_is_lost(JUDGES[metric.name](held), held.lost)
+    more = ways(metric, format_) if verdict.needs else ()
+    return MetricHealth(metric.name, metric.answers, verdict.state, verdict.reason, verdict.needs, more)
+
+
+def _less_what_is_lost(verdict: Verdict, lost: tuple[Lost, ...]) -> Verdict:
+    """Nothing is quite right in a capture that is not complete."""
+    codes = [each.code for each in lost if each.severity == "error" or each.code in _INCOMPLETE]
+    if verdict.state != "ok" or not codes:
+        return verdict
+    reason = f"{verdict.reason}; but the capture is incomplete ({', '.join(codes)})"
+    return replace(verdict, state="degraded", reason=reason)

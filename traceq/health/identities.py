@@ -1,0 +1,65 @@
+"""What must hold in every trace database, whatever is in it: the one list, and how it is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from traceq.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A rule and what is checked by it; traceq/sql/doctor/identities/`name`.sql counts."""
+
+    name: str
+    rule: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How many rows were checked, how many break the rule, and where the first of those is (None when none does)."""
+
+    identity: Identity
+    checked: int
+    broken: int
+    example: str | None
+
+
+IDENTITIES = (
+    Identity("slice_time", "slices lie inside the trace, none ends before it starts", "slices"),
+    Identity("slice_id", "an id belongs to one slice", "slices"),
+    Identity("nesting", "a host slice starts inside its parent, one deeper", "host slices"),
+    Identity("launch", "GPU slices are joined with the calls that launched them", "GPU slices"),
+    Identity("step_order", "steps follow each other without a gap", "steps"),
+    Identity("step_of_slice", "a GPU slice belongs to the step that launched it", "GPU slices"),
+    Identity("step_stats", "the statistics of steps are those of the steps that count", "steps"),
+    Identity("activity_segment", "the segments of a GPU's timeline do not overlap", "segments"),
+    Identity("activity_step", "the segments of each GPU add up to each step", "GPUs x steps"),
+    Identity("activity_busy", "a GPU is busy exactly while one of its slices runs", "GPUs"),
+    Identity("time_ledger", "the ledger of each GPU adds up to each step", "GPUs x steps"),
+    Identity("time_ledger_activity", "the ledger is the timeline, summed", "entries"),
+    Identity("time_ledger_busy", "no GPU is busier than the time it has", "GPUs x steps"),
+    Identity("idle_gap", "idle gaps are the idle segments", "gaps"),
+    Identity("idle_gap_cause", "the causes of a gap add up to it", "gaps"),
+    Identity("host_ledger", "the host's ledger adds up to each step", "steps"),
+)
+
+
+def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[Checked, ...]:
+    """Every identity, checked on this trace. The cost is linear in the events of the database."""
+    return tuple(check_one(connection, identity, trace_id) for identity in IDENTITIES)
+
+
+def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> Checked:
+    """This identity, checked on this trace."""
+    query = statement(f"doctor/identities/{identity.name}.sql")
+    row = connection.execute(query, {"trace_id": trace_id}).fetchone()
+    if row is None:
+        raise ValueError(f"doctor/identities/{identity.name}.sql does not count")
+    checked, broken, example = row
+    return Checked(identity, checked, broken, example)

@@ -1,0 +1,85 @@
+"""What a trace holds: counts that say which metrics it is good for. Their meaning is in traceq/sql/doctor/inputs/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from traceq.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Each a query of one row.
+TOPICS = ("gpu", "host", "wait", "step", "idle", "sample", "collective")
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A kind of oddity that cost something, as import_note counts it."""
+
+    severity: str
+    code: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Numbers of rows unless the name says otherwise; `_dur` and `idle_unattributed` are nanoseconds."""
+
+    gpu_slices: int
+    called_for: int
+    launched: int
+    kernels: int
+    kernels_with_shape: int
+    copies: int
+    copies_with_bytes: int
+    copies_with_memory: int
+    communication: int
+    whole_graphs: int
+    graph_nodes: int
+    devices: int
+    devices_described: int
+    host_slices: int
+    calls: int
+    graph_launches: int
+    operators: int
+    operators_with_shapes: int
+    annotations: int
+    python_calls: int
+    os_calls: int
+    waiting_calls: int
+    stream_wait_calls: int
+    fetches: int
+    phases: int
+    synchronizations: int
+    stream_waits: int
+    stream_waits_resolved: int
+    steps: int
+    steps_excluded: int
+    step_source: str | None
+    payloads: str | None
+    idle_dur: int
+    idle_unattributed: int
+    memory_samples: int
+    metric_samples: int
+    collectives: int
+    collectives_with_bytes: int
+    collectives_with_group: int
+    lost: tuple[Lost, ...]
+
+
+def read(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Inputs:
+    """Count what this trace holds."""
+    counts: dict[str, Any] = {}
+    for topic in TOPICS:
+        counts.update(rows(connection, f"doctor/inputs/{topic}.sql", trace_id=trace_id)[0])
+    lost = rows(connection, "doctor/inputs/note.sql", trace_id=trace_id)
+    return Inputs(**counts, lost=tuple(Lost(**row) for row in lost))
+
+
+def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: int) -> list[dict[str, Any]]:
+    """The rows of the query in traceq/sql/`name`, as dictionaries by column name."""
+    cursor = connection.execute(statement(name), values or None)
+    columns = [column[0] for column in cursor.description or ()]
+    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]

@@ -1,0 +1,57 @@
+"""The shape of a judgement: what a trace is good for, and how to capture one that is good for more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from traceq.health.ways import Way
+
+State = Literal["ok", "degraded", "not computable"]
+
+# What another capture needs to give more: other options, or marks in the program (and the options that record them).
+Needs = Literal["options", "marks"]
+
+STATES: tuple[State, ...] = ("ok", "degraded", "not computable")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far a metric can be trusted on one trace, and why; `needs` is None when another capture would give no more."""
+
+    state: State
+    reason: str
+    needs: Needs | None = None
+
+
+@dataclass(frozen=True)
+class MetricHealth:
+    """The verdict on a metric, and the ways to get it; none when another capture would give no more."""
+
+    metric: str
+    answers: str
+    state: State
+    reason: str
+    needs: Needs | None
+    ways: tuple[Way, ...]
+
+
+def none(reason: str, needs: Needs = "options") -> Verdict:
+    """The trace lacks what the metric is made of."""
+    return Verdict("not computable", reason, needs)
+
+
+def judged(facts: str, *shortcomings: str | None, needs: Needs | None = None) -> Verdict:
+    """Ok, with the facts it rests on; or degraded, by the shortcomings that are not None."""
+    found = [each for each in shortcomings if each]
+    return Verdict("degraded", "; ".join(found), needs) if found else Verdict("ok", facts)
+
+
+def in_sql(reason: str) -> Verdict:
+    """Everything is there, and traceq makes no metric of it yet: another capture would change nothing."""
+    return Verdict("degraded", f"no analysis yet, in SQL only: {reason}")
+
+
+def some(number: int, one: str, many: str | None = None) -> str:
+    """A number of things: 1 step, 1,200 steps."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,105 @@
+"""What doctor says, for a terminal: plain text, at most 100 columns, no escape codes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.health.verdict import STATES, some
+from traceq.printable import printable
+from traceq.reports.names import width
+
+if TYPE_CHECKING:
+    from traceq.health.diagnosis import TraceHealth
+    from traceq.health.identities import Checked
+    from traceq.health.verdict import MetricHealth
+
+_WIDTH = 100
+_INDENT = "  "
+
+
+def health_to_text(traces: Sequence[TraceHealth]) -> str:
+    """One part a trace: what it is, per metric how far it goes, what brings more, and whether its numbers add up."""
+    if not traces:
+        return "The database holds no trace.\n"
+    return "\n\n".join("\n".join(_part(trace)) for trace in traces) + "\n"
+
+
+def _part(trace: TraceHealth) -> Iterator[str]:
+    title = printable(trace.path)
+    yield title
+    yield "=" * min(width(title), _WIDTH)
+    yield from _wrapped(printable(", ".join(_facts(trace))))
+    yield from _lost(trace)
+    yield ""
+    yield from _table((each.state, each.metric, each.reason) for each in _by_state(trace))
+    yield from _ways(trace)
+    yield ""
+    yield from _identities(trace)
+
+
+def _facts(trace: TraceHealth) -> Iterator[str]:
+    yield f"trace {trace.trace_id}"
+    if trace.run:
+        yield f"run {trace.run}"
+    if trace.rank is not None:
+        yield f"rank {trace.rank}"
+    yield " ".join(word for word in (trace.producer or trace.format, trace.producer_version) if word)
+    yield some(trace.inputs.gpu_slices, "GPU slice")
+    yield some(trace.inputs.host_slices, "host slice")
+
+
+def _lost(trace: TraceHealth) -> Iterator[str]:
+    if trace.inputs.lost:
+        codes = ", ".join(f"{each.code} ({each.count:,})" for each in trace.inputs.lost)
+        yield from _wrapped(f"! Not everything is there: {codes}. The table import_note says more.", others=_INDENT)
+
+
+def _by_state(trace: TraceHealth) -> list[MetricHealth]:
+    return sorted(trace.metrics, key=lambda each: STATES.index(each.state))
+
+
+def _ways(trace: TraceHealth) -> Iterator[str]:
+    """Per profiler what brings more; then the command that says it in full."""
+    told: dict[str, list[tuple[str, str]]] = {}
+    for each in trace.metrics:
+        for way in each.ways:
+            if way.options:
+                note = f"; {way.note}" if each.needs == "marks" and way.note else ""
+                told.setdefault(way.tool, []).append((each.metric, way.options + note))
+    for tool, lines in told.items():
+        yield ""
+        yield f"What {tool} would bring"
+        yield from _table(lines)
+    if told:
+        names = " ".join(each.metric for each in trace.metrics if each.ways)
+        yield ""
+        yield from _wrapped(f"All of it, to paste: traceq doctor --plan {names}", others=_INDENT)
+
+
+def _identities(trace: TraceHealth) -> Iterator[str]:
+    broken, number = len(trace.broken), len(trace.identities)
+    yield f"{broken} of {number} identities DO NOT HOLD" if broken else f"All {number} identities hold"
+    yield from _table(_identity(each) for each in trace.identities)
+
+
+def _identity(each: Checked) -> tuple[str, ...]:
+    where = f" - not so: {each.example}" if each.example else ""
+    return f"{each.checked:,}", each.identity.unit, f"{each.broken:,} broken", f"{each.identity.rule}{where}"
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Rows in columns as wide as needed; the last column is wrapped, and must not be empty. Numbers stand right."""
+    listed = [tuple(map(printable, row)) for row in rows]
+    widths = [max(map(len, column)) for column in list(zip(*listed, strict=True))[:-1]]
+    for *cells, last in listed:
+        padded = (c.rjust(w) if c[:1].isdigit() else c.ljust(w) for c, w in zip(cells, widths, strict=True))
+        first = _INDENT + "".join(f"{cell}  " for cell in padded)
+        yield from _wrapped(last, first=first, others=" " * len(first))
+
+
+def _wrapped(text: str, *, first: str = "", others: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=first, subsequent_indent=others, break_on_hyphens=False, break_long_words=False
+    )

@@ -1,0 +1,81 @@
+-- What the capture lacks, and how that changes what the tables of the analyses say. Last of all, as it looks at them.
+
+create or replace temp table _host_kind as
+select kind, count(*) as slices
+from cpu_slice
+where kind not in ('overhead', 'other')
+group by kind;
+
+insert into import_note
+select
+    $trace_id, 'info', 'no_gpu_work', 1,
+    'no GPU work is in the trace: time_ledger, idle_gap and device_activity are empty, which does not say that a GPU was idle; host_ledger has the time of the host; capture with ProfilerActivity.CUDA (nsys: --trace=cuda)'
+where not exists (select 1 from gpu_slice) and exists (select 1 from cpu_slice);
+
+insert into import_note
+select
+    $trace_id, 'info', 'no_host_side', count(*),
+    'GPU slices of which nothing says what the host did: all idle time is idle_unattributed, launch names no calls, host_ledger is empty; capture with ProfilerActivity.CPU (nsys: --trace=cuda,nvtx,osrt)'
+from gpu_slice
+where not exists (select 1 from _host_kind)
+having count(*) > 0;
+
+insert into import_note
+select
+    $trace_id, 'info', 'no_operators', slices,
+    'API calls, and neither operators nor annotations around them: what the host did between calls is unknown (idle_unattributed, host_ledger none), operators and phases are too; capture with ProfilerActivity.CPU (nsys: --trace=cuda,nvtx, and mark the program with traceq.annotate or torch.autograd.profiler.emit_nvtx)'
+from _host_kind
+where kind = 'runtime' and not exists (select 1 from _host_kind where kind in ('op', 'annotation', 'python'));
+
+insert into import_note
+select
+    $trace_id, 'info', 'no_phases', 1,
+    'no operator or annotation names a phase of training: launch.phase and host_ledger.phase are other throughout; mark phases with traceq.annotate.phase("forward") and so on'
+where
+    exists (select 1 from _host_kind where kind in ('op', 'annotation', 'python'))
+    and not exists (select 1 from host_name where phase is not null);
+
+-- With a single stream there is nothing else to wait for, and without such idle time nothing to tell apart.
+insert into import_note
+select
+    $trace_id, 'info', 'no_synchronization', count(distinct (device, context, stream)),
+    'streams side by side, and no synchronization is in the trace: idle time in which one stream waits for another counts as idle_launch_latency instead of idle_dependency; capture with _ExperimentalConfig(enable_cuda_sync_events=True) (nsys: --trace=cuda)'
+from gpu_slice
+where
+    not exists (select 1 from synchronization)
+    and exists (select 1 from idle_gap_cause where cause = 'idle_launch_latency')
+    and device in (
+        select device from gpu_slice where launch_id is not null group by device having count(distinct (context, stream)) > 1
+    )
+having count(*) > 0;
+
+insert into import_note
+select
+    $trace_id, 'info', 'graph_not_traced', count(*),
+    'CUDA graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen; capture with nsys --cuda-graph-trace=node'
+from gpu_slice
+where kind = 'graph'
+having count(*) > 0;
+
+insert into import_note
+select
+    $trace_id, 'info', 'collective_not_described', count(*),
+    'communication kernels without a row in collective: neither operation nor size nor group is known; newer PyTorch profilers write them for NCCL'
+from gpu_slice
+where kind = 'kernel' and is_communication and slice_id not in (select slice_id from collective)
+having count(*) > 0;
+
+insert into import_note
+select
+    $trace_id, 'info', 'steps_not_marked', 1,
+    'nothing marks steps and no work recurs: the whole trace is one step, start-up and end included; mark steps with traceq.annotate.step() (PyTorch profiler: prof.step()), or name annotations with --step-range'
+from step
+where source = 'whole_trace';
+
+insert into import_note
+select
+    $trace_id, 'info', 'few_steps', count(*) filter (excluded is null),
+    'steps in all: with fewer than four neither warm-up nor outliers can be told, so no step is excluded as the one or listed as the other; record more'
+from step
+where source <> 'whole_trace'
+having count(*) between 1 and 3;

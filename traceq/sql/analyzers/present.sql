@@ -1,0 +1,9 @@
+-- What a trace holds of what analyses are about: those without anything to look at need not be planned.
+select
+    exists (from gpu_slice where kind = 'memcpy') as copies,
+    exists (from gpu_slice where copy_kind = 'um') or exists (from page_fault) as unified_memory,
+    exists (from counter) as samples,
+    exists (from cpu_slice where kind = 'runtime') as calls,
+    exists (from gpu_slice where is_communication) or exists (from collective) as communication,
+    exists (from gpu_slice where kind = 'kernel') or exists (from cpu_slice where kind = 'op') as kernels,
+    exists (from cpu_slice where kind = 'op') as operators;

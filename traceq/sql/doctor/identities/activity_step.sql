@@ -1,0 +1,26 @@
+-- The segments of each device add up to each step.
+with
+pair as (
+    select d.device, s.step, s.dur
+    from (select distinct device from gpu_slice where trace_id = $trace_id) as d
+    cross join (select step, dur from step where trace_id = $trace_id) as s
+),
+
+total as (
+    select device, step, sum(dur) as dur
+    from device_activity
+    where trace_id = $trace_id and step is not null
+    group by device, step
+),
+
+judged as (
+    select p.device, p.step, t.dur is distinct from p.dur as is_broken
+    from pair as p
+    left join total as t using (device, step)
+)
+
+select
+    count(*) as checked,
+    count(*) filter (is_broken) as broken,
+    'device ' || arg_min(device, (step, device)) filter (is_broken) || ', step ' || min(step) filter (is_broken) as example
+from judged

@@ -1,0 +1,25 @@
+-- An id belongs to one slice, whichever table it stands in.
+with
+slice as (
+    select slice_id from cpu_slice where trace_id = $trace_id
+    union all
+    select slice_id from gpu_slice where trace_id = $trace_id
+    union all
+    select slice_id from gpu_annotation where trace_id = $trace_id
+    union all
+    select slice_id from synchronization where trace_id = $trace_id
+    union all
+    select slice_id from cuda_event where trace_id = $trace_id
+),
+
+used as (
+    select slice_id, count(*) as times
+    from slice
+    group by slice_id
+)
+
+select
+    count(*) as checked,
+    count(*) filter (times > 1) as broken,
+    'slice ' || min(slice_id) filter (times > 1) as example
+from used

@@ -1,0 +1,46 @@
+-- What the trace holds of GPU work, and what is known of it. Nobody calls for the migrations of unified memory, and both of
+-- their ends are managed memory: nothing is missing where they have no launch and no kinds of memory.
+with
+slice as (
+    select
+        g.device,
+        g.kind,
+        g.is_communication,
+        g.launch_id is not null as is_launched,
+        g.copy_kind is distinct from 'um' as is_called_for,
+        g.kind = 'memcpy' as is_copy,
+        g.kind = 'kernel' and g.grid_x is not null and g.block_x is not null and g.registers_per_thread is not null as has_shape,
+        g.bytes is not null as has_bytes,
+        (g.src_memory is not null and g.dst_memory is not null) or g.copy_kind is not distinct from 'um' as has_memory,
+        g.kind <> 'graph' and (g.graph_id is not null or coalesce(contains(c.name, 'GraphLaunch'), false)) as is_graph_node
+    from gpu_slice as g
+    left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
+    where g.trace_id = $trace_id
+),
+
+described as (
+    select count(*) as devices
+    from device
+    where
+        trace_id = $trace_id
+        and device in (select device from slice)
+        and max_threads_per_sm is not null
+        and registers_per_sm is not null
+        and shared_memory_per_sm is not null
+)
+
+select
+    count(*) as gpu_slices,
+    count(*) filter (is_called_for) as called_for,
+    count(*) filter (is_called_for and is_launched) as launched,
+    count(*) filter (kind = 'kernel') as kernels,
+    count(*) filter (has_shape) as kernels_with_shape,
+    count(*) filter (is_copy) as copies,
+    count(*) filter (is_copy and has_bytes) as copies_with_bytes,
+    count(*) filter (is_copy and has_memory) as copies_with_memory,
+    count(*) filter (is_communication) as communication,
+    count(*) filter (kind = 'graph') as whole_graphs,
+    count(*) filter (is_graph_node) as graph_nodes,
+    count(distinct device) as devices,
+    (select devices from described) as devices_described
+from slice
