@@ -1,8 +1,8 @@
-"""From trace to ledger: what the analyses cost beyond the ingest itself, at several sizes, as nsys and as Kineto.
+"""From trace to ledger and to the other analyses: what they cost beyond the ingest itself, as nsys and as Kineto.
 
 The ingest runs in a child as the command runs it, with a clock around each of its parts. Plain is what it takes to fill the
-tables of slices; steps and everything that is made from those tables is analysis. CPU seconds of the parts are those of that
-process alone; Chrome traces are decoded by others.
+tables of slices; finding steps and the first topic of analyses make the ledger, the other topics the rest. CPU seconds of
+the parts are those of that process alone; Chrome traces are decoded by others.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ KINETO = TRACES / "torch" / "kineto_resnet50_w0.v19.pt.trace.json.gz"
 NSYS = TRACES / "nsys" / "nsysai_mfu_2gpu_before.sqlite"
 _TIMED = "--timed-ingest"
 _TOLD = re.compile(r"^parts=(.*)$", re.MULTILINE)
-_PLAIN = re.compile("schema|views/|ingest/")
-TITLES = ("GPU slices", "host slices", "ingest", "analyses", "their CPU", "an event", "peak memory")
+_TOPIC = "topic "
+_OF_LEDGER = ("steps", f"{_TOPIC}device_activity")
+TITLES = ("GPU slices", "host slices", "ingest", "ledger", "its CPU", "an event", "the rest", "its CPU", "peak memory")
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,14 @@ class Ledger:
     parts: tuple[Part, ...]
 
     @property
-    def analyses(self) -> tuple[Part, ...]:
-        """The parts beyond the ingest itself."""
-        return tuple(part for part in self.parts if not _PLAIN.match(part.name))
+    def ledger(self) -> tuple[Part, ...]:
+        """The parts that make the ledger, steps included."""
+        return tuple(part for part in self.parts if part.name in _OF_LEDGER)
+
+    @property
+    def rest(self) -> tuple[Part, ...]:
+        """The topics of analyses beyond the ledger."""
+        return tuple(part for part in self.parts if part.name.startswith(_TOPIC) and part not in self.ledger)
 
 
 def timed_ingest(trace: str, database: str) -> None:
@@ -64,6 +70,7 @@ def timed_ingest(trace: str, database: str) -> None:
     sys.path.insert(0, str(ROOT))
     import traceq
     from traceq import sql
+    from traceq.analyzers import analyses
     from traceq.cli.ingest import usable_cpus
     from traceq.store import build
 
@@ -79,7 +86,7 @@ def timed_ingest(trace: str, database: str) -> None:
     with (
         mock.patch.object(sql, "run", timed(sql.run, lambda _, file: file)),
         mock.patch.object(build, "find_steps", timed(build.find_steps, lambda *_: "steps")),
-        mock.patch.dict(build.IN_PYTHON, {name: timed(f, lambda *_, n=name: n) for name, f in build.IN_PYTHON.items()}),
+        mock.patch.object(analyses, "run", timed(analyses.run, lambda _, names, *__: f"{_TOPIC}{names[0]}")),
     ):
         traceq.ingest(trace, database, jobs=usable_cpus())
     sys.stdout.write(f"\nparts={json.dumps([vars(part) for part in parts])}\n")
@@ -122,20 +129,27 @@ def _grow(source: Path, copies: int, output: Path) -> None:
 
 def tell_ledger(label: str, ledger: Ledger, *, each_part: bool) -> None:
     """A row of the table, and if wanted a line for each part below it."""
-    wall, cpu = (sum(getattr(part, clock) for part in ledger.analyses) for clock in ("wall", "cpu"))
+    wall, cpu = _seconds(ledger.ledger)
+    rest_wall, rest_cpu = _seconds(ledger.rest)
     events = ledger.gpu + ledger.host
     columns = (
         f"{ledger.gpu:,}",
         f"{ledger.host:,}",
-        f"{ledger.whole.wall - wall:.1f} s",
+        f"{ledger.whole.wall - wall - rest_wall:.1f} s",
         f"{wall:.1f} s",
         f"{cpu:.1f} s",
         f"{cpu / events * 1e6:.2f} us",
+        f"{rest_wall:.1f} s",
+        f"{rest_cpu:.1f} s",
         megabytes(ledger.whole.peak),
     )
     tell(label + "".join(f"{column:>14}" for column in columns))
     for part in sorted(ledger.parts, key=lambda part: -part.wall) if each_part else ():
         tell(f"{'':>14}{part.name:<36}{part.wall:>8.2f} s wall{part.cpu:>8.2f} s CPU")
+
+
+def _seconds(parts: tuple[Part, ...]) -> tuple[float, float]:
+    return sum(part.wall for part in parts), sum(part.cpu for part in parts)
 
 
 def main() -> None:

@@ -43,7 +43,8 @@ class MadeUp:
             "dur": 1_000_000,
             **facts,
         }
-        self.rows = {"step": [], "device": [], "gpu_slice": [], "cpu_slice": [], "import_note": []}
+        self.rows = {"step": [], "device": [], "gpu_slice": [], "cpu_slice": [], "import_note": [], "thread": []}
+        self.rows |= {"counter": [], "collective": [], "communication_name": []}
 
     def step(self, ts, dur, *, name=None, excluded=None, source="profiler_step", thread=None):
         number = len(self.rows["step"])
@@ -51,31 +52,45 @@ class MadeUp:
         self._add("step", step=number, name=name, source=source, thread_id=thread, ts=ts, dur=dur, excluded=excluded)
         return self
 
-    def device(self, device, name):
-        self._add("device", device=device, name=name, source="trace")
+    def device(self, device, name, **limits):
+        self._add("device", device=device, name=name, source="trace", **limits)
         return self
 
-    def gpu(self, activity, ts, dur, device=0, launch=None):
+    def gpu(self, activity, ts, dur, device=0, launch=None, **columns):
         kind, copy_kind, is_communication = _ACTIVITIES[activity]
         self._add(
             "gpu_slice",
             slice_id=self._next_id(),
             device=device,
             kind=kind,
-            name=activity,
             ts=ts,
             dur=dur,
             copy_kind=copy_kind,
             is_communication=is_communication,
             launch_id=launch,
+            **{"name": activity, **columns},
         )
         return self
 
-    def cpu(self, kind, name, ts, dur, *, thread=0):
+    def cpu(self, kind, name, ts, dur, *, thread=0, **columns):
         """Returns the slice_id."""
         slice_id = self._next_id()
-        self._add("cpu_slice", slice_id=slice_id, thread_id=thread, kind=kind, name=name, ts=ts, dur=dur)
+        self._add("cpu_slice", slice_id=slice_id, thread_id=thread, kind=kind, name=name, ts=ts, dur=dur, **columns)
+        if thread not in [each["thread_id"] for each in self.rows["thread"]]:
+            self._add("thread", thread_id=thread, pid=0)
         return slice_id
+
+    def collective(self, ts, dur, bytes_, ranks, device=0):
+        """An all-reduce that the source describes."""
+        self._add(
+            "collective", slice_id=self._next_id(), op="allreduce", bytes=bytes_, group_name="0", group_size=ranks
+        )
+        self.rows["communication_name"] = [{"kind": "collective", "name": "allreduce", "op": "all_reduce"}]
+        return self.gpu("communication", ts, dur, device, stream=7)
+
+    def counter(self, name, ts, value, *, device=0, unit="bytes"):
+        self._add("counter", device=device, name=name, unit=unit, ts=ts, value=float(value))
+        return self
 
     def note(self, severity, code, text, count=1):
         self._add("import_note", severity=severity, code=code, text=text, count=count)
@@ -116,6 +131,7 @@ def _analysed(trace, trace_id):
             columns, marks = ", ".join(values), ", ".join("?" * len(values))
             target = f"staging.{table}" if staged else table
             connection.execute(f"insert into {target} ({columns}) values ({marks})", list(values.values()))
+    connection.execute("update gpu_slice as g set step = s.step from step as s where g.ts >= s.ts and g.ts < s.ts_end")
     sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
     nest(connection, trace_id)
     analyse(connection, trace_id)
@@ -216,3 +232,47 @@ def unmarked():
     trace = MadeUp(format="nsys", producer="Nsight Systems", producer_version="2026.1")
     trace.step(0, 2_000_000_000, name="whole trace", source="whole_trace")
     return trace.gpu("graph", 0, 1_500_000_000).gpu("h2d", 1_600_000_000, 1)
+
+
+_H100 = {
+    "memory_bytes": 80 << 30,
+    "sm_count": 132,
+    "compute_capability": "9.0",
+    "warp_size": 32,
+    "max_threads_per_sm": 2048,
+    "registers_per_sm": 65536,
+    "shared_memory_per_sm": 233472,
+}
+_GEMM = {"name": "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_cublas", "registers_per_thread": 168}
+_HALVES = {"Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
+
+
+def complete():
+    """Something for every section: copies in three guises, a collective, known kernels, fetches, memory, counters."""
+    trace = MadeUp(dur=30_000_000).device(0, "NVIDIA H100 80GB HBM3", **_H100)
+    block = {"block_x": 128, "block_y": 1, "block_z": 1, "grid_y": 1, "grid_z": 1, "shared_memory": 0, "stream": 5}
+    for number in range(3):
+        ts = number * 10_000_000
+        trace.step(ts, 10_000_000, thread=0, excluded=None if number else "warm-up: leading step, above median + 5 MAD")
+        trace.cpu("annotation", f"ProfilerStep#{number}", ts, 10_000_000)
+        trace.cpu("annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", ts + 1_000, 900_000)
+        batch = trace.cpu("runtime", "cudaMemcpyAsync", ts + 910_000, 500_000)
+        trace.gpu("h2d", ts + 920_000, 480_000, launch=batch, bytes=6 << 20, src_memory="pageable", dst_memory="device")
+        trace.cpu("runtime", "cudaMalloc", ts + 1_500_000, 40_000 + number)
+        trace.cpu("op", "aten::mm", ts + 1_550_000, 60_000, args=json.dumps(_HALVES))
+        product = trace.cpu("runtime", "cudaLaunchKernel", ts + 1_560_000, 10_000)
+        trace.gpu("compute", ts + 1_600_000, 3_000_000, launch=product, grid_x=132, **_GEMM, **block)
+        sum_ = trace.cpu("runtime", "cudaLaunchKernel", ts + 1_620_000, 10_000)
+        elementwise = {"name": "void at::native::vectorized_elementwise_kernel<4, float>", "registers_per_thread": 32}
+        trace.gpu("compute", ts + 4_600_000, 1_000_000, launch=sum_, grid_x=10_000, **elementwise, **block)
+        away = trace.cpu("runtime", "cudaMemcpyAsync", ts + 1_640_000, 10_000)
+        trace.gpu("d2h", ts + 4_000_000, 800_000, launch=away, bytes=8 << 20, src_memory="device", dst_memory="pinned")
+        back = trace.cpu("runtime", "cudaMemcpyAsync", ts + 5_000_000, 10_000)
+        trace.gpu("h2d", ts + 5_100_000, 700_000, launch=back, bytes=8 << 20, src_memory="pinned", dst_memory="device")
+        trace.collective(ts + 5_000_000, 2_000_000, 64 << 20, 8)
+        for at, allocated in ((1_540_000, 8), (4_000_000, 30), (9_000_000, 4 + number)):
+            trace.counter("memory_allocated", ts + at, allocated << 30)
+            trace.counter("memory_reserved", ts + at, 32 << 30)
+        trace.counter("SMs Active [Throughput %]", ts + 2_000_000, 90, unit="percent")
+        trace.counter("SMs Active [Throughput %]", ts + 8_000_000, 10, unit="percent")
+    return trace

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked, waiting
+from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
 from traceq.reports import build as module
 from traceq.reports.build import build
@@ -83,7 +83,7 @@ def test_the_query_of_a_finding_gives_its_saving_and_evidence(trace):
             assert (row,) == finding.evidence.rows
 
 
-@pytest.mark.parametrize("trace", [training, hostile, unmarked, waiting, on_host_only, marked])
+@pytest.mark.parametrize("trace", [training, hostile, unmarked, waiting, on_host_only, marked, complete])
 def test_the_queries_of_the_sections_run(trace):
     connection = database(trace())
     report = build(connection, 10)

@@ -30,7 +30,7 @@ def test_a_gpu_that_is_never_idle_has_no_section_about_gaps():
 def test_gaps_of_excluded_steps_are_not_listed():
     report = only(MadeUp().step(0, 50, excluded="warm-up").step(50, 10).gpu("compute", 50, 8))
     assert [(gap.step, gap.ts, gap.dur) for gap in report.gaps] == [(1, 58, 2)]
-    assert [(size.bucket, size.gaps, size.dur) for size in report.gap_sizes] == [("below 10 us", 1, 2)]
+    assert [(size.bucket, size.gaps, size.dur) for size in report.gap_sizes] == [("below 10 µs", 1, 2)]
 
 
 def test_the_longest_gap_is_first_and_says_what_the_host_did():

@@ -6,7 +6,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 import pytest
-from made_up import MadeUp, database, hostile, marked, on_host_only, training, unmarked, waiting
+from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 from markdown_it import MarkdownIt
 
 from traceq.cli.report import _FORMAT_OF_SUFFIX, FORMATS
@@ -26,6 +26,7 @@ CASES = {
     "unmarked": lambda: [unmarked()],
     "marked": lambda: [marked()],
     "waiting": lambda: [waiting()],
+    "complete": lambda: [complete()],
     "several": lambda: [MadeUp(path=f"r{n}/t.json", rank=n).step(0, 10).gpu("compute", n, 5) for n in range(2)],
     "no_slices": lambda: [MadeUp(ts=None, dur=None)],
     "no_traces": list,
@@ -65,7 +66,7 @@ def test_text_has_at_most_100_columns_and_nothing_that_steers_a_terminal(case):
     assert max(map(width, lines)) <= 100
 
 
-@pytest.mark.parametrize("case", ["training", "unmarked", "waiting"])
+@pytest.mark.parametrize("case", ["training", "unmarked", "waiting", "complete"])
 def test_queries_can_be_copied_from_the_text(case):
     queries = re.findall(r'traceq sql DB "([^"]*)"', to_text(report(case)))
     assert len(queries) > 3
@@ -92,8 +93,8 @@ def test_hostile_names_make_no_markup_and_no_cells_in_markdown():
     page = _Page(MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").render(text))
     harmless = {"h1", "h2", "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "blockquote"}
     assert page.tags == harmless | {"table", "thead", "tbody", "tr", "th", "td"}
-    # steps, the ledger and the training thread, findings and their evidence, sizes of gaps, gaps
-    assert set(page.cells) == {8, 4, 6, 3, 7}
+    # steps, the ledger and the training thread, findings and their evidence, sizes of gaps, gaps, kernels, copies
+    assert set(page.cells) == {8, 4, 6, 3, 7, 5, 10}
     assert "@me" not in re.sub(r"`+[^\n]*?`+", "", text)
 
 
@@ -102,6 +103,7 @@ def test_json_of_one_trace_has_the_promised_keys_at_the_top():
     assert content["schema_version"] == 1
     promised = {"trace", "steps", "ledger", "findings", "clean", "not_applicable", "failed", "notes"}
     promised |= {"gaps", "gap_sizes", "outliers", "host_ledger"}
+    promised |= {"copies", "communication", "kernels", "data", "memory"}
     assert promised <= content.keys()
     of_a_finding = {"rule", "title", "id", "saving_ns", "saving_low_ns", "saving_high_ns", "expected_step_ns"}
     of_a_finding |= {"confidence", "where", "evidence", "query", "fix"}

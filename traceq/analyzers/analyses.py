@@ -77,7 +77,10 @@ def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     present = dict(zip(names, found.fetchone() or (), strict=True))
     for topic in TOPICS:
         if topic.needs is None or present[topic.needs]:
+            # A transaction each: what is not committed stays in memory.
+            connection.begin()
             run(connection, topic.analyses, trace_id)
+            connection.commit()
 
 
 def run(connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int) -> None:

@@ -31,7 +31,7 @@ _SYMBOLS = {
     "free": "░",
     "hidden": "█",
     "costs the GPU": "░",
-    "kernels": "█",
+    "": "█",
 }
 _OTHERS = "▙▟▛▜"
 _LEVELS = " ▁▂▃▄▅▆▇█"
@@ -46,7 +46,7 @@ def draw(parts: Sequence[tuple[str, float]]) -> tuple[str, str]:
 
 
 def draw_rows(rows: Sequence[BarRow]) -> list[str]:
-    """A line for each row: label, bar, text; then the legend, unless all bars are of one part."""
+    """A line for each row: label, bar, text; then the legend of the parts that have names."""
     longest = max(sum(amount for _, amount in row.parts) for row in rows) or 1
     symbols = _symbols([label for row in rows for label, _ in row.parts])
     margin = max(width(row.label) for row in rows)
@@ -56,7 +56,8 @@ def draw_rows(rows: Sequence[BarRow]) -> list[str]:
         columns = _apportion(exact, round(sum(exact)))
         bar = "".join(symbols[label] * number for (label, _), number in zip(row.parts, columns, strict=True))
         lines.append(f"{row.label}{' ' * (margin - width(row.label))}  {bar:<{_SCALED_WIDTH}}  {row.text}")
-    return lines if len(symbols) == 1 else [*lines, _legend(symbols)]
+    named = {label: symbol for label, symbol in symbols.items() if label}
+    return [*lines, _legend(named)] if named else lines
 
 
 def curve(values: Sequence[float]) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 from traceq.reports.topics import (
     AllocatorCall,
+    Blocking,
     Collective,
     Communication,
     CommunicationTotal,
     Copies,
-    CopyCall,
     CopyGroup,
     CopyTotal,
     Data,
@@ -36,9 +36,9 @@ from traceq.sql.facts import standalone
 # Section of the report to the query of that name in traceq/sql/report/.
 _QUERIES = {
     "copies": "copy_total",
-    "copy_calls": "copy_call",
     "unified_memory": "unified_memory",
     "communication": "communication",
+    "blocking": "blocking",
     "kernels": "kernel_fill",
     "kernel_occupancy": "kernel_occupancy",
     "operators": "operator_kind",
@@ -67,12 +67,12 @@ def topics(ask: Ask) -> Topics:
     return Topics(
         copies=Copies(
             totals=tuple(CopyTotal(**row) for row in ask("copies")),
-            calls=tuple(CopyCall(**row) for row in ask("copy_calls")),
             groups=tuple(CopyGroup(**row) for row in ask("copy_groups")),
             unified_memory=tuple(UnifiedMemory(**row) for row in ask("unified_memory")),
         ),
         communication=Communication(
             totals=tuple(CommunicationTotal(**row) for row in ask("communication")),
+            blocking=tuple(Blocking(**row) for row in ask("blocking")),
             collectives=tuple(Collective(**row) for row in ask("collectives")),
             on_host=tuple(HostCollective(**row) for row in ask("host_collectives")),
         ),

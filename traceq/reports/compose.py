@@ -6,9 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traceq.reports.compose_capture import capture
+from traceq.reports.compose_communication import communication, no_communication
+from traceq.reports.compose_copies import copies, no_copies
+from traceq.reports.compose_data import data, no_data
 from traceq.reports.compose_findings import findings, headline, outcomes
 from traceq.reports.compose_idle import gaps, outliers, training_thread
+from traceq.reports.compose_kernels import kernels, no_kernels
 from traceq.reports.compose_marks import marks
+from traceq.reports.compose_memory import memory, no_memory
 from traceq.reports.document import (
     Bar,
     Block,
@@ -104,11 +109,24 @@ def _trace(report: TraceReport) -> Iterator[Block]:
     yield from gaps(report)
     yield from outliers(report)
     yield from training_thread(report)
+    yield from _topics(report)
     if report.host:
         yield from _host(report.host, report.queries)
     yield from findings(report)
     yield from outcomes(report)
     yield from _notes(report)
+
+
+def _topics(report: TraceReport) -> Iterator[Block]:
+    """A section for each topic the trace says something of, and for the others a line each."""
+    for section in (copies, communication, kernels, data, memory):
+        yield from section(report)
+    missing = [
+        line for lines in (no_copies, no_communication, no_kernels, no_data, no_memory) for line in lines(report)
+    ]
+    if missing and report.steps.source is not None:
+        yield Heading(3, ("Not in the trace, or not recorded",))
+        yield Items(tuple(missing))
 
 
 def _lost(notes: Sequence[Note]) -> Iterator[Block]:

@@ -227,6 +227,11 @@ class TraceReport:
     host: Host | None
     queries: dict[str, str]
 
+    @property
+    def period(self) -> str:
+        """What every number is about."""
+        return "trace" if self.steps.is_whole_trace else "counted steps"
+
 
 @dataclass(frozen=True)
 class Report:

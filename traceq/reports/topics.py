@@ -25,32 +25,20 @@ class CopyTotal:
 
 
 @dataclass(frozen=True)
-class CopyCall:
-    """How the copies of a category were asked for; `returning` bring back what a copy before took away."""
-
-    category: str
-    copies: int
-    pageable: int | None
-    blocking: int | None
-    blocking_async: int | None
-    returning: int
-    returning_bytes: int | None
-
-
-@dataclass(frozen=True)
 class CopyGroup:
-    """Copies of a category, a position in the program and a size class."""
+    """Copies of a category, a position in the program and a size class; `returning`: see copy_overlap.returns_slice_id."""
 
     category: str
     position: str | None
     size_class: str | None
     copies: int
-    bytes: int | None
     dur_ns: int
     exposed_ns: int
+    pageable: int | None
+    blocking: int | None
+    returning: int
     gb_per_s: float | None
     best_gb_per_s: float | None
-    link_gb_per_s: float | None
 
 
 @dataclass(frozen=True)
@@ -74,29 +62,34 @@ class Copies:
     """Copies that are not communication; `groups` are the first --top."""
 
     totals: tuple[CopyTotal, ...]
-    calls: tuple[CopyCall, ...]
     groups: tuple[CopyGroup, ...]
     unified_memory: tuple[UnifiedMemory, ...]
 
 
 @dataclass(frozen=True)
 class CommunicationTotal:
-    """Communication on a device; communication_ns = overlapped_ns + exposed_ns. `slices` were launched in the steps."""
+    """Communication on a device; communication_ns = overlapped_ns + exposed_ns."""
 
     device: int
     communication_ns: int
-    compute_ns: int
     overlapped_ns: int
     exposed_ns: int
-    slices: int
-    blocking_known: int
-    blocking_ns: int | None
     opaque_ns: int
 
 
 @dataclass(frozen=True)
+class Blocking:
+    """How long issued compute waited for nothing but communication, by the `known` ones of the slices of a device."""
+
+    device: int
+    slices: int
+    known: int
+    blocking_ns: int | None
+
+
+@dataclass(frozen=True)
 class Collective:
-    """Communication of one operation, group and size class; bandwidths as nccl-tests defines them."""
+    """Communication of one operation, group and size class; the bandwidth as nccl-tests defines it."""
 
     op: str
     group_name: str | None
@@ -107,9 +100,7 @@ class Collective:
     dur_ns: int
     exposed_ns: int
     blocking_ns: int | None
-    algorithm_gb_per_s: float | None
     bus_gb_per_s: float | None
-    best_bus_gb_per_s: float | None
 
 
 @dataclass(frozen=True)
@@ -129,6 +120,7 @@ class Communication:
     """Communication on GPUs and on the host; `collectives` and `on_host` are the first --top."""
 
     totals: tuple[CommunicationTotal, ...]
+    blocking: tuple[Blocking, ...]
     collectives: tuple[Collective, ...]
     on_host: tuple[HostCollective, ...]
 
@@ -141,16 +133,15 @@ class KernelFill:
     kernels: int
     dur_ns: float
     occupancy_share: float | None
-    sm_coverage_share: float | None
     tensor_core_share: float | None
     tensor_core_known_share: float | None
 
 
 @dataclass(frozen=True)
 class OccupancyClass:
-    """Time of compute kernels whose estimated occupancy lies in a range; None: not known."""
+    """Time of compute kernels whose estimated occupancy is in a quarter, 0 to 3; None: not known."""
 
-    occupancy: str | None
+    quarter: int | None
     kernels: int
     dur_ns: float
 
@@ -187,10 +178,10 @@ class Mfu:
 
     device: int
     flops_per_step: float
+    gpu_ns: int | None
     tflop_per_s: float | None
     mfu_share: float | None
     kernel_efficiency_share: float | None
-    known_peak_share: float
 
 
 @dataclass(frozen=True)

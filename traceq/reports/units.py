@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
 
 UNKNOWN = "cannot tell"
+
+T = TypeVar("T")
 
 _DIGITS = 4
 _TIME_UNITS = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
@@ -65,3 +69,16 @@ def cell(column: str, value: float | str | None) -> str:
     if column.endswith("_share"):
         return share(value)
     return count(value) if isinstance(value, int) else f"{value:,g}"
+
+
+def rate(value: float) -> str:
+    """Three significant digits without an exponent: 12.3, 0.00290, 1,581."""
+    if value == 0:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}"
+
+
+def maybe(format_: Callable[[T], str], value: T | None) -> str:
+    """`value` by one of the functions above, a dash when it is unknown: for cells of tables."""
+    return "-" if value is None else format_(value)

@@ -177,7 +177,9 @@ def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     source = find_steps(connection, trace_id, task.step_range)
     for file in ("gpu_slice", "rest"):
         sql.run(connection, f"ingest/{file}.sql", trace_id=trace_id)
+    connection.commit()
     analyse(connection, trace_id)
+    connection.begin()
     sql.run(
         connection,
         "ingest/notes.sql",

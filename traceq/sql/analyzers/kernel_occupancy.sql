@@ -37,6 +37,21 @@ select
     )::hugeint as given
 from segment;
 
+-- Its start first and its end after that: both at once would be two large hash tables.
+create temp table _kernel_start as
+select g.slice_id, g.device, g.ts_end, s.given
+from gpu_slice as g
+inner join _kernel_share as s on s.device = g.device and s.t = g.ts
+where g.kind = 'kernel';
+
+create temp table _kernel_time as
+select s.slice_id, (f.given - s.given)::double / 720720 as exclusive_dur
+from _kernel_start as s
+inner join _kernel_share as f on f.device = s.device and f.t = s.ts_end;
+
+drop table _kernel_start;
+drop table _kernel_share;
+
 -- What CUDA allows; beyond it a number is damaged, and must not overflow.
 create temp macro _threads(x, y, z) as
     case when x::hugeint * y * z between 1 and 1024 then (x::hugeint * y * z)::integer end;
@@ -110,20 +125,6 @@ from limited
 -- least() would pass over what is not known
 where by_blocks is not null and by_warps is not null and by_registers is not null and by_shared_memory is not null;
 
--- The arguments worth reading, few as texts.
-create temp table _kernel_args as
-select
-    args,
-    try_cast(args ->> 'cluster_x' as integer) as cluster_x,
-    try_cast(args ->> 'cluster_y' as integer) as cluster_y,
-    try_cast(args ->> 'cluster_z' as integer) as cluster_z,
-    try_cast(args ->> 'est. achieved occupancy %' as double) / 100 as recorded_occupancy
-from (
-    select distinct args
-    from gpu_slice
-    where kind = 'kernel' and (contains(args, '"cluster_x"') or contains(args, '"est. achieved occupancy %"'))
-);
-
 insert into kernel_occupancy
 with
 kernel as (
@@ -134,15 +135,18 @@ kernel as (
         g.ts,
         g.name,
         g.is_communication,
-        g.args,
+        if(
+            contains(g.args, '"cluster_x"') or contains(g.args, '"est. achieved occupancy %"'),
+            json_extract_string(g.args, ['cluster_x', 'cluster_y', 'cluster_z', '$."est. achieved occupancy %"']),
+            null
+        ) as recorded,
         nullif(try_cast(g.grid_x::hugeint * g.grid_y * g.grid_z as bigint), 0) as blocks,
         _threads(g.block_x, g.block_y, g.block_z) as threads,
         _within(g.registers_per_thread, 255) as registers_per_thread,
         _within(g.shared_memory, 1048576) as shared_memory,
-        (finish.given - start.given)::double / 720720 as exclusive_dur
+        t.exclusive_dur
     from gpu_slice as g
-    inner join _kernel_share as start on start.device = g.device and start.t = g.ts
-    inner join _kernel_share as finish on finish.device = g.device and finish.t = g.ts_end
+    inner join _kernel_time as t using (slice_id)
     where g.kind = 'kernel'
 ),
 
@@ -174,9 +178,9 @@ select
     if(k.is_communication, false, c.tensor_core) as tensor_core,
     k.blocks,
     k.threads as threads_per_block,
-    a.cluster_x,
-    a.cluster_y,
-    a.cluster_z,
+    try_cast(k.recorded[1] as integer) as cluster_x,
+    try_cast(k.recorded[2] as integer) as cluster_y,
+    try_cast(k.recorded[3] as integer) as cluster_z,
     k.resident_blocks,
     case
         when k.resident_blocks is null then 'unknown'
@@ -192,9 +196,8 @@ select
         least(k.resident_blocks, k.blocks_per_sm) * k.threads / k.max_threads_per_sm,
         null
     ) as estimated_occupancy,
-    a.recorded_occupancy,
+    try_cast(k.recorded[4] as double) / 100 as recorded_occupancy,
     k.exclusive_dur
 from placed as k
 inner join _kernel_class as c using (name)
-left join _kernel_args as a using (args)
 order by k.device, k.ts, k.slice_id;

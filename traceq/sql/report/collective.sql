@@ -1,4 +1,4 @@
--- Communication of the counted steps by operation, group and message size; most time first. Slices that overlap count twice.
+-- Communication of the counted steps by operation, group and size class; most time first. Slices that overlap count twice.
 select
     op,
     group_name,
@@ -9,9 +9,7 @@ select
     sum(c.dur)::bigint as dur_ns,
     sum(exposed)::bigint as exposed_ns,
     if(count(blocking) = count(*), sum(blocking), null)::bigint as blocking_ns,
-    sum(bytes) / nullif(sum(c.dur), 0) as algorithm_gb_per_s,
-    sum(bus_bandwidth * c.dur) / nullif(sum(c.dur), 0) as bus_gb_per_s,
-    max(bus_bandwidth) as best_bus_gb_per_s
+    sum(bus_bandwidth * c.dur) / nullif(sum(c.dur), 0) as bus_gb_per_s
 from collective_slice as c
 inner join step as s using (trace_id, step)
 where trace_id = $trace_id and s.excluded is null

@@ -4,9 +4,7 @@ select
     count(*) as kernels,
     sum(exclusive_dur) as dur_ns,
     sum(exclusive_dur * estimated_occupancy) / sum(exclusive_dur) filter (estimated_occupancy is not null) as occupancy_share,
-    sum(exclusive_dur * sm_coverage) / sum(exclusive_dur) filter (sm_coverage is not null) as sm_coverage_share,
-    coalesce(sum(exclusive_dur) filter (tensor_core), 0)
-    / nullif(sum(exclusive_dur) filter (tensor_core is not null), 0) as tensor_core_share,
+    sum(exclusive_dur * tensor_core::integer) / sum(exclusive_dur) filter (tensor_core is not null) as tensor_core_share,
     coalesce(sum(exclusive_dur) filter (tensor_core is not null), 0) / nullif(sum(exclusive_dur), 0) as tensor_core_known_share
 from kernel_occupancy
 inner join step as s using (trace_id, step)

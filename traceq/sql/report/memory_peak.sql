@@ -8,7 +8,7 @@ select
     max(reserved) as reserved_bytes,
     max(peak_unused) as peak_unused_bytes,
     max(capacity) as capacity_bytes,
-    count(*) as steps,
+    count(growth) as steps,
     avg(growth) as growth_per_step_bytes,
     count(*) filter (growth > 0) as growing_steps
 from memory_step as m

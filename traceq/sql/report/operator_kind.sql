@@ -2,14 +2,14 @@
 select
     kind,
     count(*) as operators,
-    sum(gpu_dur)::bigint as gpu_ns,
-    sum(flops)::double / nullif(sum(gpu_dur) filter (flops is not null), 0) / 1000 as tflop_per_s,
-    if(count(peak) = count(flops), sum(flops / peak) / nullif(sum(gpu_dur) filter (flops is not null), 0) / 1000, null) as peak_share,
-    sum(bytes)::double / nullif(sum(gpu_dur) filter (bytes is not null), 0) as gb_per_s,
-    if(count(*) filter (bound = 'unknown') = 0, coalesce(sum(gpu_dur) filter (bound = 'memory'), 0) / nullif(sum(gpu_dur), 0), null)
+    sum(o.gpu_dur)::bigint as gpu_ns,
+    sum(flops)::double / nullif(sum(o.gpu_dur) filter (flops is not null), 0) / 1000 as tflop_per_s,
+    if(count(peak) = count(flops), sum(flops / peak) / nullif(sum(o.gpu_dur) filter (flops is not null), 0) / 1000, null) as peak_share,
+    sum(bytes)::double / nullif(sum(o.gpu_dur) filter (bytes is not null), 0) as gb_per_s,
+    if(count(*) filter (bound = 'unknown') = 0, coalesce(sum(o.gpu_dur) filter (bound = 'memory'), 0) / nullif(sum(o.gpu_dur), 0), null)
         as memory_bound_share
-from operator_cost
+from operator_cost as o
 inner join step as s using (trace_id, step)
-where trace_id = $trace_id and s.excluded is null and gpu_dur is not null
+where trace_id = $trace_id and s.excluded is null and o.gpu_dur is not null
 group by kind
 order by gpu_ns desc, kind

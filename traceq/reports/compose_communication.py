@@ -1,0 +1,154 @@
+"""The words about communication: how much of it compute hides, what waits for it, and per operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.compose_bars import pictured
+from traceq.reports.compose_missing import brought_by, planned
+from traceq.reports.document import BarRow, Block, Heading, Literal, Name, Paragraph, Query, Table
+from traceq.reports.units import count, duration, maybe, rate, share, size
+
+if TYPE_CHECKING:
+    from traceq.reports.document import Spans
+    from traceq.reports.report import TraceReport
+    from traceq.reports.topics import Blocking, Collective, CommunicationTotal, HostCollective
+
+_LISTED = 8
+_CELLS: dict[str, Callable[[Collective], str]] = {
+    "operation": lambda row: row.op,
+    "group": lambda row: Name(row.group_name) if row.group_name else "-",
+    "ranks": lambda row: maybe(count, row.group_size),
+    "count": lambda row: count(row.slices),
+    "mean size": lambda row: "-" if row.bytes is None else size(round(row.bytes / row.slices)),
+    "time": lambda row: duration(row.dur_ns),
+    "exposed": lambda row: duration(row.exposed_ns),
+    "blocking": lambda row: maybe(duration, row.blocking_ns),
+    "bus GB/s": lambda row: maybe(rate, row.bus_gb_per_s),
+}
+_ALWAYS = ("operation", "count", "time", "exposed")
+_SIZES: dict[bool, Spans] = {
+    False: ("PyTorch 2.2 and later record them, earlier ones with ", Literal("record_shapes=True")),
+    True: ("NCCL's NVTX payload can hold them: ", Literal("nsys export --include-blobs=true")),
+}
+
+
+def communication(report: TraceReport) -> Iterator[Block]:
+    """The section; nothing when no communication ran, neither on a GPU nor on the host."""
+    facts = report.topics.communication
+    totals = [each for each in facts.totals if each.communication_ns]
+    if not totals and not facts.on_host:
+        return
+    yield Heading(3, ("Communication",))
+    if totals:
+        yield from _on_gpus(totals, report)
+        if facts.collectives:
+            yield _collectives(facts.collectives)
+            yield from _unknown(facts.collectives, report.trace.format)
+            yield Query(report.queries["collectives"])
+    if facts.on_host:
+        yield Paragraph(("On the host (calls of all threads added, no time of a GPU):",))
+        yield _on_host(facts.on_host)
+        yield Query(report.queries["host_collectives"])
+
+
+def no_communication(report: TraceReport) -> tuple[Spans, ...]:
+    """One line in place of the section."""
+    facts = report.topics.communication
+    if facts.on_host or any(each.communication_ns for each in facts.totals):
+        return ()
+    if any(each.opaque_ns for each in facts.totals):
+        return (("Communication: none seen outside CUDA graphs, and inside them it cannot be.",),)
+    return ((f"Communication: none ran in the {report.period}.",),)
+
+
+def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Iterator[Block]:
+    listed = sorted(totals, key=lambda each: -each.exposed_ns)[:_LISTED]
+    worst = listed[0]
+    blocking = {each.device: each for each in report.topics.communication.blocking}
+    of_worst = blocking.get(worst.device)
+    where = f" on GPU {worst.device}" if len(report.ledger) > 1 else ""
+    per_step = "" if report.steps.is_whole_trace else f" ({duration(worst.exposed_ns / report.steps.counted)} per step)"
+    behind = f"{duration(worst.overlapped_ns)} of it ({share(worst.overlapped_ns / worst.communication_ns)})"
+    text = (
+        f"Most exposed{where}: {duration(worst.communication_ns)} of communication,"
+        f" {behind if worst.overlapped_ns else 'none of it'} behind compute,"
+        f" {duration(worst.exposed_ns)} exposed{per_step}. "
+    )
+    yield Paragraph((text, *_blocking(of_worst, report.trace.format)))
+    yield from pictured([_bar(each, blocking.get(each.device)) for each in totals if each in listed])
+    if len(totals) > len(listed):
+        yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication not shown.",))
+    if any(each.opaque_ns for each in totals):
+        yield Paragraph(("Communication inside CUDA graphs traced as a whole counts as compute.",))
+    yield Query(report.queries["communication"])
+    if of_worst is not None and of_worst.blocking_ns:
+        yield Query(report.queries["blocking"])
+
+
+def _blocking(blocking: Blocking | None, trace_format: str) -> Spans:
+    """How long issued compute waited for nothing but communication, or why nobody can tell."""
+    waited = "Compute that was issued waited"
+    if blocking is not None and blocking.blocking_ns is not None:
+        if blocking.known == blocking.slices:
+            return (f"{waited} {duration(blocking.blocking_ns)} for nothing else.",)
+        if blocking.blocking_ns:
+            known = f"known of {count(blocking.known)} of {count(blocking.slices)} collectives only"
+            return (f"{waited} at least {duration(blocking.blocking_ns)} for nothing else ({known}).",)
+    return ("Whether compute waited for it, the trace does not tell; ", *brought_by("sync", trace_format), ".")
+
+
+def _bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
+    exposed = float(total.exposed_ns)
+    waited = float(blocking.blocking_ns or 0) if blocking and blocking.known == blocking.slices else 0.0
+    # Slices that run at once can block for the same time each, so together for longer than there was.
+    waited = min(waited, exposed)
+    parts = (
+        ("behind compute", float(total.overlapped_ns)),
+        *((("blocking", waited),) if waited else ()),
+        ("exposed", exposed - waited),
+    )
+    return BarRow(f"GPU {total.device}", parts, duration(total.communication_ns))
+
+
+def _collectives(rows: Sequence[Collective]) -> Table:
+    columns = [name for name in _CELLS if name in _ALWAYS or any(_cell(each, name) != "-" for each in rows)]
+    if len({each.group_name for each in rows}) == 1:
+        columns = [name for name in columns if name != "group"]
+    return Table(
+        tuple(columns),
+        tuple(tuple(_cell(each, name) for name in columns) for each in rows),
+        text_columns=tuple(number for number, name in enumerate(columns) if name in ("operation", "group")),
+    )
+
+
+def _cell(row: Collective, column: str) -> str:
+    return _CELLS[column](row)
+
+
+def _unknown(rows: Sequence[Collective], trace_format: str) -> Iterator[Block]:
+    if all(each.bytes is None for each in rows):
+        yield Paragraph(
+            ("Message sizes are not in the trace; ", *_SIZES[trace_format == "nsys"], *planned("communication"), ".")
+        )
+    elif all(each.group_size is None for each in rows):
+        yield Paragraph(("The trace does not say how many ranks a group has: no bandwidth on the bus.",))
+
+
+def _on_host(rows: Sequence[HostCollective]) -> Table:
+    return Table(
+        ("library", "operation", "calls", "size", "time", "longest"),
+        tuple(
+            (
+                each.library,
+                each.op,
+                count(each.calls),
+                maybe(size, each.bytes),
+                duration(each.dur_ns),
+                duration(each.longest_ns),
+            )
+            for each in rows
+        ),
+        text_columns=(0, 1),
+    )

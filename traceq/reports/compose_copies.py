@@ -1,0 +1,163 @@
+"""The words about copies: what they took, what hid them, how they were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.compose_bars import pictured
+from traceq.reports.document import BarRow, Block, Heading, Items, Literal, Paragraph, Query, Table
+from traceq.reports.units import count, duration, maybe, rate, size
+
+if TYPE_CHECKING:
+    from traceq.reports.document import Spans
+    from traceq.reports.report import TraceReport
+    from traceq.reports.topics import Copies, CopyGroup, CopyTotal, UnifiedMemory
+
+_LISTED = 8
+_FAULTS = "--cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true"
+_DIRECTIONS = {"copy_h2d": "h2d (host to device)", "copy_d2h": "d2h (device to host)", "copy_other": "other"}
+_IN_WORDS = {
+    "copy_h2d": "copies to the device",
+    "copy_d2h": "copies to the host",
+    "copy_other": "other copies, GPU to GPU or of unified memory",
+}
+
+
+def copies(report: TraceReport) -> Iterator[Block]:
+    """The section; nothing when no copy ran."""
+    facts = report.topics.copies
+    if not facts.totals:
+        return
+    listed = sorted(facts.totals, key=lambda each: -each.exposed_ns)[:_LISTED]
+    shown = [each for each in facts.totals if each in listed]
+    yield Heading(3, ("Copies",))
+    yield Paragraph((_headline(listed[0], report),))
+    if len(shown) > 1:
+        yield _totals(shown)
+    if any(each.exposed_ns < each.busy_ns for each in shown):
+        yield from pictured([_bar(each, several=len(report.ledger) > 1) for each in shown])
+    if len(facts.totals) > len(shown):
+        yield Paragraph((f"{len(facts.totals) - len(shown)} with less exposed time not shown.",))
+    yield Query(report.queries["copies"])
+    if facts.groups:
+        yield _groups(facts.groups)
+        yield from _returning(facts.groups)
+        yield Query(report.queries["copy_groups"])
+    remarks = tuple(_unified_memory(facts))
+    if remarks:
+        yield Items(remarks)
+        yield Query(report.queries["unified_memory"])
+
+
+def no_copies(report: TraceReport) -> tuple[Spans, ...]:
+    """One line in place of the section."""
+    if report.topics.copies.totals or not report.ledger:
+        return ()
+    return ((f"Copies: none ran in the {report.period}.",),)
+
+
+def _headline(worst: CopyTotal, report: TraceReport) -> str:
+    where = f" on GPU {worst.device}" if len(report.ledger) > 1 else ""
+    moved = "" if worst.bytes is None else f" ({size(worst.bytes)})"
+    behind = f"{duration(worst.overlapped_ns)} of it" if worst.overlapped_ns else "none of it"
+    # Copies launched before the counted steps can elapse in them.
+    what = f"{count(worst.copies)} {_IN_WORDS[worst.category]}{moved}" if worst.copies else _IN_WORDS[worst.category]
+    text = (
+        f"Most exposed{where}: {what}. They take"
+        f" {duration(worst.busy_ns)}, {behind} behind compute, {duration(worst.exposed_ns)} exposed"
+    )
+    if not report.steps.is_whole_trace:
+        text += f" ({duration(worst.exposed_ns / report.steps.counted)} per step)"
+    if worst.could_overlap_ns and not report.steps.is_whole_trace:
+        text += f"; at most {duration(worst.could_overlap_ns)} of that could run beside later compute of the same step"
+    return f"{text}."
+
+
+def _totals(totals: Sequence[CopyTotal]) -> Table:
+    return Table(
+        ("GPU", "direction", "copies", "size", "time", "behind compute", "behind other", "exposed"),
+        tuple(
+            (
+                str(each.device),
+                _DIRECTIONS[each.category],
+                count(each.copies),
+                maybe(size, each.bytes),
+                duration(each.busy_ns),
+                duration(each.overlapped_ns),
+                duration(each.hidden_ns),
+                duration(each.exposed_ns),
+            )
+            for each in totals
+        ),
+        text_columns=(1,),
+    )
+
+
+def _bar(total: CopyTotal, *, several: bool) -> BarRow:
+    return BarRow(
+        f"GPU {total.device} {_DIRECTIONS[total.category]}" if several else _DIRECTIONS[total.category],
+        (
+            ("behind compute", total.overlapped_ns),
+            ("behind other work", total.hidden_ns),
+            ("exposed", total.exposed_ns),
+        ),
+        duration(total.busy_ns),
+    )
+
+
+def _returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
+    number = sum(each.returning for each in groups)
+    if number:
+        yield Paragraph(
+            (f"{count(number)} of them may bring back, by their size, what a copy of the same step took to the host.",)
+        )
+
+
+def _unified_memory(facts: Copies) -> Iterator[Spans]:
+    for each in facts.unified_memory[:_LISTED]:
+        if each.device is not None and each.migrations_h2d + each.migrations_d2h:
+            yield (_migrations(each),)
+    if not facts.unified_memory:
+        return
+    gpu = [each.gpu_faults for each in facts.unified_memory if each.gpu_faults is not None]
+    cpu = [each.cpu_faults for each in facts.unified_memory if each.cpu_faults is not None]
+    if gpu or cpu:
+        faults = f"{_faults(gpu, 'GPUs')}, {_faults(cpu, 'the CPU')}"
+        yield (f"Page faults: {faults}.",)
+    else:
+        yield ("Page faults: not recorded; capture with ", Literal(f"nsys profile {_FAULTS}"), ".")
+
+
+def _migrations(each: UnifiedMemory) -> str:
+    return (
+        f"Unified memory of GPU {each.device}: {count(each.migrations_h2d)} migrations to it"
+        f" ({maybe(size, each.bytes_h2d)}, {duration(each.h2d_ns)}), {count(each.migrations_d2h)} back"
+        f" ({maybe(size, each.bytes_d2h)}, {duration(each.d2h_ns)})."
+    )
+
+
+def _faults(numbers: Sequence[int], where: str) -> str:
+    return f"{count(sum(numbers))} of {where}" if numbers else f"those of {where} were not recorded"
+
+
+def _groups(groups: Sequence[CopyGroup]) -> Table:
+    return Table(
+        ("kind", "where", "size of each", "copies", "pageable", "blocking", "time", "exposed", "GB/s", "best"),
+        tuple(
+            (
+                each.category.removeprefix("copy_"),
+                each.position or "-",
+                each.size_class or "-",
+                count(each.copies),
+                maybe(count, each.pageable),
+                maybe(count, each.blocking),
+                duration(each.dur_ns),
+                duration(each.exposed_ns),
+                maybe(rate, each.gb_per_s),
+                maybe(rate, each.best_gb_per_s),
+            )
+            for each in groups
+        ),
+        text_columns=(0, 1, 2),
+    )

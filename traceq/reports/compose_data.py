@@ -1,0 +1,117 @@
+"""The words about waiting for input: how long, what of it costs the GPU, and what the time went into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.compose_bars import pictured
+from traceq.reports.compose_missing import planned
+from traceq.reports.document import BarRow, Block, Heading, Items, Literal, Name, Paragraph, Query, Table
+from traceq.reports.units import count, duration, maybe, share
+
+if TYPE_CHECKING:
+    from traceq.reports.document import Spans
+    from traceq.reports.report import TraceReport
+    from traceq.reports.topics import DataStall, Loader
+
+_PARTS = {
+    "waiting": "waiting_ns",
+    "reading": "reading_ns",
+    "transforms": "transform_ns",
+    "Python": "python_ns",
+    "other calls": "calls_ns",
+    "not seen": "unexplained_ns",
+}
+_MARK: Spans = ("mark the loader: ", Literal("traceq.annotate.loader(loader)"), *planned("data"))
+_KINDS = {"multi_process": "worker processes", "in_process": "in this process"}
+
+
+def data(report: TraceReport) -> Iterator[Block]:
+    """The section; nothing when no fetch was seen and no copy of input was exposed."""
+    stall = report.topics.data.stall
+    if not stall.data_wait_ns and not stall.data_stall_ns:
+        return
+    yield Heading(3, ("Waiting for input",))
+    yield Paragraph(_headline(stall, report))
+    if stall.data_wait_ns:
+        yield from pictured(tuple(_bars(stall)))
+    yield Query(report.queries["data"])
+    remarks = tuple(_remarks(stall))
+    if remarks:
+        yield Items(remarks)
+    if report.topics.data.loaders:
+        yield _loaders(report.topics.data.loaders)
+        yield Query(report.queries["data_loaders"])
+
+
+def no_data(report: TraceReport) -> tuple[Spans, ...]:
+    """One line in place of the section."""
+    stall = report.topics.data.stall
+    if stall.data_wait_ns or stall.data_stall_ns:
+        return ()
+    if stall.data_wait_ns is None:
+        return (("Waiting for input: nothing in the trace names fetching; ", *_MARK, "."),)
+    return ((f"Waiting for input: none in the {report.period}.",),)
+
+
+def _headline(stall: DataStall, report: TraceReport) -> Spans:
+    unit = "trace" if report.steps.is_whole_trace else "step"
+
+    def per(nanoseconds: int) -> str:
+        return f"{duration(nanoseconds / stall.steps)} per {unit}"
+
+    if stall.data_wait_ns is None:
+        known = per(stall.data_stall_ns or 0)
+        return (
+            f"Copies of input keep the GPU from computing {known}. Nothing in the trace names fetching; ",
+            *_MARK,
+            ".",
+        )
+    text = f"The training thread fetches for {per(stall.data_wait_ns)}"
+    if stall.data_stall_ns is None:
+        return (f"{text}; without a GPU in the trace, what that costs is unknown.",)
+    if not stall.data_stall_ns:
+        return (f"{text}, and the GPU never waits for it.",)
+    parts = [f"{duration((stall.idle_data_ns or 0) / stall.steps)} idle"]
+    if stall.input_copy_ns is not None:
+        parts.append(f"{duration(stall.input_copy_ns / stall.steps)} in exposed copies of input")
+    return (f"{text}. Input costs the GPU {per(stall.data_stall_ns)}: {', '.join(parts)}.",)
+
+
+def _bars(stall: DataStall) -> Iterator[BarRow]:
+    wait = stall.data_wait_ns or 0
+    if stall.hidden_ns is not None:
+        parts = (("hidden", float(stall.hidden_ns)), ("costs the GPU", float(wait - stall.hidden_ns)))
+        yield BarRow("fetching", parts, duration(wait))
+    inside = tuple((label, float(getattr(stall, field) or 0)) for label, field in _PARTS.items())
+    known = tuple(part for part in inside if part[1])
+    if known:
+        yield BarRow("spent in", known, duration(sum(amount for _, amount in known)))
+
+
+def _remarks(stall: DataStall) -> Iterator[Spans]:
+    if stall.first_fetch_ns:
+        yield (f"First fetches of an iterator, with its start: {duration(stall.first_fetch_ns)}.",)
+    if stall.workers:
+        busy = "" if stall.worker_busy_share is None else f", busy {share(stall.worker_busy_share)} of the time"
+        yield (f"Workers seen: {count(stall.workers)}{busy}.",)
+
+
+def _loaders(rows: Sequence[Loader]) -> Table:
+    return Table(
+        ("loader", "works in", "fetches", "time", "median", "longest", "GPU waits"),
+        tuple(
+            (
+                Name(each.loader),
+                _KINDS.get(each.loader_kind or "", "-"),
+                count(each.fetches),
+                duration(each.dur_ns),
+                duration(each.median_ns),
+                duration(each.longest_ns),
+                maybe(duration, each.stalled_ns),
+            )
+            for each in rows
+        ),
+        text_columns=(0, 1),
+    )

@@ -1,0 +1,157 @@
+"""The words about compute kernels: how full the GPU was meanwhile, on what cores, and what operators reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.compose_missing import brought_by
+from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Table
+from traceq.reports.units import UNKNOWN, count, duration, maybe, rate, share
+
+if TYPE_CHECKING:
+    from traceq.reports.document import Spans
+    from traceq.reports.report import TraceReport
+    from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
+
+_LISTED = 4
+_QUARTERS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and above")
+
+
+def kernels(report: TraceReport) -> Iterator[Block]:
+    """The section; nothing when no compute kernel ran."""
+    facts = report.topics.kernels
+    if not facts.fill:
+        return
+    yield Heading(3, ("Compute kernels",))
+    listed = sorted(facts.fill, key=lambda each: -each.dur_ns)[:_LISTED]
+    for each in sorted(listed, key=lambda each: each.device):
+        yield Paragraph((_fill(each, several=len(facts.fill) > 1),))
+    if len(facts.fill) > _LISTED:
+        yield Paragraph((f"{len(facts.fill) - _LISTED} GPUs with less kernel time not shown.",))
+    yield Query(report.queries["kernels"])
+    yield from _occupancy(facts, report)
+    yield _names(facts.top)
+    yield Query(report.queries["kernel_names"])
+    yield from _mfu(facts, report)
+    if facts.measured:
+        yield _measured(facts.measured)
+        yield Query(report.queries["gpu_metrics"])
+
+
+def no_kernels(report: TraceReport) -> tuple[Spans, ...]:
+    """One line in place of the section."""
+    if report.topics.kernels.fill or not report.ledger:
+        return ()
+    if report.trace.gpu_slices.get("graph"):
+        return (("Compute kernels: those inside CUDA graphs only, which were traced as a whole.",),)
+    return ((f"Compute kernels: none ran in the {report.period}.",),)
+
+
+def _fill(fill: KernelFill, *, several: bool) -> str:
+    where = f"GPU {fill.device}: " if several else ""
+    text = f"{where}{count(fill.kernels)} kernel{'s' * (fill.kernels != 1)}, {duration(fill.dur_ns)}. "
+    if fill.occupancy_share is None:
+        text += f"Occupancy: {UNKNOWN}, the trace lacks limits of the GPU or registers and blocks of the kernels. "
+    else:
+        text += f"By their launches they fill {share(fill.occupancy_share)} of the GPU's threads on average. "
+    if fill.tensor_core_share is None:
+        return f"{text}Their names do not tell whether they use tensor cores."
+    text += f"On tensor (matrix) cores, by name: {share(fill.tensor_core_share)} of their time"
+    known = fill.tensor_core_known_share or 0.0
+    return f"{text}." if round(known, 3) == 1 else f"{text} (known of {share(known)})."
+
+
+def _occupancy(facts: Kernels, report: TraceReport) -> Iterator[Block]:
+    if len(facts.occupancy) == 1:
+        return
+    total = sum(each.dur_ns for each in facts.occupancy) or 1
+    yield Paragraph(("Estimated occupancy, by time; an upper bound from launch geometry, not a measurement:",))
+    yield Bars(
+        tuple(
+            BarRow(
+                "unknown" if each.quarter is None else _QUARTERS[each.quarter],
+                (("", each.dur_ns),),
+                f"{duration(each.dur_ns)}, {share(each.dur_ns / total)}",
+            )
+            for each in facts.occupancy
+        )
+    )
+    yield Query(report.queries["kernel_occupancy"])
+
+
+def _names(rows: Sequence[KernelName]) -> Table:
+    with_limits = any(each.limiter != "unknown" for each in rows)
+    limits = ("occupancy", "limited by") if with_limits else ()
+    return Table(
+        ("kernel", "count", "time", "share", *limits, "tensor"),
+        tuple(
+            (
+                Name(each.name),
+                count(each.kernels),
+                duration(each.dur_ns),
+                maybe(share, each.kernel_share),
+                *((maybe(share, each.occupancy_share), each.limiter) if with_limits else ()),
+                "-" if each.tensor_core is None else "yes" if each.tensor_core else "no",
+            )
+            for each in rows
+        ),
+        text_columns=(0, 5, 6) if with_limits else (0, 4),
+    )
+
+
+def _mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
+    if not facts.operators:
+        yield Paragraph(
+            ("FLOPs and MFU: the trace holds no shapes of operators; ", *brought_by("mfu", report.trace.format), ".")
+        )
+        return
+    for each in facts.mfu[:_LISTED]:
+        yield Paragraph((_utilization(each, report),))
+    if facts.mfu:
+        yield Query(report.queries["mfu"])
+    yield _operators(facts.operators)
+    yield Query(report.queries["operators"])
+
+
+def _utilization(mfu: Mfu, report: TraceReport) -> str:
+    unit = "trace" if report.steps.is_whole_trace else "step"
+    kernel_ns = sum(each.dur_ns for each in report.topics.kernels.fill if each.device == mfu.device)
+    covered = share(mfu.gpu_ns / kernel_ns) if kernel_ns and mfu.gpu_ns is not None else UNKNOWN
+    text = (
+        f"GPU {mfu.device}: operators with recorded shapes, {covered} of the kernels' time, do"
+        f" {rate(mfu.flops_per_step / 1e9)} GFLOP per {unit}, {maybe(rate, mfu.tflop_per_s)} TFLOP/s."
+    )
+    if mfu.mfu_share is None:
+        reason = "the GPU's peak is not known, or not whether fp32 may run as TF32"
+        return f"{text} MFU: {UNKNOWN}, {reason}."
+    return f"{text} MFU, a lower bound: {share(mfu.mfu_share)}; {share(mfu.kernel_efficiency_share)} while those kernels run."
+
+
+def _operators(rows: Sequence[OperatorKind]) -> Table:
+    return Table(
+        ("operators", "count", "GPU time", "TFLOP/s", "of peak", "GB/s", "memory-bound"),
+        tuple(
+            (
+                each.kind,
+                count(each.operators),
+                duration(each.gpu_ns),
+                maybe(rate, each.tflop_per_s),
+                maybe(share, each.peak_share),
+                maybe(rate, each.gb_per_s),
+                maybe(share, each.memory_bound_share),
+            )
+            for each in rows
+        ),
+    )
+
+
+def _measured(rows: Sequence[GpuMetric]) -> Table:
+    return Table(
+        ("GPU", "measured, idle time included", "mean", "highest", "samples"),
+        tuple(
+            (str(each.device), each.metric, share(each.mean_share), share(each.highest_share), count(each.samples))
+            for each in rows
+        ),
+        text_columns=(1,),
+    )

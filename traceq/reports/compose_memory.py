@@ -1,0 +1,142 @@
+"""The words about memory: its peak against what the GPU has, its course, and the calls that ask the driver for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.compose_bars import pictured
+from traceq.reports.compose_missing import brought_by
+from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Table
+from traceq.reports.units import count, duration, maybe, share, size
+
+if TYPE_CHECKING:
+    from traceq.reports.document import Spans
+    from traceq.reports.report import TraceReport
+    from traceq.reports.topics import AllocatorCall, MemoryPart, MemoryPeak
+
+_LISTED = 4
+_PARTS = 60
+
+
+def memory(report: TraceReport) -> Iterator[Block]:
+    """The section; nothing when the trace holds neither samples nor calls of an allocator."""
+    facts = report.topics.memory
+    if not facts.peaks and not facts.calls:
+        return
+    yield Heading(3, ("Memory",))
+    if facts.peaks:
+        yield from _peaks(report)
+    else:
+        yield Paragraph(("How much is allocated was not recorded; ", *brought_by("memory", report.trace.format), "."))
+    if facts.calls:
+        yield Paragraph((f"Calls to the driver in the {report.period}:",))
+        yield _calls(facts.calls)
+        yield Query(report.queries["allocator_calls"])
+
+
+def no_memory(report: TraceReport) -> tuple[Spans, ...]:
+    """One line in place of the section."""
+    facts = report.topics.memory
+    if facts.peaks or facts.calls:
+        return ()
+    return (("Memory: not recorded; ", *brought_by("memory", report.trace.format), "."),)
+
+
+def _peaks(report: TraceReport) -> Iterator[Block]:
+    facts = report.topics.memory
+    of_devices = [each for each in facts.peaks if each.memory == "device"]
+    listed = sorted(of_devices, key=lambda each: -each.peak_bytes)[:_LISTED]
+    if listed:
+        yield Paragraph((_headline(listed[0], several=len(of_devices) > 1),))
+    yield _table([each for each in facts.peaks if each in listed or each.memory != "device"])
+    bars = tuple(_against_capacity(each) for each in listed if each.capacity_bytes)
+    if bars:
+        yield from pictured(bars)
+    if len(of_devices) > len(listed):
+        yield Paragraph((f"{len(of_devices) - len(listed)} GPUs with lower peaks not shown.",))
+    yield Query(report.queries["memory"])
+    if listed and facts.timeline:
+        yield from _course(listed[0], report)
+
+
+def _headline(peak: MemoryPeak, *, several: bool) -> str:
+    where = f" on GPU {peak.device}" if several else ""
+    least = "" if peak.is_total else "at least "
+    text = f"Peak{where}: {least}{size(peak.peak_bytes)} allocated in step {peak.peak_step}"
+    if peak.capacity_bytes:
+        text += f", {share(peak.peak_bytes / peak.capacity_bytes)} of the GPU's {size(peak.capacity_bytes)}"
+    if peak.peak_unused_bytes:
+        text += f"; PyTorch's cache held up to {size(peak.peak_unused_bytes)} more at a step's peak"
+    if not peak.is_total:
+        text += "; what was allocated before the capture began and never touched in it is not in that"
+    return f"{text}."
+
+
+def _table(rows: Sequence[MemoryPeak]) -> Table:
+    return Table(
+        ("memory", "GPU", "peak", "in step", "reserved", "capacity", "growth per step", "growing steps"),
+        tuple(
+            (
+                each.memory,
+                maybe(str, each.device),
+                size(each.peak_bytes),
+                str(each.peak_step),
+                maybe(size, each.reserved_bytes),
+                maybe(size, each.capacity_bytes),
+                "-" if each.growth_per_step_bytes is None else _signed(each.growth_per_step_bytes),
+                f"{count(each.growing_steps)} of {count(each.steps)}" if each.steps else "-",
+            )
+            for each in rows
+        ),
+    )
+
+
+def _signed(amount: float) -> str:
+    whole = round(amount)
+    return f"-{size(-whole)}" if whole < 0 else size(whole)
+
+
+def _against_capacity(peak: MemoryPeak) -> BarRow:
+    capacity = peak.capacity_bytes or peak.peak_bytes
+    cached = max(min(peak.reserved_bytes or 0, capacity) - peak.peak_bytes, 0)
+    parts = (
+        ("allocated", float(peak.peak_bytes)),
+        ("cached", float(cached)),
+        ("free", float(max(capacity - peak.peak_bytes - cached, 0))),
+    )
+    return BarRow(f"GPU {peak.device}", parts, size(capacity))
+
+
+def _course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
+    parts = [each for each in report.topics.memory.timeline if each.device == peak.device]
+    values = _filled(parts)
+    if max(values) > min(values):
+        yield Curve(
+            values,
+            f"allocated on GPU {peak.device} from the first counted step to the last, 0 to {size(int(max(values)))}",
+        )
+        yield Query(report.queries["memory_timeline"])
+
+
+def _filled(parts: Sequence[MemoryPart]) -> tuple[float, ...]:
+    """The highest of each part; between samples nothing changes."""
+    by_part = {each.part: each for each in parts}
+    left = by_part[-1].last_bytes if -1 in by_part else 0
+    values = []
+    for number in range(_PARTS):
+        part = by_part.get(number)
+        values.append(float(max(left, part.highest_bytes) if part else left))
+        left = part.last_bytes if part else left
+    return tuple(values)
+
+
+def _calls(rows: Sequence[AllocatorCall]) -> Table:
+    return Table(
+        ("call", "what it does", "calls", "time", "longest"),
+        tuple(
+            (Name(each.name), each.operation, count(each.calls), duration(each.dur_ns), duration(each.longest_ns))
+            for each in rows
+        ),
+        text_columns=(0, 1),
+    )
