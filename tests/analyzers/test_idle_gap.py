@@ -51,6 +51,7 @@ def late_launch(*host, thread=0):
         ("overhead", "Lazy Function Loading", "idle_compile"),
         ("python", "train.py(3): step", "idle_python"),
         ("op", "gloo:all_reduce", "idle_communication"),
+        ("annotation", "ucp_tag_send_nbx", "idle_communication"),
     ],
 )
 def test_the_cause_is_what_the_launching_thread_did(tmp_path, kind, name, cause):

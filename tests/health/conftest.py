@@ -9,7 +9,7 @@ from builder import TraceBuilder
 
 
 def made_up() -> TraceBuilder:
-    """Two steps, two GPUs, a gap of several causes, host slices in one another."""
+    """Two steps, two GPUs, a gap of several causes, host slices in one another, a fetch, a copy, communication."""
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 100)
     trace.op("aten::mm", 5, 30)
@@ -21,6 +21,8 @@ def made_up() -> TraceBuilder:
     trace.call("cudaDeviceSynchronize", 112, 20)
     trace.kernel("relu", 150, 20, launched=(135, 5))
     trace.kernel("relu", 160, 20, launched=(142, 5), device=1)
+    trace.annotation("traceq.fetch#train", 101, 8)
+    trace.kernel("ncclDevKernel_AllReduce", 170, 20, launched=(148, 1), device=1, stream=9)
     return trace
 
 

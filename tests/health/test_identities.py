@@ -62,6 +62,57 @@ BREAKING = (
     ("idle_gap_cause", "insert into idle_gap_cause values (1, 2, 'idle_os', 0, 0, null)", "gap 2"),
     ("host_ledger", "update host_ledger set dur = dur + 1 where step = 1", "step 1"),
     ("host_ledger", "delete from host_ledger where step = 1", "step 1"),
+    ("copy_overlap", "update copy_overlap set exposed = exposed + 1", "gpu_slice 7"),
+    ("copy_overlap", "update copy_overlap set overlapped = -1, exposed = 21", "gpu_slice 7"),
+    ("copy_overlap", "update copy_overlap set could_overlap = exposed + 1", "gpu_slice 7"),
+    ("copy_overlap", "update copy_overlap set dur = dur + 1, exposed = exposed + 1", "gpu_slice 7"),
+    ("copy_overlap", "delete from copy_overlap", "gpu_slice 7"),
+    ("copy_overlap", "insert into copy_overlap from copy_overlap", "gpu_slice 7"),
+    ("copy_activity", "update copy_overlap set overlapped = 0, hidden = overlapped", "device 0: copy_h2d"),
+    ("copy_activity", "update copy_overlap set overlapped = 0, exposed = dur", "device 0: copy_h2d"),
+    ("copy_activity", "update copy_overlap set category = 'copy_other'", "device 0: copy_h2d"),
+    ("copy_total", "delete from time_ledger where category = 'copy_h2d'", "device 0, step 0: copy_h2d"),
+    (
+        "copy_total",
+        "update device_activity set category = 'copy_h2d' where copy_h2d > 0 and compute > 0",
+        "device 0, step 0: copy_h2d",
+    ),
+    (
+        "communication_overlap",
+        "update communication_overlap set overlapped = overlapped + 1 where device = 1 and step = 1",
+        "device 1, step 1",
+    ),
+    (
+        "communication_overlap",
+        "update communication_overlap set exposed = 9, overlapped = 11 where device = 1 and step = 1",
+        "device 1, step 1",
+    ),
+    (
+        "communication_overlap",
+        "update communication_overlap set compute = compute + 1 where device = 1 and step = 1",
+        "device 1, step 1",
+    ),
+    ("communication_overlap", "delete from communication_overlap where device = 0 and step = 1", "device 0, step 1"),
+    ("collective_slice", "update collective_slice set exposed = exposed + 1", "gpu_slice 17"),
+    ("collective_slice", "update collective_slice set blocking = exposed + 1", "gpu_slice 17"),
+    ("collective_slice", "delete from collective_slice", "gpu_slice 17"),
+    ("collective_activity", "update collective_slice set exposed = 9, overlapped = 11", "device 1"),
+    ("kernel_occupancy", "update kernel_occupancy set exclusive_dur = exclusive_dur + 2 where device = 1", "device 1"),
+    ("kernel_occupancy", "delete from kernel_occupancy where device = 1", "device 1"),
+    (
+        "kernel_occupancy",
+        "insert into kernel_occupancy select * replace (0 as exclusive_dur) from kernel_occupancy",
+        "device 0",
+    ),
+    ("data_fetch", "update data_fetch set waiting = waiting + 1", "cpu_slice 15"),
+    ("data_fetch", "update data_fetch set waiting = -1, reading = 1, unexplained = dur", "cpu_slice 15"),
+    ("data_fetch", "update data_fetch set stalled = dur + 1", "cpu_slice 15"),
+    ("data_stall", "update data_stall set data_wait = data_wait + 1 where step = 1", "step 1"),
+    ("data_stall", "update data_stall set data_wait = null where step = 1", "step 1"),
+    ("data_stall", "update data_stall set idle_data = 0, data_stall = input_copy where step = 1", "step 1"),
+    ("data_stall", "update data_stall set data_stall = data_stall + 1 where step = 1", "step 1"),
+    ("data_stall", "update data_stall set hidden = -1 where step = 1", "step 1"),
+    ("data_stall", "delete from data_stall where step = 1", "step 1"),
 )
 
 
@@ -77,9 +128,10 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
     counted = " ".join(f"{each.identity.name}:{each.checked}" for each in checked)
     assert [each for each in checked if each.broken or each.example is not None] == []
     assert counted == (
-        "slice_time:15 slice_id:15 nesting:10 launch:5 step_order:2 step_of_slice:5 step_stats:2"
-        " activity_segment:14 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:9 time_ledger_busy:4"
-        " idle_gap:8 idle_gap_cause:8 host_ledger:2"
+        "slice_time:18 slice_id:18 nesting:12 launch:6 step_order:2 step_of_slice:6 step_stats:2"
+        " activity_segment:16 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:10 time_ledger_busy:4"
+        " idle_gap:8 idle_gap_cause:8 host_ledger:2 copy_overlap:1 copy_activity:1 copy_total:1"
+        " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 data_fetch:1 data_stall:2"
     )
 
 
@@ -107,11 +159,20 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
     store.ingest(paths, database)
     with duckdb.connect(str(database)) as connection:
         assert (found(connection, 1), found(connection, 2)) == ({}, {})
-        for table in ("time_ledger", "host_ledger", "idle_gap_cause", "device_activity"):
+        for table in ("host_ledger", "idle_gap_cause", "device_activity"):
             connection.execute(f"update {table} set dur = dur + 1 where trace_id = 2")
+        connection.execute("update time_ledger set dur = dur + 3 where trace_id = 2")
         connection.execute("update gpu_slice set launch_id = null where trace_id = 2")
         connection.execute("update cpu_slice set depth = 5 where trace_id = 2")
-        broken = {"time_ledger", "host_ledger", "idle_gap_cause", "activity_step", "launch", "nesting"}
+        for table in ("copy_overlap", "collective_slice", "communication_overlap"):
+            connection.execute(f"update {table} set exposed = exposed + 2 where trace_id = 2")
+        connection.execute("update kernel_occupancy set exclusive_dur = 0 where trace_id = 2")
+        connection.execute("update data_fetch set waiting = 99 where trace_id = 2")
+        connection.execute("update data_stall set data_wait = 99 where trace_id = 2")
+        broken = {identity.name for identity in IDENTITIES} - {
+            *("slice_time", "slice_id", "step_order", "step_of_slice", "step_stats", "activity_segment", "idle_gap"),
+            *("time_ledger_busy", "time_ledger_activity"),
+        }
         assert found(connection, 1) == {}
         assert broken <= set(found(connection, 2))
 
@@ -124,22 +185,19 @@ def test_work_that_either_of_two_processes_may_have_launched_is_rightly_unjoined
 
 
 def kineto(path, rank):
+    """A kernel, communication beside it, a copy and a fetch; the kernel is longer on rank 1."""
     host = {"ph": "X", "pid": 1, "tid": 1}
     step = {**host, "cat": "user_annotation", "dur": 100}
+    gpu = {"ph": "X", "pid": 0, "tid": 7}
+    device = {"device": 0, "stream": 7}
     events = [
         {**step, "name": "ProfilerStep#1", "ts": 0},
         {**step, "name": "ProfilerStep#2", "ts": 100},
+        {**step, "name": "traceq.fetch#train", "ts": 1, "dur": 5},
         {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 10, "dur": 5, "args": {"correlation": 1}},
-        {
-            "ph": "X",
-            "cat": "kernel",
-            "name": "gemm",
-            "pid": 0,
-            "tid": 7,
-            "ts": 20,
-            "dur": 30 + rank,
-            "args": {"device": 0, "stream": 7, "correlation": 1},
-        },
+        {**gpu, "cat": "kernel", "name": "gemm", "ts": 20, "dur": 30 + rank, "args": {**device, "correlation": 1}},
+        {**gpu, "cat": "kernel", "name": "ncclDevKernel_AllReduce", "ts": 45, "dur": 20, "args": device},
+        {**gpu, "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "ts": 70, "dur": 9, "args": device},
     ]
     path.write_text(json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}))
     return path

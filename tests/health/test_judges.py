@@ -16,6 +16,15 @@ NOTHING = Inputs(
     **{field.name: () if field.name == "lost" else None if "None" in str(field.type) else 0 for field in fields(Inputs)}
 )
 A_KERNEL = {"gpu_slices": 1, "called_for": 1, "launched": 1, "kernels": 1, "devices": 1, "host_slices": 1, "calls": 1}
+COPIES = {"copies": 2, "copies_with_bytes": 2, "copies_with_memory": 2, "copies_with_call": 2}
+COMMUNICATION = {
+    "communication": 2,
+    "communication_with_bytes": 2,
+    "communication_with_group": 2,
+    "communication_with_blocking": 2,
+}
+MEMORY = {"memory_samples": 3, "memory_samples_total": 3, "devices_with_memory": 1}
+SHAPES = {"operators": 3, "operators_with_shapes": 2, "operators_with_flops": 2}
 
 
 def said(metric, **held):
@@ -125,46 +134,163 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             "degraded: what a stream waited for is known of 1 of 2 waits",
         ),
         ("copies", A_KERNEL, "ok: no copy ran on a GPU"),
+        ("copies", A_KERNEL | COPIES, "ok: 2 copies, all with bytes, kinds of memory and the call"),
         (
             "copies",
-            A_KERNEL | {"copies": 1, "copies_with_bytes": 1, "copies_with_memory": 1},
-            "ok: 1 copy, all with bytes and kinds of memory",
+            A_KERNEL | COPIES | {"copies_with_bytes": 1, "copies_with_memory": 0, "copies_with_call": 0},
+            "degraded: bytes known of 1 of 2 copies; pinned or pageable known of 0 of 2 copies; the call known of 0 of 2 copies",
         ),
         (
             "copies",
-            A_KERNEL | {"copies": 2, "copies_with_bytes": 1, "copies_with_memory": 0},
-            "degraded: bytes known of 1 of 2 copies; pinned or pageable known of 0 of 2 copies",
+            A_KERNEL | {"whole_graphs": 1},
+            "degraded: 1 CUDA graph traced as a whole: each hides the copies inside",
         ),
+        ("occupancy", A_KERNEL, "not computable: no kernel says its grid, block and registers"),
         (
             "occupancy",
             A_KERNEL | {"kernels_with_shape": 1},
-            "degraded: no analysis yet, in SQL only: grid, block and registers of 1 of 1 kernel, limits of 0 of 1 GPU",
-        ),
-        ("occupancy", A_KERNEL, "not computable: no kernel says its grid, block and registers"),
-        ("hardware-counters", {"metric_samples": 2}, "degraded: no analysis yet, in SQL only: 2 samples"),
-        ("communication", A_KERNEL, "ok: no communication ran on a GPU"),
-        (
-            "communication",
-            A_KERNEL | {"communication": 1},
-            "degraded: 1 GPU slice, exposed part in the ledger, but no message sizes and groups",
-        ),
-        (
-            "communication",
-            A_KERNEL | {"communication": 2, "collectives": 2, "collectives_with_bytes": 2, "collectives_with_group": 1},
             (
-                "degraded: no analysis yet, in SQL only: sizes of 2 and groups of 1 of 2 operations;"
-                " 2 GPU slices, exposed part in the ledger"
+                "not computable: estimated of no kernel: grid, block and registers of 1 of 1 kernel,"
+                " limits of 0 of 1 GPU"
             ),
         ),
-        ("data", A_KERNEL | {"fetches": 1}, "ok: 1 fetch marked"),
+        (
+            "occupancy",
+            A_KERNEL | {"kernels": 100, "kernels_with_shape": 99, "kernels_estimated": 99, "devices_with_limits": 1},
+            "ok: estimated of 99 of 100 kernels",
+        ),
+        (
+            "occupancy",
+            A_KERNEL
+            | {
+                "kernels": 100,
+                "kernels_with_shape": 99,
+                "kernels_estimated": 98,
+                "devices": 2,
+                "devices_with_limits": 1,
+            },
+            (
+                "degraded: estimated of 98 of 100 kernels: grid, block and registers of 99 of 100 kernels,"
+                " limits of 1 of 2 GPUs"
+            ),
+        ),
+        (
+            "hardware-counters",
+            {"metric_samples": 2},
+            "degraded: in SQL only (counter): 2 samples, none inside a step of a metric traceq knows",
+        ),
+        (
+            "hardware-counters",
+            {"metric_samples": 2, "metrics": 1, "devices": 2, "devices_with_metrics": 2},
+            "ok: 1 metric of 2 GPUs per step",
+        ),
+        (
+            "hardware-counters",
+            {"metrics": 1, "devices": 2, "devices_with_metrics": 1},
+            "degraded: metrics known of 1 of 2 GPUs",
+        ),
+        ("communication", A_KERNEL, "ok: no communication ran on a GPU"),
+        ("communication", A_KERNEL | {"collectives": 3}, "ok: no communication ran on a GPU"),
+        (
+            "communication",
+            A_KERNEL | {"whole_graphs": 1},
+            "degraded: 1 CUDA graph traced as a whole: each hides the communication inside",
+        ),
+        (
+            "communication",
+            A_KERNEL | COMMUNICATION,
+            "ok: 2 GPU slices, all with bytes, group and what they hold up",
+        ),
+        (
+            "communication",
+            A_KERNEL
+            | COMMUNICATION
+            | {"communication_with_bytes": 1, "communication_with_group": 0, "communication_with_blocking": 0},
+            (
+                "degraded: bytes known of 1 of 2 GPU slices; group known of 0 of 2 GPU slices;"
+                " what they hold up known of 0 of 2 GPU slices"
+            ),
+        ),
+        (
+            "data",
+            {"fetches_ahead": 2},
+            "not computable: 2 fetches on other threads, but nothing marks where training waits for input",
+        ),
+        (
+            "data",
+            A_KERNEL | {"fetches": 1, "steps": 2, "steps_with_data_wait": 2, "steps_with_input_copy": 2},
+            "ok: 1 fetch marked, waits known of 2 of 2 steps",
+        ),
+        (
+            "data",
+            A_KERNEL | {"fetches": 1, "steps": 1, "steps_excluded": 1, "steps_with_data_wait": 1},
+            "degraded: waits known of 1 of 2 steps; copies of input known of 0 of 2 steps",
+        ),
         ("data", {"fetches": 5}, "degraded: 5 fetches, but no GPU work to say what they cost"),
-        ("memory", {"memory_samples": 1}, "degraded: no analysis yet, in SQL only: 1 sample"),
+        (
+            "memory",
+            A_KERNEL | MEMORY | {"devices_with_capacity": 1},
+            "ok: 3 samples of 1 GPU with their capacity",
+        ),
+        ("memory", {"memory_samples": 3, "memory_samples_total": 3}, "ok: 3 samples, none of a GPU"),
+        (
+            "memory",
+            A_KERNEL | {"memory_samples": 3, "memory_samples_total": 3},
+            "degraded: 3 samples, none of a GPU's memory in a step",
+        ),
+        (
+            "memory",
+            A_KERNEL | MEMORY | {"memory_samples_total": 1},
+            ("degraded: 2 of 3 samples are sums since the capture began, not totals; capacity known of 0 of 1 GPU"),
+        ),
         (
             "flops",
             {"operators": 3, "operators_with_shapes": 2},
-            "degraded: no analysis yet, in SQL only: shapes of 2 of 3 operators",
+            (
+                "not computable: shapes of 2 of 3 operators, none a matrix product, convolution or attention"
+                " of known FLOPs"
+            ),
         ),
-        ("mfu", {"operators": 3, "operators_with_shapes": 2}, "not computable: no GPU work was traced"),
+        ("flops", SHAPES, "ok: FLOPs of 2 operators"),
+        (
+            "flops",
+            A_KERNEL | SHAPES | {"kernel_dur": 100, "flops_dur": 40},
+            "ok: FLOPs of 2 operators, in 40% of the time of kernels",
+        ),
+        ("flops", A_KERNEL | SHAPES, "degraded: FLOPs of 2 operators, but no kernel of theirs: no rates"),
+        (
+            "flops",
+            A_KERNEL | SHAPES | {"kernel_dur": 100, "flops_dur": 40, "convolutions": 5, "convolutions_with_flops": 1},
+            "degraded: FLOPs known of 1 of 5 convolutions",
+        ),
+        (
+            "flops",
+            A_KERNEL | SHAPES | {"kernel_dur": 100, "flops_dur": 40, "graph_nodes": 1, "whole_graphs": 1},
+            "degraded: 2 GPU slices of CUDA graphs not counted",
+        ),
+        ("mfu", SHAPES, "not computable: no GPU work was traced"),
+        ("mfu", A_KERNEL, "not computable: no operator says the shapes of its arguments"),
+        ("mfu", A_KERNEL | SHAPES, "not computable: no operator with known FLOPs launched a kernel"),
+        (
+            "mfu",
+            A_KERNEL | SHAPES | {"flops_dur": 40, "mfu_entries": 2},
+            "not computable: no peak known for the GPU and the types that operators with FLOPs compute in",
+        ),
+        (
+            "mfu",
+            A_KERNEL | SHAPES | {"flops_dur": 40, "flops_dur_with_peak": 10, "mfu_entries": 2, "mfu_entries_known": 1},
+            ("degraded: MFU known of 1 of 2 GPUs x steps; peak known for 25% of the GPU time of operators with FLOPs"),
+        ),
+        (
+            "mfu",
+            A_KERNEL | SHAPES | {"flops_dur": 40, "flops_dur_with_peak": 40, "mfu_entries": 2, "mfu_entries_known": 2},
+            "ok: MFU known of 2 of 2 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs",
+        ),
+        (
+            "mfu",
+            A_KERNEL | SHAPES | {"flops_dur": 40, "flops_dur_with_peak": 40},
+            ("degraded: MFU known of 0 of 0 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs"),
+        ),
         ("python", {"python_calls": 1}, "degraded: no analysis yet, in SQL only: 1 Python call"),
         ("graphs", A_KERNEL, "ok: no CUDA graph was launched"),
         ("graphs", A_KERNEL | {"graph_launches": 1, "graph_nodes": 4}, "ok: 4 GPU slices from inside graphs"),
@@ -205,13 +331,18 @@ def rich():
     trace.annotation("traceq.step#0", 0, 100)
     trace.annotation("traceq.fetch#loader", 1, 4)
     trace.annotation("traceq.payload#samples=8", 6, 0)
-    trace.op("aten::mm", 10, 10, args='{"Input Dims":[[2, 2], []]}')
+    h100 = {"name": "NVIDIA H100 80GB HBM3", "compute_capability": "9.0", "sm_count": 132}
+    trace.add("device", device=0, source="trace", memory_bytes=80, **h100)
+    shapes = '{"Input Dims":[[2, 2], [2, 2]],"Input type":["c10::BFloat16","c10::BFloat16"]}'
+    trace.op("aten::mm", 10, 10, args=shapes)
     trace.op("aten::empty", 21, 1, args='{"Input dims":[]}')
     trace.cpu("python", "train.py(1): step", 10, 60)
     trace.cpu("os", "poll", 72, 1)
-    shape = {"grid_x": 1, "block_x": 1, "registers_per_thread": 8}
+    ones = dict.fromkeys(("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"), 1)
+    shape = {**ones, "registers_per_thread": 8, "shared_memory": 0}
     trace.kernel("gemm", 30, 10, launched=(12, 2), **shape)
-    trace.kernel("ncclDevKernel_AllReduce", 50, 5, launched=(16, 2))
+    reduced = trace.kernel("ncclDevKernel_AllReduce", 50, 5, launched=(16, 2))
+    trace.add("collective", slice_id=reduced, op="allreduce", bytes=8, group_name="dp")
     trace.memcpy("h2d", 60, 5, launched=(40, 2), bytes=8, src_memory="pinned", dst_memory="device")
     trace.memcpy("d2h", 66, 2, launched=(44, 2))
     trace.memcpy("um", 69, 1, bytes=4)
@@ -238,24 +369,36 @@ def test_the_tables_are_counted(tmp_path):
         "launched": 5,
         "kernels": 3,
         "kernels_with_shape": 1,
+        "kernels_estimated": 1,
+        "kernel_dur": 17,
         "copies": 3,
         "copies_with_bytes": 2,
         "copies_with_memory": 2,
+        "copies_with_call": 3,
         "communication": 1,
+        "communication_with_bytes": 1,
+        "communication_with_group": 1,
+        "communication_with_blocking": 1,
+        "collectives": 2,
         "whole_graphs": 1,
         "graph_nodes": 1,
         "devices": 1,
-        "graph_launches": 1,
+        "devices_with_limits": 1,
         "host_slices": 15,
         "calls": 7,
+        "graph_launches": 1,
         "operators": 2,
         "operators_with_shapes": 1,
+        "operators_with_flops": 1,
+        "flops_dur": 15,
+        "flops_dur_with_peak": 15,
+        "mfu_entries": 1,
+        "mfu_entries_known": 1,
         "annotations": 4,
         "python_calls": 1,
         "os_calls": 1,
         "waiting_calls": 1,
         "stream_wait_calls": 1,
-        "fetches": 1,
         "phases": 1,
         "synchronizations": 1,
         "stream_waits": 1,
@@ -265,9 +408,13 @@ def test_the_tables_are_counted(tmp_path):
         "payloads": "samples",
         "idle_dur": held.idle_dur,
         "idle_unattributed": held.idle_unattributed,
+        "fetches": 1,
+        "steps_with_data_wait": 2,
+        "steps_with_input_copy": 2,
         "memory_samples": 1,
-        "collectives": 1,
-        "collectives_with_bytes": 1,
+        "memory_samples_total": 1,
+        "devices_with_memory": 1,
+        "devices_with_capacity": 1,
     }
     assert held.idle_dur == trace.rows("select sum(dur) from idle_gap")[0][0]
 
@@ -277,7 +424,16 @@ def test_counters_of_nsys_that_are_no_memory_and_no_faults_are_gpu_metrics(tmp_p
     trace.NAME = "nsys"
     trace.add("counter", device=0, name="gpu_page_faults", ts=1, value=1.0)
     held = read(trace.build(tmp_path)._connection, 1)
-    assert (held.metric_samples, held.memory_samples) == (1, 1)
+    assert (held.metric_samples, held.metrics, held.memory_samples) == (1, 0, 1)
+
+
+def test_metrics_are_known_by_their_names(tmp_path):
+    trace = rich()
+    for device in (0, 1):
+        for name in ("SMs Active [Throughput %]", "GR Active [Throughput %]", "Unheard of [Throughput %]"):
+            trace.add("counter", device=device, name=name, ts=1, value=1.0)
+    held = read(trace.build(tmp_path)._connection, 1)
+    assert (held.metric_samples, held.metrics, held.devices_with_metrics) == (0, 2, 2)
 
 
 def test_a_capture_that_is_not_complete_is_quite_right_in_nothing(tmp_path):
@@ -337,4 +493,22 @@ def test_of_a_format_of_no_profiler_both_ways_are_told():
 def test_a_metric_that_another_capture_would_not_improve_has_no_way(tmp_path):
     health, metrics = diagnosed(rich(), tmp_path)
     assert metrics["flops"].ways == metrics["launch"].ways == metrics["os"].ways == ()
-    assert {each.metric for each in health.metrics if each.ways} == {"hardware-counters", "idle", "ledger", "graphs"}
+    told = {each.metric for each in health.metrics if each.ways}
+    assert told == {"hardware-counters", "idle", "ledger", "graphs", "copies", "communication"}
+
+
+def test_convolutions_without_known_flops_are_seen(tmp_path):
+    """A convolution takes its settings too; those of PyTorch 1.8 wrote none. Of operators around one another one counts."""
+    trace = TraceBuilder()
+    shapes = '{"Input Dims":[[1, 3, 8, 8], [4, 3, 3, 3], []],"Input type":["float","float",""]}'
+    for name, ts, dur in (
+        ("conv2d", 0, 50),
+        ("convolution", 1, 48),
+        ("_convolution", 2, 46),
+        ("cudnn_convolution", 3, 44),
+    ):
+        trace.op(f"aten::{name}", ts, dur, args=shapes)
+    trace.op("aten::cudnn_convolution_backward", 60, 9, args=shapes)
+    trace.op("aten::cudnn_convolution_backward_input", 61, 3, args=shapes)
+    held = read(trace.build(tmp_path)._connection, 1)
+    assert (held.convolutions, held.convolutions_with_flops) == (2, 0)

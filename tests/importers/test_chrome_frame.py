@@ -49,6 +49,7 @@ def test_devices(tmp_path):
     nvidia = {"id": 1, "name": "H100", "totalGlobalMem": 80, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
     nvidia |= {"warpSize": 32, "maxThreadsPerMultiprocessor": 2048, "regsPerMultiprocessor": 65536}
     amd = {"id": 0, "name": "MI300X", "warpSize": 64, "maxSharedMemoryPerMultiProcessor": 65536}
+    amd |= {"computeMajor": 9, "computeMinor": 4}
     devices = [nvidia | {"sharedMemPerMultiprocessor": 233472}, amd, {"name": "without id"}, "no device"]
     rows = rows_of(tmp_path, op("a", 1, 1), table="device", before={"deviceProperties": devices})
     assert picked(
@@ -57,6 +58,24 @@ def test_devices(tmp_path):
         (1, "H100", "9.0", 132, 80, 32, 233472, "trace"),
         (0, "MI300X", None, None, None, 64, 65536, "trace"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("device", "capability"),
+    [
+        ({"name": "NVIDIA H100", "warpSize": 32}, "9.0"),
+        ({"name": "NVIDIA H100"}, "9.0"),
+        ({"warpSize": 32}, "9.0"),
+        ({"name": "AMD Radeon Graphics", "warpSize": 64}, None),
+        ({"name": "AMD Radeon RX 7900 XTX", "warpSize": 32}, None),
+        ({"name": "AMD Instinct MI210"}, None),
+        ({"warpSize": 64}, None),
+    ],
+)
+def test_only_gpus_of_nvidia_have_a_compute_capability(tmp_path, device, capability):
+    properties = [{"id": 0, "computeMajor": 9, "computeMinor": 0} | device]
+    (row,) = rows_of(tmp_path, op("a", 1, 1), table="device", before={"deviceProperties": properties})
+    assert row["compute_capability"] == capability
 
 
 def test_a_bare_list_of_events(tmp_path):

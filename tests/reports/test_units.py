@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from traceq.printable import printable
-from traceq.reports.bar import WIDTH, draw
+from traceq.reports.bar import WIDTH, curve, draw, draw_rows
+from traceq.reports.document import BarRow
 from traceq.reports.names import shortened, width
-from traceq.reports.units import cell, duration, share, size
+from traceq.reports.units import cell, duration, maybe, rate, share, size
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,29 @@ def test_a_bar_is_always_as_wide_and_shows_the_parts_in_their_order():
 
 def test_a_bar_draws_categories_it_does_not_know():
     assert draw([("idle_sync", 0.5), ("idle_data", 0.5)])[1] == "▙ idle_sync  ▟ idle_data"
+
+
+def test_bars_share_a_scale_and_only_named_parts_are_in_the_legend():
+    rows = (BarRow("a", (("exposed", 30), ("hidden", 66)), "96"), BarRow("long", (("exposed", 1),), "1"))
+    first, second, legend = draw_rows(rows)
+    assert first == f"a     {'░' * 15}{'█' * 33}  96"
+    assert second == f"long  {' ' * 48}  1"
+    assert legend == "░ exposed  █ hidden"
+    assert draw_rows((BarRow("a", (("", 0),), "0"),)) == [f"a  {' ' * 48}  0"]
+
+
+def test_a_curve_shows_0_as_nothing_and_little_as_something():
+    assert curve((0, 1, 4, 8, 1000)) == " ▁▁▁█"
+    assert curve(()) == ""
+    assert curve((0.0,)) == " "
+
+
+def test_rates_have_three_digits_and_no_exponent():
+    assert [rate(0), rate(0.0029), rate(12.34), rate(1580.9), rate(18297.4)] == [
+        "0",
+        "0.00290",
+        "12.3",
+        "1,581",
+        "18,297",
+    ]
+    assert [maybe(rate, None), maybe(size, 5)] == ["-", "5 B"]

@@ -13,10 +13,12 @@ from traceq.health.identities import check
 # Where slices overlap, one that was around a parent when it started may have ended before the child does.
 NESTED = "and not exists (select 1 from import_note where code = 'overlapping_slices')"
 
-# Identities that have nothing to check in a trace without GPU work; all others have in every trace.
-NEEDS_A_GPU = {
+# Identities that have nothing to check in a trace without GPU work, without copies, communication or fetches; all others have in
+# every trace.
+NEEDS_SOMETHING = {
     *("launch", "step_of_slice", "activity_segment", "activity_step", "activity_busy", "time_ledger", "idle_gap"),
-    *("time_ledger_activity", "time_ledger_busy", "idle_gap_cause"),
+    *("time_ledger_activity", "time_ledger_busy", "idle_gap_cause", "communication_overlap", "kernel_occupancy"),
+    *("copy_overlap", "copy_activity", "copy_total", "collective_slice", "collective_activity", "data_fetch"),
 }
 
 # torch.autograd.profiler.emit_nvtx makes operators ranges.
@@ -66,7 +68,7 @@ BROKEN = {
 def test_doctor_finds_nothing_broken(path, databases):
     checked = check(databases(path), 1)
     assert [each for each in checked if each.broken] == []
-    assert {each.identity.name for each in checked if not each.checked} <= NEEDS_A_GPU
+    assert {each.identity.name for each in checked if not each.checked} <= NEEDS_SOMETHING
 
 
 @every_trace

@@ -47,6 +47,15 @@ IDENTITIES = (
     Identity("idle_gap", "idle gaps are the idle segments", "gaps"),
     Identity("idle_gap_cause", "the causes of a gap add up to it", "gaps"),
     Identity("host_ledger", "the host's ledger adds up to each step", "steps"),
+    Identity("copy_overlap", "a copy is overlapped, hidden or exposed", "copies"),
+    Identity("copy_activity", "the copies of a GPU add up to its timeline", "entries"),
+    Identity("copy_total", "exposed copies are the ledger's", "entries"),
+    Identity("communication_overlap", "communication is overlapped or exposed, as in the ledger", "GPUs x steps"),
+    Identity("collective_slice", "a slice of communication is overlapped or exposed", "GPU slices"),
+    Identity("collective_activity", "the communication of a GPU adds up to its timeline", "GPUs"),
+    Identity("kernel_occupancy", "kernels share the time in which any runs", "GPUs"),
+    Identity("data_fetch", "what is done in a fetch adds up to it", "fetches"),
+    Identity("data_stall", "waiting for input is what the ledgers say", "steps"),
 )
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # Each a query of one row.
-TOPICS = ("gpu", "host", "wait", "step", "idle", "sample", "collective")
+TOPICS = ("gpu", "kernel", "copy", "collective", "host", "wait", "step", "idle", "data", "memory", "sample", "operator")
 
 
 @dataclass(frozen=True)
@@ -25,32 +25,45 @@ class Lost:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Numbers of rows unless the name says otherwise; `_dur` and `idle_unattributed` are nanoseconds."""
+    """Numbers of rows unless the name says otherwise; `_dur`, `_dur_with_peak` and `idle_unattributed` are nanoseconds."""
 
     gpu_slices: int
     called_for: int
     launched: int
     kernels: int
     kernels_with_shape: int
+    kernels_estimated: int
+    kernel_dur: int
     copies: int
     copies_with_bytes: int
     copies_with_memory: int
+    copies_with_call: int
     communication: int
+    communication_with_bytes: int
+    communication_with_group: int
+    communication_with_blocking: int
+    collectives: int
     whole_graphs: int
     graph_nodes: int
     devices: int
-    devices_described: int
+    devices_with_limits: int
     host_slices: int
     calls: int
     graph_launches: int
     operators: int
     operators_with_shapes: int
+    operators_with_flops: int
+    flops_dur: int
+    flops_dur_with_peak: int
+    convolutions: int
+    convolutions_with_flops: int
+    mfu_entries: int
+    mfu_entries_known: int
     annotations: int
     python_calls: int
     os_calls: int
     waiting_calls: int
     stream_wait_calls: int
-    fetches: int
     phases: int
     synchronizations: int
     stream_waits: int
@@ -61,11 +74,17 @@ class Inputs:
     payloads: str | None
     idle_dur: int
     idle_unattributed: int
+    fetches: int
+    fetches_ahead: int
+    steps_with_data_wait: int
+    steps_with_input_copy: int
     memory_samples: int
+    memory_samples_total: int
+    devices_with_memory: int
+    devices_with_capacity: int
     metric_samples: int
-    collectives: int
-    collectives_with_bytes: int
-    collectives_with_group: int
+    metrics: int
+    devices_with_metrics: int
     lost: tuple[Lost, ...]
 
 

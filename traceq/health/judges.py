@@ -11,6 +11,9 @@ from traceq.health.verdict import Verdict, in_sql, judged, none, some
 _LEAST_LAUNCHED = 0.99
 _MOST_UNATTRIBUTED = 0.1
 
+# Below this share of kernels with an estimated occupancy, it is said.
+_LEAST_ESTIMATED = 0.99
+
 # Ways to find steps that somebody meant as steps; all others are inferred.
 _MARKED = {
     "step_range": "--step-range",
@@ -101,17 +104,18 @@ def _sync(i: Inputs) -> Verdict:
 def _copies(i: Inputs) -> Verdict:
     if not i.gpu_slices:
         return _NO_GPU
-    if not i.copies:
-        return Verdict("ok", "no copy ran on a GPU")
     facts = some(i.copies, "copy", "copies")
     return judged(
-        f"{facts}, all with bytes and kinds of memory",
-        _known("bytes", i.copies_with_bytes, facts, i.copies),
-        _known("pinned or pageable", i.copies_with_memory, facts, i.copies),
+        f"{facts}, all with bytes, kinds of memory and the call" if i.copies else "no copy ran on a GPU",
+        _known("bytes", i.copies_with_bytes, i.copies, facts),
+        _known("pinned or pageable", i.copies_with_memory, i.copies, facts),
+        _known("the call", i.copies_with_call, i.copies, facts),
+        _whole_graphs(i, "hides the copies inside"),
+        needs="options" if i.whole_graphs or (i.copies and not i.calls) else None,
     )
 
 
-def _known(what: str, known: int, all_of_them: str, number: int) -> str | None:
+def _known(what: str, known: int, number: int, all_of_them: str) -> str | None:
     return f"{what} known of {known:,} of {all_of_them}" if known < number else None
 
 
@@ -120,53 +124,117 @@ def _occupancy(i: Inputs) -> Verdict:
         return _NO_GPU
     if not i.kernels_with_shape:
         return none("no kernel says its grid, block and registers")
-    return in_sql(
+    rests_on = (
         f"grid, block and registers of {i.kernels_with_shape:,} of {some(i.kernels, 'kernel')},"
-        f" limits of {i.devices_described:,} of {some(i.devices, 'GPU')}"
+        f" limits of {i.devices_with_limits:,} of {some(i.devices, 'GPU')}"
     )
+    if not i.kernels_estimated:
+        return Verdict("not computable", f"estimated of no kernel: {rests_on}")
+    estimated = f"estimated of {i.kernels_estimated:,} of {some(i.kernels, 'kernel')}"
+    return judged(estimated, f"{estimated}: {rests_on}" if i.kernels_estimated < _LEAST_ESTIMATED * i.kernels else None)
 
 
 def _hardware_counters(i: Inputs) -> Verdict:
-    if not i.metric_samples:
+    if not i.metric_samples + i.metrics:
         return none("no GPU metrics were sampled")
-    return in_sql(f"{some(i.metric_samples, 'sample')}")
+    if not i.metrics:
+        samples = some(i.metric_samples, "sample")
+        return Verdict("degraded", f"in SQL only (counter): {samples}, none inside a step of a metric traceq knows")
+    facts = f"{some(i.metrics, 'metric')} of {some(i.devices_with_metrics, 'GPU')} per step"
+    missing = _known("metrics", i.devices_with_metrics, i.devices, some(i.devices, "GPU"))
+    return judged(facts, missing, needs="options")
 
 
 def _communication(i: Inputs) -> Verdict:
     if not i.gpu_slices:
         return _NO_GPU
-    if not i.communication + i.collectives:
-        return Verdict("ok", "no communication ran on a GPU")
-    facts = f"{some(i.communication, 'GPU slice')}, exposed part in the ledger"
-    if not i.collectives:
-        return Verdict("degraded", f"{facts}, but no message sizes and groups", "marks")
-    return in_sql(
-        f"sizes of {i.collectives_with_bytes:,} and groups of {i.collectives_with_group:,} of"
-        f" {some(i.collectives, 'operation')}; {facts}"
+    hidden = _whole_graphs(i, "hides the communication inside")
+    if not i.communication:
+        return judged("no communication ran on a GPU", hidden, needs="options")
+    facts = some(i.communication, "GPU slice")
+    undescribed = (
+        _known("bytes", i.communication_with_bytes, i.communication, facts),
+        _known("group", i.communication_with_group, i.communication, facts),
+    )
+    return judged(
+        f"{facts}, all with bytes, group and what they hold up",
+        *undescribed,
+        _known("what they hold up", i.communication_with_blocking, i.communication, facts),
+        hidden,
+        needs="marks" if any(undescribed) else "options" if hidden else None,
     )
 
 
 def _data(i: Inputs) -> Verdict:
     if not i.fetches:
-        return none("nothing marks where a step fetches its input", "marks")
-    costs = None if i.gpu_slices else f"{some(i.fetches, 'fetch', 'fetches')}, but no GPU work to say what they cost"
-    return judged(some(i.fetches, "fetch marked", "fetches marked"), costs, needs="options")
+        ahead = some(i.fetches_ahead, "fetch", "fetches")
+        others = f"{ahead} on other threads, but nothing marks where training waits for input"
+        return none(others if i.fetches_ahead else "nothing marks where a step fetches its input", "marks")
+    fetches = some(i.fetches, "fetch", "fetches")
+    steps = i.steps + i.steps_excluded
+    return judged(
+        f"{fetches} marked, waits known of {i.steps_with_data_wait:,} of {some(steps, 'step')}",
+        None if i.gpu_slices else f"{fetches}, but no GPU work to say what they cost",
+        _known("waits", i.steps_with_data_wait, steps, some(steps, "step")),
+        _known("copies of input", i.steps_with_input_copy, steps, some(steps, "step")) if i.gpu_slices else None,
+        needs="options",
+    )
 
 
 def _memory(i: Inputs) -> Verdict:
     if not i.memory_samples:
         return none("no allocation was traced")
-    return in_sql(f"{some(i.memory_samples, 'sample')}")
+    samples = some(i.memory_samples, "sample")
+    gpus = some(i.devices_with_memory, "GPU")
+    untotal = i.memory_samples - i.memory_samples_total
+    return judged(
+        f"{samples} of {gpus} with their capacity" if i.devices_with_memory else f"{samples}, none of a GPU",
+        f"{samples}, none of a GPU's memory in a step" if i.gpu_slices and not i.devices_with_memory else None,
+        f"{untotal:,} of {samples} are sums since the capture began, not totals" if untotal else None,
+        _known("capacity", i.devices_with_capacity, i.devices_with_memory, gpus),
+    )
 
 
 def _flops(i: Inputs) -> Verdict:
     if not i.operators_with_shapes:
         return none("no operator says the shapes of its arguments")
-    return in_sql(f"shapes of {i.operators_with_shapes:,} of {some(i.operators, 'operator')}")
+    shapes = f"shapes of {i.operators_with_shapes:,} of {some(i.operators, 'operator')}"
+    if not i.operators_with_flops:
+        return Verdict("not computable", f"{shapes}, none a matrix product, convolution or attention of known FLOPs")
+    facts = f"FLOPs of {some(i.operators_with_flops, 'operator')}"
+    share = i.flops_dur / i.kernel_dur if i.kernel_dur else 0.0
+    return judged(
+        f"{facts}, in {share:.0%} of the time of kernels" if i.flops_dur else facts,
+        None if i.flops_dur or not i.gpu_slices else f"{facts}, but no kernel of theirs: no rates",
+        *_uncounted(i),
+    )
+
+
+def _uncounted(i: Inputs) -> tuple[str | None, ...]:
+    """Work without known FLOPs: what CUDA graphs launch has no operator around it."""
+    inside = i.graph_nodes + i.whole_graphs
+    return (
+        _known("FLOPs", i.convolutions_with_flops, i.convolutions, some(i.convolutions, "convolution")),
+        f"{some(inside, 'GPU slice')} of CUDA graphs not counted" if inside else None,
+    )
 
 
 def _mfu(i: Inputs) -> Verdict:
-    return _flops(i) if i.gpu_slices else _NO_GPU
+    if not i.gpu_slices:
+        return _NO_GPU
+    if not i.operators_with_flops:
+        return _flops(i)
+    if not i.flops_dur:
+        return Verdict(
+            "not computable", "no operator with known FLOPs launched a kernel", None if i.launched else "options"
+        )
+    if not i.flops_dur_with_peak:
+        return Verdict("not computable", "no peak known for the GPU and the types that operators with FLOPs compute in")
+    share = i.flops_dur_with_peak / i.flops_dur
+    known = f"MFU known of {i.mfu_entries_known:,} of {i.mfu_entries:,} GPUs x steps"
+    peaks = f"peak known for {share:.0%} of the GPU time of operators with FLOPs"
+    is_whole = i.mfu_entries_known == i.mfu_entries > 0
+    return judged(f"{known}; {peaks}", None if is_whole else f"{known}; {peaks}", *_uncounted(i))
 
 
 def _python(i: Inputs) -> Verdict:

@@ -101,7 +101,7 @@ def _blocking(blocking: Blocking | None, trace_format: str) -> Spans:
 
 def _bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
     exposed = float(total.exposed_ns)
-    waited = float(blocking.blocking_ns or 0) if blocking and blocking.known == blocking.slices else 0.0
+    waited = float(blocking.blocking_ns or 0) if blocking else 0.0
     # Slices that run at once can block for the same time each, so together for longer than there was.
     waited = min(waited, exposed)
     parts = (

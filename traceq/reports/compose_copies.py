@@ -20,7 +20,7 @@ _DIRECTIONS = {"copy_h2d": "h2d (host to device)", "copy_d2h": "d2h (device to h
 _IN_WORDS = {
     "copy_h2d": "copies to the device",
     "copy_d2h": "copies to the host",
-    "copy_other": "other copies, GPU to GPU or of unified memory",
+    "copy_other": "copies from GPU to GPU or of unified memory",
 }
 
 
@@ -59,12 +59,13 @@ def no_copies(report: TraceReport) -> tuple[Spans, ...]:
 
 def _headline(worst: CopyTotal, report: TraceReport) -> str:
     where = f" on GPU {worst.device}" if len(report.ledger) > 1 else ""
-    moved = "" if worst.bytes is None else f" ({size(worst.bytes)})"
     behind = f"{duration(worst.overlapped_ns)} of it" if worst.overlapped_ns else "none of it"
     # Copies launched before the counted steps can elapse in them.
-    what = f"{count(worst.copies)} {_IN_WORDS[worst.category]}{moved}" if worst.copies else _IN_WORDS[worst.category]
+    amounts = [f"{count(worst.copies)} in all"] if worst.copies else []
+    amounts += [size(worst.bytes)] if worst.copies and worst.bytes is not None else []
+    which = f"{_IN_WORDS[worst.category]} ({', '.join(amounts)})" if amounts else _IN_WORDS[worst.category]
     text = (
-        f"Most exposed{where}: {what}. They take"
+        f"Most exposed{where}: {which}. They take"
         f" {duration(worst.busy_ns)}, {behind} behind compute, {duration(worst.exposed_ns)} exposed"
     )
     if not report.steps.is_whole_trace:

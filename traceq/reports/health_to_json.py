@@ -38,4 +38,4 @@ def _part(trace: TraceHealth) -> dict[str, Any]:
 
 
 def _named(name: str) -> str:
-    return f"{name}_ns" if name in ("idle_dur", "idle_unattributed") else name
+    return f"{name}_ns" if "_dur" in name or name == "idle_unattributed" else name

@@ -131,7 +131,7 @@ class KernelFill:
 
     device: int
     kernels: int
-    dur_ns: float
+    dur_ns: int
     occupancy_share: float | None
     tensor_core_share: float | None
     tensor_core_known_share: float | None
@@ -143,7 +143,7 @@ class OccupancyClass:
 
     quarter: int | None
     kernels: int
-    dur_ns: float
+    dur_ns: int
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class KernelName:
 
     name: str
     kernels: int
-    dur_ns: float
+    dur_ns: int
     kernel_share: float | None
     occupancy_share: float | None
     limiter: str

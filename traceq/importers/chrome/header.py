@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -111,12 +112,11 @@ def device_batch(members: dict[str, Any]) -> pa.RecordBatch | None:
 
 
 def _device(properties: dict[str, Any]) -> dict[str, Any]:
-    major, minor = _integer(properties.get("computeMajor")), _integer(properties.get("computeMinor"))
     shared = properties.get("sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor"))
     return {
         "device": _integer(properties.get("id"), 32),
         "name": str(properties["name"]) if properties.get("name") else None,
-        "compute_capability": f"{major}.{minor}" if major is not None and minor is not None else None,
+        "compute_capability": _compute_capability(properties),
         "sm_count": _integer(properties.get("numSms"), 32),
         "memory_bytes": _integer(properties.get("totalGlobalMem")),
         "warp_size": _integer(properties.get("warpSize"), 32),
@@ -125,3 +125,19 @@ def _device(properties: dict[str, Any]) -> dict[str, Any]:
         "shared_memory_per_sm": _integer(shared),
         "source": "trace",
     }
+
+
+# ROCm writes its own numbers under the names of CUDA's: 9.0 is a gfx90a and no Hopper. Its older GPUs have warps of 64, its
+# newer ones of 32 as NVIDIA's.
+_OTHER_MAKERS = re.compile(r"(?i)\b(AMD|Radeon|Instinct|Intel)\b|^gfx|^MI\d")
+_NVIDIA_WARP_SIZE = 32
+
+
+def _compute_capability(properties: dict[str, Any]) -> str | None:
+    """E.g. 9.0; None for other makers' GPUs and where it is not written."""
+    if _integer(properties.get("warpSize", _NVIDIA_WARP_SIZE)) != _NVIDIA_WARP_SIZE:
+        return None
+    if _OTHER_MAKERS.search(str(properties.get("name") or "")):
+        return None
+    major, minor = _integer(properties.get("computeMajor")), _integer(properties.get("computeMinor"))
+    return f"{major}.{minor}" if major is not None and minor is not None else None

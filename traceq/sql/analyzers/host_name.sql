@@ -31,7 +31,7 @@ from (values
     ('runtime', '^(cuda|hip)(Malloc|Free|Host(Alloc|Free|Register|Unregister)|MemPool)|^cuMem(Alloc|Free|Host|Create|Map|Unmap|SetAccess|Release|Address|Pool)', null, null, 'allocation'),
     ('runtime', '^(cu|cuda|hip)(Module|Library)|^cuKernelGetFunction|^cuLink|^(nvrtc|hiprtc)', null, null, 'compile'),
     ('overhead', '(?i)lazy function loading|module loading', null, null, 'compile'),
-    ('annotation|op|other', '^gloo:|^MPI_|^(c10d::|dist(ributed)?[._])?(monitored_)?barrier$', null, null, 'communication')
+    ('annotation|op|other', '^gloo:|^MPI_|^ucp_|^(c10d::|dist(ributed)?[._])?(monitored_)?barrier$', null, null, 'communication')
 ) as t (kinds, pattern, context, phase, activity);
 
 set variable any_host_pattern = (select string_agg('(?:' || pattern || ')', '|') from _host_pattern);

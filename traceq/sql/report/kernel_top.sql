@@ -2,10 +2,11 @@
 select
     g.name,
     count(*) as kernels,
-    sum(k.exclusive_dur) as dur_ns,
-    sum(k.exclusive_dur) / nullif(sum(sum(k.exclusive_dur)) over (), 0) as kernel_share,
-    sum(k.exclusive_dur * k.estimated_occupancy)
-    / sum(k.exclusive_dur) filter (k.estimated_occupancy is not null) as occupancy_share,
+    sum(k.exclusive_dur)::bigint as dur_ns,
+    round(sum(k.exclusive_dur) / nullif(sum(sum(k.exclusive_dur)) over (), 0), 9) as kernel_share,
+    round(
+        sum(k.exclusive_dur * k.estimated_occupancy) / sum(k.exclusive_dur) filter (k.estimated_occupancy is not null), 9
+    ) as occupancy_share,
     if(count(distinct k.limiter) = 1, min(k.limiter), 'various') as limiter,
     bool_or(k.tensor_core) as tensor_core
 from kernel_occupancy as k

@@ -4,7 +4,7 @@ select
     memory,
     bool_and(is_total) as is_total,
     max(peak) as peak_bytes,
-    max_by(step, peak) as peak_step,
+    max_by(step, (peak, -step)) as peak_step,
     max(reserved) as reserved_bytes,
     max(peak_unused) as peak_unused_bytes,
     max(capacity) as capacity_bytes,

@@ -4,7 +4,7 @@ select
     count(*) as operators,
     sum(o.gpu_dur)::bigint as gpu_ns,
     sum(flops)::double / nullif(sum(o.gpu_dur) filter (flops is not null), 0) / 1000 as tflop_per_s,
-    if(count(peak) = count(flops), sum(flops / peak) / nullif(sum(o.gpu_dur) filter (flops is not null), 0) / 1000, null) as peak_share,
+    if(count(peak) = count(flops), round(sum(flops / peak) / nullif(sum(o.gpu_dur) filter (flops is not null), 0) / 1000, 9), null) as peak_share,
     sum(bytes)::double / nullif(sum(o.gpu_dur) filter (bytes is not null), 0) as gb_per_s,
     if(count(*) filter (bound = 'unknown') = 0, coalesce(sum(o.gpu_dur) filter (bound = 'memory'), 0) / nullif(sum(o.gpu_dur), 0), null)
         as memory_bound_share

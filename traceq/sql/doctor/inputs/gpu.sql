@@ -8,7 +8,7 @@ slice as (
         g.is_communication,
         g.launch_id is not null as is_launched,
         g.copy_kind is distinct from 'um' as is_called_for,
-        g.kind = 'memcpy' as is_copy,
+        g.kind = 'memcpy' and not g.is_communication as is_copy,
         g.kind = 'kernel' and g.grid_x is not null and g.block_x is not null and g.registers_per_thread is not null as has_shape,
         g.bytes is not null as has_bytes,
         (g.src_memory is not null and g.dst_memory is not null) or g.copy_kind is not distinct from 'um' as has_memory,
@@ -16,17 +16,6 @@ slice as (
     from gpu_slice as g
     left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
     where g.trace_id = $trace_id
-),
-
-described as (
-    select count(*) as devices
-    from device
-    where
-        trace_id = $trace_id
-        and device in (select device from slice)
-        and max_threads_per_sm is not null
-        and registers_per_sm is not null
-        and shared_memory_per_sm is not null
 )
 
 select
@@ -41,6 +30,5 @@ select
     count(*) filter (is_communication) as communication,
     count(*) filter (kind = 'graph') as whole_graphs,
     count(*) filter (is_graph_node) as graph_nodes,
-    count(distinct device) as devices,
-    (select devices from described) as devices_described
+    count(distinct device) as devices
 from slice

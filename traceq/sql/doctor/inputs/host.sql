@@ -11,7 +11,6 @@ select
     count(*) filter (c.kind = 'os') as os_calls,
     count(*) filter (n.activity = 'synchronization') as waiting_calls,
     count(*) filter (c.kind = 'runtime' and contains(c.name, 'StreamWaitEvent')) as stream_wait_calls,
-    count(*) filter (n.context = 'data') as fetches,
     count(*) filter (n.phase is not null) as phases
 from cpu_slice as c
 left join host_name as n on n.trace_id = c.trace_id and n.kind = c.kind and n.name = c.name

@@ -1,0 +1,247 @@
+"""The sections about copies, communication, kernels, input and memory: they agree with the ledger, and say what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from made_up import MadeUp, complete, database, hostile, on_host_only, training, unmarked, waiting
+
+from traceq.capture.plan import METRICS
+from traceq.reports import compose_communication, compose_copies, compose_data, compose_kernels, compose_memory
+from traceq.reports.build import build
+from traceq.reports.compose import compose
+from traceq.reports.compose_missing import brought_by
+from traceq.reports.document import Bars, Curve, Heading, Items, Paragraph, Query, Table
+from traceq.reports.names import width
+from traceq.reports.report import Report
+from traceq.reports.to_markdown import to_markdown
+from traceq.reports.to_text import to_text
+from traceq.reports.topics import Blocking
+
+SECTIONS = (
+    (compose_copies.copies, compose_copies.no_copies),
+    (compose_communication.communication, compose_communication.no_communication),
+    (compose_kernels.kernels, compose_kernels.no_kernels),
+    (compose_data.data, compose_data.no_data),
+    (compose_memory.memory, compose_memory.no_memory),
+)
+QUERY_OF = {
+    "copies": ("copies", "totals"),
+    "copy_groups": ("copies", "groups"),
+    "unified_memory": ("copies", "unified_memory"),
+    "communication": ("communication", "totals"),
+    "blocking": ("communication", "blocking"),
+    "collectives": ("communication", "collectives"),
+    "host_collectives": ("communication", "on_host"),
+    "kernels": ("kernels", "fill"),
+    "kernel_occupancy": ("kernels", "occupancy"),
+    "kernel_names": ("kernels", "top"),
+    "operators": ("kernels", "operators"),
+    "mfu": ("kernels", "mfu"),
+    "gpu_metrics": ("kernels", "measured"),
+    "data_loaders": ("data", "loaders"),
+    "memory": ("memory", "peaks"),
+    "memory_timeline": ("memory", "timeline"),
+    "allocator_calls": ("memory", "calls"),
+}
+
+
+@cache
+def connected(trace):
+    """Of the function that makes it: a database takes longer than all that is asked of it."""
+    return database(trace())
+
+
+@cache
+def known(trace, top=10):
+    (report,) = build(connected(trace), top).traces
+    return report
+
+
+def only(trace):
+    (report,) = build(database(trace), 10).traces
+    return report
+
+
+def blocks(section, report, kind):
+    return [block for block in section(report) if isinstance(block, kind)]
+
+
+def words(section, report):
+    return " ".join("".join(block.spans) for block in blocks(section, report, Paragraph))
+
+
+def missing(report):
+    items = [block.items for block in compose(Report((report,), "")) if isinstance(block, Items)]
+    return {"".join(item).split(":")[0]: "".join(item) for each in items for item in each}
+
+
+@pytest.mark.parametrize("trace", [complete, training, hostile, unmarked])
+def test_exposed_time_is_the_ledgers(trace):
+    report = known(trace)
+    ledger = {(device.device, part.category): part.dur for device in report.ledger for part in device.parts}
+    topics = report.topics
+    for each in topics.copies.totals:
+        assert each.exposed_ns == ledger.get((each.device, each.category), 0)
+        assert each.busy_ns == each.overlapped_ns + each.hidden_ns + each.exposed_ns
+    for each in topics.communication.totals:
+        assert each.exposed_ns == ledger.get((each.device, "communication"), 0)
+        assert each.communication_ns == each.overlapped_ns + each.exposed_ns
+
+
+def test_numbers_of_a_complete_trace():
+    topics = known(complete).topics
+    into, away = topics.copies.totals
+    assert (into.category, into.copies, into.bytes, into.busy_ns) == ("copy_h2d", 4, 28 << 20, 2_360_000)
+    assert (into.overlapped_ns, into.hidden_ns, into.exposed_ns) == (1_000_000, 400_000, 960_000)
+    assert (away.category, away.exposed_ns) == ("copy_d2h", 0)
+    assert [(each.position, each.pageable, each.returning) for each in topics.copies.groups] == [
+        ("data", 2, 0),
+        ("other", 0, 0),
+        ("other", 0, 2),
+    ]
+    (collective,) = topics.communication.collectives
+    assert (collective.op, collective.group_size, collective.slices) == ("all_reduce", 8, 2)
+    assert collective.bus_gb_per_s == pytest.approx((64 << 20) / 2_000_000 * 7 / 4)
+    (fill,) = topics.kernels.fill
+    assert fill.dur_ns == sum(each.dur_ns for each in topics.kernels.occupancy) == 7_400_000
+    assert sum(each.kernel_share for each in topics.kernels.top) == pytest.approx(1)
+    assert topics.data.stall.data_stall_ns == 2 * (900_000 + 480_000)
+    (peak,) = topics.memory.peaks
+    assert (peak.peak_bytes, peak.peak_step, peak.peak_unused_bytes, peak.capacity_bytes) == (
+        30 << 30,
+        1,
+        2 << 30,
+        80 << 30,
+    )
+    assert (peak.growth_per_step_bytes, peak.growing_steps) == (1 << 30, 2)
+
+
+@pytest.mark.parametrize("trace", [complete, training, waiting])
+def test_queries_give_the_sections_again(trace):
+    connection, report = connected(trace), known(trace)
+    for query, (topic, field) in QUERY_OF.items():
+        rows = connection.execute(report.queries[query]).fetchall()
+        assert rows == [tuple(vars(each).values()) for each in getattr(getattr(report.topics, topic), field)]
+    assert connection.execute(report.queries["data"]).fetchone() == tuple(vars(report.topics.data.stall).values())
+
+
+@pytest.mark.parametrize("trace", [complete, training, hostile, unmarked, waiting, on_host_only])
+def test_every_topic_has_a_section_or_a_line_and_not_both(trace):
+    report = known(trace)
+    for section, instead in SECTIONS:
+        content = list(section(report))
+        if report.ledger:
+            assert bool(content) != bool(instead(report))
+        assert len(instead(report)) <= 1
+        if content:
+            assert isinstance(content[0], Heading)
+            assert any(isinstance(block, Query) for block in content)
+
+
+def test_what_is_missing_is_told_from_what_did_not_happen():
+    lines = missing(only(MadeUp().step(0, 10).gpu("compute", 0, 5)))
+    assert lines["Copies"] == "Copies: none ran in the counted steps."
+    assert lines["Communication"] == "Communication: none ran in the counted steps."
+    assert "traceq.annotate.loader(loader)" in lines["Waiting for input"]
+    assert "profile(profile_memory=True)" in lines["Memory"]
+    lines = missing(known(unmarked))
+    assert "--cuda-memory-usage=true" in lines["Memory"]
+    assert "inside them it cannot be" in lines["Communication"]
+    assert "inside CUDA graphs only" in lines["Compute kernels"]
+
+
+def test_unknown_sizes_and_limits_are_no_zeros():
+    report = only(
+        MadeUp().step(0, 100).gpu("h2d", 0, 10).gpu("d2h", 10, 10).gpu("compute", 20, 50).gpu("communication", 70, 5)
+    )
+    totals, groups = blocks(compose_copies.copies, report, Table)
+    assert [row[3] for row in totals.rows] == ["-", "-"]
+    assert {row[index] for row in groups.rows for index in (1, 2, 4, 5, 8, 9)} == {"-"}
+    (names,) = blocks(compose_kernels.kernels, report, Table)
+    assert names.columns == ("kernel", "count", "time", "share", "tensor")
+    assert names.rows == (("compute", "1", "50 ns", "100.0 %", "-"),)
+    assert "Occupancy: cannot tell" in words(compose_kernels.kernels, report)
+    assert "do not tell" in words(compose_kernels.kernels, report)
+    assert not blocks(compose_kernels.kernels, report, Bars)
+    (collectives,) = blocks(compose_communication.communication, report, Table)
+    assert collectives.columns == ("operation", "count", "time", "exposed")
+    assert "record_shapes=True" in words(compose_communication.communication, report)
+
+
+def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
+    trace = MadeUp().step(0, 100, excluded="warm-up").step(100, 100).gpu("compute", 100, 10)
+    report = only(trace.gpu("h2d", 90, 40))
+    assert [(each.copies, each.busy_ns, each.exposed_ns) for each in report.topics.copies.totals] == [(0, 30, 20)]
+    assert words(compose_copies.copies, report).startswith("Most exposed: copies to the device. They take 30 ns")
+
+
+@pytest.mark.parametrize(
+    ("blocking", "said"),
+    [
+        (Blocking(0, 2, 2, 500), "waited 500 ns for nothing else."),
+        (Blocking(0, 2, 2, 0), "waited 0 ns for nothing else."),
+        (Blocking(0, 2, 1, 500), "at least 500 ns for nothing else (known of 1 of 2 collectives only)."),
+        (Blocking(0, 2, 1, 0), "the trace does not tell"),
+        (Blocking(0, 2, 0, None), "the trace does not tell"),
+    ],
+)
+def test_blocking_is_said_as_far_as_it_is_known(blocking, said):
+    report = known(complete)
+    topics = report.topics
+    communication = replace(topics.communication, blocking=(blocking,))
+    report = replace(report, topics=replace(topics, communication=communication))
+    assert said in words(compose_communication.communication, report)
+
+
+def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted():
+    trace = MadeUp().step(0, 1000)
+    for device in range(12):
+        trace.gpu("compute", 0, 400, device).gpu("h2d", 400, 10 + device, device).gpu(
+            "communication", 500, 100 + device, device
+        )
+        trace.counter("memory_allocated", 5, 1000 + device, device=device)
+    report = only(trace)
+    (bars,) = blocks(compose_communication.communication, report, Bars)
+    assert [row.label for row in bars.rows] == [f"GPU {device}" for device in range(4, 12)]
+    assert "4 GPUs with less exposed communication not shown." in words(compose_communication.communication, report)
+    totals = blocks(compose_copies.copies, report, Table)[0]
+    assert [row[0] for row in totals.rows] == [str(device) for device in range(4, 12)]
+    assert "4 with less exposed time not shown." in words(compose_copies.copies, report)
+    assert "8 GPUs with less kernel time not shown." in words(compose_kernels.kernels, report)
+    assert "8 GPUs with lower peaks not shown." in words(compose_memory.memory, report)
+    assert len(report.topics.memory.peaks) == 12
+
+
+def test_groups_of_ranks_have_untrusted_names_and_tables_stay_within_the_page():
+    report = known(complete)
+    communication = report.topics.communication
+    (collective,) = communication.collectives
+    rows = tuple(replace(collective, group_name=f"| <b>{name}", blocking_ns=5) for name in ("x" * 300, "y" * 300))
+    topics = replace(report.topics, communication=replace(communication, collectives=rows))
+    report = Report((replace(report, topics=topics),), "")
+    assert max(map(width, to_text(report).splitlines())) <= 100
+    assert "\\| <b>" in to_markdown(report)
+
+
+def test_the_curve_of_memory_goes_on_between_samples():
+    trace = MadeUp().device(0, "GPU", memory_bytes=1000).step(0, 600, excluded="warm-up").step(600, 600)
+    trace.counter("memory_allocated", 500, 70).counter("memory_allocated", 900, 10).counter("memory_allocated", 905, 90)
+    (curve,) = blocks(compose_memory.memory, only(trace.gpu("compute", 0, 5)), Curve)
+    assert curve.values == (70.0,) * 30 + (90.0,) * 30
+
+
+@pytest.mark.parametrize("trace_format", ["chrome", "nsys"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_everything_that_is_missing_can_be_brought_by_something(metric, trace_format):
+    text = "".join(brought_by(metric, trace_format))
+    assert text.endswith(f"(traceq doctor --plan {metric})")
+    assert "profile" in text
+
+
+def test_steps_beyond_top_leave_a_row_for_the_rest_of_what_differs():
+    whole, cut = known(waiting).outliers, known(waiting, top=1).outliers
+    assert [(each.category, each.change) for each in cut] == [("idle_data", 1_000_000), ("the rest", 0)]
+    assert sum(each.change for each in cut) == sum(each.change for each in whole)
