@@ -149,8 +149,8 @@ METRICS: dict[str, Metric] = {
                 ("cuda", "nvtx"),
                 (_GRAPH_NODES,),
                 blobs=True,
-                note="kernels and NCCL's NVTX ranges; message sizes are in the blobs of nsys from 2026.2 on, but this traceq"
-                " takes them from torch.profiler only (leave --include-blobs out where nsys does not know it)",
+                note="kernels and NCCL's NVTX ranges; message sizes are in the blobs of nsys from 2026.2 on"
+                " (leave --include-blobs out where nsys does not know it)",
             ),
             Torch(note="one trace per rank; sizes and groups need torch.distributed with NCCL"),
             _BOTH,

@@ -13,7 +13,7 @@ import duckdb
 from traceq import sql
 from traceq.errors import SchemaMismatch, StoreError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
 FAILURES = (
