@@ -65,9 +65,9 @@ slow as (
     where s.dur > t.dur + 5 * t.spread and s.dur > 1.1 * t.dur and (s.step = 0 or s.step in (from warming))
 )
 
-select s.step
-from _step_complete as s
-where not exists (from _step_complete as earlier where earlier.step <= s.step and earlier.step not in (from slow));
+select step
+from _step_complete
+where step < (select min(step) from _step_complete where step not in (from slow));
 
 -- Programs mark a step around its work and fetch the next batch in between. The last mark is followed by no next one, so
 -- its step would be a step without a fetch, and throughput too high.
