@@ -130,3 +130,9 @@ def test_the_sources_own_description_goes_first(tmp_path):
     kernel = trace._slices - 1
     trace.add("collective", slice_id=kernel, op="allreduce", bytes=7, group_size=2)
     assert trace.build(tmp_path).text(DESCRIBED) == "nccl nccl:all_reduce allreduce 7 - 2"
+
+
+def test_shapes_tell_bytes_of_the_hosts_collectives_without_any_on_a_gpu(tmp_path):
+    trace = TraceBuilder()
+    trace.annotation("gloo:all_reduce", 0, 10, args=arguments([[100]], ["float"]))
+    assert trace.build(tmp_path).text("select op, bytes from host_collective") == "all_reduce 400"

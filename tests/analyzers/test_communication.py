@@ -27,6 +27,7 @@ nvshmemi_broadcast_on_stream_kernel | NVSHMEM broadcast -
 nvshmemi_barrier_on_stream_kernel | NVSHMEM barrier -
 void deep_ep::internode::dispatch<true, 8>() | DeepEP all_to_all -
 void deep_ep::intranode::combine<__nv_bfloat16>() | DeepEP all_to_all -
+_ZN7deep_ep9internode8dispatchILb1EEEv | DeepEP all_to_all -
 void dpsk::ep::intranode::combine() | DeepEP all_to_all -
 void vllm::cross_device_reduce_2stage<half, 8>() | custom all_reduce two_shot
 void vllm::cross_device_reduce_1stage<half, 8>() | custom all_reduce one_shot
@@ -45,6 +46,8 @@ triton_poi_fused_all_reduce_lift_fresh_0
 triton_red_fused__to_copy_all_gather_into_tensor_wait_tensor_3
 warpAllReduceSoftmax
 void blockAllReduceSum<float>()
+fused_all_gather_matmul_kernel
+_ZN7deep_ep6layout19get_dispatch_layoutEv
 void deep_ep::layout::get_dispatch_layout<256>()
 void at::native::reduce_kernel<512, 1>()
 void at::native::split_with_sizes_copy_out_contiguous_no_cast_kernel()

@@ -90,7 +90,7 @@ def expected(slices, steps, category, ts, dur):
     """(overlapped, hidden, exposed, could_overlap), instant by instant."""
     overlapped = sum(computes(slices, instant) for instant in range(ts, ts + dur))
     exposed = sum(category_at(slices, instant) == category for instant in range(ts, ts + dur))
-    later = [instant for start, end in steps if start <= ts + dur < end for instant in range(ts + dur, end)]
+    later = [instant for start, end in steps if start < ts + dur <= end for instant in range(ts + dur, end)]
     could_overlap = min(exposed, sum(computes(slices, instant) for instant in later))
     return overlapped, dur - overlapped - exposed, exposed, could_overlap
 

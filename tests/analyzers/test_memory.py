@@ -79,11 +79,26 @@ def test_old_profilers_tell_changes_only(tmp_path):
     for ts, change, device in ((10, 100, 0), (20, 50, 0), (30, -150, 0), (40, -4, -1), (50, 9, -1)):
         args = f'{{"Bytes":{change},"Device Id":{device},"Device Type":{int(device >= 0)}}}'
         trace.cpu("other", "[memory]", ts, 0, args=args)
-    trace.cpu("other", "[memory]", 60, 0, args='{"Device Id":0}')
+    for number, damaged in enumerate(('"Device Id":0', '"Bytes":[1,2]', '"Bytes":1e30', '"Bytes":"x"')):
+        trace.cpu("other", "[memory]", 60 + number, 0, args=f"{{{damaged}}}")
     assert trace.build(tmp_path).text(TIMELINE) == (
         "0 device 10 0 100 - False\n0 device 20 0 150 - False\n0 device 30 0 0 - False\n"
         "- host 40 0 0 - False\n- host 50 0 9 - False"
     )
+
+
+def test_a_change_on_a_device_of_no_number_is_on_none_that_is_known(tmp_path):
+    trace = two_steps()
+    trace.cpu("other", "[memory]", 10, 0, args='{"Bytes":8,"Device Id":"x","Device Type":1}')
+    assert trace.build(tmp_path).text("select device, memory, allocated from memory_timeline") == "-1 device 8"
+
+
+def test_samples_that_are_no_size_are_left_out(tmp_path):
+    trace = two_steps()
+    for value in (float("nan"), float("inf"), 1e30):
+        sample(trace, 10, value)
+    sample(trace, 20, 5)
+    assert trace.build(tmp_path).text("select ts, allocated from memory_timeline") == "20 5"
 
 
 def test_a_step_starts_with_what_the_one_before_left(tmp_path):

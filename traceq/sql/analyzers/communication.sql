@@ -13,7 +13,7 @@ from (values
     ('communication', 'kernel', '(?i)msccl', 'MSCCL', 'MSCCL and MSCCL++'),
     ('communication', 'kernel', '\bnccl|nccl(Dev)?Kernel', 'NCCL', 'ncclKernel_* before 2.19, ncclDevKernel_* since, ncclSymkDevKernel_* of symmetric memory'),
     ('communication', 'kernel', '(?i)nvshmem', 'NVSHMEM', 'also what Triton calls of it'),
-    ('communication', 'kernel', 'deep_ep::|dpsk::ep::|hybrid_ep::', 'DeepEP', 'dispatch and combine of expert parallelism'),
+    ('communication', 'kernel', 'deep_ep(::|\d)|dpsk::ep::|hybrid_ep::', 'DeepEP', 'dispatch and combine of expert parallelism; mangled names, too'),
     ('communication', 'kernel', '\bpplx::|(?i:\bmoe_?a2a)', 'custom', 'dispatch and combine of inference engines'),
     ('communication', 'kernel', '\boneccl', 'oneCCL', 'Intel'),
     ('communication', 'kernel', '\bhccl', 'HCCL', 'Gaudi, Ascend, MTIA'),
@@ -28,8 +28,15 @@ from (values
         'anything named after a collective; not small_reduce'
     ),
     ('compute', 'kernel', '^triton_[a-z]+_fused', null, 'Inductor names compute kernels after the operators around them, collectives among them'),
+    (
+        'compute',
+        'kernel',
+        '(?i)(all_?gather|reduce_?scatter|all_?reduce).*(gemm|matmul)|(gemm|matmul).*(all_?gather|reduce_?scatter|all_?reduce)',
+        null,
+        'one kernel that multiplies matrices while it communicates: the GPU computes'
+    ),
     ('compute', 'kernel', '(?i)(warp|block|cta|thread|lane|wave)_?all_?reduce', null, 'reductions inside a block'),
-    ('compute', 'kernel', 'deep_ep::layout::', null, 'counts tokens on the GPU itself'),
+    ('compute', 'kernel', 'deep_ep(::|\d+)layout', null, 'counts tokens on the GPU itself'),
     ('communication', 'range', '^nccl(:|[A-Z])', 'NCCL', 'its own NVTX ranges and PyTorch''s nccl:* annotations'),
     ('communication', 'range', '^gloo:', 'Gloo', 'on the host'),
     ('communication', 'range', '^(MPI_|mpi:)', 'MPI', 'NVTX ranges of nsys before 2022.3, its MPI tables since, PyTorch''s annotations'),
@@ -48,7 +55,7 @@ from (values
     ('op', 'any', '(?i)all_?reduce|cross_device_reduce|quick_?reduce|lamport.*reduce', 'all_reduce', null),
     ('op', 'any', '(?i)all_?gather|userbuffers.*_ag\b|userbuffers.*_ag_', 'all_gather', null),
     ('op', 'any', '(?i)all_?to_?all|(\b|_)a2a|moe_?a2a', 'all_to_all', null),
-    ('op', 'any', '(deep_ep|dpsk|hybrid_ep|pplx)::.*(dispatch|combine)', 'all_to_all', null),
+    ('op', 'any', '(deep_ep|dpsk|hybrid_ep|pplx)(::|\d).*(dispatch|combine)', 'all_to_all', null),
     ('op', 'any', '(?i)send_?recv', 'send_recv', null),
     ('op', 'any', '(?i)barrier', 'barrier', null),
     ('op', 'any', '(?i)broadcast|bcast', 'broadcast', null),
@@ -70,15 +77,22 @@ from (values
     ('algorithm', 'kernel', '_TREE(_|\b)|Tree(LL|Simple|Kernel|Up|Down)', 'tree', null)
 ) as t (says, what, pattern, answer, meaning);
 
--- One regular expression for all sorts out most names: emit_nvtx gives every operator call a name of its own.
+-- One regular expression for all sorts out most names: emit_nvtx gives every operator call a name of its own, compilers every kernel.
 set variable any_communication_range = (
     select string_agg('(?:' || pattern || ')', '|') from _communication_pattern where what = 'range'
+);
+
+set variable any_communication_kernel = (
+    select string_agg('(?:' || pattern || ')', '|')
+    from _communication_pattern
+    where what in ('kernel', 'any') and says in ('communication', 'copies')
 );
 
 create temp table _communication_answer as
 with
 name as (
-    select distinct 'kernel' as kind, name, null as domain from staging.gpu_slice where kind = 'kernel'
+    select distinct 'kernel' as kind, name, null as domain from staging.gpu_slice
+    where kind = 'kernel' and regexp_matches(name, getvariable('any_communication_kernel'))
     union all
     select distinct 'range', name, category
     from cpu_slice

@@ -49,11 +49,11 @@ beside as (
     left join elapsed as till on till.device = c.device and till.ts = c.ts_end
 ),
 
--- Steps follow one another, so the last that began is the one it ended in, unless that was over.
+-- Steps follow one another, so the last that began before its last nanosecond is the one it ended in, unless that was over.
 ended as (
-    select b.slice_id, if(b.ts_end < s.ts_end, s.ts_end, null) as step_end
-    from beside as b
-    asof left join step as s on b.ts_end >= s.ts
+    select b.slice_id, if(b.last_ts < s.ts_end, s.ts_end, null) as step_end
+    from (select *, ts_end - if(dur > 0, 1, 0) as last_ts from beside) as b
+    asof left join step as s on b.last_ts >= s.ts
 ),
 
 step_end as (

@@ -22,10 +22,10 @@ sample as (
         if(c.device is null, 'host', s.memory) as memory,
         c.name = 'memory_reserved' as is_reserved,
         c.ts,
-        c.value::bigint as value
+        try_cast(c.value as bigint) as value
     from counter as c
     inner join series as s using (name)
-    where c.unit = 'bytes'
+    where c.unit = 'bytes' and try_cast(c.value as bigint) is not null
 ),
 
 total as (
@@ -44,11 +44,15 @@ total as (
 change as (
     select
         slice_id as number,
-        if((args ->> '$."Device Type"')::integer <> 0, (args ->> '$."Device Id"')::integer, null) as device,
+        if(
+            try_cast(args ->> '$."Device Type"' as integer) <> 0,
+            coalesce(try_cast(args ->> '$."Device Id"' as integer), -1),
+            null
+        ) as device,
         ts,
-        (args ->> '$.Bytes')::bigint as bytes
+        try_cast(args ->> '$.Bytes' as bigint) as bytes
     from cpu_slice
-    where kind = 'other' and name = '[memory]' and not exists (from sample) and (args ->> '$.Bytes') is not null
+    where kind = 'other' and name = '[memory]' and not exists (from sample) and try_cast(args ->> '$.Bytes' as bigint) is not null
 ),
 
 summed as (

@@ -2,8 +2,10 @@
 select
     exists (from gpu_slice where kind = 'memcpy') as copies,
     exists (from gpu_slice where copy_kind = 'um') or exists (from page_fault) as unified_memory,
-    exists (from counter) as samples,
+    -- before 1.10 PyTorch's profiler told changes as instants
+    exists (from counter) or exists (from cpu_slice where kind = 'other' and name = '[memory]') as samples,
     exists (from cpu_slice where kind = 'runtime') as calls,
-    exists (from gpu_slice where is_communication) or exists (from collective) as communication,
+    exists (from gpu_slice where is_communication) or exists (from collective)
+    or exists (from communication_name where kind = 'range') as communication,
     exists (from gpu_slice where kind = 'kernel') or exists (from cpu_slice where kind = 'op') as kernels,
     exists (from cpu_slice where kind = 'op') as operators;

@@ -84,7 +84,7 @@ select
     if(count(bytes) = count(*), sum(bytes), null)::bigint as bytes,
     sum(dur)::bigint as dur,
     sum(exposed)::bigint as exposed,
-    sum(bytes) / nullif(sum(dur) filter (bytes is not null), 0) as bandwidth,
+    sum(bytes) filter (dur > 0) / nullif(sum(dur) filter (bytes is not null), 0) as bandwidth,
     max(best_bandwidth) as best_bandwidth
 from copy_overlap
 group by all;

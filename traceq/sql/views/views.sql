@@ -152,9 +152,9 @@ spread as (
     group by trace_id
 ),
 
--- The median step is a real one: the one whose duration is nearest to the median.
+-- The median step is a real one: the one whose duration is nearest to the median, of two the first.
 typical as (
-    select s.trace_id, min_by(s.step, abs(s.dur - p.median)) as step
+    select s.trace_id, min_by(s.step, {'apart': abs(s.dur - p.median), 'step': s.step}) as step
     from step as s
     inner join spread as p using (trace_id)
     where s.excluded is null
