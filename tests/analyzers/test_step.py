@@ -83,6 +83,14 @@ def test_names_that_recur_in_cycles_are_layers_not_steps(tmp_path):
     assert trace.build(tmp_path).text("select source from step") == "whole_trace"
 
 
+def test_operators_that_emit_nvtx_numbers_are_no_steps(tmp_path):
+    trace = TraceBuilder()
+    for number in range(4):
+        trace.annotation(f"aten::mm, op_id = {number}", 100 * number, 50)
+        trace.kernel("gemm", 100 * number + 10, 20, launched=(100 * number + 1, 5))
+    assert trace.build(tmp_path).text("select distinct source from step") == "whole_trace"
+
+
 def test_annotations_without_any_work_are_no_steps(tmp_path):
     trace = TraceBuilder()
     for number in range(4):

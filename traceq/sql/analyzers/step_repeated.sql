@@ -11,7 +11,12 @@ work as (
 named as (
     select thread_id, regexp_replace(name, '[0-9]+', '#', 'g') as pattern, name, slice_id, ts, ts_end
     from cpu_slice
-    where kind = 'annotation' and dur > 0 and not regexp_matches(name, '^(Optimizer\.|enumerate\(DataLoader\)|traceq\.)')
+    where
+        kind = 'annotation'
+        and dur > 0
+        and not regexp_matches(name, '^(Optimizer\.|enumerate\(DataLoader\)|traceq\.)')
+        -- operators as torch.autograd.profiler.emit_nvtx writes them: numbered one by one, and no steps
+        and not contains(name, ', op_id = ')
 ),
 
 counted as (
