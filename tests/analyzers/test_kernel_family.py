@@ -138,3 +138,11 @@ def test_names_tell_family_and_tensor_cores(tables):
 def test_communication_is_a_family_whatever_the_name(tables, name):
     kernel(tables, 0, name=name, is_communication=True)
     assert analysed(tables, "family, tensor_core") == [("communication", False)]
+
+
+def test_for_each_of_family_and_cores_the_first_pattern_that_says_something_decides(tables):
+    kernel(tables, 0, name="cutlass_80_simt_sgemm_128x64")
+    kernel(tables, 1, name="triton_poi_fused_softmax_0")
+    kernel(tables, 2, name="no such name")
+    rows = analysed(tables, "family, tensor_core")
+    assert rows == [("cutlass", False), ("triton", False), ("unknown", None)]

@@ -33,6 +33,7 @@ NAMES = {
     "NVIDIA L40S": "L40S",
     "NVIDIA H100 PCIe": "H100 PCIe",
     "NVIDIA H100 80GB HBM3": "H100 SXM",
+    "NVIDIA H100-SXM5-80GB": "H100 SXM",
     "NVIDIA H100 NVL": "H100 NVL",
     "NVIDIA H800": "H800 SXM",
     "NVIDIA H200": "H200 SXM",
@@ -57,6 +58,19 @@ NAMES = {
     "NVIDIA A10G": None,
     "NVIDIA A100-SXM4-40GB MIG 1g.5gb": None,
     "AMD Radeon Graphics": None,
+    "Tesla V100-SXM2-16GB-LS": None,
+    "NVIDIA GH200": None,
+    "NVIDIA H100 SXM5 64GB": None,
+    "Quadro RTX 6000 with Max-Q Design": None,
+    "AMD Instinct MI250X / MI250": None,
+    "AMD Instinct MI250X/MI250": None,
+    "AMD Instinct MI300X VF": None,
+    "AMD Instinct MI300X HF": None,
+    # a part of one
+    "NVIDIA H100-SXM5-80GB MIG 1g.10gb": None,
+    "NVIDIA H100 80GB HBM3 MIG 1g.10gb": None,
+    "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb": None,
+    "NVIDIA RTX PRO 6000 Blackwell Workstation Edition MIG 1g.24gb": None,
     None: None,
 }
 

@@ -45,7 +45,7 @@ def test_counters_are_known_by_their_names(tables, name, metric):
 
 def test_samples_belong_to_the_step_in_which_they_are_taken(tables):
     steps(tables, 100, 200)
-    for ts, value in ((10, 20), (50, 40), (100, 90), (150, -1), (200, 100)):
+    for ts, value in ((10, 20), (50, 40), (100, 90), (120, float("nan")), (130, float("inf")), (150, -1), (200, 100)):
         sample(tables, "SMs Active [Throughput %]", ts, value)
     rows = tables.execute("select step, mean, highest, samples from gpu_metric_step order by step").fetchall()
     assert rows == [(0, pytest.approx(0.3), 0.4, 2), (1, 0.9, 0.9, 1)]

@@ -47,3 +47,15 @@ def test_communication_kernels_share_as_well_and_nothing_else_does(tables):
         " values (1, 2, 0, 'memcpy', 'Memcpy PtoP', 0, 15, true), (1, 3, 0, 'graph', 'CUDA graph 1', 0, 15, false)"
     )
     assert analysed(tables, "slice_id, exclusive_dur") == [(0, 7.5), (1, 7.5)]
+
+
+def test_thousands_of_kernels_at_once_lose_nothing(tables):
+    # each start and end divides 1 ns by another number of kernels
+    number = 3000
+    tables.execute(
+        "insert into gpu_slice (trace_id, slice_id, device, kind, name, ts, dur, is_communication)"
+        " select 1, i, 0, 'kernel', 'k', i, 2 * $n, false from range($n) as t (i)",
+        {"n": number},
+    )
+    total = sum(dur for (dur,) in analysed(tables, "exclusive_dur"))
+    assert total == pytest.approx(3 * number - 1, rel=1e-12, abs=1e-9)

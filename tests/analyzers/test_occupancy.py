@@ -207,3 +207,14 @@ def test_numbers_beyond_what_cuda_allows_are_not_known(tables, damaged):
     kernel(tables, 0, 0, **{"grid": 100, "threads": 256, "registers": 32, "shared": 0, **damaged})
     rows = analysed(tables, "estimated_occupancy, recorded_occupancy, cluster_x")
     assert rows == [(None, None, None)]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "share"), [("50", 0.5), ('"NaN"', None), ('"inf"', None), ("-5", None), ("5000", None)]
+)
+def test_a_recorded_occupancy_that_is_no_share_is_unknown(tables, recorded, share):
+    kernel(
+        tables, 0, args=f'{{"est. achieved occupancy %": {recorded}, "cluster_x": -1, "cluster_y": 0, "cluster_z": 2}}'
+    )
+    rows = analysed(tables, "recorded_occupancy, cluster_x, cluster_y, cluster_z")
+    assert rows == [(share, None, None, 2)]

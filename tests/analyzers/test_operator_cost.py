@@ -135,6 +135,13 @@ FORMULAS = [
     ("aten::copy_", [[4, 3], [4, 3], []], [BF16, FP32, NUMBER], None, "elementwise", None, 12 * 6),
     ("aten::fill_", [[4, 3], []], [BF16, NUMBER], None, "elementwise", None, 24),
     ("aten::native_layer_norm", [[4, 3], [], [3], [3], []], [FP32, "", FP32, FP32, NUMBER], None, "norm", None, 4 * 30),
+    ("aten::add", [[4, 3], [4, 3], []], ["c10::Half", FP32, NUMBER], None, "elementwise", None, 12 * (2 + 4 + 4)),
+    ("aten::add", [[4, 3], [4, 3]], ["c10::Half", BF16], None, "elementwise", None, 12 * (2 + 2 + 4)),
+    ("aten::add", [[4, 3], []], ["c10::Half", "double"], None, "elementwise", None, 12 * (2 + 2) + 8),
+    ("aten::add", [[4, 3], [4, 3]], ["long int", "c10::Half"], None, "elementwise", None, 12 * (8 + 2 + 2)),
+    ("aten::add_", [[4, 3], [4, 3]], ["c10::Half", FP32], None, "elementwise", None, 12 * (2 + 4 + 2)),
+    ("aten::add", [[0, 3], [1, 3]], FP32, None, "elementwise", None, 4 * 3),
+    ("aten::matmul", [[0, 2, 3], [1, 3, 5]], FP32, None, "matmul", 0, 4 * 15),
     ("aten::cudnn_batch_norm", [[2, 3, 4, 4], [3], [3]], FP32, None, "norm", None, 4 * (192 + 6)),
 ]
 
@@ -164,6 +171,18 @@ def test_formulas(tables):
         ("aten::mm", [[1 << 40, 1 << 40], [1 << 40, 1 << 40]], FP32, None),
         ("aten::add", [[1 << 62], [1 << 62]], FP32, None),
         ("aten::_softmax", [[-5, 3]], FP32, None),
+        ("aten::add", [[8], [8]], [FP32, "c10::complex<float>"], None),
+        ("aten::add", [[8], [[2], [3]]], [FP32, "TensorList"], None),
+        ("aten::mul", [[8], []], ["long int", "double"], None),
+        ("aten::mm", [["2", "3"], ["3", "5"]], FP32, None),
+        ("aten::mm", [[2.5, 3], [3, 5]], FP32, None),
+        ("aten::mm", ["[2, 3]", "[3, 5]"], FP32, None),
+        (
+            "aten::convolution",
+            [[2, 3, 1, 1], [5, 3, 4, 4]] + [[]] * 7,
+            FP32,
+            [*CONVOLUTION[:4], "[0, 0]", *CONVOLUTION[5:]],
+        ),
         ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7, FP32, ["", "", "", "[0, 0]", *CONVOLUTION[4:]]),
         ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7, FP32, ["", "", "", "[]", *CONVOLUTION[4:]]),
     ],
@@ -182,6 +201,13 @@ def test_formulas(tables):
         "too large",
         "too many bytes",
         "negative",
+        "a type not known",
+        "tensors not known",
+        "number or tensor",
+        "texts",
+        "halves",
+        "text",
+        "negative output",
         "stride of nothing",
         "no stride",
     ],
@@ -313,3 +339,41 @@ def test_utilization_is_unknown_where_one_peak_is(tables):
     assert tables.execute("select share_with_peak, mfu, kernel_efficiency from step_mfu").fetchall() == [
         (0.5, None, None)
     ]
+
+
+BARE_CONVOLUTION = ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7, [BF16, BF16] + [""] * 7)
+
+
+def test_utilization_is_unknown_where_operations_of_a_convolution_are(tables):
+    device(tables, 0, "9.0", name=H100)
+    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
+    operator(tables, 0, *MM)
+    operator(tables, 1, *BARE_CONVOLUTION)
+    operator(tables, 2, "aten::cudnn_convolution", inside=1)
+    launched(tables, 10, 0, step=0, dur=3000)
+    launched(tables, 11, 2, step=0, dur=5000)
+    assert costs(tables, "slice_id, kind, flops, gpu_dur") == [
+        (0, "matmul", 2 * 1024**3, 3000),
+        (2, "convolution", None, 5000),
+    ]
+    rows = tables.execute("select flops, gpu_dur, unknown_dur, mfu, kernel_efficiency from step_mfu").fetchall()
+    efficiency = pytest.approx(2 * 1024**3 / 989.4e12 / 3e-6)
+    assert rows == [(2 * 1024**3, 3000, 5000, None, efficiency)]
+
+
+def test_a_product_that_is_only_around_one_with_known_operations_is_not_unknown(tables):
+    operator(tables, 0, "aten::matmul")
+    operator(tables, 1, *MM, inside=0)
+    operator(tables, 2, "mine::helper", inside=0)
+    launched(tables, 10, 1)
+    launched(tables, 11, 2)
+    assert costs(tables, "slice_id, kernels") == [(1, 1)]
+
+
+def test_an_operator_with_kernels_on_two_devices_is_on_neither(tables):
+    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=1000)
+    operator(tables, 0, *MM)
+    launched(tables, 10, 0, step=0, dur=900)
+    launched(tables, 11, 0, step=0, dur=900, on=1)
+    assert costs(tables, "device, kernels, peak") == [(None, 2, None)]
+    assert tables.execute("from step_mfu").fetchall() == []

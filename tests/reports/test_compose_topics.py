@@ -171,6 +171,23 @@ def test_unknown_sizes_and_limits_are_no_zeros():
     assert "record_shapes=True" in words(compose_communication.communication, report)
 
 
+def test_an_unknown_convolution_leaves_no_utilization_that_looks_whole():
+    trace = complete()
+    for number in range(3):
+        ts = number * 10_000_000
+        trace.cpu("op", "aten::cudnn_convolution", ts + 1_700_000, 50_000)
+        launch = trace.cpu("runtime", "cudaLaunchKernel", ts + 1_710_000, 10_000)
+        trace.gpu("compute", ts + 7_000_000, 1_400_000, launch=launch)
+    report = only(trace)
+    (mfu,) = report.topics.kernels.mfu
+    assert (mfu.unknown_ns, mfu.mfu_share) == (2_800_000, None)
+    text = words(compose_kernels.kernels, report)
+    assert "do at least 2.15 GFLOP" in text
+    assert "MFU: cannot tell, 27.5 % of that time is other products" in text
+    (row,) = [each for each in report.topics.kernels.operators if each.kind == "convolution"]
+    assert (row.tflop_per_s, row.peak_share) == (None, None)
+
+
 def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
     trace = MadeUp().step(0, 100, excluded="warm-up").step(100, 100).gpu("compute", 100, 10)
     report = only(trace.gpu("h2d", 90, 40))

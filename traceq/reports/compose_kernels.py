@@ -118,10 +118,15 @@ def _utilization(mfu: Mfu, report: TraceReport) -> str:
     unit = "trace" if report.steps.is_whole_trace else "step"
     kernel_ns = sum(each.dur_ns for each in report.topics.kernels.fill if each.device == mfu.device)
     covered = share(mfu.gpu_ns / kernel_ns) if kernel_ns and mfu.gpu_ns is not None else UNKNOWN
+    least = "at least " if mfu.unknown_ns else ""
     text = (
-        f"GPU {mfu.device}: operators with recorded shapes, {covered} of the kernels' time, do"
-        f" {rate(mfu.flops_per_step / 1e9)} GFLOP per {unit}, {maybe(rate, mfu.tflop_per_s)} TFLOP/s."
+        f"GPU {mfu.device}: operators with known FLOPs, {covered} of the kernels' time, do"
+        f" {least}{rate(mfu.flops_per_step / 1e9)} GFLOP per {unit}, {maybe(rate, mfu.tflop_per_s)} TFLOP/s."
     )
+    if mfu.unknown_ns:
+        unknown = share(mfu.unknown_ns / kernel_ns) if kernel_ns else UNKNOWN
+        reason = f"{unknown} of that time is other products, convolutions or attention without shapes or settings"
+        return f"{text} MFU: {UNKNOWN}, {reason}."
     if mfu.mfu_share is None:
         reason = "the GPU's peak is not known, or not whether fp32 may run as TF32"
         return f"{text} MFU: {UNKNOWN}, {reason}."

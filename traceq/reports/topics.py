@@ -179,6 +179,7 @@ class Mfu:
     device: int
     flops_per_step: float
     gpu_ns: int | None
+    unknown_ns: int
     tflop_per_s: float | None
     mfu_share: float | None
     kernel_efficiency_share: float | None

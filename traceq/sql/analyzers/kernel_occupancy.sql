@@ -2,8 +2,11 @@
 -- the time. Definition: docs/metrics.md.
 
 -- A sweep as in device_activity, over kernels alone: how many run between two boundaries, and what a kernel that runs all the
--- time has been given until then. In units of 1/720720 ns (the least common multiple of 1 to 16), so that up to 16 kernels
--- at once share without rounding and the order of summing does not matter.
+-- time has been given until then. In units of 1/720720 of a billionth of a ns (720720 is the least common multiple of 1 to 16):
+-- up to 16 kernels at once share without rounding, 100,000 of them all along lose far less than a ns, and the order of summing
+-- does not matter.
+create temp macro _share_units() as 720720000000000::hugeint;
+
 create temp table _kernel_share as
 with
 change as (
@@ -30,7 +33,7 @@ select
     device,
     t,
     coalesce(
-        sum(if(running > 0, dur::hugeint * 720720 // running::bigint, 0)) over (
+        sum(if(running > 0, dur * _share_units() // running::bigint, 0)) over (
             partition by device order by t rows between unbounded preceding and 1 preceding
         ),
         0
@@ -44,8 +47,12 @@ from gpu_slice as g
 inner join _kernel_share as s on s.device = g.device and s.t = g.ts
 where g.kind = 'kernel';
 
+-- Whole ns apart: as one number they would not fit into a double's digits.
 create temp table _kernel_time as
-select s.slice_id, (f.given - s.given)::double / 720720 as exclusive_dur
+select
+    s.slice_id,
+    ((f.given - s.given) // _share_units())::double + ((f.given - s.given) % _share_units())::double / _share_units()::double
+        as exclusive_dur
 from _kernel_start as s
 inner join _kernel_share as f on f.device = s.device and f.t = s.ts_end;
 
@@ -57,6 +64,8 @@ create temp macro _threads(x, y, z) as
     case when x::hugeint * y * z between 1 and 1024 then (x::hugeint * y * z)::integer end;
 
 create temp macro _within(value, most) as case when value between 0 and most then value end;
+
+create temp macro _cluster(recorded) as case when try_cast(recorded as integer) >= 1 then try_cast(recorded as integer) end;
 
 -- Launches repeat themselves: the rules are worked out once per geometry.
 create temp table _kernel_geometry as
@@ -178,9 +187,9 @@ select
     if(k.is_communication, false, c.tensor_core) as tensor_core,
     k.blocks,
     k.threads as threads_per_block,
-    try_cast(k.recorded[1] as integer) as cluster_x,
-    try_cast(k.recorded[2] as integer) as cluster_y,
-    try_cast(k.recorded[3] as integer) as cluster_z,
+    _cluster(k.recorded[1]) as cluster_x,
+    _cluster(k.recorded[2]) as cluster_y,
+    _cluster(k.recorded[3]) as cluster_z,
     k.resident_blocks,
     case
         when k.resident_blocks is null then 'unknown'
@@ -196,7 +205,7 @@ select
         least(k.resident_blocks, k.blocks_per_sm) * k.threads / k.max_threads_per_sm,
         null
     ) as estimated_occupancy,
-    try_cast(k.recorded[4] as double) / 100 as recorded_occupancy,
+    _within(try_cast(k.recorded[4] as double), 100) / 100 as recorded_occupancy,
     k.exclusive_dur
 from placed as k
 inner join _kernel_class as c using (name)

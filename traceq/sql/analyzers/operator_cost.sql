@@ -6,10 +6,12 @@ select
     c.slice_id,
     c.operator_id as parent,
     s.signature is not null as has_cost,
-    s.flops is not null as has_flops
+    s.flops is not null as has_flops,
+    n.name is not null as is_product
 from cpu_slice as c
 left join _costed_operator as o using (slice_id)
 left join _signature_cost as s using (signature)
+left join _product_name as n on n.name = c.name
 where c.kind = 'op' and exists (from _signature_cost);
 
 create temp table _launched as
@@ -18,31 +20,57 @@ from gpu_slice as g
 inner join cpu_slice as l on l.slice_id = g.launch_id
 where g.kind = 'kernel' and l.operator_id is not null and exists (from _signature_cost);
 
--- From operators with kernels to the nearest one with a cost, and from each with a cost to the nearest above it.
-create temp table _nearest as
+-- From operators with kernels to the nearest one with a cost, and from each with a cost to the nearest above it; with the
+-- products on the way.
+create temp table _climb as
 with recursive
 start as (
-    select distinct operator_id as origin, operator_id as at, false as wants_flops, true as launches
+    select distinct operator_id as origin, operator_id as at, false as wants_flops, true as launches, 0 as height
     from _launched
     union all
-    select slice_id, parent, false, false from _operator where has_cost and parent is not null
+    select slice_id, parent, false, false, 0 from _operator where has_cost and parent is not null
     union all
-    select slice_id, parent, true, false from _operator where has_flops and parent is not null
+    select slice_id, parent, true, false, 0 from _operator where has_flops and parent is not null
 ),
 
 climb as (
     from start
     union all
-    select c.origin, o.parent, c.wants_flops, c.launches
+    select c.origin, o.parent, c.wants_flops, c.launches, c.height + 1
     from climb as c
     inner join _operator as o on o.slice_id = c.at
     where o.parent is not null and not if(c.wants_flops, o.has_flops, o.has_cost)
 )
 
-select c.origin, c.at as slice_id, c.wants_flops, c.launches, o.has_flops
+select
+    c.origin,
+    c.at as slice_id,
+    c.wants_flops,
+    c.launches,
+    c.height,
+    o.has_flops,
+    if(c.wants_flops, o.has_flops, o.has_cost) as is_nearest
 from climb as c
 inner join _operator as o on o.slice_id = c.at
-where if(c.wants_flops, o.has_flops, o.has_cost);
+where is_nearest or o.is_product;
+
+create temp table _nearest as
+select origin, slice_id, wants_flops, launches, has_flops
+from _climb
+where is_nearest;
+
+-- Kernels without any operator with a cost around them: the innermost product has them, unless it is only around others whose
+-- operations are known.
+create temp table _unknown as
+select origin, arg_min(slice_id, height) as slice_id
+from _climb
+where
+    launches
+    and origin not in (select origin from _nearest where launches)
+    and slice_id not in (select slice_id from _climb where wants_flops)
+group by origin;
+
+drop table _climb;
 
 insert into operator_cost
 with
@@ -53,25 +81,43 @@ outer_operator as (
     where not launches and wants_flops = has_flops
 ),
 
+owner as (
+    select origin, slice_id from _nearest where launches
+    union all
+    select origin, slice_id from _unknown
+),
+
 kernel as (
     select
         n.slice_id,
         count(*) as kernels,
         sum(k.exclusive_dur) as gpu_dur,
-        min(k.device) as device,
+        if(min(k.device) = max(k.device), min(k.device), null) as device,
         min(k.step) as step,
         coalesce(bool_or(k.tensor_core), false) as on_tensor_cores,
         count(k.tensor_core) = count(*) as is_told
     from _launched as l
-    inner join _nearest as n on n.launches and n.origin = l.operator_id
+    inner join owner as n on n.origin = l.operator_id
     inner join kernel_occupancy as k on k.slice_id = l.slice_id
     group by n.slice_id
 ),
 
+operator as (
+    select o.slice_id, o.ts, s.kind, s.dtype, s.flops, s.bytes
+    from _costed_operator as o
+    inner join _signature_cost as s using (signature)
+    where o.slice_id not in (select slice_id from outer_operator)
+    union all
+    select c.slice_id, c.ts, n.kind, null, null, null
+    from cpu_slice as c
+    inner join _product_name as n using (name)
+    where c.slice_id in (select slice_id from _unknown)
+),
+
 cost as (
     select
-        o.slice_id,
-        o.ts,
+        s.slice_id,
+        s.ts,
         k.step as launched_step,
         k.device,
         s.kind,
@@ -88,11 +134,9 @@ cost as (
             when not k.on_tensor_cores and k.is_told then s.dtype
         end as compute_type,
         m
-    from _costed_operator as o
-    inner join _signature_cost as s using (signature)
+    from operator as s
     left join kernel as k using (slice_id)
     left join device_model as m on m.trace_id = $trace_id and m.device = k.device
-    where o.slice_id not in (select slice_id from outer_operator)
 ),
 
 peaked as (

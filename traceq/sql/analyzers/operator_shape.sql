@@ -48,7 +48,7 @@ from (values
     ('aten::_log_softmax_backward_data', 'norm', 'like_first', 0, 1)
 ) as t (name, kind, rule, first, writes)
 union all
-select 'aten::' || name || suffix, 'elementwise', 'broadcast', 0, 1
+select 'aten::' || name || suffix, 'elementwise', rule, 0, 1
 from (
     select unnest([
         'add', 'sub', 'mul', 'div', 'pow', 'neg', 'abs', 'exp', 'log', 'log2', 'sqrt', 'rsqrt', 'reciprocal', 'sin', 'cos', 'tanh',
@@ -56,12 +56,27 @@ from (
         'addcdiv', 'lerp', 'nan_to_num'
     ]) as name
 )
-cross join (values (''), ('_')) as s (suffix)
+cross join (values ('', 'broadcast'), ('_', 'like_first')) as s (suffix, rule)
 union all
 select 'aten::' || unnest([
     'rsub', 'maximum', 'minimum', 'softplus', 'threshold_backward', 'gelu_backward', 'silu_backward', 'sigmoid_backward',
     'tanh_backward', 'leaky_relu_backward'
 ]), 'elementwise', 'broadcast', 0, 1;
+
+-- Operators that compute products of which the trace may not tell how many.
+create temp table _product_name as
+select
+    name,
+    case
+        when regexp_matches(
+            name,
+            '^aten::_?(mm|bmm|mv|dot|matmul|linear|addmm(_activation)?|addmv|addbmm|baddbmm|scaled_mm|int_mm|(scaled_)?grouped_mm|(cudnn|miopen)_rnn(_backward)?)_?$'
+        ) then 'matmul'
+        when regexp_matches(name, '^aten::\w*conv(olution|_?\d|_depthwise|_transpose|_tbc|_dilated)') then 'convolution'
+        when regexp_matches(name, '(?i)flash_?attn|flash_(fwd|bwd)|(flash|efficient|cudnn|fused|paged)_attention') then 'attention'
+    end as kind
+from (select distinct name from cpu_slice where kind = 'op')
+where kind is not null;
 
 create temp table _element_type as
 from (values
@@ -129,7 +144,10 @@ operand as (
     select
         signature,
         position,
-        try_cast(shapes[position + 1]::varchar as bigint[])::double[] as shape,
+        case
+            when regexp_full_match(shapes[position + 1]::varchar, '\[\s*(-?\d+(\s*,\s*-?\d+)*)?\s*\]')
+                then try_cast(shapes[position + 1]::varchar as bigint[])::double[]
+        end as shape,
         types[position + 1] ->> '$' as type,
         settings[position + 1] ->> '$' as setting
     from signature
@@ -144,7 +162,8 @@ select
     t.size,
     -- a number has a shape of no dimensions too, but no type of the list
     if(t.type is null, null, o.shape) as shape,
-    if(t.type is null, null, _volume(o.shape)) as elements
-from operand as o
-left join _element_type as t using (type)
-where o.shape is null or coalesce(list_min(o.shape), 0) >= 0;
+    if(t.type is null, null, _volume(o.shape)) as elements,
+    -- a tensor, or several, of which that is not known
+    coalesce(o.shape is null or t.type is null and (len(o.shape) > 0 or contains(o.type, '::')), false) as is_unknown
+from (select * replace (case when coalesce(list_min(shape), 0) >= 0 then shape end as shape) from operand) as o
+left join _element_type as t using (type);

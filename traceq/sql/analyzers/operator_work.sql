@@ -1,9 +1,11 @@
 -- What operators compute and move, a formula a kind. They are those of torch.utils.flop_counter; docs/metrics.md lists them.
 
--- The longer of each dimension, the last first, as broadcasting has it.
+-- Each dimension, the last first, as broadcasting has it: nothing next to one is nothing, else the longer one.
 create temp macro _broadcast(a, b) as
-    list_transform(range(1, greatest(len(a), len(b)) + 1), lambda i: greatest(coalesce(a[-i], 1), coalesce(b[-i], 1)));
-
+    list_transform(
+        range(1, greatest(len(a), len(b)) + 1),
+        lambda i: if(a[-i] = 0 or b[-i] = 0, 0, greatest(coalesce(a[-i], 1), coalesce(b[-i], 1)))
+    );
 
 create temp table _matmul as
 with
@@ -88,7 +90,7 @@ select
     2 * x[1] * _volume(if(transposed, x[3:], y)) * _volume(w) as flops,
     (read + x[1] * if(transposed, w[2] * groups, w[1]) * _volume(y)) * size as bytes
 from result
-where transposed is not null;
+where transposed is not null and _volume(y) is not null and coalesce(list_min(y), 0) >= 0;
 
 create temp table _convolution_backward as
 with
@@ -153,7 +155,14 @@ from operands;
 create temp table _moved as
 with
 dimension as (
-    select o.signature, i, max(if(s.rule = 'broadcast' or o.position = 0, o.shape[-i], 1)) as longest
+    select
+        o.signature,
+        i,
+        if(
+            bool_or(o.shape[-i] = 0 and (s.rule = 'broadcast' or o.position = 0)),
+            0,
+            max(if(s.rule = 'broadcast' or o.position = 0, o.shape[-i], 1))
+        ) as longest
     from _signature as s
     inner join _operand as o using (signature)
     cross join unnest(range(1, len(o.shape) + 1)) as d (i)
@@ -165,17 +174,46 @@ result as (
     select signature, product(longest) as elements
     from dimension
     group by signature
+),
+
+-- The type of a result: of floating-point types before others, of tensors before single numbers, the larger one.
+promoted as (
+    select
+        signature,
+        case
+            when bool_or(is_floating and is_tensor) then if(
+                count(distinct dtype) filter (is_tensor and dtype in ('fp16', 'bf16')) = 2,
+                greatest(4, max(size) filter (is_floating and is_tensor)),
+                max(size) filter (is_floating and is_tensor)
+            )
+            -- a number of Python takes the default type, a tensor of no dimensions its own: recorded alike
+            when bool_or(is_floating) and bool_or(is_tensor) then null
+            when bool_or(is_floating) then max(size) filter (is_floating)
+            else coalesce(max(size) filter (is_tensor), max(size))
+        end as size
+    from (
+        select signature, dtype, size, starts_with(dtype, 'fp') or dtype = 'bf16' as is_floating, len(shape) > 0 as is_tensor
+        from _operand
+        where elements is not null
+    )
+    group by signature
 )
 
 select
     s.signature,
     null::double as flops,
-    sum(if(o.position >= s.first, o.elements * o.size, 0))
-    + any_value(s.writes) * any_value(r.elements) * arg_min(o.size, o.position) as bytes
+    if(
+        bool_or(o.is_unknown),
+        null,
+        sum(if(o.position >= s.first, o.elements * o.size, 0))
+        + any_value(s.writes) * any_value(r.elements)
+        * if(any_value(s.rule) = 'broadcast', any_value(p.size), arg_min(o.size, o.position))
+    ) as bytes
 from _signature as s
 inner join _operand as o using (signature)
 inner join result as r using (signature)
-where o.elements is not null
+inner join promoted as p using (signature)
+where o.elements is not null or o.is_unknown
 group by s.signature;
 
 create temp table _signature_cost as

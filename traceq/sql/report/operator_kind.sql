@@ -1,10 +1,10 @@
--- Operators of the counted steps whose operations or bytes are known, by kind; rates over the time of their kernels.
+-- Operators of the counted steps by kind; rates over the time of their kernels, of operations only where those of all are known.
 select
     kind,
     count(*) as operators,
     sum(o.gpu_dur)::bigint as gpu_ns,
-    sum(flops)::double / nullif(sum(o.gpu_dur) filter (flops is not null), 0) / 1000 as tflop_per_s,
-    if(count(peak) = count(flops), round(sum(flops / peak) / nullif(sum(o.gpu_dur) filter (flops is not null), 0) / 1000, 9), null) as peak_share,
+    if(count(flops) = count(*), sum(flops)::double / nullif(sum(o.gpu_dur), 0) / 1000, null) as tflop_per_s,
+    if(count(flops) = count(*) and count(peak) = count(*), round(sum(flops / peak) / nullif(sum(o.gpu_dur), 0) / 1000, 9), null) as peak_share,
     sum(bytes)::double / nullif(sum(o.gpu_dur) filter (bytes is not null), 0) as gb_per_s,
     if(count(*) filter (bound = 'unknown') = 0, coalesce(sum(o.gpu_dur) filter (bound = 'memory'), 0) / nullif(sum(o.gpu_dur), 0), null)
         as memory_bound_share

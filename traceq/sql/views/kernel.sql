@@ -11,10 +11,12 @@ device_step as (
         sum(flops) filter (peak is not null) as flops_with_peak,
         -- seconds that the device would need at the peak of each type
         sum(flops / (peak * 1e12)) as seconds_at_peak,
-        sum(gpu_dur)::bigint as gpu_dur
+        sum(gpu_dur) filter (flops > 0)::bigint as gpu_dur,
+        coalesce(sum(gpu_dur) filter (flops is null), 0)::bigint as unknown_dur
     from operator_cost
-    where flops > 0 and device is not null and step is not null
+    where (flops > 0 or flops is null and kind in ('matmul', 'convolution', 'attention')) and device is not null and step is not null
     group by trace_id, device, step
+    having count(flops) > 0
 )
 
 select
@@ -24,8 +26,9 @@ select
     d.flops::double as flops,
     coalesce(d.flops_with_peak, 0) / d.flops as share_with_peak,
     d.gpu_dur,
+    d.unknown_dur,
     d.flops / nullif(s.dur, 0) / 1000 as achieved,
-    if(d.flops_with_peak = d.flops, d.seconds_at_peak * 1e9 / nullif(s.dur, 0), null) as mfu,
+    if(d.flops_with_peak = d.flops and d.unknown_dur = 0, d.seconds_at_peak * 1e9 / nullif(s.dur, 0), null) as mfu,
     if(d.flops_with_peak = d.flops, d.seconds_at_peak * 1e9 / nullif(d.gpu_dur, 0), null) as kernel_efficiency
 from device_step as d
 inner join step as s using (trace_id, step);
@@ -33,12 +36,13 @@ comment on view step_mfu is 'One row per device and step with operators whose fl
 comment on column step_mfu.trace_id is 'Trace.';
 comment on column step_mfu.device is 'Device.';
 comment on column step_mfu.step is 'Step that launched them.';
-comment on column step_mfu.flops is 'Floating-point operations of matmul, convolution and attention.';
+comment on column step_mfu.flops is 'Floating-point operations of matmul, convolution and attention; not all of them when unknown_dur is above 0.';
 comment on column step_mfu.share_with_peak is 'Share of these operations whose peak is known, 0 to 1.';
 comment on column step_mfu.gpu_dur is 'Time of their kernels, ns.';
-comment on column step_mfu.achieved is 'Operations over the duration of the step, TFLOP/s.';
-comment on column step_mfu.mfu is 'Model FLOPs utilization: the time the operations would take at the peak of their types, over the duration of the step. NULL unless all peaks are known.';
-comment on column step_mfu.kernel_efficiency is 'The same over the time of their kernels alone.';
+comment on column step_mfu.unknown_dur is 'Time of the kernels of matmul, convolution and attention whose operations are not known, ns: the trace lacks their shapes or settings. Above 0, flops and achieved are incomplete.';
+comment on column step_mfu.achieved is 'Known operations over the duration of the step, TFLOP/s.';
+comment on column step_mfu.mfu is 'Model FLOPs utilization: the time the operations would take at the peak of their types, over the duration of the step. NULL unless all peaks and all operations of such operators are known.';
+comment on column step_mfu.kernel_efficiency is 'That time over the time of their kernels alone, those of known operations; NULL unless all peaks are known.';
 
 create view gpu_metric_step as
 with
@@ -76,7 +80,7 @@ select
 from counter as c
 inner join series as n on n.trace_id = c.trace_id and n.device = c.device and n.name = c.name
 asof inner join step as s on s.trace_id = c.trace_id and c.ts >= s.ts
-where c.ts < s.ts_end and c.value >= 0
+where c.ts < s.ts_end and c.value >= 0 and isfinite(c.value)
 group by c.trace_id, c.device, s.step, n.metric, n.name;
 comment on view gpu_metric_step is 'One row per device, step and measured metric (nsys --gpu-metrics-devices, PyTorch''s hardware counters): means over the samples inside the step, idle time included. Without rows when nothing was measured.';
 comment on column gpu_metric_step.trace_id is 'Trace.';

@@ -41,7 +41,7 @@ comment on column kernel_occupancy.waves is 'Blocks over the blocks that fit on 
 comment on column kernel_occupancy.wave_efficiency is 'waves over waves rounded up: how full the waves are on average.';
 comment on column kernel_occupancy.sm_coverage is 'Share of the multiprocessors that get a block at all.';
 comment on column kernel_occupancy.estimated_occupancy is 'theoretical_occupancy, lowered where the grid has fewer blocks than fit: what PyTorch calls est. achieved occupancy. A share, 0 to 1.';
-comment on column kernel_occupancy.recorded_occupancy is 'The same as the profiler wrote it, rounded to a hundredth; 0 for every kernel with more than 48 KiB of shared memory per block, which is wrong. NULL when it wrote none.';
+comment on column kernel_occupancy.recorded_occupancy is 'The same as the profiler wrote it, rounded to a hundredth; 0 for every kernel with more than 48 KiB of shared memory per block, which is wrong. NULL when it wrote none or no share.';
 comment on column kernel_occupancy.exclusive_dur is 'Its duration, where k kernels run on the device at once counted 1/k, ns: kernels add up to the time in which any runs.';
 
 create table operator_cost (
@@ -64,14 +64,14 @@ create table operator_cost (
     ridge double,
     bound varchar not null
 );
-comment on table operator_cost is 'One row per operator whose floating-point operations or bytes follow from the shapes recorded with it; of operators around one another the innermost. Definition: docs/metrics.md.';
+comment on table operator_cost is 'One row per operator whose floating-point operations or bytes follow from the shapes recorded with it; of operators around one another the innermost. Matmul, convolution and attention for which they do not have one, too, where they launched kernels that no other row has. Definition: docs/metrics.md.';
 comment on column operator_cost.trace_id is 'Trace.';
 comment on column operator_cost.slice_id is 'The operator in cpu_slice.';
 comment on column operator_cost.step is 'Step of its kernels; without kernels the one it started in.';
-comment on column operator_cost.device is 'Device of its kernels; NULL when it launched none.';
+comment on column operator_cost.device is 'Device of its kernels; NULL when it launched none, or on several.';
 comment on column operator_cost.kind is 'matmul, convolution, attention; elementwise and norm, of which only the bytes are counted.';
 comment on column operator_cost.dtype is 'Type of its first tensor: fp64, fp32, fp16, bf16, fp8, int8, ...; NULL for others.';
-comment on column operator_cost.flops is 'Floating-point operations, a multiply and an add are two; NULL for elementwise and norm. Backward of attention includes the scores it computes again; masks are not subtracted.';
+comment on column operator_cost.flops is 'Floating-point operations, a multiply and an add are two; NULL for elementwise and norm, and where the trace lacks shapes or settings. Backward of attention includes the scores it computes again; masks are not subtracted.';
 comment on column operator_cost.bytes is 'Bytes to read every input and write every output once; NULL when not known.';
 comment on column operator_cost.kernels is 'Kernels it launched that no operator inside it with a cost of its own did.';
 comment on column operator_cost.gpu_dur is 'Time of these kernels, ns: the sum of their kernel_occupancy.exclusive_dur; NULL without kernels.';
