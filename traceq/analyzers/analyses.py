@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import duckdb
 
 from traceq import sql
 from traceq.analyzers.host_piece import cut_intervals
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 class Topic(NamedTuple):
@@ -77,10 +76,20 @@ def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     present = dict(zip(names, found.fetchone() or (), strict=True))
     for topic in TOPICS:
         if topic.needs is None or present[topic.needs]:
-            # A transaction each: what is not committed stays in memory.
-            connection.begin()
-            run(connection, topic.analyses, trace_id)
-            connection.commit()
+            try:
+                _fill(connection, topic, trace_id)
+            except duckdb.OutOfMemoryException:
+                # One thread holds less at a time than several.
+                connection.rollback()
+                connection.execute("set threads = 1")
+                _fill(connection, topic, trace_id)
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, topic: Topic, trace_id: int) -> None:
+    # A transaction each: what is not committed stays in memory.
+    connection.begin()
+    run(connection, topic.analyses, trace_id)
+    connection.commit()
 
 
 def run(connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int) -> None:

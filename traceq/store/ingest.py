@@ -21,7 +21,7 @@ from traceq.store.publish import fingerprint, log_of, publish, scratch_beside
 from traceq.store.sources import Source, default_database, find_sources
 
 # DuckDB's share; Python, Arrow and the importer's blocks take as much again, and the whole stays below 1 GiB.
-_MEMORY = 256 << 20
+_MEMORY = 384 << 20
 _LEAST_MEMORY = 128 << 20
 
 # More processes than this only wait for each other.
