@@ -30,7 +30,10 @@ def test_markdown_without_a_name_is_the_whole_dictionary(traceq):
 def test_a_wrong_name_says_what_is_close(traceq):
     outcome = traceq("tables", "kernels")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
-    assert outcome.stderr == "traceq: error: no table or view is called 'kernels'; did you mean: kernel, kernel_occupancy?\n"
+    assert (
+        outcome.stderr
+        == "traceq: error: no table or view is called 'kernels'; did you mean: kernel, kernel_occupancy?\n"
+    )
 
 
 @pytest.fixture
