@@ -98,7 +98,7 @@ def test_dry_run_of_nsys_needs_no_nsys(traceq, tmp_path, monkeypatch):
         (["--steps", "0", "python"], 2, "--steps 0 is for --backend nsys"),
         (["--stpes", "5", "python"], 2, "No such option"),
         (["nosuchprogram"], 1, "traceq: error: nosuchprogram: no such command on PATH; "),
-        (["-o", "/dev/null/x", "python"], 1, "traceq: error: /dev/null/x: cannot be written: Not a directory; "),
+        (["-o", "/dev/null/x", "sh"], 1, "traceq: error: /dev/null/x: cannot be written: Not a directory; "),
     ],
 )
 def test_wrong_uses_are_told(traceq, arguments, code, message):
