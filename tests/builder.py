@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from traceq.store import connect
 from traceq.store.build import Task, build
+from traceq.store.publish import fingerprint, publish
 from traceq.store.sources import Source
 
 _SCHEMAS = {"cpu_slice": {"is_async": pa.bool_()}}
@@ -34,6 +35,7 @@ class TraceBuilder:
         self._slices = 0
         self._correlations = 0
         self._connection = None
+        self._others: list[TraceBuilder] = []
 
     # ---- rows
 
@@ -76,6 +78,11 @@ class TraceBuilder:
     def add(self, table: str, **columns: Any) -> None:
         self._rows[table].append(columns)
 
+    def other_rank(self) -> TraceBuilder:
+        """Another rank of the job, for the same database; `add("trace", rank=...)` says which."""
+        self._others.append(TraceBuilder())
+        return self._others[-1]
+
     # ---- the importer's side
 
     def sniff(self, _: Path) -> bool:
@@ -96,12 +103,18 @@ class TraceBuilder:
     # ---- asking
 
     def build(self, folder: Path, step_range: str | None = None) -> TraceBuilder:
-        path = folder / "made-up.json"
-        path.write_text("made up")
-        task = Task(Source(path, self), folder / "trace.duckdb", folder, 1, None, "0" * 64, step_range, 1, 256 << 20)
-        build(task, lambda _read, _rows: None)
-        self._connection = connect(task.database)
+        parts = [each._build(folder, number, step_range) for number, each in enumerate((self, *self._others), start=1)]
+        database = folder / "trace.duckdb"
+        publish(parts, database, folder, fingerprint(database), [])
+        self._connection = connect(database)
         return self
+
+    def _build(self, folder: Path, number: int, step_range: str | None) -> Path:
+        path, database = folder / f"made-up-{number}.json", folder / f"part-{number}.duckdb"
+        path.write_text("made up")
+        task = Task(Source(path, self), database, folder, number, None, f"{number - 1:064}", step_range, 1, 256 << 20)
+        build(task, lambda _read, _rows: None)
+        return database
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query).fetchall()

@@ -13,6 +13,8 @@ import traceq
 from traceq import catalogue
 from traceq.cli import main
 from traceq.cli.tables import dictionary
+from traceq.diagnosis.handbook import handbook
+from traceq.rules.registry import built_in
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -48,9 +50,24 @@ def test_tables_md_is_the_catalogue(docs, known):
 def test_cli_md_is_the_help_of_every_command(docs):
     group = click.Context(main, info_name="traceq", terminal_width=WIDTH, **main.context_settings)
     contexts = [group]
-    contexts += [click.Context(each, group, name, terminal_width=WIDTH) for name, each in commands().items()]
+    for name, command in commands().items():
+        context = click.Context(command, group, name, terminal_width=WIDTH)
+        contexts.append(context)
+        if isinstance(command, click.Group):
+            inner = ((each, command.get_command(context, each)) for each in command.list_commands(context))
+            contexts += [click.Context(each, context, known, terminal_width=WIDTH) for known, each in inner]
     sections = [f"\n## {each.command_path}\n\n```text\n{each.get_help()}\n```\n" for each in contexts]
     docs.check("cli.md", CLI_INTRODUCTION + "".join(sections))
+
+
+def test_rules_md_is_the_manual_pages(docs):
+    docs.check("rules.md", handbook(built_in()))
+
+
+def test_every_rule_has_sections_and_a_reference_and_a_title_of_its_own():
+    pages = [rule.manual for rule in built_in()]
+    assert [page.title for page in pages if not page.references] == []
+    assert len({page.title for page in pages}) == len(pages)
 
 
 def test_every_table_and_column_says_what_it_is(known):

@@ -10,11 +10,20 @@ from typing import NamedTuple
 
 import pytest
 
+from traceq.rules.registry import RULES
+
 PACKAGE = Path(__file__).resolve().parents[1] / "traceq"
 
 # What may be imported from where: a module knows its own layer and those above it here, never one below.
 LAYERS = (
-    ("errors", "child", "lean", "printable", "findings"),  # words and shapes that everybody may use; they know nothing
+    (
+        "errors",
+        "child",
+        "lean",
+        "printable",
+        "units",
+        "findings",
+    ),  # words and shapes that everybody may use; they know nothing
     ("annotate",),  # marks in the user's program
     ("capture",),  # the user's program -> a trace
     ("importers",),  # files -> Arrow batches
@@ -23,7 +32,9 @@ LAYERS = (
     ("store",),  # batches -> database, atomically
     ("queries",),  # the user's SQL
     ("catalogue", "traces"),  # what a database says of itself; traceq.open
+    ("claims",),  # what a rule is given, and what it says
     ("rules",),  # facts -> judgement
+    ("diagnosis",),  # judgements -> findings
     ("health",),  # facts -> how far they can be trusted
     ("reports",),  # judgement -> words
     ("cli",),  # arguments -> calls
@@ -39,15 +50,20 @@ FORBIDDEN = {
     "importers": {"duckdb"},  # an importer knows its format and the tables' columns, no database
     "reports": {"duckdb", "traceq.store", "traceq.queries"},  # a renderer gets a Report and returns text
     "health": {"traceq.store", "traceq.queries", "traceq.importers"},  # like a rule
-    "rules": {
-        "duckdb",
-        "traceq.store",
-        "traceq.queries",
-        "traceq.importers",
-    },  # a rule gets a connection and reads tables
+    **{
+        # a rule gets a connection and reads tables
+        room: {"duckdb", "traceq.store", "traceq.queries", "traceq.importers"}
+        for room in ("claims", "rules", "diagnosis")
+    },
 }
 # Reads the Report from the database, and names the type of the connection it is given.
-MAY_NAME_DUCKDB = {"reports/build.py", "rules/ledger_categories.py"}
+MAY_NAME_DUCKDB = {
+    "reports/build.py",
+    "claims/claim.py",
+    "claims/subject.py",
+    "diagnosis/judge.py",
+    "diagnosis/serve.py",
+}
 
 # Modules that put names of tables into SQL: there is no parameter for those.
 MAY_COMPOSE_SQL = {
@@ -169,6 +185,11 @@ def test_a_format_knows_no_other_format(format_):
 def test_nothing_heavy_is_imported_before_it_is_used(module):
     at_once = {each.name.split(".")[0] for each in imported_by(module) if each.is_at_once and not each.is_for_types}
     assert at_once & HEAVY == set()
+
+
+def test_a_rule_is_a_file_and_a_file_a_rule():
+    files = {Path(module).stem for module in MODULES if Path(module).parent.as_posix() == "rules"}
+    assert files - {"__init__", "registry"} == set(RULES)
 
 
 def composed_sql(tree: ast.Module) -> list[int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from traceq.errors import (
         BrokenIdentity,
         MissingTool,
+        NoSuchRule,
         NoTraces,
         QueryError,
         SchemaMismatch,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         TraceqError,
         UnknownFormat,
         UnknownMetric,
+        UnusableRule,
         UnusableTrace,
     )
     from traceq.store.ingest import ingest
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BrokenIdentity",
     "MissingTool",
+    "NoSuchRule",
     "NoTraces",
     "QueryError",
     "SchemaMismatch",
@@ -46,6 +49,7 @@ __all__ = [
     "Traces",
     "UnknownFormat",
     "UnknownMetric",
+    "UnusableRule",
     "UnusableTrace",
     "__version__",
     "annotate",

@@ -8,6 +8,8 @@ TraceqError
 |   `-- SchemaMismatch   the database was made by another version of traceq
 |-- QueryError        the user's SQL failed
 |-- UnknownMetric     a capture is planned for a metric that does not exist
+|-- UnusableRule      a rule of the user's own cannot be used
+|-- NoSuchRule        a rule is asked for that does not exist
 |-- BrokenIdentity    numbers in a trace database that must agree do not
 `-- MissingTool       something outside Python is needed (nsys)
 
@@ -63,6 +65,18 @@ class UnknownMetric(TraceqError):
     """A metric that traceq has no plan for; the message names those that come closest."""
 
     slug = "unknown-metric"
+
+
+class UnusableRule(TraceqError):
+    """A rule that a user added cannot be used; the message says what its file lacks."""
+
+    slug = "unusable-rule"
+
+
+class NoSuchRule(TraceqError):
+    """No rule has this name; the message names those that come closest."""
+
+    slug = "no-such-rule"
 
 
 class BrokenIdentity(TraceqError):

@@ -1,14 +1,13 @@
-"""What a rule can end as: found, clean, not applicable or failed - never an empty list.
+"""What a rule can end as: found, observed, clean, not applicable or failed - never an empty list.
 
-A Finding's `saving_ns` is an upper bound: the wall time per step that would disappear if the finding's cause
-did, never more than the ledger holds for it. The ledger's categories are disjoint on each device, so findings
-on one device never claim a nanosecond twice; findings on different devices can cover the same wall time, and
-savings are never added over devices.
+A Finding wins time. Its savings are nanoseconds of wall time per counted step: `saving_ns` is what a replay of the
+step leaves of the time it claims, `saving_high_ns` never more than the ledger holds for it. What it claims is taken
+from the ledger of one device, piece by piece; a piece that another finding owns is not counted again. An Observation
+wins nothing by itself, but changes what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,39 +17,82 @@ Value = int | float | str | None
 
 @dataclass(frozen=True)
 class Where:
-    """The place a finding is about."""
+    """The place a finding is about; what is not known, or differs within it, is None."""
 
     trace_id: int
     rank: int | None
-    device: int
+    device: int | None
     device_name: str | None
+    stream: int | None = None
+    phase: str | None = None
+    annotation: str | None = None
+    operator: str | None = None
+    source_line: str | None = None
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The rows behind a finding. Columns that end in _ns hold nanoseconds, in _share 0..1."""
+    """The rows that `query` returns. Columns that end in _ns, and ts and dur, hold nanoseconds, in _share 0..1."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
+    query: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """Another rule's view of time that a finding owns: what it would win alone, per step, and what its fix is."""
+
+    rule: str
+    finding_id: str
+    title: str
+    saving_ns: float
+    confidence: Confidence
+    fix: str
+    evidence: Evidence
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem, what fixing it could win, and the query that proves it. Times are nanoseconds per step."""
+    """A problem, what fixing it could win, and the queries that prove it. Times are nanoseconds per counted step.
+
+    `claimed_ns` is the time of the ledger that the rule lays claim to, `owned_ns` what of it no finding before it
+    owns; the savings are those of the owned part. `summary` is one row: the claim, and its savings if it owned all
+    of it. `instances` are its worst pieces.
+    """
 
     rule: str
     finding_id: str
     title: str
     where: Where
+    claimed_ns: float
+    owned_ns: float
     saving_ns: float
     saving_low_ns: float
     saving_high_ns: float
     expected_step_ns: float
     confidence: Confidence
     confidence_reason: str
-    evidence: Evidence
-    query: str
+    summary: Evidence
+    instances: Evidence
     fix: str
+    wrong_if: str
+    references: tuple[str, ...]
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Something that wins no time by itself and yet matters for what to do."""
+
+    rule: str
+    finding_id: str
+    title: str
+    where: Where
+    text: str
+    evidence: Evidence
+    fix: str
+    references: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -80,9 +122,4 @@ class Failed:
     error: str
 
 
-Outcome = Finding | Clean | NotApplicable | Failed
-
-
-def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings with the largest saving first; ties by rule, so that the order never depends on chance."""
-    return tuple(sorted(findings, key=lambda finding: (-finding.saving_ns, finding.finding_id)))
+Outcome = Finding | Observation | Clean | NotApplicable | Failed

@@ -8,8 +8,6 @@ from made_up import MadeUp, database, hostile, marked, on_host_only, training, w
 from traceq.reports import compose_idle
 from traceq.reports.build import build
 from traceq.reports.document import Query, Table
-from traceq.rules.idle_rules import IDLE
-from traceq.rules.ledger_categories import RULES
 
 
 def only(trace, top=10):
@@ -126,8 +124,3 @@ def test_each_section_ends_with_the_query_that_gives_it_again():
     for name in ("gaps", "gap_sizes", "outliers", "host_ledger"):
         rows = connection.execute(report.queries[name]).fetchall()
         assert rows == [tuple(vars(each).values()) for each in getattr(report, name)]
-
-
-def test_every_cause_has_a_rule_whose_title_leaves_room_for_the_numbers():
-    assert {rule.rule.replace("-", "_") for rule in IDLE} == {rule.category for rule in IDLE}
-    assert max(len(rule.title) for rule in RULES) <= 51

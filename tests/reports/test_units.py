@@ -6,7 +6,7 @@ from traceq.printable import printable
 from traceq.reports.bar import WIDTH, curve, draw, draw_rows
 from traceq.reports.document import BarRow
 from traceq.reports.names import shortened, width
-from traceq.reports.units import cell, duration, maybe, rate, share, size
+from traceq.units import cell, duration, maybe, rate, share, size
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,18 @@ def test_sizes_and_cells_of_evidence():
         cell("steps", 1234),
         cell("ratio", 0.5),
         cell("x", None),
+        cell("ts", 1_623_142_623_460_245_000),
+        cell("slice_id", 12_345),
+        cell("is_named", 1),
     ] == [
         "5 ns",
         "50.0 %",
         "1,234",
-        "0.5",
+        "0.500",
         "cannot tell",
+        "1623142623460245000",
+        "12345",
+        "yes",
     ]
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
+
+if TYPE_CHECKING:
+    from traceq.reports.report import Report
 
 Databases = Callable[[Path], duckdb.DuckDBPyConnection]
 
@@ -29,3 +33,18 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databases]:
     yield database
     for connection in opened.values():
         connection.close()
+
+
+@pytest.fixture(scope="session")
+def reports(databases: Databases) -> Callable[[Path], Report]:
+    """The report on the given trace file."""
+    from traceq.reports.build import build
+
+    made: dict[Path, Report] = {}
+
+    def report(path: Path) -> Report:
+        if path not in made:
+            made[path] = build(databases(path), 10)
+        return made[path]
+
+    return report

@@ -58,11 +58,10 @@ def test_processes_are_named_without_their_path(path, databases):
 
 
 @every_trace
-def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_user(path, databases):
+def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_user(path, reports):
     from traceq.reports import RENDERERS
-    from traceq.reports.build import build
 
-    report = build(databases(path), 10)
+    report = reports(path)
     for form, render in RENDERERS.items():
         text = render(report)
         assert [(form, name) for name in {CANARY, *raw(path).machine} if name in text] == []

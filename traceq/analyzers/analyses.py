@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import duckdb
 
 from traceq import sql
 from traceq.analyzers.host_piece import cut_intervals
+from traceq.analyzers.replayed import fill_replay
 
 
 class Topic(NamedTuple):
@@ -62,11 +64,14 @@ TOPICS = (
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy")),
     Topic("operators", ("operator_shape", "operator_work", "operator_cost")),
-    Topic(None, ("step_stats", "missing_input")),
+    Topic(None, ("step_stats", "missing_input", "replay")),
 )
 
 # What SQL alone cannot say well.
-_IN_PYTHON = {"host_piece": cut_intervals}
+_IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, int], None]] = {
+    "host_piece": lambda connection, _trace_id: cut_intervals(connection),
+    "replay": fill_replay,
+}
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
@@ -96,6 +101,6 @@ def run(connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_
     """Run `analyses` in the order given, which must be that of TOPICS."""
     for name in analyses:
         if name in _IN_PYTHON:
-            _IN_PYTHON[name](connection)
+            _IN_PYTHON[name](connection, trace_id)
         else:
             sql.run(connection, f"analyzers/{name}.sql", trace_id=trace_id)

@@ -23,6 +23,8 @@ class Commands(LazyGroup):
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
         "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
         "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views and columns."),
+        "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
+        "rules": ("traceq.cli.rules", "List the rules behind a report, and test them."),
         "doctor": ("traceq.cli.doctor", "Say what a trace can tell, or what a capture needs."),
         "record": ("traceq.cli.record", "Record a training program without editing it."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
@@ -42,7 +44,7 @@ def main() -> None:
 
 
 # Commands that need no data frames, whatever they are told to do.
-_WITHOUT_FRAMES = frozenset({"ingest", "report", "doctor", "record", "demo"})
+_WITHOUT_FRAMES = frozenset({"ingest", "report", "doctor", "explain", "rules", "record", "demo"})
 
 
 def _stop(number: int, _frame: object) -> None:

@@ -20,7 +20,7 @@ BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not name
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands as name -> (module that holds it under this name, one line of help)."""
+    """A group that lists its commands as name -> (module that holds it under this name, or module:name, one line of help)."""
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
@@ -33,7 +33,8 @@ class LazyGroup(click.Group):
         if cmd_name not in self.lazy:
             return None
         module, _ = self.lazy[cmd_name]
-        command = getattr(import_module(module), cmd_name)
+        path, _, attribute = module.partition(":")
+        command = getattr(import_module(path), attribute or cmd_name)
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.{cmd_name} is not a click command")
         return command

@@ -65,14 +65,14 @@ def ingest(
     click.echo(summary(result))
 
 
-def check_regex(pattern: str | None) -> None:
-    """Refuse a --step-range that is no regular expression before an hour of reading went into it."""
+def check_regex(pattern: str | None, option: str = "--step-range") -> None:
+    """Refuse an option that is no regular expression before an hour of reading went into it."""
     if pattern is None:
         return
     try:
         re.compile(pattern)
     except re.error as error:
-        raise click.BadParameter(f"{pattern!r} is no regular expression: {error}", param_hint="--step-range") from error
+        raise click.BadParameter(f"{pattern!r} is no regular expression: {error}", param_hint=option) from error
 
 
 def usable_cpus() -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from traceq.cli.ingest import check_regex
-from traceq.cli.source import check_output, opened, unreadable, write
+from traceq.cli.rules import rules_option
+from traceq.cli.source import check_output, is_database, opened, unreadable, write
 
 # The names of traceq.reports.RENDERERS and SUFFIXES, which are not imported for --help; a test compares them.
 FORMATS = ("text", "md", "json")
@@ -20,12 +22,32 @@ _FORMAT_OF_SUFFIX = {".txt": "text", ".md": "md", ".json": "json"}
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="[default: by the suffix of -o, else text]")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps; for traces only.")
-def report(source: str, output: Path | None, format_: str | None, top: int, step_range: str | None) -> None:
+@click.option(
+    "--goal",
+    type=click.Choice(("throughput", "latency")),
+    default="throughput",
+    show_default=True,
+    help="What the advice is to serve: samples per second, or the time of a step.",
+)
+@rules_option
+@click.option("--save", is_flag=True, help="Keep all findings in the table finding of the database.")
+def report(
+    *,
+    source: str,
+    output: Path | None,
+    format_: str | None,
+    top: int,
+    step_range: str | None,
+    goal: Literal["throughput", "latency"],
+    rules: tuple[Path, ...],
+    save: bool,
+) -> None:
     """Report where the time of each step went.
 
     SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts: a trace is then ingested into a
     temporary database, which is gone afterwards. The report says what was captured, how long steps take,
-    where their time went on each GPU, and which of it could be won back, with the query behind each number.
+    where their time went on each GPU, and which of it could be won back by what change, with the query behind each
+    number. `traceq explain RULE` says how each finding is made.
 
     \b
     Examples:
@@ -35,11 +57,23 @@ def report(source: str, output: Path | None, format_: str | None, top: int, step
     name = format_ or _format_of(output)
     check_regex(step_range)
     check_output(output, Path(source))
+    from traceq.diagnosis import user
+    from traceq.diagnosis.judge import judge
+    from traceq.queries import interruptible
     from traceq.reports import RENDERERS
     from traceq.reports.build import build
+    from traceq.store.findings import save_findings
 
+    if save and not is_database(Path(source)):
+        raise click.UsageError("--save is for a trace database: make one with traceq ingest SOURCE -o DB.")
+    judges = user.rules(rules)
     with opened(source, output, step_range) as connection, unreadable(source, "reported"):
-        content = build(connection, top)
+        # A rule of the user's own reads its database and nothing else, and may take for ever.
+        connection.execute("set enable_external_access = false")
+        content = interruptible(connection, lambda: build(connection, top, goal, judges))
+        kept = judge(connection, goal, judges) if save else ()
+    if save:
+        save_findings(Path(source), (row for trace in kept for row in enumerate(trace.findings, 1)))
     write(RENDERERS[name](content), output)
 
 

@@ -37,7 +37,7 @@ def opened(source: str, output: Path | None, step_range: str | None) -> Iterator
     """The database `source`, or a temporary one of the traces `source`; read-only."""
     from traceq import store
 
-    if _is_database(Path(source)):
+    if is_database(Path(source)):
         if step_range is not None:
             raise click.UsageError(
                 "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
@@ -64,7 +64,8 @@ def unreadable(source: str, what: str) -> Iterator[None]:
         raise StoreError(f"{source}: cannot be {what}: {message}; ingest the traces again") from error
 
 
-def _is_database(path: Path) -> bool:
+def is_database(path: Path) -> bool:
+    """Whether the file is DuckDB's, whatever its name. Raises StoreError when it cannot be read."""
     if not path.is_file():
         return False
     try:

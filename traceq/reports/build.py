@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from traceq.findings import Clean, Failed, Finding, NotApplicable, Outcome, ranked
+from traceq.diagnosis.judge import Judged, judge_subject, subjects
+from traceq.findings import Failed
 from traceq.reports import build_topics
 from traceq.reports.report import (
     Device,
@@ -29,30 +30,31 @@ from traceq.reports.report import (
     TraceFacts,
     TraceReport,
 )
-from traceq.rules.ledger_categories import RULES, Subject, judge
+from traceq.rules.registry import built_in
 from traceq.sql.facts import rows, standalone
 
 if TYPE_CHECKING:
     import duckdb
 
+    from traceq.claims.subject import Goal
     from traceq.reports.topics import Topics
-    from traceq.rules.ledger_rule import LedgerRule
-
-_CAPTURE_HINTS = {
-    "nsys": "capture with: nsys profile --trace=cuda,nvtx",
-    "chrome": "capture with: profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
-}
+    from traceq.rules.registry import Rule
 
 
-def build(connection: duckdb.DuckDBPyConnection, top: int) -> Report:
-    """The report on every trace of the database, with at most `top` findings (and host names) for each."""
+def build(
+    connection: duckdb.DuckDBPyConnection, top: int, goal: Goal = "throughput", rules: Sequence[Rule] | None = None
+) -> Report:
+    """The report on every trace of the database, with at most `top` findings (and host names) for each.
+
+    `rules` are those to judge by, None for those of traceq; `goal` is what the advice is to serve.
+    """
     traces = rows(connection, "trace")
     files = _short_paths([trace["path"] for trace in traces])
-    places = _places(traces)
+    chosen = built_in() if rules is None else rules
     return Report(
         tuple(
-            _trace_report(connection, trace, file, place, top)
-            for trace, file, place in zip(traces, files, places, strict=True)
+            _trace_report(connection, trace, file, partial(judge_subject, subject, chosen), top)
+            for trace, file, subject in zip(traces, files, subjects(connection, goal), strict=True)
         ),
         query=standalone("overview"),
     )
@@ -67,25 +69,14 @@ def _short_paths(paths: Sequence[str]) -> list[str]:
     return [os.path.relpath(path, shared) if shared else path for path in paths]
 
 
-def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
-    """What completes the ids of findings: run and rank, which outlive a re-run; a hash where needed."""
-    parts = [[trace["run"], None if trace["rank"] is None else f"rank{trace['rank']}"] for trace in traces]
-    taken = Counter(map(tuple, parts))
-    for part, trace in zip(parts, traces, strict=True):
-        if taken[tuple(part)] > 1:
-            part.append(trace["sha256"][:8])
-    return ["".join(f"@{word}" for word in part if word) for part in parts]
-
-
 def _trace_report(
-    connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: str, place: str, top: int
+    connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: str, judge: Callable[[], Judged], top: int
 ) -> TraceReport:
     trace_id = trace["trace_id"]
     devices = tuple(Device(**row) for row in rows(connection, "device", trace_id=trace_id))
     steps = _steps(connection, trace_id)
     ledger = _ledger(connection, trace_id, devices, steps.counted)
-    outcomes = _outcomes(connection, trace, place, steps, ledger)
-    findings = ranked(each for each in outcomes if isinstance(each, Finding))
+    judged = _not_adding_up(trace_id, steps, ledger) or judge()
     return TraceReport(
         trace=_facts(connection, trace, file),
         devices=devices,
@@ -97,11 +88,14 @@ def _trace_report(
         gap_sizes=tuple(GapSize(**row) for row in rows(connection, "gap_size", trace_id=trace_id)),
         outliers=tuple(Outlier(**row) for row in rows(connection, "outlier", trace_id=trace_id, top=top)),
         host_ledger=tuple(HostPart(**row) for row in rows(connection, "host_ledger", trace_id=trace_id)),
-        findings=findings[:top],
-        findings_left_out=len(findings[top:]),
-        clean=tuple(each for each in outcomes if isinstance(each, Clean)),
-        not_applicable=tuple(each for each in outcomes if isinstance(each, NotApplicable)),
-        failed=tuple(each for each in outcomes if isinstance(each, Failed)),
+        findings=judged.findings[:top],
+        findings_left_out=len(judged.findings[top:]),
+        observations=judged.observations,
+        small=judged.small,
+        **rows(connection, "replay", trace_id=trace_id)[0],
+        clean=judged.clean,
+        not_applicable=judged.not_applicable,
+        failed=judged.failed,
         notes=tuple(Note(**row) for row in rows(connection, "note", trace_id=trace_id)),
         topics=_topics(connection, trace_id, top),
         host=None if ledger else _host(connection, trace_id, top),
@@ -158,41 +152,19 @@ def _ledger(
     return tuple(ledgers)
 
 
-def _outcomes(
-    connection: duckdb.DuckDBPyConnection,
-    trace: dict[str, Any],
-    place: str,
-    steps: Steps,
-    ledger: Sequence[DeviceLedger],
-) -> list[Outcome]:
-    """What every rule says; when the ledger does not add up only that, as no saving can be trusted then."""
+def _not_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) -> Judged | None:
+    """Failures only, when the ledger does not add up: no saving can be trusted then."""
     wrong = [device for device in ledger if device.total != steps.total]
-    if wrong:
-        return [
-            Failed(
-                "time-ledger",
-                "The ledger adds up to the steps",
-                f"device {device.device}: {device.total} ns in the ledger, {steps.total} ns in the steps;"
-                " ingest the trace again",
-            )
-            for device in wrong
-        ]
-    subject = Subject(
-        trace_id=trace["trace_id"],
-        rank=trace["rank"],
-        place=place,
-        window_ns=steps.total or 0,
-        steps=steps.counted,
-        capture_hint=_CAPTURE_HINTS.get(trace["format"], "capture GPU activity as well"),
+    failed = tuple(
+        Failed(
+            "time-ledger",
+            "The ledger adds up to the steps",
+            f"device {device.device}: {device.total} ns in the ledger, {steps.total} ns in the steps;"
+            " ingest the trace again",
+        )
+        for device in wrong
     )
-    return [_judge(connection, rule, subject) for rule in RULES]
-
-
-def _judge(connection: duckdb.DuckDBPyConnection, rule: LedgerRule, subject: Subject) -> Outcome:
-    try:
-        return judge(connection, rule, subject)
-    except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
-        return Failed(rule.rule, rule.title, f"{type(error).__name__}: {' '.join(str(error).split())}")
+    return Judged(trace_id, (), (), (), (), (), failed) if wrong else None
 
 
 def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Host:

@@ -9,7 +9,7 @@ from traceq.reports.compose_capture import capture
 from traceq.reports.compose_communication import communication, no_communication
 from traceq.reports.compose_copies import copies, no_copies
 from traceq.reports.compose_data import data, no_data
-from traceq.reports.compose_findings import findings, headline, outcomes
+from traceq.reports.compose_findings import finding_queries, findings, headline, outcomes
 from traceq.reports.compose_idle import gaps, outliers, training_thread
 from traceq.reports.compose_kernels import kernels, no_kernels
 from traceq.reports.compose_marks import marks
@@ -28,7 +28,7 @@ from traceq.reports.document import (
     Warn,
 )
 from traceq.reports.names import shortened
-from traceq.reports.units import UNKNOWN, count, duration, share
+from traceq.units import UNKNOWN, count, duration, share
 
 if TYPE_CHECKING:
     from traceq.reports.report import (
@@ -102,6 +102,7 @@ def _trace(report: TraceReport) -> Iterator[Block]:
     yield Heading(2, (f"Trace {facts.trace_id}: ", Name(facts.file)))
     yield from _lost(report.notes)
     yield from headline(report)
+    yield from findings(report)
     yield from capture(report)
     yield from _steps(report)
     yield from marks(report)
@@ -112,9 +113,9 @@ def _trace(report: TraceReport) -> Iterator[Block]:
     yield from _topics(report)
     if report.host:
         yield from _host(report.host, report.queries)
-    yield from findings(report)
     yield from outcomes(report)
     yield from _notes(report)
+    yield from finding_queries(report)
 
 
 def _topics(report: TraceReport) -> Iterator[Block]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Query, Spans
-from traceq.reports.units import count, duration, share, size
+from traceq.units import count, duration, share, size
 
 if TYPE_CHECKING:
     from traceq.reports.report import Device, TraceFacts, TraceReport

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from traceq.reports.compose_bars import pictured
 from traceq.reports.compose_missing import brought_by, planned
 from traceq.reports.document import BarRow, Block, Heading, Literal, Name, Paragraph, Query, Table
-from traceq.reports.units import count, duration, maybe, rate, share, size
+from traceq.units import count, duration, maybe, rate, share, size
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans

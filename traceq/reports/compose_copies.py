@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from traceq.reports.compose_bars import pictured
 from traceq.reports.document import BarRow, Block, Heading, Items, Literal, Paragraph, Query, Table
-from traceq.reports.units import count, duration, maybe, rate, size
+from traceq.units import count, duration, maybe, rate, size
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table
-from traceq.reports.units import count, duration, share
+from traceq.units import count, duration, share
 
 if TYPE_CHECKING:
     from traceq.reports.report import Gap, TraceReport

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from traceq.reports.compose_missing import brought_by
 from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Table
-from traceq.reports.units import UNKNOWN, count, duration, maybe, rate, share
+from traceq.units import UNKNOWN, count, duration, maybe, rate, share
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans

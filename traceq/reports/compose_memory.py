@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from traceq.reports.compose_bars import pictured
 from traceq.reports.compose_missing import brought_by
 from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Table
-from traceq.reports.units import count, duration, maybe, share, size
+from traceq.units import count, duration, maybe, share, size
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from traceq.findings import Clean, Failed, Finding, NotApplicable
+    from traceq.findings import Clean, Failed, Finding, NotApplicable, Observation
     from traceq.reports.topics import Topics
 
 # Of the JSON form; raised with every change that breaks a reader.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,11 @@ class Note:
 
 @dataclass(frozen=True)
 class TraceReport:
-    """All that is reported of one trace. `host` is there only when no GPU activity was traced."""
+    """All that is reported of one trace. `host` is there only when no GPU activity was traced.
+
+    `small` are the rules that found something not worth listing; `replay_error` is the share (0..1) by which the
+    replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used.
+    """
 
     trace: TraceFacts
     devices: tuple[Device, ...]
@@ -220,6 +224,10 @@ class TraceReport:
     topics: Topics
     findings: tuple[Finding, ...]
     findings_left_out: int
+    observations: tuple[Observation, ...]
+    small: tuple[str, ...]
+    replay_error: float | None
+    is_replayed: bool
     clean: tuple[Clean, ...]
     not_applicable: tuple[NotApplicable, ...]
     failed: tuple[Failed, ...]

@@ -40,6 +40,10 @@ def _trace(report: TraceReport) -> dict[str, Any]:
         "ledger": [row for device in report.ledger for row in _ledger(device)],
         "findings": [_finding(finding) for finding in report.findings],
         "findings_left_out": report.findings_left_out,
+        "observations": [_renamed(asdict(each), finding_id="id") for each in report.observations],
+        "small": report.small,
+        "replay_error": report.replay_error,
+        "is_replayed": report.is_replayed,
         "gaps": [_renamed(asdict(each), ts="ts_ns", dur="dur_ns") for each in report.gaps],
         "gap_sizes": [_renamed(asdict(each), dur="dur_ns") for each in report.gap_sizes],
         "outliers": [_renamed(asdict(each), dur="dur_ns", change="change_ns") for each in report.outliers],
@@ -78,7 +82,10 @@ def _ledger(device: DeviceLedger) -> list[dict[str, Any]]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return _renamed(asdict(finding), finding_id="id")
+    values = _renamed(asdict(finding), finding_id="id")
+    values["parts"] = [_renamed(each, finding_id="id") for each in values["parts"]]
+    # The contract's names: what proves the saving.
+    return {**values, "evidence": values["summary"], "query": finding.summary.query}
 
 
 def _host(report: TraceReport) -> dict[str, Any] | None:

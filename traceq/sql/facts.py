@@ -1,4 +1,4 @@
-"""The report's queries: run with parameters here, printed with literals for the user to run again."""
+"""The queries of rules and reports: run with parameters here, printed with literals for the user to run again."""
 
 from __future__ import annotations
 
@@ -11,29 +11,62 @@ if TYPE_CHECKING:
     import duckdb
 
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
+_QUOTED = r"""\b[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$\$.*?\$\$"""
+_QUOTED_OR_COMMENT = re.compile(rf"({_QUOTED})|--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+Setting = int | float | str
 
 
-def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: int | str) -> list[dict[str, Any]]:
+def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
     """The rows of the query in traceq/sql/report/`name`.sql, as dictionaries by column name."""
-    cursor = connection.execute(statement(f"report/{name}.sql"), values or None)
+    return ask(connection, statement(f"report/{name}.sql"), **values)
+
+
+def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting) -> list[dict[str, Any]]:
+    """The rows of `query`, as dictionaries by column name. It gets those of `values` that it names."""
+    named = {name for code in _split(query)[::2] for name in re.findall(r"\$([a-z]\w*)", code)}
+    given = {key: value for key, value in values.items() if key in named}
+    cursor = connection.execute(query, given or None)
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 
 
-def standalone(name: str, **values: int | str) -> str:
-    """The query `name` on one line, without comments and with `values` in place of its parameters.
+def standalone(name: str, **values: Setting) -> str:
+    """The query in traceq/sql/report/`name`.sql on one line, as `literal` makes it."""
+    return literal(statement(f"report/{name}.sql"), **values)
 
-    Values are integers and category words of traceq's own; anything else is refused, so that no text of a
+
+def literal(query: str, **values: Setting) -> str:
+    """The query on one line, without comments and with `values` in place of its parameters.
+
+    Values are numbers and category words of traceq's own; anything else is refused, so that no text of a
     trace can become SQL.
     """
-    text = re.sub(r"--[^\n]*", "", statement(f"report/{name}.sql"))
-    text = re.sub(r"\$(\w+)", lambda match: _literal(values[match[1]]), text)
-    return re.sub(r"(?<=\() | (?=\))", "", " ".join(text.split()))
+    parts = _split(query)
+    parts[::2] = [
+        _on_one_line(re.sub(r"\$(\w+)", lambda match: _literal(values[match[1]]), code)) for code in parts[::2]
+    ]
+    return "".join(parts).strip()
 
 
-def _literal(value: int | str) -> str:
-    if isinstance(value, int):
-        return str(int(value))
+def without_end(query: str) -> str:
+    """The query without its comments and the semicolon that ends it, so that it can stand within another."""
+    return "".join(_split(query)).rstrip().removesuffix(";")
+
+
+def _split(query: str) -> list[str]:
+    """The query without comments, cut at what stands in quotes, which has the odd places."""
+    bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or " ", query)
+    return re.split(f"({_QUOTED})", bare, flags=re.DOTALL)
+
+
+def _on_one_line(code: str) -> str:
+    return re.sub(r"(?<=\() | (?=\))", "", re.sub(r"\s+", " ", code))
+
+
+def _literal(value: Setting) -> str:
+    if isinstance(value, int | float):
+        return repr(value)
     if not _WORD.fullmatch(value):
         raise ValueError(f"not a word that may stand in a query: {value!r}")
     return f"'{value}'"

@@ -13,7 +13,7 @@ import duckdb
 from traceq import sql
 from traceq.errors import SchemaMismatch, StoreError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
 FAILURES = (
@@ -43,6 +43,8 @@ SCHEMA = (
     "analyzers/schema/memory.sql",
     "analyzers/schema/communication.sql",
     "analyzers/schema/kernel.sql",
+    "analyzers/schema/replay.sql",
+    "analyzers/schema/finding.sql",
     "views/views.sql",
     "views/marks.sql",
     "views/kernel_gpu_model.sql",
@@ -50,6 +52,7 @@ SCHEMA = (
     "views/copy.sql",
     "views/data.sql",
     "views/communication.sql",
+    "views/piece.sql",
 )
 
 

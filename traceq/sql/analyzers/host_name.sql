@@ -29,7 +29,7 @@ from (values
     ('runtime', '^(cuda|hip)Memcpy(2D|3D|Peer|ToSymbol|FromSymbol|ToArray|FromArray|WithStream)*$|^cuMemcpy([HDA]to[HDA])?(_v2)?$', null, null, 'synchronization'),
     ('op|annotation', '^aten::(item|_local_scalar_dense)(,|$)', null, null, 'synchronization'),
     ('runtime', '^(cuda|hip)(Malloc|Free|Host(Alloc|Free|Register|Unregister)|MemPool)|^cuMem(Alloc|Free|Host|Create|Map|Unmap|SetAccess|Release|Address|Pool)', null, null, 'allocation'),
-    ('runtime', '^(cu|cuda|hip)(Module|Library)|^cuKernelGetFunction|^cuLink|^(nvrtc|hiprtc)', null, null, 'compile'),
+    ('runtime', '^(cu|cuda|hip)(Module|Library)(?:[^L]|L[^a]|$)|^cuKernelGetFunction|^cuLink|^(nvrtc|hiprtc)', null, null, 'compile'),
     ('overhead', '(?i)lazy function loading|module loading', null, null, 'compile'),
     ('annotation|op|other', '^gloo:|^MPI_|^ucp_|^(c10d::|dist(ributed)?[._])?(monitored_)?barrier$', null, null, 'communication')
 ) as t (kinds, pattern, context, phase, activity);

@@ -1,0 +1,115 @@
+"""docs/accuracy.md: how well the rules judge, as `traceq rules test` measures it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from labelled import rule_cases
+from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured, accuracy, cases, measure
+from traceq.rules.registry import RULES
+
+_INTRODUCTION = """\
+# How well the rules judge
+
+Written by `traceq rules test -o docs/accuracy.md` in a checkout, from traces whose bottleneck is known. *First* is right when
+what stands first in the report was put into the program (of two, when both are among the first three), and nothing forbidden
+was found. *Recall* is the share of bottlenecks found at all. A finding is *true* when taking its cause out of the simulated
+program makes steps at least {least} faster; *precision* is the share of true ones. *Inside* is how often what the fix really wins
+lies between the finding's bounds, and *error* the median distance of the likely saving from it, as a share of it; both of the
+findings that name the only bottleneck.
+
+"""
+
+_GROUPS = {
+    "single": "one bottleneck, simulated",
+    "pair": "two bottlenecks, simulated",
+    "clean": "healthy loops, simulated",
+    "real": "real traces",
+}
+
+
+def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
+    """The page, and what is broken: cases of rules that end otherwise than they say, and rules that failed."""
+    wanted = [case for case in cases() if only is None or re.search(only, case.name)]
+    small = [(rule, name) for rule in RULES for name in rule_cases.functions(rule)]
+    small = [each for each in small if only is None or re.search(only, each[0])]
+    with ProcessPoolExecutor(jobs) as pool:
+        ended = list(pool.map(_ended, small, chunksize=8))
+    measured = measure(wanted, jobs)
+    broken = [
+        f"{rule}: case {name} ends as {end}"
+        for (rule, name), end in zip(small, ended, strict=True)
+        if end != rule_cases.expected(name)
+    ]
+    broken += [f"{each.name}: {failure}" for each in measured for failure in each.failed]
+    lines = [*_table(measured), "", *_of_rules(small), "", *_wrong(measured), *_causes(measured)]
+    return _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(lines) + "\n", broken
+
+
+def _ended(case: tuple[str, str]) -> str:
+    with TemporaryDirectory(prefix="traceq.") as folder:
+        return rule_cases.outcome(*case, Path(folder))
+
+
+def _table(measured: Sequence[Measured]) -> Iterator[str]:
+    yield "| traces | cases | first | recall | precision | inside | error |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for kind, label in _GROUPS.items():
+        group = [each for each in measured if each.kind == kind]
+        if group:
+            yield _row(label, accuracy(group))
+    clean = accuracy([each for each in measured if each.kind == "clean"])
+    if clean.worst_healthy is not None:
+        yield ""
+        worst, aim = _share(clean.worst_healthy), _share(MOST_OF_HEALTHY)
+        yield f"The largest finding of a healthy loop is {worst} of its step; the aim is below {aim}."
+
+
+def _row(label: str, numbers: Accuracy) -> str:
+    right = _share(numbers.right / numbers.cases)
+    cells = (numbers.recall, numbers.precision, numbers.inside, numbers.median_error)
+    return f"| {label} | {numbers.cases} | {right} | " + " | ".join(map(_share, cells)) + " |"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.3g} %"
+
+
+def _of_rules(small: Sequence[tuple[str, str]]) -> Iterator[str]:
+    rules = len({rule for rule, _ in small})
+    kinds = {kind: sum(rule_cases.expected(name) == kind for _, name in small) for kind in rule_cases.KINDS}
+    yield (
+        f"Beside these each of {rules} rules has cases of a few lines: {kinds['found']} in which it has to find something,"
+        f" {kinds['clean']} in which it must not, and {kinds['cannot_tell']} in which it has to say that it cannot tell."
+    )
+
+
+def _wrong(measured: Sequence[Measured]) -> Iterator[str]:
+    wrong = [each for each in measured if not each.is_right]
+    if wrong:
+        yield "## Not right"
+        yield ""
+        for each in wrong:
+            expected = ", ".join("/".join(sorted(rules)) for rules in each.expected)
+            yield f"* {each.name}: {', '.join(each.rules[:3]) or 'nothing'} instead of {expected}"
+        yield ""
+
+
+def _causes(measured: Sequence[Measured]) -> Iterator[str]:
+    yield "## Predicted and real savings"
+    yield ""
+    yield "Per step, in microseconds; of one bottleneck each."
+    yield ""
+    yield "| trace | finding | likely | range | really |"
+    yield "|---|---|---:|---:|---:|"
+    for each in measured:
+        named = each.named if each.kind != "pair" else None
+        if named is not None and named.won is not None:
+            yield (
+                f"| {each.name} | {named.rule} | {named.saving / 1e3:,.0f} |"
+                f" {named.low / 1e3:,.0f} to {named.high / 1e3:,.0f} | {named.won / 1e3:,.0f} |"
+            )

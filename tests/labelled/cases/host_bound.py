@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+
+def _steps(trace):
+    for number in range(3):
+        trace.annotation(f"ProfilerStep#{number}", number * 1_000_000, 1_000_000)
+        yield number * 1_000_000
+
+
+def _operators(trace, dur):
+    for start in _steps(trace):
+        for ts in range(start, start + 1_000_000, 100_000):
+            trace.op("aten::linear", ts + 1_000, 98_000)
+            trace.kernel("gemm", ts + 12_000, dur, launched=(ts + 5_000, 5_000))
+
+
+def found(trace):
+    """Each operator takes longer than its kernel."""
+    _operators(trace, 30_000)
+
+
+def clean(trace):
+    """Kernels last as long as the operators."""
+    _operators(trace, 100_000)
+
+
+def cannot_tell(trace):
+    """No calls."""
+    for start in _steps(trace):
+        trace.kernel("gemm", start + 20_000, 300_000)

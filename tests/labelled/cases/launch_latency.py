@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+
+def _steps(trace):
+    for number in range(3):
+        trace.annotation(f"ProfilerStep#{number}", number * 1_000_000, 1_000_000)
+        yield number * 1_000_000
+
+
+def _kernels(trace, latency):
+    for start in _steps(trace):
+        for ts in range(start, start + 1_000_000, 50_000):
+            trace.kernel("gemm", ts + latency, 50_000 - latency, launched=(ts - 55_000 if ts > 60_000 else 0, 5_000))
+
+
+def found_short(trace):
+    """Kernels queue, with 8 us between each two."""
+    _kernels(trace, 8_000)
+
+
+def found_long(trace):
+    """Launched long before, a kernel starts late."""
+    for start in _steps(trace):
+        trace.kernel("gemm", start + 10_000, 300_000, launched=(start + 1_000, 5_000))
+        trace.kernel("gemm", start + 700_000, 300_000, launched=(start + 10_000, 5_000))
+
+
+def clean(trace):
+    """Kernels queue one behind the other."""
+    _kernels(trace, 100)
+
+
+def cannot_tell(trace):
+    """The launching calls were not traced."""
+    for start in _steps(trace):
+        trace.kernel("gemm", start + 20_000, 300_000)

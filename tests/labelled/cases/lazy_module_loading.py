@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+
+def _steps(trace):
+    for number in range(4):
+        trace.annotation(f"outer {number}", number * 1_000_000, 1_000_000)
+        yield number, number * 1_000_000
+
+
+def found_call(trace):
+    """A step loads a library of kernels."""
+    for number, start in _steps(trace):
+        trace.kernel("gemm", start + 20_000, 300_000, launched=(start + 5_000, 5_000))
+        if number == 2:
+            trace.call("cuLibraryLoadData", start + 330_000, 500_000)
+        trace.kernel("gemm", start + 900_000, 90_000, launched=(start + 880_000, 5_000))
+
+
+def found_overhead(trace):
+    """nsys sees it inside of a launch."""
+    for number, start in _steps(trace):
+        trace.kernel("gemm", start + 20_000, 300_000, launched=(start + 5_000, 5_000))
+        if number == 2:
+            trace.cpu("overhead", "Lazy Function Loading", start + 340_000, 500_000)
+        trace.kernel("gemm", start + 900_000, 90_000, launched=(start + 880_000, 5_000))
+
+
+def found_first_launch(trace):
+    """The first launch of a kernel takes long."""
+    for number, start in _steps(trace):
+        trace.kernel("gemm", start + 20_000, 300_000, launched=(start + 5_000, 5_000))
+        if number >= 2:
+            launched = (start + 330_000, 550_000) if number == 2 else (start + 330_000, 5_000)
+            trace.kernel("rare", start + 900_000 if number == 2 else start + 340_000, 90_000, launched=launched)
+
+
+def clean_later_launch(trace):
+    """A slow launch of a kernel that ran before is something else."""
+    for number, start in _steps(trace):
+        launched = (start + 5_000, 5_000) if number < 2 else (start + 5_000, 400_000)
+        trace.kernel("gemm", launched[0] + launched[1] + 3_000, 300_000, launched=launched)
+
+
+def clean_hidden(trace):
+    """The GPU has enough to do meanwhile."""
+    for _, start in _steps(trace):
+        trace.kernel("gemm", start + 20_000, 900_000, launched=(start + 5_000, 5_000))
+        trace.call("cuLibraryLoadData", start + 330_000, 500_000)
+        trace.kernel("gemm", start + 925_000, 70_000, launched=(start + 880_000, 5_000))
+
+
+def cannot_tell(trace):
+    """No calls."""
+    for _, start in _steps(trace):
+        trace.kernel("gemm", start + 20_000, 300_000)

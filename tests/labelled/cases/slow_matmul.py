@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from labelled.gpu_work import GEMM, a100, kernel, run, shapes
+
+SQUARE = shapes([4096, 4096], [4096, 4096], dtype="c10::BFloat16")
+SKINNY = shapes([8, 8192], [8192, 8192], dtype="c10::BFloat16")
+
+
+def found(trace):
+    """137 GFLOP, which take 440 us at the peak, in 2 ms."""
+    a100(trace)
+    run(trace, kernel(GEMM, 2_000_000, "aten::mm", SQUARE))
+
+
+def clean_fast(trace):
+    a100(trace)
+    run(trace, kernel(GEMM, 600_000, "aten::mm", SQUARE))
+
+
+def clean_memory(trace):
+    """What memory limits is another rule's."""
+    a100(trace)
+    run(trace, kernel(GEMM, 250_000, "aten::mm", SKINNY))
+
+
+def cannot_tell(trace):
+    """A GPU whose peak is not known."""
+    run(trace, kernel(GEMM, 2_000_000, "aten::mm", SQUARE))

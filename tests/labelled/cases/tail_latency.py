@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+
+def loop(trace, durations, busy):
+    at = 0
+    for step, dur in enumerate(durations):
+        trace.annotation(f"ProfilerStep#{step}", at, dur)
+        trace.kernel("gemm", at + dur - 400, busy, launched=(at + dur - 410, 5))
+        at += dur
+
+
+def found(trace):
+    """The seventh of twelve."""
+    loop(trace, [1000] * 6 + [3000] + [1000] * 5, 390)
+
+
+def found_regular(trace):
+    """Every fourth, half of them more than 1.5 medians."""
+    loop(trace, [1000, 1000, 1000, 1800] * 3 + [1000], 390)
+
+
+def found_without_gpu(trace):
+    for step in range(12):
+        trace.annotation(f"ProfilerStep#{step}", 1000 * step if step < 7 else 1000 * step + 2000, 900)
+        trace.op("aten::mm", 1000 * step + 10 if step < 7 else 1000 * step + 2010, 800)
+
+
+def clean(trace):
+    """The last step waits for the GPU, which lags behind the host."""
+    for step in range(8):
+        trace.annotation(f"ProfilerStep#{step}", 1000 * step, 1000)
+        trace.kernel("gemm", 1500 * step + 20, 1500, launched=(1000 * step + 10, 5))
+
+
+def clean_jitter(trace):
+    loop(trace, [1000, 1010, 990, 1000, 1050, 1000, 1100, 1000, 1000, 990, 1010, 1000], 390)
+
+
+def cannot_tell(trace):
+    loop(trace, [1000, 3000], 390)

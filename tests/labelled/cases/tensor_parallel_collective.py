@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+NAME = "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
+LAYERS = 10
+
+
+def described(trace, slice_id):
+    trace.add("collective", slice_id=slice_id, op="nccl:all_reduce", bytes=67108864, group_name="7", group_size=8)
+
+
+def found(trace):
+    """Each of ten layers computes, then reduces; the next one computes after that."""
+    for number, start in enumerate((0, 2000, 4000)):
+        trace.annotation(f"ProfilerStep#{number}", start, 2000)
+        trace.call("cudaDeviceSynchronize", start + 100, 1890)
+        for layer in range(LAYERS):
+            at = start + 150 * layer
+            trace.kernel("gemm", at + 50, 80, launched=(start + 4 * layer + 1, 1))
+            described(trace, trace.kernel(NAME, at + 130, 70, launched=(start + 4 * layer + 3, 1), stream=20))
+
+
+def found_sequence(trace):
+    """With sequence parallelism: gather, compute, reduce-scatter, layer by layer."""
+    for number, start in enumerate((0, 2000, 4000)):
+        trace.annotation(f"ProfilerStep#{number}", start, 2000)
+        trace.call("cudaDeviceSynchronize", start + 100, 1890)
+        for layer in range(LAYERS):
+            at, call = start + 180 * layer + 50, start + 4 * layer
+            trace.kernel("ncclDevKernel_AllGather_RING_LL", at, 50, launched=(call, 1), stream=20)
+            trace.kernel("gemm", at + 50, 80, launched=(call + 1, 1))
+            trace.kernel("ncclDevKernel_ReduceScatter_Sum_f16_RING_LL", at + 130, 50, launched=(call + 2, 1), stream=20)
+
+
+def clean(trace):
+    """Ten buckets of gradients, all behind the forward pass."""
+    for number, start in enumerate((0, 2000, 4000)):
+        trace.annotation(f"ProfilerStep#{number}", start, 2000)
+        trace.call("cudaDeviceSynchronize", start + 100, 1890)
+        trace.kernel("gemm", start + 50, 800, launched=(start + 1, 1))
+        for layer in range(LAYERS):
+            at = start + 850 + 100 * layer
+            trace.kernel("gemm_backward", at, 50, launched=(start + 4 * layer + 3, 1))
+            described(trace, trace.kernel(NAME, at + 50, 50, launched=(start + 4 * layer + 5, 1), stream=20))
+
+
+def clean_few(trace):
+    """Two all-reduces per step are no tensor parallelism."""
+    for number, start in enumerate((0, 2000, 4000)):
+        trace.annotation(f"ProfilerStep#{number}", start, 2000)
+        trace.call("cudaDeviceSynchronize", start + 100, 1890)
+        for layer in range(2):
+            at = start + 800 * layer
+            trace.kernel("gemm", at + 50, 400, launched=(start + 4 * layer + 1, 1))
+            described(trace, trace.kernel(NAME, at + 450, 300, launched=(start + 4 * layer + 3, 1), stream=20))
+
+
+def cannot_tell(trace):
+    """No GPU."""
+    trace.op("c10d::allreduce_", 0, 100)

@@ -1,0 +1,60 @@
+"""Reports of traces whose bottleneck is known: a part of what `traceq rules test` measures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures" / "make"))
+
+from labelled import measure, real, simulated
+
+ALONE = [
+    case
+    for case in simulated.cases()
+    if case.kind == "single" and " x0.6" not in case.name and " x2.0" not in case.name
+]
+PAIRS = [case for case in simulated.cases() if case.kind == "pair"][::40]
+HEALTHY = [case for case in simulated.cases() if case.kind == "clean"]
+REAL = list(real.cases()) or [pytest.param(None, marks=pytest.mark.skip(reason="no shared/traces beside the checkout"))]
+
+
+def named(case):
+    return case.name.replace(" ", "-")
+
+
+@pytest.mark.parametrize("case", ALONE, ids=named)
+def test_one_bottleneck_stands_first_and_its_range_holds_what_it_costs(case):
+    measured = measure.one(case)
+    assert measured.failed == ()
+    assert measured.is_right, measured.rules
+    told = measured.named
+    if measured.name.split()[0] in simulated.CAUSES:
+        assert told.low <= told.won <= told.high
+
+
+@pytest.mark.parametrize("case", PAIRS, ids=named)
+def test_two_bottlenecks_are_among_the_first_three(case):
+    measured = measure.one(case)
+    assert measured.failed == ()
+    assert measured.is_right, measured.rules
+
+
+@pytest.mark.parametrize("case", HEALTHY, ids=named)
+def test_a_healthy_loop_has_nothing_to_win(case):
+    measured = measure.one(case)
+    assert measured.failed == ()
+    assert [each for each in measured.told if each.share > measure.MOST_OF_HEALTHY] == []
+
+
+@pytest.mark.parametrize("case", REAL, ids=lambda case: case and case.name)
+def test_real_traces(case):
+    measured = measure.one(case)
+    assert measured.is_right, measured.rules
+    if case.won is not None and measured.expected and case.name.startswith("kineto_resnet50_w0"):
+        told = measured.named
+        assert told.low <= told.won <= told.high
+        # what becomes host-bound lowers the estimate
+        assert told.saving < told.high

@@ -1,0 +1,245 @@
+"""Rules that users write: an SQL file with a header."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from builder import TraceBuilder
+from click.testing import CliRunner
+
+import traceq
+from traceq.cli import main
+from traceq.diagnosis import user
+from traceq.diagnosis.judge import judge
+
+QUERY = """select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id
+from busy_piece where trace_id = $trace_id and device = $device;
+"""
+HEADER = "-- rule: my-rule\n-- title: My rule\n-- fix: Do less:\n--   much less.\n-- references: https://example.org\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(text, name="mine.sql"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return file
+
+
+@pytest.fixture
+def connection(tmp_path):
+    trace = TraceBuilder()
+    for start in (0, 100, 200):
+        trace.annotation("outer", start, 10)
+        trace.kernel("gemm", start + 5, 95, launched=(start + 4, 1))
+    return trace.build(tmp_path)._connection
+
+
+def only(path, connection):
+    rules = [each for each in user.rules([path]) if each.name == "my-rule"]
+    (judged,) = judge(connection, rules=rules)
+    return judged
+
+
+def test_a_file_is_a_rule(write, connection):
+    (finding,) = only(write(HEADER + QUERY), connection).findings
+    assert (finding.rule, finding.title, finding.fix) == ("my-rule", "My rule", "Do less: much less.")
+    assert finding.references == ("https://example.org",)
+    assert finding.claimed_ns == 95
+    assert finding.confidence == "low"
+
+
+def test_its_name_is_that_of_the_file_unless_it_has_one(write):
+    path = write("-- fix: x\n" + QUERY, "slow_thing.sql")
+    assert user.rules([path])[0].name == "slow-thing"
+
+
+def test_a_directory_is_all_rules_in_it(write, tmp_path):
+    write("-- fix: x\n" + QUERY, "a.sql")
+    write("-- fix: x\n" + QUERY, "b.sql")
+    assert [each.name for each in user.rules([tmp_path])[:2]] == ["a", "b"]
+
+
+def test_a_query_that_fails_is_a_failed_outcome_and_the_rest_stands(write, connection):
+    path = write("-- rule: my-rule\n-- fix: x\nselect * from nowhere\n")
+    (judged,) = judge(connection, rules=user.rules([path]))
+    assert [each.rule for each in judged.failed] == ["my-rule"]
+    assert judged.findings
+
+
+def test_a_query_that_lacks_columns_is_a_failed_outcome(write, connection):
+    (failed,) = only(write("-- rule: my-rule\n-- fix: x\nselect 1 as step\n"), connection).failed
+    assert 'does not have a column named "cause"' in failed.error
+
+
+def test_what_it_needs_is_not_there(write, connection):
+    path = write("-- rule: my-rule\n-- fix: x\n-- needs: gpu, memory_samples\n" + QUERY)
+    (missing,) = only(path, connection).not_applicable
+    assert "no samples of allocated memory" in missing.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (QUERY, "lacks a fix"),
+        ("-- fix: x\n-- rule: My Rule\n" + QUERY, "kebab-case"),
+        ("-- fix: x\n-- confidence: sure\n" + QUERY, "one of high, medium, low"),
+        ("-- fix: x\n-- low: 2\n" + QUERY, "share from 0 to 1"),
+        ("-- fix:\n" + QUERY, "lacks a fix"),
+        ("-- fix: x\n-- low: 0.5\n-- likely: 0.2\n" + QUERY, "put them in this order"),
+        ("-- fix: x\n-- needs: luck\n" + QUERY, "not one of gpu"),
+        ("-- fix: x\n-- rule: host-bound\n" + QUERY, "of this name already"),
+    ],
+)
+def test_a_header_that_is_wrong_says_what_and_where(write, text, says):
+    with pytest.raises(traceq.UnusableRule, match=re.escape(says)):
+        user.rules([write(text)])
+
+
+def test_a_directory_without_rules_says_so(tmp_path):
+    with pytest.raises(traceq.UnusableRule, match="no rule in it"):
+        user.rules([tmp_path])
+
+
+def test_the_command_line_takes_files_and_the_environment(write, connection, tmp_path):
+    path, database = write(HEADER + QUERY), tmp_path / "trace.duckdb"
+    connection.close()
+    by_option = CliRunner().invoke(main, ["report", "--rules", str(path), str(database)])
+    by_environment = CliRunner().invoke(main, ["report", str(database)], env={"TRACEQ_RULES": str(path)})
+    assert by_option.exit_code == by_environment.exit_code == 0
+    assert "Most to win: My rule" in by_option.output
+    assert by_option.output == by_environment.output
+    explained = CliRunner().invoke(main, ["explain", "my-rule", "--rules", str(path)])
+    assert explained.output.startswith("my-rule: My rule")
+
+
+def test_a_rule_that_does_not_exist_is_one_line():
+    result = CliRunner().invoke(main, ["explain", "synchronus-loader"])
+    assert result.exit_code == 1
+    assert result.output.startswith(
+        "traceq: error: no rule is called 'synchronus-loader'; did you mean: synchronous-loader"
+    )
+
+
+def test_findings_can_be_kept_in_the_database(connection, tmp_path):
+    connection.close()
+    database = tmp_path / "trace.duckdb"
+    for _ in range(2):
+        result = CliRunner().invoke(main, ["report", "--save", "--format", "json", str(database)])
+        assert result.exit_code == 0, result.output
+    report = json.loads(result.output)
+    with traceq.open(database) as traces:
+        kept = traces.sql("select finding_id, saving, query from finding order by rank_order").fetchall()
+    assert kept == [(each["id"], each["saving_ns"], each["query"]) for each in report["findings"]]
+
+
+def test_only_a_database_can_keep_them(tmp_path):
+    trace = tmp_path / "trace.json"
+    trace.write_text("[]")
+    result = CliRunner().invoke(main, ["report", "--save", str(trace)])
+    assert result.exit_code == 2
+    assert "traceq ingest SOURCE -o DB" in result.output
+
+
+MINE = "-- rule: my-rule\n-- fix: x\n"
+
+
+def claiming(claimed="ledger_dur", cause="category", busy_id="slice_id", more=""):
+    """A rule that claims what busy_piece has, but for one thing."""
+    return MINE + (
+        f"select step, ts, dur, name, slice_id, {claimed} as claimed, {cause} as cause, {busy_id} as busy_id{more}"
+        " from busy_piece where trace_id = $trace_id and device = $device"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (claiming("ledger_dur * 100"), "claims 9500.0 ns as compute of busy_id"),
+        (claiming("-ledger_dur"), "claims -95.0 ns"),
+        (claiming("'nan'::double"), "claims nan ns"),
+        (claiming("'inf'::double"), "claims inf ns"),
+        (claiming(cause="'nonsense'"), "as nonsense of busy_id"),
+        (claiming(busy_id="-1"), "which has 0.0 ns"),
+        (claiming(busy_id="null"), "without gap_id or busy_id"),
+        (claiming(more=", 'a' as gap_id"), "Could not convert string 'a'"),
+        (MINE + QUERY.replace("ts, dur, name, ", ""), 'column "ts" not found'),
+        (claiming().replace("slice_id,", "'a' as slice_id,", 1), "VARCHAR"),
+    ],
+)
+def test_a_claim_on_what_is_not_there_fails_and_the_rest_stands(write, connection, text, says):
+    (judged,) = judge(connection, rules=user.rules([write(text)]))
+    assert [each.rule for each in judged.failed] == ["my-rule"]
+    assert says in judged.failed[0].error
+    assert judged.findings
+    assert "my-rule" not in judged.small
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        claiming() + "; -- done",
+        claiming() + " /* $low; */ and name <> 'a--b;' and name <> '(  x ' and name <> 'c$low'",
+        MINE + "/* it's -- all */ " + claiming().removeprefix(MINE),
+        claiming() + " and category not in ('memset')",
+        claiming() + " and category != 'memset'",
+        "\ufeff" + claiming(),
+        claiming().replace("\n", "\r\n"),
+        claiming(more=", 'a  ( b' as quoted, [1, 2] as list, 'nan'::double as number, '\\xAA'::blob as bytes"),
+    ],
+)
+def test_its_query_may_be_written_in_many_ways_and_is_printed_so_that_it_runs(write, connection, text):
+    (finding,) = only(write(text), connection).findings
+    assert finding.claimed_ns == 95
+    assert connection.execute(finding.summary.query).fetchall() == list(finding.summary.rows)
+    pieces = connection.execute(finding.instances.query).fetchall()
+    assert [row[:7] for row in pieces] == [row[:7] for row in finding.instances.rows]
+    assert all(isinstance(value, int | float | str | None) for row in finding.instances.rows for value in row)
+
+
+def test_its_shares_are_no_further_than_those_that_it_says(write, connection):
+    (finding,) = only(write("-- likely: 0.2\n" + claiming()), connection).findings
+    assert finding.saving_low_ns <= finding.saving_ns <= finding.saving_high_ns
+
+
+def test_it_reads_its_database_and_nothing_else(write, connection, tmp_path):
+    text = MINE + "select 1 as step, 1 as ts, 1 as dur, content as name, 1 as claimed from read_text('/etc/hostname')"
+    path, database = write(text), tmp_path / "trace.duckdb"
+    connection.close()
+    result = CliRunner().invoke(main, ["report", "--rules", str(path), str(database)])
+    assert result.exit_code == 0
+    assert "disabled by configuration" in result.output
+
+
+def test_the_manual_page_has_what_the_file_says(write):
+    page = user.rules([write("-- reason: Seen in names.\n-- fix: Do less: <b>.\n" + QUERY)])[0].manual
+    assert page.text == "How it is measured\n    Seen in names.\n\nWhat to try\n    Do less: <b>."
+
+
+def test_an_empty_path_in_the_environment_is_none(write):
+    path = write(claiming())
+    result = CliRunner().invoke(main, ["rules", "list"], env={"TRACEQ_RULES": f"{path}:"})
+    assert result.output.startswith("my-rule ")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no GPU\nhere"), ImportError("gone"), SyntaxError("x")])
+def test_an_entry_point_that_breaks_is_one_line(monkeypatch, error):
+    class Broken:
+        name, value = "broken", "broken:rule"
+
+        def load(self):
+            raise error
+
+    monkeypatch.setattr(user, "entry_points", lambda **_: [Broken()])
+    with pytest.raises(
+        traceq.UnusableRule, match=r"^entry point broken \(broken:rule\): [A-Z].*reinstall or remove.*$"
+    ):
+        user.rules()
+
+
+def test_a_pattern_that_is_none_is_a_usage_error():
+    assert CliRunner().invoke(main, ["rules", "test", "--only", "("]).exit_code == 2

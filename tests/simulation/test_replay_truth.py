@@ -1,0 +1,67 @@
+"""What the replay says a cause costs is what the simulator loses to it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from simulator import CAUSES, SCENES, simulate, steps, write_kineto, write_nsys
+
+from traceq.store import connect, ingest
+
+FORMATS = {"nsys": (".sqlite", write_nsys), "kineto": (".json", write_kineto)}
+WORK = ("copy_h2d", "memset", "communication")
+
+# Kineto does not see calls of the operating system, so that there is nothing to take away.
+UNSEEN = {("idle_os", "kineto")}
+
+
+@cache
+def step_time(name, *without):
+    return sum(one.dur for one in steps(simulate(SCENES[name](), without=without).of(0)))
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory):
+    @cache
+    def of(name, trace_format):
+        folder = tmp_path_factory.mktemp("replay")
+        suffix, write = FORMATS[trace_format]
+        path = folder / f"trace{suffix}"
+        write(simulate(SCENES[name]()), path)
+        ingest([str(path)], folder / "trace.duckdb")
+        connection = connect(folder / "trace.duckdb")
+        rows = connection.execute("select scenario, removable, saved, share, error from replay").fetchall()
+        connection.close()
+        return {row[0]: row[1:] for row in rows}
+
+    return of
+
+
+@pytest.mark.parametrize("trace_format", FORMATS)
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_cause_alone(cause, trace_format, replay):
+    if (cause, trace_format) in UNSEEN:
+        pytest.skip("not in the trace")
+    _, saved, _, error = replay(cause, trace_format)[cause]
+    assert saved == pytest.approx(step_time(cause) - step_time(cause, cause), rel=0.01, abs=1000)
+    assert error < 0.1
+
+
+@pytest.mark.parametrize("trace_format", FORMATS)
+@pytest.mark.parametrize("name", ["hidden_loader", "prefetched_copy", "long_collective", "pageable_copy", "idle_sync"])
+def test_work_that_stands_in_the_way(name, trace_format, replay):
+    rows = replay(name, trace_format)
+    found = {work: rows[work][1] for work in WORK if work in rows}
+    expected = {work: step_time(name) - step_time(name, work) for work in found}
+    assert found == pytest.approx(expected, rel=0.05, abs=5000)
+
+
+@pytest.mark.parametrize("trace_format", FORMATS)
+def test_a_hidden_loader_wins_nothing(trace_format, replay):
+    assert replay("hidden_loader", trace_format).get("idle_data", (0, 0))[1] == 0
+
+
+def test_a_loader_in_workers_wins_no_more_than_one_that_is_gone(replay):
+    rows = replay("idle_data", "kineto")
+    assert rows["data_in_workers"][1] <= rows["idle_data"][1]

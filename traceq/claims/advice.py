@@ -1,0 +1,41 @@
+"""What a rule says: advice about a claim, or a remark. The docstring of the rule's module says the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from traceq.claims.claim import Claim
+from traceq.findings import Confidence
+from traceq.sql.facts import Setting
+
+
+@dataclass(frozen=True)
+class Advice:
+    """How to win back the time of `claim`. All texts are whole sentences but `title`.
+
+    `fix` uses what the trace knows and has the line of code to change; `wrong_if` says what would show that it is
+    wrong. `title` and `key` are for rules that say several things of a trace: `key` (a few words in kebab-case that
+    stay the same from run to run) tells their ids apart. `is_rest`: claims what is left of a category of the ledger.
+    """
+
+    claim: Claim
+    fix: str
+    confidence: Confidence
+    reason: str
+    wrong_if: str
+    title: str | None = None
+    key: str = ""
+    is_rest: bool = False
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something to know that wins no time by itself; the query traceq/sql/rules/`query`.sql proves it."""
+
+    text: str
+    query: str
+    fix: str
+    title: str | None = None
+    key: str = ""
+    settings: Mapping[str, Setting] = field(default_factory=dict)

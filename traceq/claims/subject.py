@@ -1,0 +1,102 @@
+"""What a rule is given: one trace, its critical device, and the ways to ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from traceq.claims.claim import Claim, categories, check, instance_query, instances, summary
+from traceq.claims.needs import NEEDS, CannotTell
+from traceq.sql import statement
+from traceq.sql.facts import Setting, ask
+
+if TYPE_CHECKING:
+    import duckdb
+
+Goal = Literal["throughput", "latency"]
+
+# What would win less of the step is counted, not listed.
+WORTH_LISTING = 0.01
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trace to judge. `device` is the one that is busy longest: a step cannot get shorter than that.
+
+    `present` counts what the trace holds (judge/present.sql); `step_ns` is the mean of the counted steps; `place`
+    completes the ids of findings. `ledger` is that of the device: ns per counted step by category. `device` is None, and
+    `step_ns` 0, where there is none.
+    """
+
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    trace_id: int
+    rank: int | None
+    world_size: int | None
+    place: str
+    format: str
+    producer_version: str | None
+    device: int | None
+    device_name: str | None
+    devices: int
+    compute_capability: float | None
+    steps: int
+    step_ns: float
+    is_whole_trace: bool
+    goal: Goal
+    present: Mapping[str, int] = field(repr=False)
+    ledger: Mapping[str, float] = field(repr=False)
+
+    def has(self, need: str) -> bool:
+        """Whether the trace holds an input of NEEDS."""
+        return bool(self.present[NEEDS[need].column])
+
+    def needs(self, *needs: str) -> None:
+        """Raise CannotTell for the first of NEEDS that the trace lacks."""
+        for name in needs:
+            if not self.has(name):
+                need = NEEDS[name]
+                raise CannotTell(f"{need.lacking}; {need.nsys if self.format == 'nsys' else need.chrome} brings it")
+
+    def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
+        """The rows of traceq/sql/rules/`name`.sql, which gets trace_id, device and `settings`."""
+        return ask(self.connection, statement(f"rules/{name}.sql"), **self.given(settings))
+
+    def claim(
+        self, name: str, *, low: float = 0.5, likely: float = 1.0, high: float = 1.0, **settings: Setting
+    ) -> Claim | None:
+        """What traceq/sql/rules/`name`.sql finds on the critical device, or None for nothing.
+
+        `low`, `likely` and `high` are the shares (0..1) of the claimed time that the fix takes away. Where the ledger holds
+        less than WORTH_LISTING for all categories that the query names, it is not asked: it could find nothing to list.
+        """
+        query = statement(f"rules/{name}.sql")
+        named = categories(query)
+        if named and sum(self.ledger.get(each, 0.0) for each in named) < WORTH_LISTING * self.step_ns:
+            return None
+        return self._claim(query, {**settings, "low": low, "likely": likely, "high": high})
+
+    def claim_of(self, query: str, *, low: float, likely: float, high: float, **settings: Setting) -> Claim | None:
+        """The same for the text of a query, which may be anybody's.
+
+        Raises ValueError when it claims what is not there, or a share is none.
+        """
+        if not all(0 <= share <= 1 for share in (low, likely, high)):
+            raise ValueError(f"low, likely and high are shares from 0 to 1, not {low}, {likely} and {high}")
+        claim = self._claim(query, {**settings, "low": low, "likely": likely, "high": high})
+        if claim is not None:
+            check(self.connection, claim.query, claim.values)
+        return claim
+
+    def _claim(self, query: str, settings: Mapping[str, Setting]) -> Claim | None:
+        values = self.given(settings)
+        found = summary(self.connection, query, values)
+        return Claim(query, values, *found) if found else None
+
+    def worst(self, claim: Claim) -> list[dict[str, Any]]:
+        """The largest pieces of a claim, with all columns of the rule's query."""
+        return ask(self.connection, instance_query(claim.query, instances()), **claim.values)
+
+    def given(self, settings: Mapping[str, Setting] | None = None) -> dict[str, Setting]:
+        """What every query of a rule gets: trace_id, device (-2 for none), and `settings`."""
+        return {"trace_id": self.trace_id, "device": -2 if self.device is None else self.device, **(settings or {})}

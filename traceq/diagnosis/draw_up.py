@@ -1,0 +1,109 @@
+"""Draws up findings: advice that was served, with place, evidence and savings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traceq.claims.advice import Advice, Remark
+from traceq.claims.claim import instance_query, worst
+from traceq.claims.subject import Subject
+from traceq.diagnosis.serve import Said, Served
+from traceq.findings import Evidence, Finding, Observation, Part, Where
+from traceq.rules.registry import Rule
+from traceq.sql import statement
+from traceq.sql.facts import ask, literal
+
+
+def finding(subject: Subject, served: Served) -> Finding:
+    """The finding that advice makes; its savings are those of the part of the claim that it owns."""
+    rule, advice = served.said
+    claim, share = advice.claim, served.share
+    high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * share
+    saving = min(claim.saving_ns * share, high)
+    evidence = worst(subject.connection, claim)
+    return Finding(
+        rule=rule.name,
+        finding_id=finding_id(subject, rule, advice),
+        title=advice.title or rule.manual.title,
+        where=_where(subject, advice, evidence),
+        claimed_ns=claim.claimed_ns,
+        owned_ns=claim.claimed_ns * share,
+        saving_ns=saving,
+        saving_low_ns=min(float(claim.row["saving_low_ns"]) * share, saving),
+        saving_high_ns=high,
+        expected_step_ns=subject.step_ns - saving,
+        confidence=advice.confidence,
+        confidence_reason=advice.reason,
+        summary=claim.evidence(),
+        instances=evidence,
+        fix=advice.fix,
+        wrong_if=advice.wrong_if,
+        references=rule.manual.references,
+        parts=tuple(_part(subject, each) for each in served.parts),
+    )
+
+
+def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
+    """The observation that a remark makes."""
+    query = statement(f"rules/{remark.query}.sql")
+    given = {**subject.given(), **remark.settings}
+    rows = ask(subject.connection, query, **given)
+    columns = tuple(rows[0]) if rows else ()
+    return Observation(
+        rule=rule.name,
+        finding_id=finding_id(subject, rule, remark),
+        title=remark.title or rule.manual.title,
+        where=Where(subject.trace_id, subject.rank, subject.device, subject.device_name),
+        text=remark.text,
+        evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), literal(query, **given)),
+        fix=remark.fix,
+        references=rule.manual.references,
+    )
+
+
+def finding_id(subject: Subject, rule: Rule, said: Advice | Remark) -> str:
+    """Stays the same from one capture of a program to the next, so that a ticket can follow it."""
+    return f"{rule.name}{f':{said.key}' if said.key else ''}{subject.place}"
+
+
+def _part(subject: Subject, said: Said) -> Part:
+    rule, advice = said
+    return Part(
+        rule=rule.name,
+        finding_id=finding_id(subject, rule, advice),
+        title=advice.title or rule.manual.title,
+        saving_ns=min(advice.claim.saving_ns, float(advice.claim.row["saving_high_ns"])),
+        confidence=advice.confidence,
+        fix=advice.fix,
+        evidence=advice.claim.evidence(),
+    )
+
+
+def _where(subject: Subject, advice: Advice, worst_pieces: Evidence) -> Where:
+    claim = advice.claim
+    found: dict[str, Any] = {
+        row["what"]: row["value"]
+        for row in ask(subject.connection, instance_query(claim.query, statement("judge/where.sql")), **claim.values)
+    }
+    return Where(
+        subject.trace_id,
+        subject.rank,
+        subject.device,
+        subject.device_name,
+        stream=int(found["stream"]) if "stream" in found else None,
+        phase=found.get("phase"),
+        annotation=found.get("annotation"),
+        operator=found.get("operator"),
+        source_line=_source_line(subject, worst_pieces),
+    )
+
+
+def _source_line(subject: Subject, worst_pieces: Evidence) -> str | None:
+    """The line of the program that the worst piece comes from, where Python frames were traced."""
+    if not subject.has("python_frames") or "slice_id" not in worst_pieces.columns:
+        return None
+    slice_id = worst_pieces.rows[0][worst_pieces.columns.index("slice_id")]
+    if not isinstance(slice_id, int):
+        return None
+    rows = ask(subject.connection, statement("judge/source_line.sql"), trace_id=subject.trace_id, slice_id=slice_id)
+    return rows[0]["name"] if rows else None

@@ -1,0 +1,44 @@
+"""The manual pages of all rules as one page: docs/rules.md."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.claims.manual import SECTIONS
+
+if TYPE_CHECKING:
+    from traceq.rules.registry import Rule
+
+_INTRODUCTION = """\
+# Rules
+
+What `traceq report` looks for, in the order in which claims are served: time that two rules see belongs to the one that stands
+first. `traceq explain RULE` prints one page; this one is what `traceq rules list --format md` prints. How to add a rule:
+[writing-rules.md](writing-rules.md); how well they judge: [accuracy.md](accuracy.md).
+
+"""
+
+
+def handbook(rules: Sequence[Rule]) -> str:
+    """All manual pages in Markdown, with a table of contents."""
+    lines = [f"* [{each.name}](#{each.name}): {_words(each.manual.title)}" for each in rules]
+    return _INTRODUCTION + "\n".join(lines) + "\n" + "".join(map(_page, rules))
+
+
+def _page(rule: Rule) -> str:
+    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n" + "\n".join(_sections(rule.manual.text)) + "\n"
+
+
+def _sections(text: str) -> Iterator[str]:
+    parts = re.split(rf"^({'|'.join(SECTIONS)})$", text, flags=re.MULTILINE)
+    for heading, body in zip(parts[1::2], parts[2::2], strict=True):
+        yield f"**{heading}.** " + " ".join(_words(textwrap.dedent(body.strip("\n"))).split())
+        yield ""
+
+
+def _words(text: str) -> str:
+    """Prose in which Markdown sees no markup: names with underscores, stars and angles."""
+    return re.sub(r"(?<![\w/:.])(https?://\S+)|([*_<>|`])", lambda match: match[1] or f"\\{match[2]}", text)

@@ -1,0 +1,145 @@
+"""From a trace database to what the rules say of each trace: claims are made, served in order, and ranked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from traceq.claims.advice import Advice
+from traceq.claims.needs import NEEDS, CannotTell, NothingThere
+from traceq.claims.subject import WORTH_LISTING, Goal, Subject
+from traceq.diagnosis.draw_up import finding, observation
+from traceq.diagnosis.serve import Said, Served, serve
+from traceq.findings import Clean, Failed, Finding, NotApplicable, Observation
+from traceq.rules.registry import Rule, built_in
+from traceq.sql import statement
+from traceq.sql.facts import ask, rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+_SEVERAL_STEPS = 3
+_NOT_FOUND = "not there, or below 1 % of the step"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING."""
+
+    trace_id: int
+    findings: tuple[Finding, ...]
+    observations: tuple[Observation, ...]
+    small: tuple[str, ...]
+    clean: tuple[Clean, ...]
+    not_applicable: tuple[NotApplicable, ...]
+    failed: tuple[Failed, ...]
+
+
+def judge(
+    connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None
+) -> tuple[Judged, ...]:
+    """What `rules`, else those of traceq, say of every trace of the database, in the order of ingest."""
+    return tuple(judge_subject(each, built_in() if rules is None else rules) for each in subjects(connection, goal))
+
+
+def subjects(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput") -> list[Subject]:
+    """The traces of the database, each ready to be judged."""
+    traces = ask(connection, statement("judge/traces.sql"))
+    return [_subject(connection, trace, place, goal) for trace, place in zip(traces, _places(traces), strict=True)]
+
+
+def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
+    """What completes the ids of findings: run and rank, which outlive a re-run; a hash where needed."""
+    parts = [[trace["run"], None if trace["rank"] is None else f"rank{trace['rank']}"] for trace in traces]
+    taken = Counter(map(tuple, parts))
+    for part, trace in zip(parts, traces, strict=True):
+        if taken[tuple(part)] > 1:
+            part.append(trace["sha256"][:8])
+    return ["".join(f"@{word}" for word in part if word) for part in parts]
+
+
+def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place: str, goal: Goal) -> Subject:
+    device = -2 if trace["device"] is None else trace["device"]
+    present = ask(connection, statement("judge/present.sql"), trace_id=trace["trace_id"], device=device)[0]
+    present |= {"steps": trace["steps"], "several_steps": int(trace["steps"] >= _SEVERAL_STEPS)}
+    unknown = {need.column for need in NEEDS.values()} - set(present)
+    if unknown:
+        raise ValueError(f"judge/present.sql does not count {', '.join(sorted(unknown))}")
+    capability = trace["compute_capability"]
+    return Subject(
+        connection=connection,
+        trace_id=trace["trace_id"],
+        rank=trace["rank"],
+        world_size=trace["world_size"],
+        place=place,
+        format=trace["format"],
+        producer_version=trace["producer_version"],
+        device=trace["device"],
+        device_name=trace["device_name"],
+        devices=trace["devices"],
+        compute_capability=float(capability) if capability else None,
+        steps=trace["steps"],
+        step_ns=trace["step_ns"] or 0.0,
+        is_whole_trace=trace["step_source"] == "whole_trace",
+        goal=goal,
+        present=present,
+        ledger=_ledger(connection, trace["trace_id"], device, trace["steps"]),
+    )
+
+
+def _ledger(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int, steps: int) -> dict[str, float]:
+    """Category to ns per counted step on the device."""
+    parts = rows(connection, "ledger", trace_id=trace_id)
+    return {each["category"]: each["dur"] / steps for each in parts if each["device"] == device}
+
+
+def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
+    """What `rules` say of one trace."""
+    said: list[Said] = []
+    observations: list[Observation] = []
+    clean: list[Clean] = []
+    not_applicable: list[NotApplicable] = []
+    failed: list[Failed] = []
+    for rule in rules:
+        name, title = rule.name, rule.manual.title
+        try:
+            judgements = list(rule.judge(subject))
+            observations += [observation(subject, rule, each) for each in judgements if not isinstance(each, Advice)]
+            said += [Said(rule, each) for each in judgements if isinstance(each, Advice)]
+            if not judgements:
+                clean.append(Clean(name, title, _NOT_FOUND))
+        except CannotTell as error:
+            not_applicable.append(NotApplicable(name, title, str(error)))
+        except NothingThere as error:
+            clean.append(Clean(name, title, str(error)))
+        except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
+            failed.append(_failed(rule, error))
+    findings: list[Finding] = []
+    for served in _served(subject, said):
+        try:
+            findings.append(finding(subject, served))
+        except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
+            failed.append(_failed(served.said.rule, error))
+    listed = {each.rule for each in findings} | {each.rule for each in failed}
+    listed |= {part.rule for each in findings for part in each.parts}
+    return Judged(
+        trace_id=subject.trace_id,
+        findings=tuple(sorted(findings, key=lambda each: (-each.saving_ns, each.finding_id))),
+        observations=tuple(observations),
+        small=tuple(dict.fromkeys(each.rule.name for each in said if each.rule.name not in listed)),
+        clean=tuple(clean),
+        not_applicable=tuple(not_applicable),
+        failed=tuple(failed),
+    )
+
+
+def _served(subject: Subject, said: Sequence[Said]) -> list[Served]:
+    least = WORTH_LISTING * subject.step_ns
+    held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
+    return serve(subject.connection, [each for each in said if each.advice.claim.saving_ns >= least], held, least)
+
+
+def _failed(rule: Rule, error: Exception) -> Failed:
+    return Failed(rule.name, rule.manual.title, f"{type(error).__name__}: {' '.join(str(error).split())}")

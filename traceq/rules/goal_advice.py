@@ -1,0 +1,420 @@
+"""What to turn for throughput, or for latency.
+
+What it finds
+    The knobs of a training program (batch size, accumulation, precision, fusion, checkpointing, sharding,
+    parallelism) that the trace speaks for or against, in the direction of the goal (--goal throughput or latency).
+
+Why it matters
+    The same knob is right for one goal and wrong for the other: a larger batch raises samples per second and never
+    makes a step faster; splitting layers over GPUs shortens a step and lowers samples per second and GPU. And most
+    knobs do nothing where the time is spent otherwise.
+
+How it is measured
+    Shares of the counted steps on the critical device: compute, exposed communication by what it is for (operation,
+    pass and group: collective_slice, launch_state), idle pieces of idle_launch and idle_python below 1 ms
+    (launching), waits for input, host and memory (time_ledger), kernels that could be fused and how far they fill the
+    GPU (kernel_occupancy), types of the arithmetic (operator_cost), peak memory over capacity (memory_step). A knob
+    is named from 10 % of the step on (less is not worth a change of the program), for arithmetic and fusion from 20
+    and 30 % (a part of that is won); at least two knobs or one about 30 % of the step, at most five, and at least one
+    of them a trade between the goals; else none. A batch can grow by what the GPU waits for launches over what it
+    computes, before the step grows. Kernels fill the GPU when 80 % of the multiprocessors get a block, by time, and
+    leave it empty below 50 %; memory is free below 60 % and taken from 85 %. Waits from 30 % of the step on come
+    first: no knob moves them.
+
+What to try
+    One knob at a time, and a capture after each: knobs change what the next one does.
+
+References
+    https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
+    https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+    https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
+    https://docs.pytorch.org/docs/stable/checkpoint.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from traceq.claims.advice import Remark
+from traceq.claims.needs import CannotTell, NothingThere
+from traceq.claims.subject import Subject
+from traceq.rules.shared.wording import percent, time
+
+MICRO_NS = 1_000_000
+WORTH = 0.1
+MUCH_ARITHMETIC = 0.2
+MUCH_FUSIBLE = 0.3
+WAITS_FIRST = 0.3
+COMPUTE_BOUND = 0.8
+SATURATED = 0.9
+FILLED = 0.8
+SPARSE = 0.5
+MEMORY_FREE = 0.6
+MEMORY_TAKEN = 0.85
+LEAST_KNOBS = 2
+ENOUGH_ALONE = 0.3
+MOST_TIMES = 8
+MOST_KNOBS = 5
+
+
+class Knob(NamedTuple):
+    """What the trace says of a knob, how to turn it (empty: leave it), and its share of the step.
+
+    `is_trade`: what is right for the other goal differs.
+    """
+
+    text: str
+    code: str
+    share: float
+    is_trade: bool = True
+
+
+Facts = Mapping[str, Any]
+
+
+def goal_advice(subject: Subject) -> Iterator[Remark]:
+    """The knobs that the trace speaks for."""
+    subject.needs("gpu", "steps")
+    if subject.is_whole_trace:
+        raise CannotTell("the whole trace is one step, start-up and end included; traceq.annotate marks steps")
+    (measured,) = subject.ask("goal_advice", micro_ns=MICRO_NS)
+    facts = _with_tensor_parallel(subject, measured)
+    is_latency = subject.goal == "latency"
+    knobs = [knob for turn in _KNOBS if (knob := turn(facts, is_latency)) is not None][:MOST_KNOBS]
+    turned = [knob for knob in knobs if knob.code and knob.is_trade]
+    if not turned or (len(knobs) < LEAST_KNOBS and turned[0].share < ENOUGH_ALONE):
+        raise NothingThere(f"the trace speaks for nothing that is a matter of {subject.goal}; see the findings")
+    numbered = " ".join(f"({number}) {knob.text}" for number, knob in enumerate(knobs, 1))
+    yield Remark(
+        text=f"For {subject.goal}, of a step of {time(facts['step_ns'])}: {numbered}",
+        query="goal_advice",
+        fix=" ".join(f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code),
+        title=f"What to turn for {subject.goal}",
+        key=subject.goal,
+        settings={"micro_ns": MICRO_NS},
+    )
+
+
+def _with_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
+    """What no phase tells, the rule tensor-parallel-collective does by the sizes and places of collectives: both say the same."""
+    if facts["tensor_share"] >= WORTH or facts["other_communication_share"] < WORTH:
+        return facts
+    claim = subject.claim("collective_role", role="tensor", kind="any")
+    share = min(claim.claimed_ns / subject.step_ns, facts["other_communication_share"]) if claim else 0.0
+    if share < WORTH:
+        return facts
+    return {
+        **facts,
+        "tensor_share": share,
+        "tensor_group": facts["other_group"],
+        "other_communication_share": facts["other_communication_share"] - share,
+    }
+
+
+def _memory(facts: Facts) -> str:
+    share = facts["memory_share"]
+    if share is None:
+        return "memory use is not in the trace"
+    return f"peak memory is {percent(share)} of {facts['capacity_bytes'] / 2**30:,.0f} GiB"
+
+
+def _is_free(facts: Facts) -> bool:
+    return facts["memory_share"] is not None and facts["memory_share"] < MEMORY_FREE
+
+
+def _is_taken(facts: Facts) -> bool:
+    return facts["memory_share"] is not None and facts["memory_share"] >= MEMORY_TAKEN
+
+
+def _waits(facts: Facts, is_latency: bool) -> Knob | None:
+    if facts["waits_share"] < WAITS_FIRST:
+        return None
+    knobs = "precision and parallelism" if is_latency else "batch size, precision and parallelism"
+    return Knob(
+        f"Waits come first: {percent(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
+        f"{knobs} do not move them.",
+        f"Mend the findings about {facts['longest_wait']} before anything else.",
+        facts["waits_share"],
+        is_trade=False,
+    )
+
+
+def _batch(facts: Facts, is_latency: bool) -> Knob | None:
+    coverage, launching = facts["coverage_share"], facts["launch_bound_share"]
+    is_sparse = coverage is not None and coverage < SPARSE
+    is_filled = coverage is not None and coverage >= FILLED
+    if is_latency:
+        return _smaller_batch(facts, is_filled=is_filled, is_sparse=is_sparse)
+    if facts["compute_share"] >= SATURATED and is_filled:
+        return Knob(
+            f"Batch size: leave it; compute is {percent(facts['compute_share'])} of the step and fills "
+            f"{percent(coverage)} of the "
+            "multiprocessors, so a larger batch takes proportionally longer.",
+            "",
+            facts["compute_share"],
+        )
+    if facts["waits_share"] >= WAITS_FIRST or not (is_sparse or launching >= WORTH):
+        return None
+    why = (
+        f"kernels give work to {percent(coverage)} of the multiprocessors"
+        if is_sparse
+        else f"the GPU waits {percent(launching)} of the step for launches, which a batch about "
+        f"{1 + launching / max(facts['compute_share'], launching / MOST_TIMES):.2g} times as large would fill"
+    )
+    if _is_taken(facts):
+        return Knob(
+            f"Batch size up, paid with recomputation: {why}, and {_memory(facts)}.",
+            "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, then a "
+            "larger batch_size.",
+            launching,
+        )
+    return Knob(
+        f"Batch size up: {why}; {_memory(facts)}.",
+        "DataLoader(..., batch_size=2 * batch_size), again until a step takes twice as long as before.",
+        launching,
+    )
+
+
+def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | None:
+    # where launching is the limit already, a smaller batch is no faster
+    if facts["compute_share"] < SPARSE or facts["launch_bound_share"] >= WORTH:
+        return None
+    if is_filled:
+        return Knob(
+            f"Batch size down: compute is {percent(facts['compute_share'])} of the step "
+            f"({time(facts['compute_ns'])}) and its "
+            f"kernels fill {percent(facts['coverage_share'])} of the multiprocessors, so it shrinks with the batch.",
+            "DataLoader(..., batch_size=batch_size // 2), as far as convergence allows.",
+            facts["compute_share"],
+        )
+    if is_sparse:
+        return Knob(
+            f"Batch size: leave it; kernels already leave {percent(1 - facts['coverage_share'])} of the "
+            "multiprocessors empty, so "
+            "smaller ones are no faster.",
+            "",
+            facts["compute_share"],
+        )
+    return None
+
+
+def _launches(facts: Facts, is_latency: bool) -> Knob | None:
+    if facts["launch_bound_share"] < WORTH:
+        return None
+    effect = "no smaller batch shortens that" if is_latency else "every step pays that once, whatever its batch"
+    return Knob(
+        f"Fewer launches: the GPU waits {percent(facts['launch_bound_share'])} of the step for them; {effect}.",
+        "model = torch.compile(model, mode='reduce-overhead'), which replays CUDA graphs.",
+        facts["launch_bound_share"],
+        is_trade=is_latency,
+    )
+
+
+def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
+    if facts["fp32_share"] >= MUCH_ARITHMETIC:
+        return Knob(
+            "Precision down: matrix multiplications and convolutions on fp32 data take "
+            f"{percent(facts['fp32_share'])} of the step.",
+            "with torch.autocast('cuda', dtype=torch.bfloat16): around forward and loss (float16 with GradScaler "
+            "before Ampere), or "
+            "torch.set_float32_matmul_precision('high').",
+            facts["fp32_share"],
+            is_trade=False,
+        )
+    if facts["tf32_share"] >= MUCH_ARITHMETIC:
+        return Knob(
+            f"Precision down: TF32 arithmetic takes {percent(facts['tf32_share'])} of the step; bfloat16 has twice "
+            "its peak and half the bytes.",
+            "with torch.autocast('cuda', dtype=torch.bfloat16): around forward and loss.",
+            facts["tf32_share"],
+            is_trade=False,
+        )
+    if facts["has_fp8"] and facts["half_precision_share"] >= MUCH_FUSIBLE:
+        return Knob(
+            f"Precision down: 16-bit arithmetic at the compute limit takes {percent(facts['half_precision_share'])} "
+            "of the step, and "
+            "this GPU has twice the peak in FP8; accuracy has to be checked.",
+            "transformer_engine.pytorch.Linear within fp8_autocast(enabled=True) for the large layers.",
+            facts["half_precision_share"],
+            is_trade=False,
+        )
+    return None
+
+
+def _fusion(facts: Facts, _is_latency: bool) -> Knob | None:
+    if facts["fusible_share"] < MUCH_FUSIBLE:
+        return None
+    return Knob(
+        "Fusion: elementwise, normalization, reduction, softmax, optimizer and copy kernels take "
+        f"{percent(facts['fusible_share'])} of the step.",
+        "model = torch.compile(model); scaled_dot_product_attention instead of softmax(q @ k.T) @ v.",
+        facts["fusible_share"],
+        is_trade=False,
+    )
+
+
+def _checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
+    if not facts["recomputes"] or not _is_free(facts):
+        return None
+    return Knob(
+        f"Activation checkpointing off, or around fewer blocks: activations are computed again while {_memory(facts)}.",
+        "Take torch.utils.checkpoint.checkpoint(...) away from one block after the other.",
+        WORTH,
+    )
+
+
+def _gradients(facts: Facts, is_latency: bool) -> Knob | None:
+    share = facts["gradient_share"]
+    if share < WORTH:
+        return None
+    if is_latency:
+        return Knob(
+            f"Data parallelism: exchanging gradients is exposed for {percent(share)} of the step (waits for late "
+            "ranks included); accumulation would not cut a step.",
+            "Halve the bytes: model.register_comm_hook(None, "
+            "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook).",
+            share,
+        )
+    return Knob(
+        f"Accumulation, or a larger batch per GPU: exchanging gradients is exposed for {percent(share)} of the step "
+        "(waits for late ranks included), once per optimizer "
+        f"step whatever the batch; {_memory(facts)}.",
+        "with model.no_sync(): for all micro-batches but the last (FSDP2: model.set_requires_gradient_sync(False)).",
+        share,
+    )
+
+
+def _sharding(facts: Facts, _is_latency: bool) -> Knob | None:
+    share = facts["sharded_share"]
+    if share < WORTH:
+        return None
+    if _is_taken(facts):
+        return Knob(
+            f"Sharding within a machine only: gathering parameters is exposed for {percent(share)} of the step "
+            f"(waits for late ranks included), and {_memory(facts)}, so "
+            "shards have to stay.",
+            "fully_shard(model, mesh=init_device_mesh('cuda', (machines, gpus), mesh_dim_names=('replicate', "
+            "'shard'))).",
+            share,
+        )
+    return Knob(
+        f"ZeRO stage down: gathering parameters is exposed for {percent(share)} of the step (waits for late ranks "
+        f"included); {_memory(facts)}.",
+        "fully_shard(block, reshard_after_forward=False) keeps parameters for the backward pass (ZeRO 2, "
+        "SHARD_GRAD_OP).",
+        share,
+    )
+
+
+def _tensor_parallel(facts: Facts, is_latency: bool) -> Knob | None:
+    share = facts["tensor_share"]
+    if share < WORTH:
+        return None
+    size = f" in groups of {facts['tensor_group']}" if facts["tensor_group"] else ""
+    start = (
+        f"reductions inside layers{size}, as tensor parallelism makes them, are exposed for {percent(share)} of the "
+        "step (waits for late ranks included)"
+    )
+    if is_latency:
+        return Knob(
+            f"Tensor parallelism: keep it within NVLink and overlap it; {start}, against "
+            f"{percent(facts['compute_share'])} compute.",
+            "torch._inductor.config._micro_pipeline_tp = True with torch.compile (async tensor parallelism), or "
+            "--tp-comm-overlap in Megatron.",
+            share,
+        )
+    return Knob(
+        f"Tensor parallelism down, data parallelism up: {start}; {_memory(facts)}.",
+        "Halve tensor_model_parallel_size (the mesh's 'tp' dimension): half as many ranks meet in each layer, twice "
+        "the batches run.",
+        share,
+    )
+
+
+def _other_communication(facts: Facts, is_latency: bool) -> Knob | None:
+    share = facts["other_communication_share"]
+    if share < WORTH or facts["tensor_share"] >= WORTH:
+        return None
+    size = f" in groups of {facts['other_group']}" if facts["other_group"] else ""
+    start = (
+        f"{facts['other_collectives_per_step']:,.0f} collectives a step{size} are exposed for {percent(share)} of "
+        "it (waits for late ranks included), against "
+        f"{percent(facts['compute_share'])} compute; the trace does not tell what for"
+    )
+    if is_latency:
+        return Knob(
+            f"Parallelism: {start}. Several a layer are tensor parallelism.",
+            "Keep the group within NVLink, overlap its collectives; if it still costs more than it saves, halve it.",
+            share,
+        )
+    return Knob(
+        f"Parallelism: {start}. Several a layer are tensor parallelism: smaller groups. A few are gradients: "
+        "accumulate.",
+        "Halve tensor_model_parallel_size and double data parallelism if the model then fits, or with "
+        "model.no_sync(): for all "
+        "micro-batches but the last.",
+        share,
+    )
+
+
+def _pipeline(facts: Facts, is_latency: bool) -> Knob | None:
+    share = facts["pipeline_share"]
+    if share < WORTH:
+        return None
+    start = f"sends and receives are exposed for {percent(share)} of the step, waiting for other stages included"
+    if is_latency:
+        return Knob(
+            f"Pipeline parallelism down: {start}.",
+            "Fewer stages, and tensor parallelism within a machine instead.",
+            share,
+        )
+    return Knob(
+        f"More micro-batches per step: {start}; the bubble is (stages - 1) / (micro-batches + stages - 1).",
+        "Double the micro-batches with the same size (ScheduleInterleaved1F1B(..., n_microbatches=2 * n)).",
+        share,
+    )
+
+
+def _all_to_all(facts: Facts, _is_latency: bool) -> Knob | None:
+    share = facts["all_to_all_share"]
+    if share < WORTH:
+        return None
+    return Knob(
+        f"All-to-all is exposed for {percent(share)} of the step (waits for late ranks included); its bytes grow "
+        "with the batch, so no batch size hides it.",
+        "Keep its groups (experts, embedding shards, sequence parts) within a machine, or run it beside compute: "
+        "dist.all_to_all_single(..., async_op=True) before work that does not need it.",
+        share,
+        is_trade=False,
+    )
+
+
+def _split(facts: Facts, is_latency: bool) -> Knob | None:
+    if not is_latency or facts["compute_share"] < COMPUTE_BOUND or facts["tensor_share"] >= WORTH:
+        return None
+    return Knob(
+        f"Tensor parallelism up: compute is {percent(facts['compute_share'])} of the step and communication "
+        f"{percent(facts['communication_share'])}, so splitting layers over GPUs shortens it, for fewer samples per "
+        "second and GPU.",
+        "parallelize_module(model, init_device_mesh('cuda', (2,)), {...: ColwiseParallel(), ...: RowwiseParallel()}).",
+        facts["compute_share"],
+    )
+
+
+# In the order in which they are named.
+_KNOBS: tuple[Callable[[Facts, bool], Knob | None], ...] = (
+    _waits,
+    _batch,
+    _launches,
+    _tensor_parallel,
+    _other_communication,
+    _sharding,
+    _gradients,
+    _pipeline,
+    _all_to_all,
+    _precision,
+    _fusion,
+    _checkpointing,
+    _split,
+)

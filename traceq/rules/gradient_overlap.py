@@ -1,0 +1,116 @@
+"""Exposed reduction of gradients.
+
+What it finds
+    All-reduces and reduce-scatters of gradients that run while no compute does, though most of them could run beside
+    the rest of the backward pass.
+
+Why it matters
+    Gradients of the last layers are ready first. Reduced in buckets while the earlier layers still compute, they cost
+    next to nothing; reduced late, in too few buckets, or slower than the backward pass computes, they make every step
+    longer.
+
+How it is measured
+    Slices of all_reduce and reduce_scatter in collective_slice, in the counted steps: blocking where the trace knows
+    it, else exposed. They are gradients when a range around them says so (AccumulateGrad, DistributedDataParallel),
+    when they are launched in the backward pass and have at least 64 KiB (less is a norm or a metric), or, without
+    marks of phases, when they lie behind the first 30 % of a step's kernels (forward) and have at least 1 MiB.
+    Backward compute that nothing was overlapped with could have hidden that much: the likely share is that time over
+    the claim, between 0.3 and 0.7, and 0.5 where phases are unknown; low 0.1, high 1. The last bucket of a step
+    cannot be hidden, and waiting for a late rank not at all. In a trace of several GPUs the one that is
+    in as many collectives for at most 0.75 of the time is named: the others wait for it.
+
+What to try
+    Gradient buckets of another size; no_sync() while gradients accumulate; bf16 compression; a static graph; a larger
+    batch per GPU.
+
+References
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    https://docs.pytorch.org/docs/stable/notes/ddp.html
+    https://docs.pytorch.org/docs/stable/ddp_comm_hooks.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from traceq.claims.advice import Advice
+from traceq.claims.claim import Claim
+from traceq.claims.subject import Subject
+from traceq.rules.shared.collectives import asked_for, described, late_device, size, summed_up
+from traceq.rules.shared.wording import percent
+
+_LEAST_HIDDEN, _MOST_HIDDEN, _UNKNOWN_HIDDEN = 0.3, 0.7, 0.5
+
+# DDP's default bucket_cap_mb, in bytes.
+_DEFAULT_BUCKET = 25 * 2**20
+
+# A model that is reduced in so few has buckets that wait for much of the backward pass.
+_FEW_BUCKETS = 4
+
+_SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
+
+
+def gradient_overlap(subject: Subject) -> Iterator[Advice]:
+    """Gradients reduced with nothing beside."""
+    asked_for(subject)
+    given = {"role": "gradient", "kind": "any"}
+    claim = subject.claim("collective_role", low=0.1, likely=1.0, high=1.0, **given)
+    if claim is None:
+        return
+    hidden = _could_be_hidden(subject, claim)
+    claim = subject.claim("collective_role", low=0.1, likely=hidden, high=1.0, **given)
+    if claim is None:
+        return
+    facts = summed_up(subject, claim)
+    yield Advice(
+        claim,
+        fix=_fix(subject, facts),
+        confidence="high" if facts["knows_blocking"] else "medium",
+        reason=(
+            "Compute that was ready is known to have waited for these collectives."
+            if facts["knows_blocking"]
+            else "Nothing was computed meanwhile; that the collectives are gradients, and held compute up, is inferred."
+        ),
+        wrong_if="The other ranks' traces show that most of it is waiting for a late rank.",
+    )
+
+
+def _could_be_hidden(subject: Subject, claim: Claim) -> float:
+    """The share of the claim that backward compute without communication beside it could have hidden."""
+    free = float(subject.ask("gradient_overlap_free")[0]["free"] or 0)
+    if not free:
+        return _UNKNOWN_HIDDEN
+    return min(max(free / (claim.claimed_ns * subject.steps), _LEAST_HIDDEN), _MOST_HIDDEN)
+
+
+def _fix(subject: Subject, facts: dict[str, Any]) -> str:
+    text = (
+        f"{described(facts)}; {percent(facts['overlap_share'])} of their time is overlapped with compute."
+        f"{late_device(subject)} "
+    )
+    if facts["bytes"] and facts["bytes"] > 2 * _DEFAULT_BUCKET and facts["per_step"] <= _FEW_BUCKETS:
+        buckets = (
+            f"The buckets of {size(facts['bytes'])} start late: DistributedDataParallel(model, bucket_cap_mb=25, "
+            "static_graph=True). "
+        )
+    elif facts["bytes"] and facts["bytes"] < _DEFAULT_BUCKET / 2:
+        buckets = (
+            "Larger buckets use the link better: DistributedDataParallel(model, bucket_cap_mb=100, "
+            "gradient_as_bucket_view=True). "
+        )
+    else:
+        buckets = (
+            "Try other buckets: DistributedDataParallel(model, bucket_cap_mb=50, gradient_as_bucket_view=True, "
+            "static_graph=True). "
+        )
+    if (facts["dtype"] or "float").lower() in _SINGLE_PRECISION:
+        buckets += (
+            "Send half the bytes of fp32 gradients: model.register_comm_hook(None, "
+            "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook). "
+        )
+    return (
+        f"{text}{buckets}Where gradients accumulate, reduce only those of the last micro-batch: with "
+        "model.no_sync(): loss.backward(). "
+        "A larger batch per GPU spreads the same bytes over more compute."
+    )

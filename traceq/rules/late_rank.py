@@ -1,0 +1,162 @@
+"""Waiting for a late rank.
+
+What it finds
+    Time that collectives take only because another rank arrives late; and says which, where the traces of several
+    ranks of one job are in the database.
+
+Why it matters
+    A collective lasts until the last rank has arrived. On all other ranks that looks like slow communication, but no
+    network, bucket size or overlap wins it back: the cause lies on the late rank, in its host, its input or its
+    kernels.
+
+How it is measured
+    Collectives of several ranks are matched by process group, sequence number, operation and size (collective), where
+    at most 60 s of wall clock lie between them. The shortest duration of each is the transfer, on the rank that came
+    last; what exposed time exceeds it on this rank is waiting, and claimed. Durations alone are compared: clocks need
+    not agree. A group that is known by an address only is matched when it has all ranks of the job. Ranks that are
+    not in the database may be later still: then this is a lower bound, and the rank named is the last of those seen.
+    What the late rank has more of is in its time_ledger. low 0.3, likely 0.7, high 1: behind the last rank there is a
+    second to last.
+
+    On the rank that most of the waiting (half, and at least 1 % of a step) goes back to, a remark says so.
+
+What to try
+    Mend the late rank: its own findings say what it does. Balance what ranks have to do: sequence lengths, shards,
+    logging and evaluation on rank 0.
+
+References
+    https://docs.pytorch.org/docs/stable/notes/ddp.html
+    https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from traceq.claims.advice import Advice, Remark
+from traceq.claims.needs import CannotTell
+from traceq.claims.subject import Subject
+from traceq.rules.shared.collectives import asked_for
+from traceq.rules.shared.wording import percent, time
+
+# Of all waiting: who causes less is not the late rank.
+_MOST = 0.5
+
+# Of a step of those that wait: less is not worth a remark.
+_WORTH_SAYING = 0.01
+
+# Of the waiting: a cause that is smaller does not explain it.
+_EXPLAINS = 0.25
+
+_WHAT = {
+    "compute": "its kernels take longer",
+    "idle_data": "its GPU waits for input",
+    "idle_launch": "its host launches too slowly",
+    "idle_python": "its GPU waits for Python",
+    "idle_sync": "its host waits for its GPU, which then has nothing to do",
+    "idle_allocation": "it allocates memory",
+    "idle_compile": "it compiles or loads code",
+    "idle_os": "its host waits for the operating system",
+    "idle_checkpoint": "it saves checkpoints",
+    "idle_unattributed": "its GPU is idle, for no recorded cause",
+}
+
+
+def late_rank(subject: Subject) -> Iterator[Advice | Remark]:
+    """Who waits for whom."""
+    asked_for(subject)
+    pairs = _of_job(subject)
+    claim = subject.claim("late_rank", low=0.3, likely=0.7, high=1.0)
+    late = _late(pairs, subject.rank)
+    if claim is not None and late is not None:
+        rank, trace, share = late
+        yield Advice(
+            claim,
+            title=f"Waiting for late rank {rank}",
+            fix=(
+                f"Of the {time(claim.claimed_ns)} per step that this rank waits in collectives, {percent(share)} is "
+                f"for rank {rank}"
+                f"{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)} Mend that rank first: the findings "
+                f"of its own trace say how (traceq report, rank {rank})."
+            ),
+            confidence="high" if share >= _MOST else "medium",
+            reason=(
+                "The same collectives are recorded on both ranks: they last long here and are short where the rank "
+                "came last."
+            ),
+            wrong_if=(
+                "A rank that is not in the database is later than all that are, or the traces are of different jobs."
+            ),
+        )
+    yield from _own_lateness(subject, pairs)
+
+
+def _of_job(subject: Subject) -> list[dict[str, Any]]:
+    """Who waits for whom in the job; raises CannotTell where the database does not know."""
+    others = subject.ask("late_rank_others")[0]
+    if not others["ranks"]:
+        raise CannotTell(
+            "no other rank of this job is in the database, or not each just once; traceq ingest rank*.json brings "
+            "them "
+            "(--run tells jobs apart)"
+        )
+    if not others["numbered"]:
+        raise CannotTell(
+            "collectives have no sequence numbers and groups to match them by between ranks; PyTorch 2.1 and later "
+            "with record_shapes=True brings them"
+        )
+    return subject.ask("late_rank_of_job")
+
+
+def _late(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int, int, float] | None:
+    """The rank that `rank` waits for longest, its trace, and its share of that waiting."""
+    own = [pair for pair in pairs if pair["waiting_rank"] == rank]
+    if not own:
+        return None
+    most = max(own, key=lambda pair: (pair["waiting_ns"], -pair["late_rank"]))
+    return most["late_rank"], most["late_trace"], most["waiting_ns"] / sum(pair["waiting_ns"] for pair in own)
+
+
+def _seen(subject: Subject) -> str:
+    """How many ranks of the job are known, where not all are."""
+    ranks = 1 + subject.ask("late_rank_others")[0]["ranks"]
+    if not subject.world_size or ranks >= subject.world_size:
+        return ""
+    return f" Only {ranks} of {subject.world_size} ranks are in the database; another may be later still."
+
+
+def _because(subject: Subject, late_trace: int, waiting: float) -> str:
+    """What the late rank has more of, as the end of a sentence."""
+    causes = subject.ask("late_rank_cause", late_trace=late_trace)
+    if not causes or causes[0]["more_ns"] < _EXPLAINS * waiting:
+        return ", in which no single cause stands out"
+    most = causes[0]
+    what = _WHAT.get(most["category"], "most of the difference lies there")
+    return (
+        f", whose step has {time(most['late_ns'])} of {most['category']} where this one has {time(most['own_ns'])}: "
+        f"{what}"
+    )
+
+
+def _own_lateness(subject: Subject, pairs: list[dict[str, Any]]) -> Iterator[Remark]:
+    caused: dict[int, float] = defaultdict(float)
+    for pair in pairs:
+        caused[pair["late_rank"]] += pair["waiting_ns"]
+    own = [pair for pair in pairs if pair["late_rank"] == subject.rank]
+    if not own or caused[own[0]["late_rank"]] < _MOST * sum(caused.values()):
+        return
+    most = max(own, key=lambda pair: (pair["waiting_ns"], -pair["waiting_rank"]))
+    if most["waiting_ns"] < _WORTH_SAYING * most["step_ns"]:
+        return
+    yield Remark(
+        title="Other ranks wait for this one",
+        text=(
+            f"Rank {subject.rank} is the last to arrive at collectives: {len(own)} of the other ranks wait for it, "
+            f"up to {time(most['waiting_ns'])} "
+            f"per step (rank {most['waiting_rank']}). What this rank wins, all of them win."
+        ),
+        query="late_rank_of_job",
+        fix="Begin with the findings of this rank that are about its host, its input and its kernels.",
+    )

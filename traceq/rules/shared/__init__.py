@@ -1,0 +1,1 @@
+"""What several rules have in common: queries they share, and words."""

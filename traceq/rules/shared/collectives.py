@@ -1,0 +1,60 @@
+"""What the rules about communication share: the collectives of a claim summed up, and put in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traceq import units
+from traceq.claims.claim import Claim, instance_query
+from traceq.claims.needs import NothingThere
+from traceq.claims.subject import Subject
+from traceq.sql import statement
+from traceq.sql.facts import ask
+
+# Of the time that the GPU in question is in collectives; the last to arrive is in them for so much at most.
+_FAR_SHORTER = 0.75
+
+
+def asked_for(subject: Subject) -> None:
+    """Raise unless a rule about communication on the GPU can be judged, and there is any."""
+    subject.needs("gpu", "steps")
+    if not subject.present["communication"]:
+        raise NothingThere("no communication ran on the GPU")
+
+
+def summed_up(subject: Subject, claim: Claim) -> dict[str, Any]:
+    """What the collectives of a claim have in common; see rules/collective_summary.sql."""
+    query = instance_query(claim.query, statement("rules/collective_summary.sql"))
+    return ask(subject.connection, query, **claim.values)[0]
+
+
+def described(facts: dict[str, Any]) -> str:
+    """The collectives of `summed_up` in a few words, e.g. "84 all_reduce per step, 64 MiB each, among 8 ranks"."""
+    words = [f"{facts['per_step']:.3g} {facts['ops']} per step"]
+    if facts["bytes"]:
+        words.append(f"typically {size(facts['bytes'])} each")
+    if facts["group_size"]:
+        words.append(f"among {facts['group_size']} ranks")
+    return ", ".join(words)
+
+
+def late_device(subject: Subject) -> str:
+    """A sentence on the GPU of the same trace that the others wait for: in as many collectives it is for far shorter."""
+    if subject.devices <= 1:
+        return ""
+    found = {row["device"]: row for row in subject.ask("collective_devices")}
+    own, last = found.get(subject.device), next(iter(found.values()), None)
+    if own is None or last is None or last["collectives"] != own["collectives"]:
+        return ""
+    if last["step_ns"] > _FAR_SHORTER * own["step_ns"]:
+        return ""
+    return (
+        f" GPU {last['device']} of this trace is in as many for {units.duration(last['step_ns'])} per step, and GPU "
+        f"{own['device']} for {units.duration(own['step_ns'])}: most of the difference is waiting for GPU {last['device']}, so "
+        "look first at what makes that late."
+    )
+
+
+def size(count: float) -> str:
+    """A number of bytes in words."""
+    return units.size(round(count))

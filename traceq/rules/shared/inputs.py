@@ -1,0 +1,51 @@
+"""What the rules about input say of fetches and workers: facts of the trace, as sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from traceq.claims.claim import Claim
+from traceq.claims.subject import Subject
+from traceq.rules.shared.wording import cut, part
+from traceq.units import duration, share
+
+MOST_WORKERS = 16
+"""More workers than this for one GPU rarely help: make the work of each smaller first."""
+
+# Of a fetch that the training thread mostly waits in, else it is its own work that takes long.
+_LEAST_WAITING = 0.5
+
+
+def input_facts(subject: Subject) -> dict[str, Any]:
+    """The one row of input_facts.sql: sums over the fetches of the counted steps, and the workers."""
+    return subject.ask("input_facts")[0]
+
+
+def waiting_for_workers(subject: Subject, *, low: float, likely: float) -> Claim | None:
+    """The idle time under fetches that wait for workers."""
+    return subject.claim("too_few_workers", low=low, likely=likely, least_waiting=_LEAST_WAITING)
+
+
+def workers_needed(facts: dict[str, Any]) -> int:
+    """Workers that prepare a batch each in the time that a step takes without its fetch, at least 2."""
+    elsewhere = facts["total_ns"] - facts["fetch_ns"]
+    needed = math.ceil(facts["fetch_ns"] / elsewhere) if elsewhere > 0 else MOST_WORKERS
+    return max(2, min(needed, MOST_WORKERS))
+
+
+def busiest(subject: Subject, facts: dict[str, Any]) -> str:
+    """A sentence on what fetches are spent on, or nothing where the trace does not tell."""
+    if not facts["fetch_ns"]:
+        return ""
+    found = [
+        f"{cut(row['name'])} {share(row['own_ns'] / facts['fetch_ns'])}"
+        for row in subject.ask("input_work")
+        if row["own_ns"] >= 0.05 * facts["fetch_ns"]
+    ]
+    return f"The time of fetching goes to {', '.join(found)}. " if found else ""
+
+
+def per_fetch(facts: dict[str, Any]) -> str:
+    """The mean length of a fetch."""
+    return duration(part(facts["fetch_ns"], facts["fetches"]))

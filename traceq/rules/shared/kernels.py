@@ -1,0 +1,39 @@
+"""What the rules on kernels have in common: how figures and the names of kernels stand in their sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from traceq.claims.subject import Subject
+from traceq.rules.shared.wording import cut
+
+# What stands before the name of a kernel, and what wraps the one that says more.
+_DECORATION = re.compile(r"^void\s+|\(anonymous namespace\)::|<unnamed>::|\((int|bool|unsigned long)\)")
+_WRAPPERS = {"Kernel", "Kernel2", "device_kernel"}
+_FUNCTOR = re.compile(r"\b(\w*Functor\w*|\w+_kernel_cuda|\w+_kernel_impl|\w+KernelImpl|\w+Ops)\b")
+_OF_AMD = {"hipblas", "miopen"}
+_SAYS_NOTHING = re.compile(r"^(A?B?UnaryFunctor|BinaryFunctor|gpu_kernel_impl|ReduceOps)$")
+
+
+def short(name: object) -> str:
+    """The name of a kernel without arguments; with the operation that it is made for, where PyTorch's names have one."""
+    bare = _DECORATION.sub("", str(name or "unnamed"))
+    head, _, rest = bare.partition("<")
+    base = head.partition("(")[0].rpartition("::")[2].strip()
+    if base in _WRAPPERS and rest:
+        base = re.split(r"[<>(,]", rest)[0].rpartition("::")[2].strip()
+    functors = [each for each in _FUNCTOR.findall(rest) if not _SAYS_NOTHING.match(each) and each != base]
+    return cut(f"{base} ({functors[0]})" if functors else base or bare)
+
+
+def is_amd(subject: Subject, family: object = None) -> bool:
+    """Whether the GPU is AMD's, by its name, else by the family of one of its kernels."""
+    return "AMD" in (subject.device_name or "") or family in _OF_AMD
+
+
+def names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:
+    """The different operators of `rows`, else kernels, in their order, as a list."""
+    found = dict.fromkeys(cut(row["operator"]) if row.get("operator") else short(row["name"]) for row in rows)
+    return ", ".join(list(found)[:most])

@@ -1,0 +1,67 @@
+"""Numbers and names of a trace in the sentences of rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from traceq.units import duration, share
+
+if TYPE_CHECKING:
+    from traceq.claims.subject import Subject
+
+_LONGEST = 80
+# How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.
+_BUILT_IN = re.compile(r"^<built-in (?:function|method) (\S+?)(?: of .*)?>$")
+
+
+def time(nanoseconds: float | None) -> str:
+    """A duration in the unit that fits."""
+    return duration(nanoseconds)
+
+
+def percent(value: float | None) -> str:
+    """A share 0..1 in per cent."""
+    return share(value)
+
+
+def cut(name: Any) -> str:
+    """A name from the trace, of at most 80 characters; `zoom` for `<built-in function zoom>`."""
+    text = _BUILT_IN.sub(r"\1", str(name))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def names(rows: Iterable[Mapping[str, Any]], column: str = "name") -> str:
+    """The different names in the rows, in their order."""
+    found = dict.fromkeys(cut(row[column]) for row in rows if row[column] is not None)
+    return ", ".join(found) or "nothing with a name"
+
+
+def plural(number: float, noun: str, many: str | None = None) -> str:
+    """How many: 1 kernel, 2 kernels, 0.25 matrices."""
+    amount = f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
+    return f"{amount} {noun if amount == '1' else many or f'{noun}s'}"
+
+
+def part(of: float, whole: float) -> float:
+    """A share that is 0 where there is no whole."""
+    return of / whole if whole else 0.0
+
+
+def per_step(subject: Subject, nanoseconds: float) -> str:
+    """A mean over the counted steps: "1.2 ms per step", "1.2 ms in all" where there is but one or no step is marked."""
+    return f"{duration(nanoseconds)} {'in all' if subject.steps == 1 else 'per step'}"
+
+
+def of_step(subject: Subject, nanoseconds: float) -> str:
+    """A mean over the counted steps as a part of them: "1.2 ms of each step", "1.2 ms of the trace" where none is marked."""
+    return f"{duration(nanoseconds)} of {'the trace' if subject.is_whole_trace else 'each step'}"
+
+
+def times_per_step(subject: Subject, number: Any) -> str:
+    """How often, of a number over all counted steps: "3 per step", "2 in 10 steps", "5 times"."""
+    if subject.steps == 1:
+        return "once" if number == 1 else f"{number:,} times"
+    each = number / subject.steps
+    return f"{each:,.0f} per step" if each >= 1 else f"{number} in {subject.steps} steps"

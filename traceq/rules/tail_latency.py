@@ -1,0 +1,133 @@
+"""Some steps take far longer than the others.
+
+What it finds
+    Outlier steps, or a long tail of step times, what these steps have more of than the usual ones, and whether they
+    come at a regular distance.
+
+Why it matters
+    A mean hides them. In a job of many ranks each slow step of one rank is a slow step of all, and what comes
+    regularly (a log, a checkpoint, a collection of garbage) has one place in the program.
+
+How it is measured
+    Counted steps above the median plus 5 median absolute deviations and at least 1.25 medians, among at least 4; or,
+    among at least 10, those of 1.5 medians and more (tails of p99 / p50 = 1.5 are what guides for serving call long).
+    The last step of a trace is left out when it lasts to the end of its GPU work, which other steps leave to the
+    next. What they have more of is the ledger (time_ledger; host_ledger without a GPU) of each less the mean of the
+    other steps; without a GPU, the innermost range that is longer by most of that is named. A remark and no finding:
+    other rules claim this time by its causes. All of it together must be at least 1 % of the time.
+
+What to try
+    Look at the slice that is named, in that step; make rare work asynchronous, or do it outside of the measured loop.
+
+References
+    https://docs.pytorch.org/docs/stable/profiler.html
+    https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from traceq.claims.advice import Remark
+from traceq.claims.subject import Subject
+from traceq.rules.shared.wording import cut, percent, time
+
+ENOUGH_STEPS = 10
+TAIL_RATIO = 1.5
+OUTLIER_RATIO = 1.25
+WORTH_A_REMARK = 0.01
+PART_SHARE = 0.2
+REGULAR = 3
+MOST_NAMED = 3
+MOST_OF_IT = 0.5
+ALL_ROWS = 1_000_000
+SHOWN_ROWS = 10
+
+
+def tail_latency(subject: Subject) -> Iterator[Remark]:
+    """Outlier steps and what they have more of."""
+    subject.needs("steps", "several_steps")
+    settings = {
+        "enough_steps": ENOUGH_STEPS,
+        "tail_ratio": TAIL_RATIO,
+        "outlier_ratio": OUTLIER_RATIO,
+        "part_share": PART_SHARE,
+    }
+    rows = subject.ask("tail_latency", **settings, most_rows=ALL_ROWS)
+    if not rows or rows[0]["all_excess_share"] < WORTH_A_REMARK:
+        return
+    steps = {row["step"]: row for row in rows}
+    slowest = rows[0]
+    yield Remark(
+        text=(
+            f"{_which(sorted(steps), slowest['steps'])} {time(slowest['dur'])}, the others "
+            f"{time(slowest['usual_ns'])} on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is "
+            f"{percent(slowest['all_excess_share'])} of all time. {_more(rows)}"
+            f"{_distance(sorted(steps))}{_last(subject, slowest)}"
+        ),
+        query="tail_latency",
+        fix=_fix(rows),
+        settings={**settings, "most_rows": SHOWN_ROWS},
+    )
+
+
+def _which(steps: Sequence[int], of: int) -> str:
+    named = (
+        f"number{'s'[: len(steps) > 1]} "
+        + ", ".join(str(step) for step in steps[:MOST_NAMED])
+        + (", ..." if len(steps) > MOST_NAMED else "")
+    )
+    return f"{len(steps)} of {of} steps ({named}) {'takes' if len(steps) == 1 else 'take up to'}"
+
+
+def _more(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What most of the excess is, over all slow steps."""
+    total: Counter[str] = Counter()
+    for row in rows:
+        if row["category"] is not None:
+            total[row["category"]] += row["change_ns"]
+    steps = len({row["step"] for row in rows})
+    parts = [f"{_words(category)} (+{time(ns / steps)} a step)" for category, ns in total.most_common(MOST_NAMED)]
+    those = "It has" if steps == 1 else "They have"
+    return f"{those} more of {', '.join(parts)}." if parts else "No category of the ledger stands out there."
+
+
+def _words(category: str) -> str:
+    """A category of the ledger by its name, one of the host's by words."""
+    kind = category.removeprefix("host_")
+    if kind == category:
+        return category
+    return "host time with nothing recorded" if kind == "none" else f"host time in {kind}"
+
+
+def _last(subject: Subject, row: Mapping[str, Any]) -> str:
+    if row["steps"] == subject.steps:
+        return ""
+    return " The last step, which lasts to the end of its GPU work, is not compared."
+
+
+def _distance(steps: Sequence[int]) -> str:
+    distances = {later - earlier for earlier, later in pairwise(steps)}
+    if len(steps) < REGULAR or len(distances) != 1 or distances == {1}:
+        return ""
+    return f" They come every {distances.pop()} steps: look for what the program does that often."
+
+
+def _fix(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Names the slice that one piece of idle time, or of the host's without a GPU, is about, if that is most of the change."""
+    named = next((row for row in rows if row["inside"] and row["inside_ns"] >= MOST_OF_IT * row["change_ns"]), None)
+    if named is None:
+        return f"Compare step {rows[0]['step']} with its neighbours in the timeline, from ts {rows[0]['ts']} on."
+    if str(named["category"]).startswith("host_"):
+        return (
+            f"In step {named['step']} '{cut(named['inside'])}' takes {time(named['inside_ns'])} longer than usual "
+            f"(ts {named['inside_ts']}): look there, and in other ranks if it waits for them."
+        )
+    return (
+        f"In step {named['step']} the GPU idles {time(named['inside_ns'])} on end around '{cut(named['inside'])}' "
+        f"({named['category']}, ts "
+        f"{named['inside_ts']}): take that out of the loop, do it rarely, or beside training."
+    )

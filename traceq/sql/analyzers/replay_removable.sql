@@ -1,0 +1,41 @@
+-- What the ledger of the critical device holds for each category over the steps that were replayed, and what synchronizing calls
+-- cost beyond their own time: the rest of the gaps they drained.
+with
+replayed as (
+    select step
+    from step
+    where excluded is null and step between $first_step and $last_step
+),
+
+critical as (
+    select min_by(device, {'dur': -dur, 'device': device}) as device
+    from (
+        select device, coalesce(sum(l.dur) filter (not starts_with(category, 'idle_')), 0) as dur
+        from time_ledger as l
+        inner join step as s using (step)
+        where s.excluded is null
+        group by device
+    )
+),
+
+part as (
+    select l.category as scenario, l.dur
+    from time_ledger as l
+    inner join replayed using (step)
+    where l.device = (from critical) and not starts_with(l.category, 'idle_')
+    union all
+    select cause, dur
+    from idle_piece
+    inner join replayed using (step)
+    where device = (from critical)
+    union all
+    select 'idle_sync', dur
+    from idle_piece
+    inner join replayed using (step)
+    where device = (from critical) and drained_by is not null and cause <> 'idle_sync'
+)
+
+select scenario, sum(dur)::bigint as removable
+from part
+group by scenario
+order by scenario

@@ -1,0 +1,67 @@
+-- What a trace holds that rules stand on: how many of each.
+with
+host as (
+    select
+        count(*) filter (kind = 'runtime') as calls,
+        count(*) filter (kind = 'op') as operators,
+        count(*) filter (kind = 'annotation') as annotations,
+        count(*) filter (kind = 'os') as os_calls,
+        count(*) filter (kind = 'python') as python_frames
+    from cpu_slice
+    where trace_id = $trace_id
+),
+
+gpu as (
+    select
+        count(*) as gpu_slices,
+        count(launch_id) as launches,
+        count(*) filter (kind = 'kernel') as kernels,
+        count(*) filter (kind = 'kernel' and not is_communication) as compute_kernels,
+        count(*) filter (kind = 'kernel' and grid_x is not null) as kernel_geometry,
+        count(*) filter (kind = 'graph') as graphs,
+        count(*) filter (kind = 'memset') as memsets
+    from gpu_slice
+    where trace_id = $trace_id and device = $device
+),
+
+copies as (
+    select
+        count(*) as copies,
+        count(is_pageable) as copy_memory,
+        count(is_blocking) as copy_calls,
+        count(*) filter (copy_kind = 'um') as migrations
+    from copy_overlap
+    where trace_id = $trace_id and device = $device
+),
+
+communication as (
+    select count(*) as communication, count(bytes) as message_sizes, count(bus_bandwidth) as bus_bandwidth
+    from collective_slice
+    where trace_id = $trace_id and device = $device
+),
+
+occupancy as (
+    select count(theoretical_occupancy) as occupancy, count(tensor_core) as tensor_core
+    from kernel_occupancy
+    where trace_id = $trace_id and device = $device
+),
+
+operators as (
+    select count(*) as shapes, count(flops) as flops, count(peak) filter (flops > 0) as peaks
+    from operator_cost
+    where trace_id = $trace_id
+)
+
+select
+    host.*,
+    gpu.*,
+    copies.*,
+    communication.*,
+    occupancy.*,
+    operators.*,
+    (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
+    (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
+    (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,
+    (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples,
+    (select count(*) from allocator_call where trace_id = $trace_id) as allocator_calls
+from host, gpu, copies, communication, occupancy, operators

@@ -1,0 +1,23 @@
+-- The claim of a rule over the counted steps, per step, and what fixing it would win if no other rule had a claim. Where the
+-- steps cannot be replayed, half of an upper bound is likely.
+with
+instance as (
+    select null::bigint as gap_id, null::bigint as busy_id, null::varchar as scenario
+    where false
+    union all by name
+    from rule_instances
+)
+
+select
+    count(*) as instances,
+    count(distinct i.step) as steps_with_it,
+    sum(i.claimed) / s.steps as claimed_ns,
+    sum(i.claimed * $likely * if(r.scenario is null, 1, coalesce(r.share, 0.5))) / s.steps as saving_ns,
+    sum(i.claimed * $low * coalesce(r.share_low, 0)) / s.steps as saving_low_ns,
+    sum(i.claimed * $high * coalesce(r.share_high, 1)) / s.steps as saving_high_ns,
+    sum(i.claimed) / s.total as claimed_share,
+    max(i.claimed)::double as longest_ns
+from instance as i
+left join replay as r on r.trace_id = $trace_id and r.scenario = coalesce(i.scenario, i.cause)
+inner join step_stats as s on s.trace_id = $trace_id
+group by s.steps, s.total

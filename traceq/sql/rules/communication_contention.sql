@@ -1,0 +1,65 @@
+-- Kernels that take longer with communication beside them than the same kernels alone, and how much longer.
+with
+talk as (
+    select ts, dur, sum(dur) over (order by ts rows unbounded preceding) - dur as before
+    from device_activity
+    where trace_id = $trace_id and device = $device and communication > 0
+),
+
+kernel as (
+    select
+        b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, g.ts_end,
+        hash(b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z, g.shared_memory, p.phase, c.name) as same
+    from busy_piece as b
+    inner join gpu_slice as g on g.trace_id = b.trace_id and g.slice_id = b.slice_id
+    left join launch_state as p on p.trace_id = b.trace_id and p.slice_id = b.slice_id
+    left join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
+    left join cpu_slice as c on c.trace_id = b.trace_id and c.slice_id = l.operator_id
+    where
+        b.trace_id = $trace_id
+        and b.device = $device
+        and b.category = 'compute'
+        and g.kind = 'kernel'
+        and g.grid_x is not null
+        and b.dur >= $shortest
+        and exists (select 1 from talk)
+),
+
+beside as (
+    select
+        k.*,
+        -- cumulative communication at the end less that at the start
+        coalesce(e.before + least(k.ts_end - e.ts, e.dur), 0) - coalesce(s.before + least(k.ts - s.ts, s.dur), 0) as talked
+    from kernel as k
+    asof left join talk as s on k.ts >= s.ts
+    asof left join talk as e on k.ts_end >= e.ts
+),
+
+class as (
+    select
+        same,
+        median(dur) filter (talked = 0) as alone,
+        median(dur) filter (talked >= 0.9 * dur) as accompanied
+    from beside
+    group by same
+    having
+        count(*) filter (talked = 0) >= $fewest
+        and count(*) filter (talked >= 0.9 * dur) >= $fewest
+        -- alone, all take the same time: else the kernel does different work from call to call
+        and quantile_cont(dur, 0.9) filter (talked = 0) <= $steady * quantile_cont(dur, 0.1) filter (talked = 0)
+)
+
+select
+    b.step,
+    b.ts,
+    b.dur,
+    b.name,
+    b.slice_id,
+    (b.dur - c.alone) * b.ledger_dur / b.dur as claimed,
+    'compute' as cause,
+    b.slice_id as busy_id,
+    c.alone as alone_ns,
+    c.accompanied as accompanied_ns
+from beside as b
+inner join class as c on c.same = b.same
+where c.accompanied > $slower * c.alone and b.talked >= 0.9 * b.dur and b.dur > c.alone

@@ -1,0 +1,71 @@
+-- The bias of convolutions that a batch norm follows at once: its addition, and its gradient, in proportion to how many of the
+-- convolutions with a bias are such.
+with
+top as (
+    select slice_id, name, lead(name) over (partition by thread_id order by ts, slice_id) as next_name
+    from cpu_slice
+    where
+        trace_id = $trace_id
+        and kind = 'op'
+        and operator_id is null
+        and exists (select 1 from cpu_slice where trace_id = $trace_id and kind = 'op' and name = 'aten::batch_norm')
+),
+
+convolution as (
+    select slice_id, next_name in ('aten::batch_norm', 'aten::sync_batch_norm') as is_normalised
+    from top
+    where name in ('aten::conv1d', 'aten::conv2d', 'aten::conv3d', 'aten::convolution')
+),
+
+-- kernels with the operators around them, and the sum or addition that is the bias's
+kernel as (
+    select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, o.name as operator, o.operator_id as at
+    from busy_piece as b
+    inner join kernel_occupancy as k using (trace_id, slice_id)
+    inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
+    inner join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = l.operator_id
+    where
+        b.trace_id = $trace_id
+        and b.device = $device
+        and b.category = 'compute'
+        and k.family in ('elementwise', 'reduce')
+        and o.name in ('aten::add_', 'aten::sum')
+        and exists (from convolution)
+),
+
+climbed as (
+    select k.*, a.name as around, a.slice_id as first, a.operator_id as second, c.operator_id as third
+    from kernel as k
+    inner join cpu_slice as a on a.trace_id = $trace_id and a.slice_id = k.at
+    left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = a.operator_id
+),
+
+addition as (
+    select k.*, v.slice_id as convolution, v.is_normalised
+    from climbed as k
+    inner join convolution as v on v.slice_id = coalesce(k.third, k.second, k.first)
+    where k.operator = 'aten::add_'
+),
+
+counted as (
+    select count(distinct convolution) filter (is_normalised) / count(distinct convolution) as share
+    from addition
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    ledger_dur as claimed,
+    'compute' as cause,
+    slice_id as busy_id,
+    'addition' as work
+from addition
+where is_normalised
+union all
+select k.step, k.ts, k.dur, k.name, k.slice_id, k.ledger_dur * c.share, 'compute', k.slice_id, 'gradient'
+from climbed as k
+cross join counted as c
+where k.operator = 'aten::sum' and k.around = 'aten::convolution_backward' and c.share > 0

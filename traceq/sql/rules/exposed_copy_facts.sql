@@ -1,0 +1,67 @@
+-- What is known of the copies of a category: how much of them could run beside compute, and what they wait for.
+with
+counted as (
+    select step
+    from step
+    where trace_id = $trace_id and excluded is null
+),
+
+compute as (
+    select step, sum(dur) as dur
+    from time_ledger
+    where trace_id = $trace_id and device = $device and category = 'compute'
+    group by step
+),
+
+total as (
+    select
+        sum(c.exposed) as exposed,
+        sum(c.busy) as busy,
+        sum(c.overlapped) as overlapped,
+        sum(least(c.could_overlap, coalesce(k.dur, 0))) as could_overlap,
+        sum(coalesce(k.dur, 0)) as compute
+    from copy_total as c
+    inner join counted using (step)
+    left join compute as k using (step)
+    where c.trace_id = $trace_id and c.device = $device and c.category = $category
+),
+
+-- Copies of both directions that were asked for while the one before, of the other direction and another stream, was still running, and
+-- began when it was done: as if there were one engine for both.
+turn as (
+    select
+        c.category,
+        c.is_pageable,
+        c.is_blocking,
+        g.stream,
+        g.ts - lag(g.ts_end) over alike as since,
+        lag(g.ts_end) over alike > l.ts_end
+        and lag(c.category) over alike <> c.category
+        and lag(g.stream) over alike <> g.stream as waits_for_other
+    from copy_overlap as c
+    inner join gpu_slice as g using (trace_id, slice_id)
+    inner join counted on counted.step = c.step
+    left join cpu_slice as l on l.trace_id = c.trace_id and l.slice_id = g.launch_id
+    where
+        c.trace_id = $trace_id
+        and c.device = $device
+        and (c.category = $category or ($category <> 'copy_other' and c.copy_kind in ('h2d', 'd2h')))
+    window alike as (order by g.ts, g.slice_id)
+)
+
+select
+    any_value(t.exposed) as exposed,
+    any_value(t.overlapped) as overlapped,
+    any_value(t.busy) as busy,
+    any_value(t.could_overlap) as could_overlap,
+    any_value(t.compute) as compute,
+    count(distinct turn.stream) as streams,
+    count(*) filter (turn.is_blocking) as blocking,
+    count(*) filter (turn.is_pageable) as pageable,
+    count(*) filter (turn.is_pageable = false) as pinned,
+    count(*) filter (not turn.is_blocking) as returning,
+    count(*) as copies,
+    (select count(*) filter (waits_for_other and since between 0 and $turn_ns) from turn) as waiting_for_other
+from total as t
+cross join turn
+where turn.category = $category

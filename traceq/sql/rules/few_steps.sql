@@ -1,0 +1,6 @@
+-- The steps, and which of them count.
+select step, name, source, ts, dur, excluded
+from step
+where trace_id = $trace_id
+order by step
+limit 10

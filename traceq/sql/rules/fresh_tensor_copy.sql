@@ -1,0 +1,187 @@
+-- Tensors made on the host and copied to the GPU at once: the copies, and the time for which the GPU idles as they hold the host.
+with
+operation as (
+    select c.slice_id, c.step, l.slice_id as launch_id, l.thread_id, o.slice_id as operator_id, o.name, o.operator_id as around
+    from copy_overlap as c
+    inner join gpu_slice as g using (trace_id, slice_id)
+    inner join step as s on s.trace_id = c.trace_id and s.step = c.step
+    inner join cpu_slice as l on l.trace_id = c.trace_id and l.slice_id = g.launch_id
+    inner join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = l.operator_id
+    where
+        c.trace_id = $trace_id
+        and c.device = $device
+        and s.excluded is null
+        and c.copy_kind = 'h2d'
+        and starts_with(o.name, 'aten::')
+),
+
+-- aten::copy_ inside aten::_to_copy inside aten::to: the outermost of them is what the program called.
+asked as (
+    select
+        n.slice_id,
+        n.thread_id,
+        case
+            when starts_with(t.name, 'aten::to') then t.slice_id
+            when regexp_matches(p.name, '^aten::(to|_to_copy)(,|$)') then p.slice_id
+            else n.operator_id
+        end as root
+    from operation as n
+    left join cpu_slice as p on p.trace_id = $trace_id and p.slice_id = n.around
+    left join cpu_slice as t on t.trace_id = $trace_id and t.slice_id = p.operator_id and starts_with(p.name, 'aten::_to_copy')
+),
+
+-- What is made and what is copied, in the order of time, among the operators of the same operator and annotation.
+call as (
+    select
+        r.slice_id, r.thread_id, r.ts, r.ts_end, r.operator_id, r.annotation_id, r.name, a.slice_id as copy_id
+    from (select root, min(slice_id) as slice_id from asked group by root) as a
+    inner join cpu_slice as r on r.trace_id = $trace_id and r.slice_id = a.root
+    union all
+    select slice_id, thread_id, ts, ts_end, operator_id, annotation_id, name, null
+    from cpu_slice
+    where
+        trace_id = $trace_id
+        and kind in ('op', 'annotation')
+        and regexp_matches(
+            name,
+            '^aten::(zeros|ones|full|rand|randn)(_like)?(,|$)|^aten::(eye|arange|linspace|randint|randperm|tri[lu]_indices)(,|$)'
+        )
+        and exists (select 1 from asked)
+),
+
+neighbour as (
+    select
+        *,
+        lag(slice_id) over alike as made_id,
+        lag(name) over alike as made_by,
+        lag(copy_id) over alike as earlier_copy,
+        ts - lag(ts_end) over alike as apart
+    from call
+    window alike as (partition by thread_id, operator_id, annotation_id order by ts, slice_id)
+),
+
+fresh as (
+    select copy_id, made_id, made_by
+    from neighbour
+    where copy_id is not null and made_id is not null and earlier_copy is null and apart between 0 and $near_ns
+),
+
+-- A tensor that was made on the GPU was filled by a kernel.
+inside as (
+    select made_id, made_id as slice_id
+    from fresh
+    union all
+    select f.made_id, o.slice_id
+    from fresh as f
+    inner join cpu_slice as o on o.trace_id = $trace_id and o.operator_id = f.made_id and o.kind in ('op', 'annotation')
+),
+
+inner_most as (
+    select made_id, slice_id
+    from inside
+    union
+    select i.made_id, o.slice_id
+    from inside as i
+    inner join cpu_slice as o on o.trace_id = $trace_id and o.operator_id = i.slice_id and o.kind in ('op', 'annotation')
+),
+
+on_gpu as (
+    select distinct i.made_id
+    from inner_most as i
+    inner join cpu_slice as l on l.trace_id = $trace_id and l.operator_id = i.slice_id and l.kind = 'runtime'
+    where regexp_matches(l.name, 'Launch|Memset|Memcpy')
+),
+
+copy as (
+    select
+        c.slice_id, c.step, g.ts, c.dur, f.made_by as name, g.launch_id, c.direction, c.bytes, c.bandwidth, c.category, c.exposed
+    from copy_overlap as c
+    inner join gpu_slice as g using (trace_id, slice_id)
+    inner join fresh as f on f.copy_id = c.slice_id
+    inner join step as s on s.trace_id = c.trace_id and s.step = c.step
+    where
+        c.trace_id = $trace_id
+        and c.device = $device
+        and s.excluded is null
+        and f.made_id not in (select made_id from on_gpu)
+),
+
+operator as (
+    -- Where PyTorch copies, the wait for the copy is a call of its own inside the same operator.
+    select distinct l.operator_id
+    from copy as c
+    inner join cpu_slice as l on l.trace_id = $trace_id and l.slice_id = c.launch_id
+    inner join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = l.operator_id
+    where regexp_matches(o.name, '^aten::(copy_|_to_copy|to)(,|$)')
+),
+
+held as (
+    select slice_id, name, dur
+    from cpu_slice
+    where trace_id = $trace_id and kind = 'runtime' and slice_id in (select launch_id from copy)
+    union
+    select slice_id, name, dur
+    from cpu_slice
+    where
+        trace_id = $trace_id
+        and kind = 'runtime'
+        and operator_id in (select operator_id from operator)
+        and contains(name, 'Synchronize')
+),
+
+-- The GPU idles while the call holds the host, and after that until the host has launched again what it could have launched
+-- meanwhile: not for longer than it was held.
+idle as (
+    select
+        p.step,
+        p.ts,
+        p.dur,
+        coalesce(own.name, drain.name) as name,
+        coalesce(own.slice_id, drain.slice_id) as slice_id,
+        if(own.slice_id is null, drain.dur, null) as held,
+        p.cause,
+        p.gap_id
+    from idle_piece as p
+    left join held as own on own.slice_id = p.cpu_slice_id and p.cause = 'idle_sync'
+    left join held as drain on drain.slice_id = p.drained_by
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and (
+            own.slice_id is not null
+            or (drain.slice_id is not null and p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency'))
+        )
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    exposed as claimed,
+    category as cause,
+    null as gap_id,
+    slice_id as busy_id,
+    category as scenario,
+    direction,
+    bytes,
+    bandwidth
+from copy
+where exposed > 0
+union all
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    dur * least(1, coalesce(held / sum(dur) over (partition by gap_id, held is null), 1)) as claimed,
+    cause,
+    gap_id,
+    null as busy_id,
+    'idle_sync' as scenario,
+    null as direction,
+    null as bytes,
+    null as bandwidth
+from idle

@@ -1,0 +1,164 @@
+-- What of the step the knobs of a training program act on: shares of the counted steps on the critical device.
+with
+counted as (
+    select step
+    from step
+    where trace_id = $trace_id and excluded is null
+),
+
+ledger as (
+    select
+        sum(dur) as total,
+        coalesce(sum(dur) filter (category = 'compute'), 0) as compute,
+        coalesce(sum(dur) filter (category = 'communication'), 0) as communication,
+        coalesce(sum(dur) filter (
+            category in ('idle_data', 'idle_checkpoint', 'idle_compile', 'idle_allocation', 'idle_sync', 'idle_os', 'copy_h2d')
+        ), 0) as waits
+    from time_ledger
+    inner join counted using (step)
+    where trace_id = $trace_id and device = $device
+),
+
+wait as (
+    select category, sum(dur) as dur
+    from time_ledger
+    inner join counted using (step)
+    where
+        trace_id = $trace_id
+        and device = $device
+        and category in ('idle_data', 'idle_checkpoint', 'idle_compile', 'idle_allocation', 'idle_sync', 'idle_os', 'copy_h2d')
+    group by category
+),
+
+launching as (
+    select coalesce(sum(dur), 0) as dur
+    from idle_piece
+    where
+        trace_id = $trace_id
+        and device = $device
+        and cause in ('idle_launch', 'idle_python')
+        and dur < $micro_ns
+),
+
+kernel as (
+    select
+        sum(exclusive_dur) as dur,
+        sum(exclusive_dur * sm_coverage) / sum(exclusive_dur) filter (sm_coverage is not null) as coverage,
+        coalesce(sum(exclusive_dur) filter (family in ('elementwise', 'norm', 'reduce', 'softmax', 'optimizer', 'copy')), 0)
+            as fusible
+    from kernel_occupancy
+    inner join counted using (step)
+    where trace_id = $trace_id and device = $device and family <> 'communication'
+),
+
+arithmetic as (
+    select
+        coalesce(sum(gpu_dur) filter (coalesce(compute_type, dtype) = 'fp32'), 0) as fp32,
+        coalesce(sum(gpu_dur) filter (compute_type = 'tf32'), 0) as tf32,
+        coalesce(sum(gpu_dur) filter (compute_type in ('bf16', 'fp16') and bound = 'compute'), 0) as half
+    from operator_cost
+    inner join counted using (step)
+    where trace_id = $trace_id and device = $device and kind in ('matmul', 'convolution', 'attention')
+),
+
+collective_phase as (
+    select c.op, coalesce(c.group_name, '') as group_name, c.group_size, q.phase, c.exposed
+    from collective_slice as c
+    inner join counted using (step)
+    left join launch_state as q on q.trace_id = c.trace_id and q.slice_id = c.slice_id
+    where c.trace_id = $trace_id and c.device = $device
+),
+
+-- Reductions inside the forward pass are partial results of layers that are split; gradients are reduced in the backward pass.
+habit as (
+    select
+        group_name,
+        count(*) filter (op in ('all_reduce', 'reduce_scatter') and phase = 'forward') as reduced_forward,
+        count(*) filter (op = 'all_gather' and phase = 'forward') as gathered_forward,
+        count(*) filter (op = 'reduce_scatter' and phase = 'backward') as scattered_backward
+    from collective_phase
+    group by group_name
+),
+
+role as (
+    select
+        case
+            when op in ('send', 'recv', 'send_recv') then 'pipeline'
+            when op = 'all_to_all' then 'all_to_all'
+            when h.reduced_forward >= 2 * (select count(*) from counted) and (h.group_name <> '' or c.phase = 'forward') then 'tensor'
+            when h.reduced_forward >= 2 * (select count(*) from counted) then 'other'
+            when h.gathered_forward > 0 and h.scattered_backward > 0 then 'sharded'
+            when c.op in ('all_reduce', 'reduce_scatter') and c.phase = 'backward' then 'gradient'
+            else 'other'
+        end as role,
+        c.op,
+        c.group_size,
+        c.exposed
+    from collective_phase as c
+    inner join habit as h using (group_name)
+),
+
+exposed as (
+    select
+        coalesce(sum(exposed) filter (role = 'pipeline'), 0) as pipeline,
+        coalesce(sum(exposed) filter (role = 'all_to_all'), 0) as all_to_all,
+        coalesce(sum(exposed) filter (role = 'tensor'), 0) as tensor,
+        coalesce(sum(exposed) filter (role = 'sharded'), 0) as sharded,
+        coalesce(sum(exposed) filter (role = 'gradient'), 0) as gradient,
+        coalesce(sum(exposed) filter (role = 'other'), 0) as other,
+        max(group_size) filter (role = 'tensor') as tensor_group,
+        max(group_size) filter (role = 'other') as other_group,
+        count(*) filter (role = 'other') as other_count
+    from role
+),
+
+memory as (
+    select
+        if(bool_and(is_total), max(greatest(peak, coalesce(reserved, 0))), null) as used,
+        any_value(capacity) as capacity
+    from memory_step
+    inner join counted using (step)
+    where trace_id = $trace_id and device = $device and memory = 'device'
+),
+
+recompute as (
+    select count(*) as calls
+    from cpu_slice
+    where trace_id = $trace_id and kind = 'op' and starts_with(name, 'CheckpointFunction')
+)
+
+select
+    (l.total / s.steps)::bigint as step_ns,
+    (l.compute / s.steps)::bigint as compute_ns,
+    l.compute / l.total as compute_share,
+    l.waits / l.total as waits_share,
+    (select min_by(category, {'dur': -dur, 'category': category}) from wait) as longest_wait,
+    a.dur / l.total as launch_bound_share,
+    k.coverage as coverage_share,
+    k.fusible / l.total as fusible_share,
+    o.fp32 / l.total as fp32_share,
+    o.tf32 / l.total as tf32_share,
+    o.half / l.total as half_precision_share,
+    d.fp8 is not null and d.fp8 > d.bf16 as has_fp8,
+    l.communication / l.total as communication_share,
+    least(x.gradient, l.communication) / l.total as gradient_share,
+    least(x.sharded, l.communication) / l.total as sharded_share,
+    least(x.tensor, l.communication) / l.total as tensor_share,
+    x.tensor_group,
+    least(x.pipeline, l.communication) / l.total as pipeline_share,
+    least(x.all_to_all, l.communication) / l.total as all_to_all_share,
+    least(x.other, l.communication) / l.total as other_communication_share,
+    x.other_group,
+    x.other_count / s.steps as other_collectives_per_step,
+    m.used / m.capacity as memory_share,
+    m.capacity as capacity_bytes,
+    r.calls > 0 as recomputes
+from ledger as l
+cross join launching as a
+cross join kernel as k
+cross join arithmetic as o
+cross join exposed as x
+cross join memory as m
+cross join recompute as r
+inner join step_stats as s on s.trace_id = $trace_id
+left join device_model as d on d.trace_id = $trace_id and d.device = $device

@@ -1,0 +1,27 @@
+-- The training thread's fetches in the counted steps together, and the workers seen.
+with
+worker as (
+    select
+        count(distinct thread_id) as workers,
+        case when bool_and(busy is not null) then sum(busy) / nullif(sum(dur), 0) end as busy_share
+    from data_worker
+    where trace_id = $trace_id and role = 'worker'
+)
+
+select
+    count(*) as fetches,
+    coalesce(sum(f.dur), 0)::double as fetch_ns,
+    coalesce(median(f.dur), 0)::double as median_ns,
+    coalesce(quantile_cont(f.dur, 0.9), 0)::double as long_ns,
+    coalesce(sum(f.waiting), 0)::double as waiting_ns,
+    coalesce(sum(f.reading), 0)::double as reading_ns,
+    coalesce(sum(f.transform), 0)::double as transform_ns,
+    coalesce(sum(f.python), 0)::double as python_ns,
+    coalesce(sum(f.calls), 0)::double as calls_ns,
+    coalesce(sum(f.unexplained), 0)::double as unexplained_ns,
+    (select total from step_stats where trace_id = $trace_id)::double as total_ns,
+    (select workers from worker) as workers,
+    (select busy_share from worker) as worker_busy
+from data_fetch as f
+inner join step as s using (trace_id, step)
+where f.trace_id = $trace_id and f.is_training and s.excluded is null

@@ -1,0 +1,106 @@
+-- Time in which kernels are tried out: in ranges and frames of autotuners, and in convolutions that launch many times as much as
+-- they mostly do (cuDNN's search), less what they would launch anyway.
+with
+counted as (
+    select step
+    from step
+    where trace_id = $trace_id and excluded is null
+),
+
+named as (
+    select c.slice_id, c.thread_id, c.name, c.ts, c.ts_end, 1.0 as extra_share, null::bigint as trials
+    from cpu_slice as c
+    inner join (
+        select kind, name
+        from (
+            select distinct kind, name
+            from cpu_slice
+            where trace_id = $trace_id and kind in ('annotation', 'op', 'python')
+        )
+        where
+            (kind <> 'python' and regexp_matches(name, '(?i)autotun|do_bench|benchmark_all_configs'))
+            or regexp_matches(name, '(triton/(testing|runtime/autotuner)|torch/_inductor/[\w/]+)\.py\(\d+\): (do_bench\w*|_bench|benchmark\w*|autotune\w*)$')
+    ) using (kind, name)
+    where c.trace_id = $trace_id
+),
+
+convolution as (
+    select o.slice_id, o.thread_id, o.name, o.ts, o.ts_end, count(*) as trials, count(distinct l.name) as calls
+    from gpu_slice as g
+    inner join cpu_slice as l on l.trace_id = g.trace_id and l.slice_id = g.launch_id
+    inner join cpu_slice as o on o.trace_id = g.trace_id and o.slice_id = l.operator_id
+    where
+        g.trace_id = $trace_id
+        and g.device = $device
+        and regexp_matches(o.name, '^aten::((cudnn|miopen)_)?_?convolution')
+    group by o.slice_id, o.thread_id, o.name, o.ts, o.ts_end
+),
+
+search as (
+    select slice_id, thread_id, name, ts, ts_end, 1 - usual / trials as extra_share, trials
+    from (
+        select *, median(trials) over (partition by name) as usual
+        from convolution
+    )
+    where trials >= $trials and trials >= $times * usual
+),
+
+-- The outermost of them.
+tuning as (
+    select slice_id, thread_id, name, ts, ts_end, extra_share, trials
+    from (
+        select
+            *,
+            max(ts_end) over (
+                partition by thread_id order by ts, ts_end desc, slice_id rows between unbounded preceding and 1 preceding
+            ) as covered
+        from (
+            from named
+            union all
+            from search
+        )
+    )
+    where covered is null or ts >= covered
+),
+
+piece as (
+    select
+        p.step,
+        p.ts,
+        p.dur,
+        p.dur as ledger_dur,
+        p.cause,
+        p.gap_id,
+        null::bigint as busy_id,
+        coalesce(l.thread_id, c.thread_id) as thread_id,
+        -- what the host was at when it asked for the end of the gap, or when the gap began
+        coalesce(l.ts, c.ts) as at
+    from idle_piece as p
+    left join cpu_slice as l on l.trace_id = p.trace_id and l.slice_id = p.launch_slice_id
+    left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and p.cause in ('idle_compile', 'idle_launch', 'idle_sync', 'idle_allocation', 'idle_python', 'idle_launch_latency')
+        and exists (from tuning)
+    union all
+    select b.step, b.ts, b.dur, b.ledger_dur, b.category, null, b.slice_id, l.thread_id, l.ts
+    from busy_piece as b
+    inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
+    where b.trace_id = $trace_id and b.device = $device and exists (from tuning)
+)
+
+select
+    p.step,
+    p.ts,
+    p.dur,
+    t.name,
+    t.slice_id,
+    p.ledger_dur * t.extra_share as claimed,
+    p.cause,
+    p.gap_id,
+    p.busy_id,
+    t.trials
+from piece as p
+asof inner join tuning as t on t.thread_id = p.thread_id and p.at >= t.ts
+where p.at < t.ts_end

@@ -1,0 +1,95 @@
+-- Copies of input to the device from pageable memory or by blocking calls, with nothing beside them, and the time in which the device
+-- waits for the host because of these calls.
+with
+copy as (
+    select
+        o.slice_id,
+        g.launch_id,
+        c.thread_id,
+        c.ts,
+        c.ts_end,
+        c.operator_id,
+        o.bytes,
+        o.bandwidth,
+        o.is_pageable,
+        o.position = 'data' and o.category = 'copy_h2d' and (o.is_pageable or o.is_blocking) as is_late
+    from copy_overlap as o
+    inner join gpu_slice as g using (trace_id, slice_id)
+    inner join cpu_slice as c on c.trace_id = o.trace_id and c.slice_id = g.launch_id
+    where o.trace_id = $trace_id and o.device = $device
+),
+
+-- a gap that the start of a step cuts goes on
+gap as (
+    select
+        gap_id,
+        ts,
+        coalesce(drained_by, case when ts = lag(ts_end) over by_time then lag(drained_by) over by_time end) as drained_by
+    from idle_gap
+    where trace_id = $trace_id and device = $device
+    window by_time as (order by ts)
+),
+
+piece as (
+    select
+        p.*,
+        if(p.cause = 'idle_sync', p.cpu_slice_id, g.drained_by) as call_id,
+        -- when the device ran dry
+        case when p.cause <> 'idle_sync' or p.cpu_slice_id = g.drained_by then min(g.ts) over (partition by g.drained_by) end as drained
+    from idle_piece as p
+    inner join gap as g using (gap_id)
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and (
+            p.cause = 'idle_sync'
+            or (p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and p.next_slice_id is not null)
+        )
+),
+
+-- a call that waits is the copy's own, or comes right after it
+waiting as (
+    select h.slice_id as call_id, h.ts, h.name, k.slice_id, k.bytes, k.bandwidth, k.is_pageable
+    from cpu_slice as h
+    asof inner join copy as k on k.thread_id = h.thread_id and h.ts >= k.ts
+    where
+        h.trace_id = $trace_id
+        and h.slice_id in (select call_id from piece)
+        and k.is_late
+        and (h.ts - k.ts_end <= $right_after or h.operator_id = k.operator_id)
+),
+
+idle as (
+    select
+        p.*,
+        w.name,
+        w.bytes,
+        w.bandwidth,
+        w.is_pageable,
+        p.drained - w.ts as waited,
+        coalesce(sum(p.dur) filter (p.cause <> 'idle_sync') over (partition by p.call_id order by p.ts, p.cause rows between unbounded preceding and 1 preceding), 0) as before
+    from piece as p
+    inner join waiting as w using (call_id)
+)
+
+select
+    b.step,
+    b.ts,
+    b.dur,
+    b.name,
+    b.slice_id,
+    b.ledger_dur as claimed,
+    b.category as cause,
+    null::bigint as gap_id,
+    b.slice_id as busy_id,
+    null as scenario,
+    k.bytes,
+    k.bandwidth,
+    k.is_pageable
+from busy_piece as b
+inner join copy as k on k.slice_id = b.slice_id
+where b.trace_id = $trace_id and b.device = $device and b.ledger_dur > 0 and k.is_late
+union all
+-- without the call the host would be ahead by as long as it waited, not longer
+select step, ts, dur, name, call_id, if(cause = 'idle_sync', dur, greatest(0, least(dur, coalesce(waited, 0) - before))), cause, gap_id, null, 'idle_sync', bytes, bandwidth, is_pageable
+from idle

@@ -1,0 +1,18 @@
+-- Idle time between the end of a launching call and the start of its work.
+select
+    p.step,
+    p.ts,
+    p.dur,
+    g.name,
+    p.next_slice_id as slice_id,
+    p.dur as claimed,
+    p.cause,
+    p.gap_id,
+    c.name as call,
+    contains(coalesce(c.name, ''), 'GraphLaunch') as is_graph
+from idle_piece as p
+left join gpu_slice as g on g.trace_id = p.trace_id and g.slice_id = p.next_slice_id
+left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.launch_slice_id
+where p.trace_id = $trace_id and p.device = $device and p.cause = 'idle_launch_latency'
+-- less lies between any two kernels of a full queue
+qualify sum(p.dur) filter (p.dur >= $shortest) over () >= 0.5 * sum(p.dur) over ()

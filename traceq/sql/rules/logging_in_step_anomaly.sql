@@ -1,0 +1,41 @@
+-- Idle time of autograd's anomaly detection: after each node it asks whether its result holds a NaN (aten::isnan, then aten::item,
+-- under the node itself), and waits for the answer.
+with
+check_of_node as (
+    select i.thread_id, i.parent_id, min(i.ts) as ts
+    from cpu_slice as i
+    inner join cpu_slice as n on n.trace_id = i.trace_id and n.slice_id = i.parent_id
+    where
+        i.trace_id = $trace_id
+        and i.kind = 'op'
+        and i.name = 'aten::isnan'
+        and starts_with(n.name, 'autograd::engine::evaluate_function')
+    group by i.thread_id, i.parent_id
+),
+
+answer as (
+    select c.slice_id, c.thread_id, k.ts, max(i.ts_end) as ts_end, any_value(n.name) as name
+    from check_of_node as k
+    inner join cpu_slice as i on i.trace_id = $trace_id and i.parent_id = k.parent_id and i.name in ('aten::item', 'aten::is_nonzero')
+    inner join cpu_slice as n on n.trace_id = $trace_id and n.slice_id = k.parent_id
+    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = i.slice_id
+    where i.ts >= k.ts
+    group by c.slice_id, c.thread_id, k.ts
+),
+
+piece as (
+    select p.step, p.ts, p.dur, p.cause, p.gap_id, coalesce(d.thread_id, c.thread_id) as thread_id, coalesce(d.ts, c.ts) as at
+    from idle_piece as p
+    left join cpu_slice as d on d.trace_id = p.trace_id and d.slice_id = p.drained_by
+    left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and p.cause in ('idle_sync', 'idle_launch', 'idle_python', 'idle_launch_latency')
+        and exists (from answer)
+)
+
+select p.step, p.ts, p.dur, a.name, a.slice_id, p.dur as claimed, p.cause, p.gap_id, 'idle_sync' as scenario
+from piece as p
+asof inner join answer as a on a.thread_id = p.thread_id and p.at >= a.ts
+where p.at < a.ts_end

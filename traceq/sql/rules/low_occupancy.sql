@@ -1,0 +1,29 @@
+-- Kernels without matrix products in them of which few warps fit on a multiprocessor, for want of registers, shared memory or places for blocks.
+-- The part that can go is what half of the possible warps would leave, if waiting for memory is all that it does.
+select
+    b.step,
+    b.ts,
+    b.dur,
+    b.name,
+    b.slice_id,
+    b.ledger_dur * (1 - k.theoretical_occupancy / 0.5) as claimed,
+    'compute' as cause,
+    b.slice_id as busy_id,
+    k.limiter,
+    k.theoretical_occupancy as occupancy_share,
+    k.threads_per_block,
+    g.registers_per_thread,
+    g.shared_memory as shared_memory_bytes
+from busy_piece as b
+inner join kernel_occupancy as k using (trace_id, slice_id)
+inner join gpu_slice as g using (trace_id, slice_id)
+where
+    b.trace_id = $trace_id
+    and b.device = $device
+    and b.category = 'compute'
+    and b.dur >= $shortest
+    and k.theoretical_occupancy < $low_share
+    and k.limiter in ('registers', 'shared_memory', 'blocks')
+    and k.tensor_core is not true
+    and k.family not in ('cublas', 'cutlass', 'cudnn', 'nvjet', 'flash_attention', 'hipblas', 'composable_kernel', 'deep_gemm', 'marlin')
+    and not (k.family = 'triton' and k.tensor_core is null)

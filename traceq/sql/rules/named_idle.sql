@@ -1,0 +1,99 @@
+-- Idle time inside host slices whose names say that they log, or collect garbage ($topic). A gap may hold many such slices, of which
+-- idle_piece names one at most: their time before an instant is a running sum, so what is inside a gap is a difference.
+with
+pattern as (
+    select kinds, pattern
+    from (values
+        ('logging', 'annotation', '(?i)^(traceq\.phase#)?(log(s|ging)?|print(s|ing)?|metrics?_log(ging)?|(log|report|write|print)[_ ](metrics?|scalars?|step|stats|loss|images?|histograms?|summar(y|ies)))$'),
+        ('logging', 'annotation', '(?i)(tensorboard|wandb|mlflow|tqdm|comet_?ml|neptune|summary_?writer|add_(scalar|image|histogram))'),
+        ('logging', 'python', '^<built-in (function|method) print( of .*)?>$'),
+        ('logging', 'python', '(^|/)logging/__init__\.py\(\d+\): (debug|info|warning|error|critical|exception|log|_log|handle)$'),
+        ('logging', 'python', '(^|/)(torch/utils/tensorboard|tensorboardX|tensorboard/summary)/.*: (add_\w+|flush|log_\w+)$'),
+        ('logging', 'python', '(^|/)(wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab)/.*: _?(log|log_\w+|history|report_\w+|track)$'),
+        ('logging', 'python', '(^|/)tqdm/.*: (update|refresh|display|write|set_postfix(_str)?|set_description(_str)?|close)$'),
+        ('logging', 'python', '(^|/)loguru/_logger\.py\(\d+\): (debug|info|warning|error|_log)$|(^|/)(pytorch_)?lightning/.*: log_(metrics|hyperparams|image|text)$'),
+        ('collection', 'annotation|python|other|overhead', '(?i)^(python[ _])?gc$|^traceq\.phase#(gc|garbage)|\bgc[._:]+collect\b|\bgarbage[ _-]?collect'),
+        ('collection', 'python', '^<built-in (function|method) collect( of .*)?>$')
+    ) as t (topic, kinds, pattern)
+    where topic = $topic
+),
+
+meant as (
+    select n.kind, n.name
+    from (
+        select distinct kind, name
+        from cpu_slice
+        where trace_id = $trace_id and kind in ('annotation', 'python', 'other', 'overhead')
+    ) as n
+    inner join pattern as p on list_contains(string_split(p.kinds, '|'), n.kind) and regexp_matches(n.name, p.pattern)
+    group by n.kind, n.name
+),
+
+-- The outermost of them; those inside the loading of data, a save or a compilation belong to that.
+named as (
+    select
+        slice_id,
+        thread_id,
+        name,
+        ts,
+        ts_end,
+        sum(dur) over (partition by thread_id order by ts, slice_id rows between unbounded preceding and current row) - dur as earlier
+    from (
+        select
+            c.*,
+            max(c.ts_end) over (
+                partition by c.thread_id order by c.ts, c.ts_end desc, c.slice_id rows between unbounded preceding and 1 preceding
+            ) as covered
+        from cpu_slice as c
+        inner join meant using (kind, name)
+        where c.trace_id = $trace_id and c.dur > 0 and c.context_id is null
+    )
+    where covered is null or ts >= covered
+),
+
+-- What may be such time: the host was late, and neither waits for input nor is in another context.
+piece as (
+    select
+        p.step,
+        p.ts,
+        p.dur,
+        p.cause,
+        p.gap_id,
+        coalesce(c.thread_id, p.thread_id) as thread_id,
+        g.ts as gap_ts,
+        greatest(g.ts, least(g.ts_end, coalesce(l.ts_end, g.ts_end))) as gap_ts_end
+    from idle_piece as p
+    inner join idle_gap as g using (trace_id, gap_id)
+    left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    left join cpu_slice as l on l.trace_id = p.trace_id and l.slice_id = p.launch_slice_id
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and p.cause in ('idle_python', 'idle_launch', 'idle_sync', 'idle_os', 'idle_allocation', 'idle_unattributed')
+        and exists (from named)
+),
+
+inside as (
+    select
+        p.*,
+        n.slice_id,
+        n.name,
+        n.earlier + least(p.gap_ts_end, n.ts_end) - n.ts
+        - coalesce(b.earlier + least(p.gap_ts, b.ts_end) - b.ts, 0) as inside_dur,
+        sum(p.dur) over (partition by p.gap_id, p.thread_id) as host_dur
+    from piece as p
+    asof inner join named as n on n.thread_id = p.thread_id and p.gap_ts_end > n.ts
+    asof left join named as b on b.thread_id = p.thread_id and p.gap_ts >= b.ts
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    dur * least(1, inside_dur / host_dur) as claimed,
+    cause,
+    gap_id
+from inside
+where inside_dur > 0

@@ -1,0 +1,52 @@
+-- Matrix products and convolutions that arithmetic limits, far below the peak of their type: what is above $reachable of it.
+with
+cost as (
+    select slice_id, kind, compute_type, achieved, peak, 1 - flops / (1000 * peak * $reachable) / gpu_dur as excess
+    from operator_cost
+    where
+        trace_id = $trace_id
+        and device = $device
+        and kind in ('matmul', 'convolution')
+        and bound = 'compute'
+        and gpu_dur >= $shortest * kernels
+        and achieved < $slow * peak
+),
+
+-- The cost of a convolution is that of an operator a little further out than the one that launches.
+kernel as (
+    select b.*, i.slice_id as inner_id, i.operator_id as outer_id, a.operator_id as outermost_id
+    from busy_piece as b
+    inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
+    inner join cpu_slice as i on i.trace_id = b.trace_id and i.slice_id = l.operator_id
+    left join cpu_slice as a on a.trace_id = b.trace_id and a.slice_id = i.operator_id
+    where b.trace_id = $trace_id and b.device = $device and b.category = 'compute' and exists (from cost)
+),
+
+owned as (
+    select k.*, coalesce(x.slice_id, y.slice_id, z.slice_id) as cost_id
+    from kernel as k
+    left join cost as x on x.slice_id = k.inner_id
+    left join operator_cost as i on i.trace_id = $trace_id and i.slice_id = k.inner_id
+    left join cost as y on y.slice_id = k.outer_id and i.slice_id is null
+    left join cost as z on z.slice_id = k.outermost_id and i.slice_id is null
+    where cost_id is not null
+)
+
+select
+    w.step,
+    w.ts,
+    w.dur,
+    w.name,
+    w.slice_id,
+    w.ledger_dur * x.excess as claimed,
+    'compute' as cause,
+    w.slice_id as busy_id,
+    o.name as operator,
+    o.args ->> 'Input Dims' as sizes,
+    x.kind,
+    x.compute_type,
+    x.achieved,
+    x.peak
+from owned as w
+inner join cost as x on x.slice_id = w.cost_id
+inner join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = w.cost_id

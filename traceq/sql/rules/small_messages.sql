@@ -1,0 +1,79 @@
+-- Small collectives that follow one another with no kernel launched between them, or that reduce gradients in small buckets.
+with
+slice as (
+    select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, c.op, c.bytes, c.group_size, coalesce(c.group_name, '') as members,
+        l.ts as launched, l.thread_id, p.phase
+    from busy_piece as b
+    inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
+    inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
+    left join launch_state as p on p.trace_id = b.trace_id and p.slice_id = b.slice_id
+    where b.trace_id = $trace_id and b.device = $device and b.category = 'communication'
+),
+
+followed as (
+    select
+        *,
+        lag(launched) over same as previous,
+        lag(bytes < $small) over same as is_after_small,
+        lead(launched) over same as next,
+        lead(bytes < $small) over same as is_before_small
+    from slice
+    window same as (partition by op, members, thread_id, step order by launched, slice_id)
+),
+
+small as (
+    select * from followed where bytes < $small
+),
+
+-- when the device's last kernel of another kind before each was launched, by the same thread
+kernel as (
+    select l.thread_id, l.ts
+    from gpu_slice as g
+    inner join cpu_slice as l on l.trace_id = g.trace_id and l.slice_id = g.launch_id
+    where
+        g.trace_id = $trace_id
+        and g.device = $device
+        and g.kind = 'kernel'
+        and not g.is_communication
+        and exists (select 1 from small)
+),
+
+before as (
+    select s.*, k.ts as last_kernel
+    from small as s
+    asof left join kernel as k on k.thread_id = s.thread_id and s.launched > k.ts
+),
+
+around as (
+    select
+        *,
+        coalesce(is_after_small and (last_kernel is null or last_kernel < previous), false) as joins_previous
+    from before
+),
+
+run as (
+    select
+        *,
+        coalesce(lead(joins_previous) over (partition by op, members, thread_id, step order by launched, slice_id), false) as joins_next
+    from around
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    -- the time of a message this small is latency; what exceeds that is waiting for ranks
+    least(ledger_dur, $latency) as claimed,
+    'communication' as cause,
+    slice_id as busy_id,
+    op,
+    bytes,
+    group_size,
+    phase
+from run
+where
+    ledger_dur > 0
+    and (joins_previous or joins_next or phase = 'backward' and op in ('all_reduce', 'reduce_scatter') and bytes >= $bucket)
+qualify count(*) over () >= $fewest * count(distinct step) over ()

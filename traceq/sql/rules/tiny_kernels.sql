@@ -1,0 +1,85 @@
+-- Gaps that end with a kernel shorter than its launch, in loops of such kernels. Where the host also waits after every few of them,
+-- the gaps behind those waits are of the same kind, and whatever the host does until the next launch.
+with
+kernel as (
+    select
+        g.slice_id,
+        g.name,
+        g.dur,
+        c.dur as call_dur,
+        c.ts - lag(c.ts) over (partition by c.thread_id order by c.ts) as every,
+        contains(coalesce(c.name, ''), 'Graph') as is_graph
+    from gpu_slice as g
+    inner join step as s using (trace_id, step)
+    left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
+    where
+        g.trace_id = $trace_id
+        and g.device = $device
+        and g.kind = 'kernel'
+        and not g.is_communication
+        and s.excluded is null
+),
+
+gap as (
+    select i.gap_id, i.drained_by is not null as is_drained, c.ts_end > i.ts as is_late, k.name, k.dur as kernel_ns
+    from idle_gap as i
+    inner join step as s using (trace_id, step)
+    inner join kernel as k on k.slice_id = i.next_slice_id
+    inner join cpu_slice as c on c.trace_id = i.trace_id and c.slice_id = i.launch_slice_id
+    where
+        i.trace_id = $trace_id
+        and i.device = $device
+        and s.excluded is null
+        and i.dur < $longest_ns
+        and k.dur < $tiny_ns
+        and not k.is_graph
+),
+
+-- Counted steps hold so many kernels, most of them tiny; of these a share waits behind a synchronizing call.
+habit as (
+    select
+        k.kernels,
+        k.tiny_kernels,
+        k.launch_ns,
+        k.launched_every_ns,
+        (select count(*) filter (is_drained) from gap) as synchronized,
+        (select count(*) filter (is_drained) from gap) >= $synchronized_share * k.tiny_kernels as is_synchronized
+    from (
+        select
+            count(*) as kernels,
+            count(*) filter (dur < $tiny_ns and not is_graph) as tiny_kernels,
+            median(call_dur) as launch_ns,
+            median(every) as launched_every_ns,
+            median(dur) filter (dur < $tiny_ns and not is_graph) as tiny_dur
+        from kernel
+    ) as k
+    where k.kernels >= $kernels and k.tiny_kernels >= $share * k.kernels and k.tiny_dur < k.launched_every_ns
+)
+
+select
+    p.step,
+    p.ts,
+    p.dur,
+    g.name,
+    p.next_slice_id as slice_id,
+    p.dur as claimed,
+    p.cause,
+    p.gap_id,
+    g.kernel_ns,
+    h.launch_ns,
+    h.launched_every_ns,
+    h.kernels,
+    h.tiny_kernels,
+    h.synchronized,
+    h.is_synchronized
+from idle_piece as p
+inner join gap as g using (gap_id)
+cross join habit as h
+where
+    p.trace_id = $trace_id
+    and p.device = $device
+    and g.is_late
+    and (
+        p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and not g.is_drained
+        or h.is_synchronized and p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_sync', 'idle_unattributed', 'idle_os')
+    )

@@ -1,0 +1,85 @@
+-- Migrations of unified memory with nothing beside them, and kernels that wait for pages: what ran beside a kernel in pieces smaller than
+-- those of a prefetch was fetched because it faulted.
+with
+migration as (
+    select c.slice_id, c.step, g.ts, c.dur, g.name, c.direction, c.bytes, c.bandwidth, c.exposed, c.overlapped, s.excluded
+    from copy_overlap as c
+    inner join gpu_slice as g using (trace_id, slice_id)
+    left join step as s on s.trace_id = c.trace_id and s.step = c.step
+    where c.trace_id = $trace_id and c.device = $device and c.copy_kind = 'um'
+),
+
+-- Groups of faults overlap: of each only what is later than all before it.
+fault as (
+    select ts, faults, greatest(0, ts + dur - greatest(ts, max(ts + dur) over earlier)) as dur
+    from page_fault
+    where trace_id = $trace_id and device = $device and processor = 'gpu'
+    window earlier as (order by ts, dur rows between unbounded preceding and 1 preceding)
+),
+
+kernel_piece as (
+    select k.slice_id, k.step, g.ts, g.ts_end, g.dur, g.name, k.exclusive_dur
+    from kernel_occupancy as k
+    inner join gpu_slice as g using (trace_id, slice_id)
+    inner join step as s on s.trace_id = k.trace_id and s.step = k.step
+    where
+        k.trace_id = $trace_id
+        and k.device = $device
+        and s.excluded is null
+        and not g.is_communication
+),
+
+fetched as (
+    select k.slice_id, count(*) as pages, sum(m.overlapped) as dur, sum(m.bytes) as bytes
+    from (select * from migration where direction = 'h2d' and overlapped > 0 and bytes < $prefetch_bytes) as m
+    asof inner join kernel_piece as k on m.ts >= k.ts
+    where m.ts < k.ts_end
+    group by k.slice_id
+),
+
+faulted as (
+    select k.slice_id, sum(f.faults) as faults, sum(f.dur) as dur
+    from fault as f
+    asof inner join kernel_piece as k on f.ts >= k.ts
+    where f.ts < k.ts_end
+    group by k.slice_id
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    exposed as claimed,
+    'copy_other' as cause,
+    slice_id as busy_id,
+    -- whoever touches a page waits for it, and no call says so: a replay knows nothing of that
+    'migration' as scenario,
+    direction,
+    bytes,
+    bandwidth,
+    1 as migrations,
+    null as faults
+from migration
+where exposed > 0 and step is not null and excluded is null
+union all
+select
+    k.step,
+    k.ts,
+    k.dur,
+    k.name,
+    k.slice_id,
+    least(k.exclusive_dur, greatest(coalesce(p.dur, 0), coalesce(f.dur, 0))) as claimed,
+    'compute' as cause,
+    k.slice_id as busy_id,
+    'compute' as scenario,
+    null as direction,
+    p.bytes,
+    null as bandwidth,
+    p.pages as migrations,
+    f.faults
+from kernel_piece as k
+left join fetched as p using (slice_id)
+left join faulted as f using (slice_id)
+where p.dur > 0 or f.dur > 0

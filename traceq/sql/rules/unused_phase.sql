@@ -1,0 +1,67 @@
+-- Ranges in which the GPU is idle and nobody knows of work on the host: what of each gap lies in the range around its cause.
+with
+counted as (
+    select step, name, ts
+    from step
+    where trace_id = $trace_id and excluded is null
+),
+
+piece as (
+    select
+        p.step, p.gap_id, p.cause, p.cpu_slice_id, p.dur, g.ts as gap_ts, g.ts_end as gap_end,
+        if(c.kind = 'annotation', c.slice_id, c.annotation_id) as range_id,
+        if(c.kind in ('os', 'python'), c.name, null) as inside
+    from idle_piece as p
+    inner join idle_gap as g using (trace_id, gap_id)
+    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and p.cause in ('idle_python', 'idle_os', 'idle_unattributed')
+),
+
+ranged as (
+    select
+        p.*,
+        a.name,
+        a.dur as range_dur,
+        least(p.dur, greatest(0, least(p.gap_end, a.ts_end) - greatest(p.gap_ts, a.ts))) as claimed
+    from piece as p
+    inner join cpu_slice as a on a.trace_id = $trace_id and a.slice_id = p.range_id
+    -- the mark of the step itself is no part of it
+    where (a.name, a.ts) not in (select (name, ts) from counted)
+),
+
+kept as (
+    select
+        *,
+        max(range_dur) over (partition by range_id) as one_range,
+        sum(claimed) over (partition by range_id) as idle_in_range
+    from ranged
+),
+
+named as (
+    select *, sum(claimed) over (partition by name) as claimed_by_name, count(distinct range_id) over (partition by name) as ranges
+    from kept
+    where idle_in_range >= $idle_share * one_range
+)
+
+select
+    n.step,
+    n.gap_ts as ts,
+    n.dur,
+    n.name,
+    n.range_id as slice_id,
+    n.claimed,
+    n.cause,
+    n.gap_id,
+    n.inside,
+    coalesce(regexp_matches(
+        n.inside,
+        '(?i)sleep|\bpoll|\bp?select\b|futex|wait|barrier|mutex_lock|\bsem_|acquire|\bflock|fsync|\brecv'
+    ), false) as waits,
+    n.range_dur as range_ns,
+    n.ranges,
+    n.claimed_by_name / (select total from step_stats where trace_id = $trace_id) as range_share
+from named as n
+where n.claimed > 0 and n.claimed_by_name >= $step_share * (select total from step_stats where trace_id = $trace_id)

@@ -1,0 +1,80 @@
+-- What zeroing gradients costs: fills and memsets launched under zero_grad, the launching where the GPU waits for it, and the
+-- additions to zeroed gradients (where they are not more than what was zeroed: each is added to once).
+with
+-- Outermost ranges only: they do not nest in one another, so that the one begun last is the one around an instant.
+zeroing as (
+    select slice_id, thread_id, ts, ts_end
+    from (
+        select
+            *,
+            coalesce(max(ts_end) over (
+                partition by thread_id order by ts, -dur, slice_id rows between unbounded preceding and 1 preceding
+            ), 0) as covered
+        from cpu_slice
+        where
+            trace_id = $trace_id
+            and kind in ('annotation', 'op', 'python')
+            and contains(name, 'zero_grad')
+            and regexp_matches(name, '\bzero_grad\b')
+    )
+    where ts >= covered
+),
+
+launched as (
+    select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, b.category, l.phase_id, l.thread_id, l.ts as called
+    from busy_piece as b
+    inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
+    where
+        b.trace_id = $trace_id
+        and b.device = $device
+        and b.category in ('compute', 'memset')
+        and exists (from zeroing)
+),
+
+fill as (
+    select l.*
+    from launched as l
+    asof inner join zeroing as z on z.thread_id = l.thread_id and l.called >= z.ts
+    where l.called < z.ts_end
+),
+
+addition as (
+    select l.*
+    from launched as l
+    inner join cpu_slice as p on p.trace_id = $trace_id and p.slice_id = l.phase_id
+    inner join kernel_occupancy as k on k.trace_id = $trace_id and k.slice_id = l.slice_id
+    where p.name in ('torch::autograd::AccumulateGrad', 'AccumulateGrad') and k.family = 'elementwise'
+),
+
+idle as (
+    select p.step, p.ts, p.dur, c.name, c.slice_id, p.cause, p.gap_id
+    from idle_piece as p
+    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    asof inner join zeroing as z on z.thread_id = c.thread_id and c.ts >= z.ts
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and p.cause in ('idle_launch', 'idle_python')
+        and c.ts < z.ts_end
+        and exists (from fill)
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    ledger_dur as claimed,
+    category as cause,
+    null as gap_id,
+    slice_id as busy_id,
+    'zeroing' as work
+from fill
+union all
+select step, ts, dur, name, slice_id, ledger_dur, category, null, slice_id, 'adding to zeros'
+from addition
+where (select count(*) from addition) <= 1.5 * (select count(*) from fill)
+union all
+select step, ts, dur, name, slice_id, dur, cause, gap_id, null, 'GPU idle'
+from idle
