@@ -55,7 +55,6 @@ class Call(NamedTuple):
     launches: bool
     waits: bool
     kind: str | None
-    device: int
     stream: int | None
     recorded: int | None
 
@@ -71,7 +70,6 @@ class Work(NamedTuple):
     category: str
     ts: int
     ts_end: int
-    step: int
     waited_for_id: int | None
 
 
@@ -92,7 +90,7 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
     calls = [Call(*row) for row in connection.execute(statement("analyzers/replay_call.sql"), window).fetchall()]
     work = [Work(*row) for row in connection.execute(statement("analyzers/replay_slice.sql"), window).fetchall()]
     bounds = [*(step.ts for step in steps), steps[-1].ts_end]
-    marks = [Call(None, None, steps[0].pid, at, at, False, False, None, -1, None, None) for at in bounds]
+    marks = [Call(None, None, steps[0].pid, at, at, False, False, None, None, None) for at in bounds]
     events = sorted([*calls, *marks], key=lambda call: (call.ts, call.slice_id is not None, call.slice_id or 0))
     return Recorded(ts, events, work, steps)
 

@@ -35,7 +35,6 @@ class Subject:
     world_size: int | None
     place: str
     format: str
-    producer_version: str | None
     device: int | None
     device_name: str | None
     devices: int

@@ -71,7 +71,7 @@ def report(
         # A rule of the user's own reads its database and nothing else, and may take for ever.
         connection.execute("set enable_external_access = false")
         content = interruptible(connection, lambda: build(connection, top, goal, judges))
-        kept = judge(connection, goal, judges) if save else ()
+        kept = interruptible(connection, lambda: judge(connection, goal, judges)) if save else ()
     if save:
         save_findings(Path(source), (row for trace in kept for row in enumerate(trace.findings, 1)))
     write(RENDERERS[name](content), output)

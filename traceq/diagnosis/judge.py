@@ -75,7 +75,6 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place
         world_size=trace["world_size"],
         place=place,
         format=trace["format"],
-        producer_version=trace["producer_version"],
         device=trace["device"],
         device_name=trace["device_name"],
         devices=trace["devices"],

@@ -14,7 +14,6 @@ waited as (
         s.correlation_id,
         s.pid,
         any_value(s.kind) as kind,
-        any_value(s.device) as device,
         any_value(coalesce(if(s.kind = 'event', e.stream, s.stream), s.wait_on_stream)) as stream,
         any_value(r.ts) as recorded
     from synchronization as s
@@ -39,7 +38,6 @@ select
     l.slice_id is not null as launches,
     h.activity = 'synchronization' or (l.slice_id is null and h.synchronizing_id = c.slice_id) as waits,
     w.kind,
-    coalesce(w.device, -1) as device,
     w.stream,
     w.recorded
 from cpu_slice as c

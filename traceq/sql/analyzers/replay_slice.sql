@@ -13,7 +13,6 @@ select
     end as category,
     g.ts,
     g.ts_end,
-    coalesce(g.step, -1) as step,
     w.waited_for_id
 from gpu_slice as g
 inner join cpu_slice as c on c.slice_id = g.launch_id

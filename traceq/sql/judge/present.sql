@@ -16,9 +16,7 @@ gpu as (
         count(*) as gpu_slices,
         count(launch_id) as launches,
         count(*) filter (kind = 'kernel') as kernels,
-        count(*) filter (kind = 'kernel' and not is_communication) as compute_kernels,
         count(*) filter (kind = 'kernel' and grid_x is not null) as kernel_geometry,
-        count(*) filter (kind = 'graph') as graphs,
         count(*) filter (kind = 'memset') as memsets
     from gpu_slice
     where trace_id = $trace_id and device = $device
@@ -28,7 +26,6 @@ copies as (
     select
         count(*) as copies,
         count(is_pageable) as copy_memory,
-        count(is_blocking) as copy_calls,
         count(*) filter (copy_kind = 'um') as migrations
     from copy_overlap
     where trace_id = $trace_id and device = $device
@@ -41,7 +38,7 @@ communication as (
 ),
 
 occupancy as (
-    select count(theoretical_occupancy) as occupancy, count(tensor_core) as tensor_core
+    select count(theoretical_occupancy) as occupancy
     from kernel_occupancy
     where trace_id = $trace_id and device = $device
 ),
@@ -62,6 +59,5 @@ select
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,
-    (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples,
-    (select count(*) from allocator_call where trace_id = $trace_id) as allocator_calls
+    (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples
 from host, gpu, copies, communication, occupancy, operators
