@@ -17,7 +17,7 @@ piece as (
         )
 )
 
-select claim, first_claim, cause, sum(claimed) as claimed, sum(owned) as owned
+select claim, first_claim, cause, sum(claimed)::double as claimed, sum(owned)::double as owned
 from piece
 group by claim, first_claim, cause
 order by claim, first_claim, cause

@@ -8,6 +8,6 @@ instance as (
     from rule_instances
 )
 
-select $claim as claim, cause, gap_id, busy_id, sum(claimed) as claimed
+select $claim as claim, cause, gap_id, busy_id, sum(claimed::decimal(18, 3)) as claimed
 from instance
 group by cause, gap_id, busy_id
