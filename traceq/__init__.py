@@ -5,6 +5,7 @@
     traceq.ingest(["profile.sqlite"], "profile.duckdb")
     with traceq.open("profile.duckdb") as traces:
         frame = traces.sql("select name, sum(dur) as dur from kernel group by all order by dur desc").df()
+        report = traces.report()  # shows itself in a notebook; report.findings is a DataFrame
 
 `import traceq` is cheap: DuckDB and Arrow are loaded at the first use of a name that needs them.
 """
@@ -15,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from traceq import annotate
+    from traceq import annotate, plots
     from traceq.capture.profile import profile
     from traceq.errors import (
         BrokenIdentity,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         UnusableRule,
         UnusableTrace,
     )
+    from traceq.report_view import ReportView
     from traceq.store.ingest import ingest
     from traceq.traces import Traces
     from traceq.traces import open_traces as open  # noqa: A004 - traceq.open reads as it should
@@ -43,6 +45,7 @@ __all__ = [
     "NoSuchRule",
     "NoTraces",
     "QueryError",
+    "ReportView",
     "SchemaMismatch",
     "StoreError",
     "TraceqError",
@@ -55,11 +58,13 @@ __all__ = [
     "annotate",
     "ingest",
     "open",
+    "plots",
     "profile",
 ]
 
 # Public name -> where it lives; what is not listed is an error, under its own name.
 _ELSEWHERE = {
+    "ReportView": ("traceq.report_view", "ReportView"),
     "Traces": ("traceq.traces", "Traces"),
     "ingest": ("traceq.store", "ingest"),
     "open": ("traceq.traces", "open_traces"),
@@ -70,8 +75,8 @@ _ELSEWHERE = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "annotate":
-        return import_module("traceq.annotate")
+    if name in ("annotate", "plots"):
+        return import_module(f"traceq.{name}")
     module, attribute = _ELSEWHERE.get(name, ("traceq.errors", name))
     return getattr(import_module(module), attribute)
 

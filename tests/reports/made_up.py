@@ -276,3 +276,14 @@ def complete():
         trace.counter("SMs Active [Throughput %]", ts + 2_000_000, 90, unit="percent")
         trace.counter("SMs Active [Throughput %]", ts + 8_000_000, 10, unit="percent")
     return trace
+
+
+def eight_ranks():
+    """A step of each of eight ranks, of which the last computes longest while the others communicate."""
+    traces = []
+    for rank in range(8):
+        trace = MadeUp(path=f"job/rank{rank}.json", rank=rank, world_size=8).device(0, "NVIDIA A100").step(0, 1_000_000)
+        late = 300_000 + (rank == 7) * 200_000
+        trace.gpu("compute", 0, late).gpu("communication", late, 600_000 - late, stream=7)
+        traces.append(trace)
+    return traces

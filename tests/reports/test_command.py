@@ -42,7 +42,7 @@ def write_trace(folder):
 
 
 def run(*arguments):
-    return CliRunner().invoke(main, ["report", *map(str, arguments)])
+    return CliRunner(env={"COLUMNS": "100"}).invoke(main, ["report", *map(str, arguments)])
 
 
 def test_a_trace_is_reported_and_nothing_is_left_beside_it(trace, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ and whatever else explains the piece. gap_id, busy_id and scenario may be left o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import isfinite
@@ -35,12 +35,16 @@ _CATEGORY = r"'(idle_[a-z_]+|compute|communication|copy_h2d|copy_d2h|copy_other|
 
 @dataclass(frozen=True)
 class Claim:
-    """What a rule's `query` finds with `values`: one row of judge/summary.sql, and the text of that summary."""
+    """What a rule's `query` finds with `values`: one row of judge/summary.sql, and the text of that summary.
+
+    `number` tells the claims of traceq's own queries apart, None is anybody else's.
+    """
 
     query: str
     values: Mapping[str, Setting]
     row: Mapping[str, Any]
     text: str
+    number: int | None
 
     @property
     def instances(self) -> int:
@@ -81,14 +85,16 @@ def instances() -> str:
 
 
 def summary(
-    connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Setting]
-) -> tuple[Mapping[str, Any], str] | None:
-    """The one row of a claim's summary and its text; None when the query finds no time to claim."""
-    around = instance_query(query, statement("judge/summary.sql"))
-    found = ask(connection, around, **values)
-    if not found or not found[0]["claimed_ns"]:
-        return None
-    return found[0], literal(around, **values)
+    connection: duckdb.DuckDBPyConnection, found: str, values: Mapping[str, Setting]
+) -> Mapping[str, Any] | None:
+    """The one row of the summary of what a query, or the table that holds it, finds; None for no time to claim."""
+    rows = ask(connection, statement("judge/summary.sql").replace("rule_instances", found), **values)
+    return rows[0] if rows and rows[0]["claimed_ns"] else None
+
+
+def summary_text(query: str, values: Mapping[str, Setting]) -> str:
+    """The query that gives the summary again."""
+    return literal(instance_query(query, statement("judge/summary.sql")), **values)
 
 
 def check(connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Setting]) -> None:
@@ -100,12 +106,11 @@ def check(connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str
         raise ValueError(f"it claims {row['claimed']} ns as {row['cause']} of {piece}, which has {row['held']} ns")
 
 
-def worst(connection: duckdb.DuckDBPyConnection, claim: Claim) -> Evidence:
-    """The worst pieces of a claim as evidence."""
-    around = instance_query(claim.query, instances())
-    found = ask(connection, around, **claim.values)
+def worst(claim: Claim, found: Sequence[Mapping[str, Any]]) -> Evidence:
+    """The worst pieces of a claim, which were found, as evidence."""
     columns = tuple(found[0]) if found else ()
-    return Evidence(columns, tuple(tuple(map(_plain, row.values())) for row in found), literal(around, **claim.values))
+    query = literal(instance_query(claim.query, instances()), **claim.values)
+    return Evidence(columns, tuple(tuple(map(_plain, row.values())) for row in found), query)
 
 
 def _plain(value: object) -> Value:

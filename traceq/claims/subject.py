@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from traceq.claims.claim import Claim, categories, check, instance_query, instances, summary
+from traceq.claims.at_hand import AtHand, whole
+from traceq.claims.claim import Claim, categories, check, instances, summary, summary_text
 from traceq.claims.needs import NEEDS, CannotTell
 from traceq.sql import statement
-from traceq.sql.facts import Setting, ask
+from traceq.sql.facts import Setting, ask, without_end
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,6 +46,8 @@ class Subject:
     goal: Goal
     present: Mapping[str, int] = field(repr=False)
     ledger: Mapping[str, float] = field(repr=False)
+    at_hand: AtHand = field(repr=False)
+    _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def has(self, need: str) -> bool:
         """Whether the trace holds an input of NEEDS."""
@@ -59,7 +62,23 @@ class Subject:
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
         """The rows of traceq/sql/rules/`name`.sql, which gets trace_id, device and `settings`."""
-        return ask(self.connection, statement(f"rules/{name}.sql"), **self.given(settings))
+        return ask(self.connection, self.at_hand.quick(statement(f"rules/{name}.sql")), **self.given(settings))
+
+    def ask_of(self, claim: Claim, around: str, /, **settings: Setting) -> list[dict[str, Any]]:
+        """The rows of the query `around`, in which rule_instances stands for what the claim's query finds."""
+        found = f"({self.at_hand.quick(claim.query)}\n)"
+        if claim.number is None:
+            found = f"({without_end(claim.query)}\n)"
+        elif claim.number == self.at_hand.latest:
+            found = self.at_hand.found
+        return ask(self.connection, around.replace("rule_instances", found), **claim.values, **settings)
+
+    def ask_of_kept(self, claim: Claim, around: str, /, **settings: Setting) -> list[dict[str, Any]]:
+        """The same for a query that needs the columns of judge/kept.sql only."""
+        kept = self.at_hand.kept.get(claim.number)
+        if kept is None:
+            return self.ask_of(claim, around, **settings)
+        return ask(self.connection, around.replace("rule_instances", kept), **claim.values, **settings)
 
     def claim(
         self, name: str, *, low: float = 0.5, likely: float = 1.0, high: float = 1.0, **settings: Setting
@@ -70,10 +89,16 @@ class Subject:
         less than WORTH_LISTING for all categories that the query names, it is not asked: it could find nothing to list.
         """
         query = statement(f"rules/{name}.sql")
-        named = categories(query)
+        named = categories(whole(query))
         if named and sum(self.ledger.get(each, 0.0) for each in named) < WORTH_LISTING * self.step_ns:
             return None
-        return self._claim(query, {**settings, "low": low, "likely": likely, "high": high})
+        values = self.given({**settings, "low": low, "likely": likely, "high": high})
+        number = self.at_hand.find(query, values)
+        claim = None if number is None else self._claim(whole(query), self.at_hand.found, values, number)
+        if claim is not None and claim.saving_ns >= WORTH_LISTING * self.step_ns:
+            self.at_hand.keep()
+            self.worst(claim)
+        return claim
 
     def claim_of(self, query: str, *, low: float, likely: float, high: float, **settings: Setting) -> Claim | None:
         """The same for the text of a query, which may be anybody's.
@@ -82,19 +107,21 @@ class Subject:
         """
         if not all(0 <= share <= 1 for share in (low, likely, high)):
             raise ValueError(f"low, likely and high are shares from 0 to 1, not {low}, {likely} and {high}")
-        claim = self._claim(query, {**settings, "low": low, "likely": likely, "high": high})
-        if claim is not None:
-            check(self.connection, claim.query, claim.values)
-        return claim
+        values = self.given({**settings, "low": low, "likely": likely, "high": high})
+        check(self.connection, query, values)
+        return self._claim(query, f"({without_end(query)}\n)", values, None)
 
-    def _claim(self, query: str, settings: Mapping[str, Setting]) -> Claim | None:
-        values = self.given(settings)
-        found = summary(self.connection, query, values)
-        return Claim(query, values, *found) if found else None
+    def _claim(self, query: str, found: str, values: Mapping[str, Setting], number: int | None) -> Claim | None:
+        row = summary(self.connection, found, values)
+        return Claim(query, values, row, summary_text(query, values), number) if row else None
 
     def worst(self, claim: Claim) -> list[dict[str, Any]]:
         """The largest pieces of a claim, with all columns of the rule's query."""
-        return ask(self.connection, instance_query(claim.query, instances()), **claim.values)
+        if claim.number is None:
+            return self.ask_of(claim, instances())
+        if claim.number not in self._worst:
+            self._worst[claim.number] = self.ask_of(claim, instances())
+        return self._worst[claim.number]
 
     def given(self, settings: Mapping[str, Setting] | None = None) -> dict[str, Setting]:
         """What every query of a rule gets: trace_id, device (-2 for none), and `settings`."""

@@ -20,6 +20,7 @@ class Commands(LazyGroup):
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
         "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
         "report": ("traceq.cli.report", "Report where the time of each step went."),
+        "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
         "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
         "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views and columns."),

@@ -104,13 +104,16 @@ def _ingest(source: str, database: Path, output: Path | None, step_range: str | 
     return result.database
 
 
-def write(text: str, output: Path | None) -> None:
-    """Write to `output` if it is given, else to stdout, with question marks for what the terminal cannot show."""
+def write(text: str, output: Path | None, *, colour: bool = False) -> None:
+    """Write to `output` if it is given, else to stdout, with question marks for what the terminal cannot show.
+
+    With `colour` its codes go to stdout even where that is no terminal.
+    """
     if output is None:
         encoding = sys.stdout.encoding or "utf-8"
-        click.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
+        click.echo(text.encode(encoding, "replace").decode(encoding), nl=False, color=colour or None)
         return
-    from traceq.cli.output import written
+    from traceq.written import written
 
     with written(output) as file:
         file.write(text.encode())

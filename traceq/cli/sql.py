@@ -45,10 +45,10 @@ def sql(database: Path, query: str, format_: str | None, output: Path | None) ->
 def answer(database: Path, query: str, name: str, output: Path | None) -> None:
     """Run `query` and write its result in the format `name` to `output`, or to standard output."""
     from traceq.cli.database import locked
-    from traceq.cli.output import written
     from traceq.cli.result import FORMATS as WRITERS
     from traceq.cli.result import result_of
     from traceq.queries import interruptible, one_line_errors, run
+    from traceq.written import written
 
     with locked(database) as connection:
         relation = interruptible(connection, lambda: run(connection, query))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from traceq.claims.advice import Advice, Remark
-from traceq.claims.claim import instance_query, worst
+from traceq.claims.at_hand import whole
+from traceq.claims.claim import worst
 from traceq.claims.subject import Subject
 from traceq.diagnosis.serve import Said, Served
 from traceq.findings import Evidence, Finding, Observation, Part, Where
@@ -20,7 +21,7 @@ def finding(subject: Subject, served: Served) -> Finding:
     claim, share = advice.claim, served.share
     high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * share
     saving = min(claim.saving_ns * share, high)
-    evidence = worst(subject.connection, claim)
+    evidence = worst(claim, subject.worst(claim))
     return Finding(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
@@ -45,9 +46,9 @@ def finding(subject: Subject, served: Served) -> Finding:
 
 def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
     """The observation that a remark makes."""
-    query = statement(f"rules/{remark.query}.sql")
+    query = whole(statement(f"rules/{remark.query}.sql"))
     given = {**subject.given(), **remark.settings}
-    rows = ask(subject.connection, query, **given)
+    rows = subject.ask(remark.query, **remark.settings)
     columns = tuple(rows[0]) if rows else ()
     return Observation(
         rule=rule.name,
@@ -82,8 +83,7 @@ def _part(subject: Subject, said: Said) -> Part:
 def _where(subject: Subject, advice: Advice, worst_pieces: Evidence) -> Where:
     claim = advice.claim
     found: dict[str, Any] = {
-        row["what"]: row["value"]
-        for row in ask(subject.connection, instance_query(claim.query, statement("judge/where.sql")), **claim.values)
+        row["what"]: row["value"] for row in subject.ask_of_kept(claim, statement("judge/where.sql"))
     }
     return Where(
         subject.trace_id,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from traceq.claims.advice import Advice
+from traceq.claims.at_hand import AtHand
 from traceq.claims.needs import NEEDS, CannotTell, NothingThere
 from traceq.claims.subject import WORTH_LISTING, Goal, Subject
 from traceq.diagnosis.draw_up import finding, observation
@@ -70,6 +71,7 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place
     capability = trace["compute_capability"]
     return Subject(
         connection=connection,
+        at_hand=AtHand(connection, trace["trace_id"], device),
         trace_id=trace["trace_id"],
         rank=trace["rank"],
         world_size=trace["world_size"],
@@ -96,6 +98,13 @@ def _ledger(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int, s
 
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     """What `rules` say of one trace."""
+    try:
+        return _judge_subject(subject, rules)
+    finally:
+        subject.at_hand.drop()
+
+
+def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     said: list[Said] = []
     observations: list[Observation] = []
     clean: list[Clean] = []
@@ -137,7 +146,7 @@ def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
 def _served(subject: Subject, said: Sequence[Said]) -> list[Served]:
     least = WORTH_LISTING * subject.step_ns
     held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
-    return serve(subject.connection, [each for each in said if each.advice.claim.saving_ns >= least], held, least)
+    return serve(subject, [each for each in said if each.advice.claim.saving_ns >= least], held, least)
 
 
 def _failed(rule: Rule, error: Exception) -> Failed:

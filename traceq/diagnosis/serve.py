@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from traceq.claims.advice import Advice
-from traceq.claims.claim import instance_query
+from traceq.claims.subject import Subject
 from traceq.rules.registry import Rule
 from traceq.sql import run, statement
 from traceq.sql.facts import ask
-
-if TYPE_CHECKING:
-    import duckdb
 
 # A claim of which others own more than this is a part of the finding that owns most of it.
 _MOST_TAKEN = 0.5
@@ -41,18 +38,17 @@ class Served:
         return self.said.advice.claim.saving_ns * self.share
 
 
-def serve(
-    connection: duckdb.DuckDBPyConnection, said: Sequence[Said], held: Mapping[str, float], least: float = 0.0
-) -> list[Served]:
+def serve(subject: Subject, said: Sequence[Said], held: Mapping[str, float], least: float = 0.0) -> list[Served]:
     """The advice that wins at least `least` (ns per step) of what it owns, in the order given, which is that of service.
 
     `held` is what there is of each category of the ledger over the counted steps. Who wins less gives back what it owns:
     time that stands under nobody is there for others to claim.
     """
-    _lay_claim(connection, said)
+    connection = subject.connection
+    _lay_claim(subject, said)
     try:
         while True:
-            served = _served(said, *_shared_out(connection, held))
+            served = _served(said, *_shared_out(subject, held))
             smallest = min(served, key=lambda number: (served[number].saving_ns, -number), default=None)
             if smallest is None or served[smallest].saving_ns >= least:
                 return list(served.values())
@@ -84,17 +80,13 @@ def _parent(served: dict[int, Served], first: dict[int, dict[int, float]], owner
     return served[owner]
 
 
-def _lay_claim(connection: duckdb.DuckDBPyConnection, said: Sequence[Said]) -> None:
-    run(connection, "judge/claims.sql")
+def _lay_claim(subject: Subject, said: Sequence[Said]) -> None:
+    run(subject.connection, "judge/claims.sql")
     for number, each in enumerate(said):
-        claim = each.advice.claim
-        ask_pieces = instance_query(claim.query, statement("judge/pieces.sql"))
-        ask(connection, ask_pieces, **claim.values, claim=number)
+        subject.ask_of_kept(each.advice.claim, statement("judge/pieces.sql"), claim=number)
 
 
-def _shared_out(
-    connection: duckdb.DuckDBPyConnection, held: Mapping[str, float]
-) -> tuple[dict[int, float], dict[int, dict[int, float]]]:
+def _shared_out(subject: Subject, held: Mapping[str, float]) -> tuple[dict[int, float], dict[int, dict[int, float]]]:
     """Per claim what it owns, and by who was first on them its pieces' claimed time, ns.
 
     Work that was launched in a counted step may run after it, so that pieces add up to more than the ledger holds; what is
@@ -103,7 +95,7 @@ def _shared_out(
     left = dict(held)
     owned: dict[int, float] = defaultdict(float)
     first: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    for row in ask(connection, statement("judge/owned.sql")):
+    for row in ask(subject.connection, statement("judge/owned.sql")):
         gets = min(row["owned"], left.get(row["cause"], 0.0))
         left[row["cause"]] = left.get(row["cause"], 0.0) - gets
         owned[row["claim"]] += gets

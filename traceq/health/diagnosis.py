@@ -52,8 +52,17 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceH
         **row,
         inputs=held,
         identities=identities.check(connection, row["trace_id"]),
-        metrics=tuple(_health(metric, held, row["format"]) for metric in METRICS.values()),
+        metrics=_metrics(held, row["format"]),
     )
+
+
+def quality(connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str) -> tuple[MetricHealth, ...]:
+    """How far each metric goes in one trace; without the identities, which take long to check."""
+    return _metrics(inputs.read(connection, trace_id), format_)
+
+
+def _metrics(held: Inputs, format_: str) -> tuple[MetricHealth, ...]:
+    return tuple(_health(metric, held, format_) for metric in METRICS.values())
 
 
 def _health(metric: Metric, held: Inputs, format_: str) -> MetricHealth:

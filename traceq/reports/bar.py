@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from traceq.reports.names import width
+from traceq.reports.colour import plain
+from traceq.reports.names import shortened, width
 
 if TYPE_CHECKING:
+    from traceq.reports.colour import Paint
     from traceq.reports.document import BarRow
 
 WIDTH = 60
 _SCALED_WIDTH = 48
+_LEAST_WIDTH = 10
+_GAP = "  "
+
+# Room for whatever is drawn.
+_ANY = 1_000
 
 _SYMBOLS = {
     "compute": "█",
@@ -37,34 +44,51 @@ _OTHERS = "▙▟▛▜"
 _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
-def draw(parts: Sequence[tuple[str, float]]) -> tuple[str, str]:
-    """The bar, WIDTH columns wide, and its legend. Parts too small for a column are in the legend only."""
+def draw(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint = plain) -> list[str]:
+    """The bar, WIDTH columns wide if there is `room`, and its legend.
+
+    Parts too small for a column are in the legend only.
+    """
+    columns = min(WIDTH, room)
     symbols = _symbols([label for label, _ in parts])
-    columns = _apportion([share * WIDTH for _, share in parts], WIDTH)
-    bar = "".join(symbols[label] * number for (label, _), number in zip(parts, columns, strict=True))
-    return bar, _legend(symbols)
+    drawn = _drawn(parts, symbols, _apportion([share * columns for _, share in parts], columns), paint)
+    return [drawn, *_legend(symbols, room, paint)]
 
 
-def draw_rows(rows: Sequence[BarRow]) -> list[str]:
-    """A line for each row: label, bar, text; then the legend of the parts that have names."""
+def draw_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = plain) -> list[str]:
+    """A line for each row: label, bar, text; then the legend of the parts that have names.
+
+    Where there is little `room`, the bar stands below its label and text.
+    """
     longest = max(sum(amount for _, amount in row.parts) for row in rows) or 1
     symbols = _symbols([label for row in rows for label, _ in row.parts])
     margin = max(width(row.label) for row in rows)
+    left = room - margin - 2 * len(_GAP) - max(width(row.text) for row in rows)
+    columns = min(_SCALED_WIDTH, left if left >= _LEAST_WIDTH else room)
     lines = []
     for row in rows:
-        exact = [amount / longest * _SCALED_WIDTH for _, amount in row.parts]
-        columns = _apportion(exact, round(sum(exact)))
-        bar = "".join(symbols[label] * number for (label, _), number in zip(row.parts, columns, strict=True))
-        lines.append(f"{row.label}{' ' * (margin - width(row.label))}  {bar:<{_SCALED_WIDTH}}  {row.text}")
+        exact = [amount / longest * columns for _, amount in row.parts]
+        filled = round(sum(exact))
+        drawn = _drawn(row.parts, symbols, _apportion(exact, filled), paint)
+        if left >= _LEAST_WIDTH:
+            label = row.label + " " * (margin - width(row.label))
+            lines.append(f"{label}{_GAP}{drawn}{' ' * (columns - filled)}{_GAP}{row.text}")
+        else:
+            lines += [shortened(f"{row.label}{_GAP}{row.text}", room), drawn]
     named = {label: symbol for label, symbol in symbols.items() if label}
-    return [*lines, _legend(named)] if named else lines
+    return [*lines, *_legend(named, room, paint)] if named else lines
 
 
-def curve(values: Sequence[float]) -> str:
-    """A column for each value, from 0 to the highest; what is not 0 never looks like 0."""
-    highest = max(values, default=0) or 1
+def curve(values: Sequence[float], room: int = _ANY) -> str:
+    """A column for each value, or for the highest of several, from 0 to the highest of all.
+
+    What is not 0 never looks like 0.
+    """
+    each = -(-len(values) // room) or 1
+    peaks = [max(values[at : at + each]) for at in range(0, len(values), each)]
+    highest = max(peaks, default=0) or 1
     top = len(_LEVELS) - 1
-    return "".join(_LEVELS[max(round(value / highest * top), int(value > 0))] for value in values)
+    return "".join(_LEVELS[max(round(value / highest * top), int(value > 0))] for value in peaks)
 
 
 def _symbols(labels: Sequence[str]) -> dict[str, str]:
@@ -72,8 +96,22 @@ def _symbols(labels: Sequence[str]) -> dict[str, str]:
     return {label: _SYMBOLS.get(label) or next(others) for label in dict.fromkeys(labels)}
 
 
-def _legend(symbols: dict[str, str]) -> str:
-    return "  ".join(f"{symbol} {label}" for label, symbol in symbols.items())
+def _drawn(parts: Sequence[tuple[str, float]], symbols: dict[str, str], numbers: Sequence[int], paint: Paint) -> str:
+    return "".join(paint(symbols[label] * number, label) for (label, _), number in zip(parts, numbers, strict=True))
+
+
+def _legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
+    """In as many lines as it takes."""
+    lines: list[list[str]] = [[]]
+    used = 0
+    for label, symbol in symbols.items():
+        size = len(symbol) + 1 + width(label)
+        if lines[-1] and used + size > room:
+            lines.append([])
+            used = 0
+        lines[-1].append(f"{paint(symbol, label)} {label}")
+        used += size + len(_GAP)
+    return [_GAP.join(line) for line in lines]
 
 
 def _apportion(exact: Sequence[float], total: int) -> list[int]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from traceq.diagnosis.judge import Judged, judge_subject, subjects
 from traceq.findings import Failed
+from traceq.health.diagnosis import quality
 from traceq.reports import build_topics
+from traceq.reports.build_timelines import close_ups, step_timelines
 from traceq.reports.report import (
     Device,
     DeviceLedger,
@@ -25,6 +28,7 @@ from traceq.reports.report import (
     Outlier,
     Phase,
     Report,
+    StepLedger,
     Steps,
     Throughput,
     TraceFacts,
@@ -42,18 +46,26 @@ if TYPE_CHECKING:
 
 
 def build(
-    connection: duckdb.DuckDBPyConnection, top: int, goal: Goal = "throughput", rules: Sequence[Rule] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    top: int,
+    goal: Goal = "throughput",
+    rules: Sequence[Rule] | None = None,
+    *,
+    drawn: bool = False,
 ) -> Report:
     """The report on every trace of the database, with at most `top` findings (and host names) for each.
 
-    `rules` are those to judge by, None for those of traceq; `goal` is what the advice is to serve.
+    `rules` are those to judge by, None for those of traceq; `goal` is what the advice is to serve. `drawn`: with
+    timelines, which only some formats show.
     """
     traces = rows(connection, "trace")
     files = _short_paths([trace["path"] for trace in traces])
     chosen = built_in() if rules is None else rules
     return Report(
         tuple(
-            _trace_report(connection, trace, file, partial(judge_subject, subject, chosen), top)
+            _trace_report(
+                connection, trace, file, subject.device, partial(judge_subject, subject, chosen), top, drawn=drawn
+            )
             for trace, file, subject in zip(traces, files, subjects(connection, goal), strict=True)
         ),
         query=standalone("overview"),
@@ -70,7 +82,14 @@ def _short_paths(paths: Sequence[str]) -> list[str]:
 
 
 def _trace_report(
-    connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: str, judge: Callable[[], Judged], top: int
+    connection: duckdb.DuckDBPyConnection,
+    trace: dict[str, Any],
+    file: str,
+    device: int | None,
+    judge: Callable[[], Judged],
+    top: int,
+    *,
+    drawn: bool,
 ) -> TraceReport:
     trace_id = trace["trace_id"]
     devices = tuple(Device(**row) for row in rows(connection, "device", trace_id=trace_id))
@@ -84,6 +103,7 @@ def _trace_report(
         throughput=tuple(Throughput(**row) for row in rows(connection, "throughput", trace_id=trace_id, top=top)),
         phases=tuple(Phase(**row) for row in rows(connection, "phase", trace_id=trace_id, top=top)),
         ledger=ledger,
+        step_ledgers=tuple(_step_ledgers(connection, trace_id, device)),
         gaps=tuple(Gap(**row) for row in rows(connection, "gap", trace_id=trace_id, top=top)),
         gap_sizes=tuple(GapSize(**row) for row in rows(connection, "gap_size", trace_id=trace_id)),
         outliers=tuple(Outlier(**row) for row in rows(connection, "outlier", trace_id=trace_id, top=top)),
@@ -97,9 +117,12 @@ def _trace_report(
         not_applicable=judged.not_applicable,
         failed=judged.failed,
         notes=tuple(Note(**row) for row in rows(connection, "note", trace_id=trace_id)),
+        quality=quality(connection, trace_id, trace["format"]),
         topics=_topics(connection, trace_id, top),
         host=None if ledger else _host(connection, trace_id, top),
         queries=_queries(trace_id, top, has_ledger=bool(ledger)),
+        timelines=tuple(step_timelines(connection, trace_id, device)) if drawn else (),
+        close_ups=dict(close_ups(connection, trace_id, judged.findings[:top])) if drawn else {},
     )
 
 
@@ -150,6 +173,14 @@ def _ledger(
             )
         )
     return tuple(ledgers)
+
+
+def _step_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Iterator[StepLedger]:
+    if device is None:
+        return
+    found = rows(connection, "step_ledger", trace_id=trace_id, device=device)
+    for (step, dur), parts in groupby(found, key=lambda row: (row["step"], row["step_dur"])):
+        yield StepLedger(device, step, dur, tuple((part["category"], part["dur"]) for part in parts))
 
 
 def _not_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) -> Judged | None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.compose_capture import capture
+from traceq.reports.compose_capture import capture, quality
 from traceq.reports.compose_communication import communication, no_communication
 from traceq.reports.compose_copies import copies, no_copies
 from traceq.reports.compose_data import data, no_data
-from traceq.reports.compose_findings import finding_queries, findings, headline, outcomes
+from traceq.reports.compose_findings import finding_queries, findings
+from traceq.reports.compose_headline import headline
 from traceq.reports.compose_idle import gaps, outliers, training_thread
 from traceq.reports.compose_kernels import kernels, no_kernels
 from traceq.reports.compose_marks import marks
 from traceq.reports.compose_memory import memory, no_memory
+from traceq.reports.compose_outcomes import outcomes
+from traceq.reports.compose_pictures import picture, ranks_picture
 from traceq.reports.document import (
     Bar,
     Block,
@@ -25,6 +28,7 @@ from traceq.reports.document import (
     Query,
     Spans,
     Table,
+    Tracks,
     Warn,
 )
 from traceq.reports.names import shortened
@@ -59,8 +63,8 @@ _SOURCES = {
 }
 
 
-def compose(report: Report) -> Iterator[Block]:
-    """The whole report, trace by trace."""
+def compose(report: Report, *, folds: bool = False) -> Iterator[Block]:
+    """The whole report, trace by trace; `folds` for formats that can show blocks folded."""
     yield Heading(1, ("traceq report",))
     yield Paragraph(
         (
@@ -74,7 +78,7 @@ def compose(report: Report) -> Iterator[Block]:
     if len(report.traces) > 1:
         yield from _overview(report)
     for trace in report.traces:
-        yield from _trace(trace)
+        yield from _trace(trace, folds=folds)
 
 
 def _overview(report: Report) -> Iterator[Block]:
@@ -94,19 +98,21 @@ def _overview(report: Report) -> Iterator[Block]:
         ),
         text_columns=(0, 1, 2, 3),
     )
+    yield from ranks_picture(report)
     yield Query(report.query)
 
 
-def _trace(report: TraceReport) -> Iterator[Block]:
+def _trace(report: TraceReport, *, folds: bool) -> Iterator[Block]:
     facts = report.trace
-    yield Heading(2, (f"Trace {facts.trace_id}: ", Name(facts.file)))
+    yield Heading(2, (f"Trace {facts.trace_id}: ", Name(facts.file)), anchor=f"t{facts.trace_id}")
     yield from _lost(report.notes)
     yield from headline(report)
-    yield from findings(report)
+    yield from findings(report, folds=folds)
     yield from capture(report)
     yield from _steps(report)
     yield from marks(report)
     yield from _ledger(report)
+    yield from _timelines(report)
     yield from gaps(report)
     yield from outliers(report)
     yield from training_thread(report)
@@ -114,8 +120,17 @@ def _trace(report: TraceReport) -> Iterator[Block]:
     if report.host:
         yield from _host(report.host, report.queries)
     yield from outcomes(report)
+    yield from quality(report)
     yield from _notes(report)
-    yield from finding_queries(report)
+    if not folds:
+        yield from finding_queries(report)
+
+
+def _timelines(report: TraceReport) -> Iterator[Block]:
+    if not report.timelines:
+        return
+    yield Heading(3, ("Steps over time",), anchor="timelines")
+    yield from map(Tracks, report.timelines)
 
 
 def _topics(report: TraceReport) -> Iterator[Block]:
@@ -172,6 +187,7 @@ def _steps(report: TraceReport) -> Iterator[Block]:
         )
         if 1 < steps.counted < _FEW_STEPS:
             yield Paragraph((f"With {steps.counted} steps p95 and p99 say little more than the longest step.",))
+        yield from picture(report, "step-times")
         yield from _excluded(steps)
     yield Query(report.queries["steps"])
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Query, Spans
+from traceq.health.verdict import STATES
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Table
 from traceq.units import count, duration, share, size
 
 if TYPE_CHECKING:
@@ -17,6 +18,18 @@ def capture(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("What was captured",))
     yield Facts((*_facts(report.trace), ("GPUs", _devices(report.devices)), *_overhead(report.trace)))
     yield Query(report.queries["content"])
+
+
+def quality(report: TraceReport) -> Iterator[Block]:
+    """How far the capture carries each metric, the worst first."""
+    judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
+    yield Heading(3, ("How far this capture goes",))
+    yield Table(
+        ("metric", "state", "why"),
+        tuple((each.metric, each.state, Name(each.reason)) for each in judged),
+        text_columns=(0, 1, 2),
+    )
+    yield Paragraph(("What would bring more, with the commands: ", Literal("traceq doctor DB"), "."))
 
 
 def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:

@@ -1,19 +1,33 @@
-"""The words about findings, and about rules that found nothing or cannot tell."""
+"""The words about each finding, and about what else was seen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.document import Block, Facts, Heading, Items, Literal, Name, Paragraph, Query, Spans, Table, Warn
+from traceq.reports.document import (
+    Address,
+    Block,
+    Facts,
+    Fold,
+    Heading,
+    Items,
+    Literal,
+    Name,
+    Paragraph,
+    Query,
+    Spans,
+    Table,
+    Tracks,
+)
 from traceq.reports.names import shortened
+from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
 from traceq.units import cell, count, duration, share
 
 if TYPE_CHECKING:
-    from traceq.findings import Clean, Evidence, Finding, NotApplicable, Observation, Part, Value, Where
-    from traceq.reports.report import DeviceLedger, TraceReport
+    from traceq.findings import Evidence, Finding, Observation, Part, Value, Where
+    from traceq.reports.report import TraceReport
 
-_NAMED = 3
 _NAME_WIDTH = 60
 
 # Columns of text in which a table has to fit, between its columns, and to which names can be cut.
@@ -25,53 +39,15 @@ _FIRST = ("step", "ts", "claimed", "slice_id", "name")
 _ALL_OF_IT = 0.995
 
 
-def headline(report: TraceReport) -> Iterator[Block]:
-    """The answer in a few lines: how long a step takes, and what to change first."""
-    unit = _unit(report)
-    steps = report.steps
-    if not report.ledger:
-        reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
-        yield Warn((f"The GPU ledger is not applicable: {reason}.",))
-    if steps.source is None:
-        return
-    if unit == "trace":
-        text = f"The trace lasts {duration(steps.p50)}."
-    else:
-        # Savings are shares of the mean: the sum of all steps is what a run takes.
-        text = f"A step takes {duration(steps.mean)} (mean of {steps.counted}, median {duration(steps.p50)})."
-    yield Paragraph((text + _computing(report.ledger),))
+def findings(report: TraceReport, *, folds: bool) -> Iterator[Block]:
+    """What there is to say about each finding, then what else was seen.
+
+    Formats that fold get the queries beside the findings, the others apart (`finding_queries`): they are long.
+    """
+    unit = unit_of(report)
     if report.findings:
-        yield Items(tuple(_first_lines(report.findings, unit)))
-    elif report.ledger and not report.failed:
-        yield Paragraph((f"Nothing found that would win 1 % of the {unit} or more.",))
-
-
-def _first_lines(findings: Sequence[Finding], unit: str) -> Iterator[Spans]:
-    for number, each in enumerate(findings[:_NAMED]):
-        words = "Most to win: " if number == 0 else "Then: "
-        yield (
-            words,
-            each.title,
-            f": likely {duration(each.saving_ns)} per {unit} ({_step_share(each)}), {each.confidence} confidence.",
-        )
-
-
-def _computing(ledger: Sequence[DeviceLedger]) -> str:
-    shares = [sum(part.share for part in device.parts if part.category == "compute") for device in ledger]
-    if not shares:
-        return ""
-    if len(shares) == 1:
-        return f" GPU {ledger[0].device} computes {share(shares[0])} of the time."
-    return f" {len(shares)} GPUs compute {share(min(shares))} to {share(max(shares))} of the time."
-
-
-def findings(report: TraceReport) -> Iterator[Block]:
-    """The ranked table and what there is to say about each finding in it, then what else was seen."""
-    unit = _unit(report)
-    if report.findings:
-        yield Heading(3, ("Findings, by what a fix would likely win",))
-        yield _ranking(report.findings, unit)
-        yield Paragraph((_how_to_read(report, unit),))
+        yield Heading(3, ("Findings, by what a fix would likely win",), anchor="findings")
+        yield Paragraph((_how_to_read(report, unit, folds=folds),))
     if report.findings_left_out:
         yield Paragraph(
             (
@@ -84,38 +60,30 @@ def findings(report: TraceReport) -> Iterator[Block]:
         yield Paragraph((f"Less than 1 % of the {unit} each: {', '.join(report.small)}.",))
     for number, each in enumerate(report.findings, 1):
         yield from _finding(number, each, unit)
+        if each.finding_id in report.close_ups:
+            yield Tracks(report.close_ups[each.finding_id])
+        yield from _pieces(each, unit)
+        if folds:
+            yield Fold(("SQL",), tuple(_queries_of(number, each)))
     if report.observations:
         yield Heading(3, ("Also to know",))
     for observation in report.observations:
         yield from _observation(observation)
-
-
-def _ranking(found: Sequence[Finding], unit: str) -> Table:
-    rows = []
-    left = _step_ns(found[0])
-    for number, each in enumerate(found, 1):
-        left -= each.saving_ns
-        faster = _speed_up(_step_ns(found[0]), left)
-        title = Name(each.title)
-        rows.append((f"F{number}", title, duration(each.saving_ns), _step_share(each), faster, each.confidence))
-    header = ("", "finding", f"per {unit}", "share", "with all above", "confidence")
-    return Table(header, tuple(rows), text_columns=(0, 1, 5))
-
-
-def _speed_up(before: float, after: float) -> str:
-    return f"{before / after:.3g}x" if after > 0 else "-"
+        if folds:
+            yield Fold(("SQL",), (Query(observation.evidence.query),))
 
 
 def _range(finding: Finding) -> str:
     return f"{duration(finding.saving_low_ns)} to {duration(finding.saving_high_ns)}"
 
 
-def _how_to_read(report: TraceReport, unit: str) -> str:
+def _how_to_read(report: TraceReport, unit: str, *, folds: bool) -> str:
     text = (
         f"Savings are per {unit}. No time is counted twice: what several rules see is counted under the first and shown as"
         ' part of it, so that the savings may be added ("with all above" is the bound of fixing all of them so far).'
-        " Their queries stand at the end."
     )
+    if not folds:
+        text += " Their queries stand at the end."
     if report.replay_error is not None and report.is_replayed:
         text += (
             " A saving is what a replay of the recorded calls and kernels leaves of the time found when its cause is gone;"
@@ -132,7 +100,7 @@ def _how_to_read(report: TraceReport, unit: str) -> str:
 
 
 def _finding(number: int, finding: Finding, unit: str) -> Iterator[Block]:
-    yield Heading(4, (f"F{number}. {finding.title}",))
+    yield Heading(4, (f"F{number}. {finding.title}",), anchor=f"F{number}")
     facts: list[tuple[str, Spans]] = [
         ("saving", (_saving(finding, unit),)),
         ("measured", (_measured(finding, unit),)),
@@ -142,8 +110,11 @@ def _finding(number: int, finding: Finding, unit: str) -> Iterator[Block]:
         ("wrong if", (finding.wrong_if,)),
         ("id", (Name(finding.finding_id),)),
     ]
-    facts += [("see", (each,)) for each in finding.references[:1]]
+    facts += [("see", (Address(each),)) for each in finding.references[:1]]
     yield Facts(tuple(facts))
+
+
+def _pieces(finding: Finding, unit: str) -> Iterator[Block]:
     if finding.instances.rows:
         yield Paragraph(("The pieces that cost most:",))
         yield _evidence(finding.instances, _telling(finding.instances))
@@ -198,14 +169,14 @@ def _observation(observation: Observation) -> Iterator[Block]:
 
 
 def _saving(finding: Finding, unit: str) -> str:
-    step = _step_ns(finding)
+    step = step_ns(finding)
     text = (
-        f"likely {duration(finding.saving_ns)} per {unit} ({_step_share(finding)}), {_range(finding)}:"
+        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {_range(finding)}:"
         f" {duration(step)} would become {duration(finding.expected_step_ns)}"
     )
     half = step - finding.saving_ns / 2
     if finding.expected_step_ns > 0:
-        text += f" ({_speed_up(step, finding.expected_step_ns)}; half a fix {_speed_up(step, half)})"
+        text += f" ({speed_up(step, finding.expected_step_ns)}; half a fix {speed_up(step, half)})"
     if finding.owned_ns < finding.claimed_ns * _ALL_OF_IT:
         text += (
             f". It sees {duration(finding.claimed_ns)}, of which {duration(finding.claimed_ns - finding.owned_ns)}"
@@ -246,54 +217,24 @@ def _where(where: Where) -> Spans:
     return spans
 
 
-def _step_ns(finding: Finding) -> float:
-    return finding.expected_step_ns + finding.saving_ns
-
-
-def _step_share(finding: Finding) -> str:
-    step = _step_ns(finding)
-    return share(finding.saving_ns / step if step else None)
-
-
-def _unit(report: TraceReport) -> str:
-    return "trace" if report.steps.is_whole_trace else "step"
-
-
 def finding_queries(report: TraceReport) -> Iterator[Block]:
     """The SQL behind the findings, apart from them: it is long."""
     if not report.findings and not report.observations:
         return
     yield Heading(3, ("Queries behind the findings",))
     for number, each in enumerate(report.findings, 1):
-        yield Paragraph((f"F{number}, what it claims:",))
-        yield Query(each.summary.query)
-        if each.instances.rows:
-            yield Paragraph((f"F{number}, the pieces that cost most:",))
-            yield Query(each.instances.query)
-        for part in each.parts:
-            yield Paragraph((f"F{number}, {part.rule}:",))
-            yield Query(part.evidence.query)
+        yield from _queries_of(number, each)
     for observation in report.observations:
         yield Paragraph((f"{observation.title}:",))
         yield Query(observation.evidence.query)
 
 
-def outcomes(report: TraceReport) -> Iterator[Block]:
-    """The rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
-    if report.clean:
-        yield Heading(3, ("Looked for and not found",))
-        yield Items(_by_reason(report.clean))
-    if report.not_applicable:
-        yield Heading(3, ("Cannot tell",))
-        yield Items(_by_reason(report.not_applicable))
-    if report.failed:
-        yield Heading(3, ("Failed",))
-        yield Warn(("These checks broke; that says nothing about the trace:",))
-        yield Items(tuple((f"{each.rule}: ", each.error) for each in report.failed))
-
-
-def _by_reason(outcomes: Sequence[Clean | NotApplicable]) -> tuple[Spans, ...]:
-    rules: dict[str, list[str]] = {}
-    for each in outcomes:
-        rules.setdefault(each.reason, []).append(each.rule)
-    return tuple((f"{', '.join(names)}: {reason}",) for reason, names in rules.items())
+def _queries_of(number: int, finding: Finding) -> Iterator[Block]:
+    yield Paragraph((f"F{number}, what it claims:",))
+    yield Query(finding.summary.query)
+    if finding.instances.rows:
+        yield Paragraph((f"F{number}, the pieces that cost most:",))
+        yield Query(finding.instances.query)
+    for part in finding.parts:
+        yield Paragraph((f"F{number}, {part.rule}:",))
+        yield Query(part.evidence.query)

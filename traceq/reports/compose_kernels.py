@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traceq.reports.compose_missing import brought_by
+from traceq.reports.compose_pictures import picture
 from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Table
 from traceq.units import UNKNOWN, count, duration, maybe, rate, share
 
@@ -111,6 +112,7 @@ def _mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     if facts.mfu:
         yield Query(report.queries["mfu"])
     yield _operators(facts.operators)
+    yield from picture(report, "roofline")
     yield Query(report.queries["operators"])
 
 

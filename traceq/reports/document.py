@@ -6,11 +6,24 @@ Every renderer escapes all three; they differ in how they look.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from traceq.reports.timeline import Timeline
 
 
 class Name(str):
     """Text that comes from a trace or from its file's name: untrusted, and of any length."""
+
+    __slots__ = ()
+
+
+class Title(Name):
+    """What a rule calls a finding: cut like a name where there is little room."""
 
     __slots__ = ()
 
@@ -21,14 +34,34 @@ class Literal(str):
     __slots__ = ()
 
 
+class Address(str):
+    """The address of a page on the web."""
+
+    __slots__ = ()
+
+
+class Reference(str):
+    """Names the heading of this anchor within the same trace: F1."""
+
+    __slots__ = ()
+
+
 Spans = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is the report's own."""
+    """A title; level 1 is the report's own, each trace begins with one of level 2. `anchor` is unique in a trace."""
 
     level: int
+    spans: Spans
+    anchor: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The one sentence that says what to do first."""
+
     spans: Spans
 
 
@@ -107,4 +140,33 @@ class Query:
     sql: str
 
 
-Block = Heading | Paragraph | Warn | Items | Facts | Table | Bar | Bars | Curve | Query
+@dataclass(frozen=True)
+class Picture:
+    """A chart: its name, fit for a file and unique in the report, what it shows in words, and who draws it.
+
+    Everything in it is said in words or tables too.
+    """
+
+    name: str
+    alt: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Slices on their threads and streams over time."""
+
+    timeline: Timeline
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that need not be seen at once, under a title."""
+
+    title: Spans
+    blocks: tuple[Block, ...]
+
+
+Block = (
+    Heading | Verdict | Paragraph | Warn | Items | Facts | Table | Bar | Bars | Curve | Query | Picture | Tracks | Fold
+)

@@ -5,22 +5,28 @@ from __future__ import annotations
 import unicodedata
 
 # Letters may carry a few combining marks; a hundred on one are a prank.
-_CHARACTERS_PER_COLUMN = 4
+CHARACTERS_PER_COLUMN = 4
 
 
 def shortened(text: str, limit: int) -> str:
     """`text` cut to `limit` columns; kernel names say most at their start, and a little at their end."""
-    if width(text) <= limit and len(text) <= _CHARACTERS_PER_COLUMN * limit:
+    if fits(text, limit):
         return text
     tail = limit // 4
-    return _cut(text, limit - tail - 1) + "…" + _cut(text[::-1], tail)[::-1]
+    return prefix(text, limit - tail - 1) + "…" + prefix(text[::-1], tail)[::-1]
 
 
-def _cut(text: str, limit: int) -> str:
+def fits(text: str, limit: int) -> bool:
+    """Whether `text` takes at most `limit` columns, with no more characters than those may hold."""
+    return len(text) <= CHARACTERS_PER_COLUMN * limit and width(text) <= limit
+
+
+def prefix(text: str, limit: int) -> str:
+    """As much of the start of `text` as fits into `limit` columns."""
     used = 0
     for index, character in enumerate(text):
         used += _columns(character)
-        if used > limit or index >= _CHARACTERS_PER_COLUMN * limit:
+        if used > limit or index >= CHARACTERS_PER_COLUMN * limit:
             return text[:index]
     return text
 

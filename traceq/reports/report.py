@@ -5,15 +5,18 @@ None means that the trace does not say; renderers print it as such, never as 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from traceq.findings import Clean, Failed, Finding, NotApplicable, Observation
+    from traceq.health.verdict import MetricHealth
+    from traceq.reports.timeline import Timeline
     from traceq.reports.topics import Topics
 
-# Of the JSON form; raised with every change that breaks a reader.
-SCHEMA_VERSION = 2
+# Of the JSON form: names docs/report.schema.json.
+SCHEMA_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,16 @@ class DeviceLedger:
 
 
 @dataclass(frozen=True)
+class StepLedger:
+    """A counted step and where its time went on a device, as (category, ns); the parts add up to `dur`."""
+
+    device: int
+    step: int
+    dur: int
+    parts: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
 class Gap:
     """A gap in which nothing ran on a device: its main cause, and by name what the host did and what ended it."""
 
@@ -209,6 +222,8 @@ class TraceReport:
 
     `small` are the rules that found something not worth listing; `replay_error` is the share (0..1) by which the
     replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used.
+    `step_ledgers` are about the device that findings are about. `timelines` and `close_ups`, the latter by the id of
+    a finding, are there only when the report was built to be drawn.
     """
 
     trace: TraceFacts
@@ -217,6 +232,7 @@ class TraceReport:
     throughput: tuple[Throughput, ...]
     phases: tuple[Phase, ...]
     ledger: tuple[DeviceLedger, ...]
+    step_ledgers: tuple[StepLedger, ...]
     gaps: tuple[Gap, ...]
     gap_sizes: tuple[GapSize, ...]
     outliers: tuple[Outlier, ...]
@@ -232,8 +248,11 @@ class TraceReport:
     not_applicable: tuple[NotApplicable, ...]
     failed: tuple[Failed, ...]
     notes: tuple[Note, ...]
+    quality: tuple[MetricHealth, ...]
     host: Host | None
     queries: dict[str, str]
+    timelines: tuple[Timeline, ...] = ()
+    close_ups: Mapping[str, Timeline] = field(default_factory=dict)
 
     @property
     def period(self) -> str:

@@ -1,4 +1,4 @@
-"""The report for programs: raw nanoseconds and shares, keys described in docs/report-json.md."""
+"""The report for programs: raw nanoseconds and shares. docs/report.schema.json describes every key."""
 
 from __future__ import annotations
 
@@ -38,6 +38,10 @@ def _trace(report: TraceReport) -> dict[str, Any]:
         "throughput": [asdict(each) for each in report.throughput],
         "phases": [_renamed(asdict(each), dur="dur_ns", median="median_ns") for each in report.phases],
         "ledger": [row for device in report.ledger for row in _ledger(device)],
+        "step_ledger": [
+            {"device": each.device, "step": each.step, "dur_ns": each.dur, "parts_ns": dict(each.parts)}
+            for each in report.step_ledgers
+        ],
         "findings": [_finding(finding) for finding in report.findings],
         "findings_left_out": report.findings_left_out,
         "observations": [_renamed(asdict(each), finding_id="id") for each in report.observations],
@@ -53,6 +57,10 @@ def _trace(report: TraceReport) -> dict[str, Any]:
         "not_applicable": [asdict(each) for each in report.not_applicable],
         "failed": [asdict(each) for each in report.failed],
         "notes": [asdict(each) for each in report.notes],
+        "quality": [
+            {"metric": each.metric, "state": each.state, "reason": each.reason, "needs": each.needs}
+            for each in report.quality
+        ],
         "host": _host(report),
         "queries": report.queries,
     }

@@ -1,4 +1,4 @@
-"""The report in GitHub-flavoured Markdown, for a ticket.
+"""The report in GitHub-flavoured Markdown, for a ticket: below so many characters whatever is in it.
 
 Names from traces become code spans, all other text is escaped: nothing in a trace can start a tag, a link, a
 mention or a new cell.
@@ -6,109 +6,276 @@ mention or a new cell.
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from traceq.printable import printable
 from traceq.reports import bar
 from traceq.reports.compose import compose
 from traceq.reports.document import (
+    Address,
     Bar,
     Bars,
+    Block,
     Curve,
     Facts,
+    Fold,
     Heading,
     Items,
     Literal,
     Name,
     Paragraph,
+    Picture,
     Query,
     Spans,
     Table,
+    Title,
+    Tracks,
+    Verdict,
     Warn,
 )
+from traceq.reports.fit import Around, Part, Summary, fitted
+from traceq.reports.importance import importance
 from traceq.reports.names import shortened
+from traceq.reports.outline import Leaf, Node, Section, outline
 
 if TYPE_CHECKING:
     from traceq.reports.report import Report
 
+# GitHub takes 65,536 characters, and people add some of their own.
+LIMIT = 60_000
+
 _NAME_LIMIT = 120
+_TEXT_LIMIT = 2_000
+_TITLE_LIMIT = 60
+_VERDICT_LIMIT = 300
+
+# Of one table or list; more of it would take the place of everything else.
+_BLOCK_LIMIT = 15_000
+_LISTED = 6
+
+_WHOLE = "`traceq report DB -o report.html`"
 
 # Everything that can mean something to Markdown; underscores inside words do not.
 _SPECIAL = re.compile(r"[\\`*{}\[\]<>#|~&@$!]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.")
+# Addresses in which nothing can mean something else.
+_ADDRESS = re.compile(r"https://[\w./#?=%+-]+")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
+# What GitHub and GitLab take for a person, an issue or a label, and of which they tell people: they look for
+# these after entities are replaced, but not in code.
+_REFERENCE = re.compile(r"((?:[@~%]\w[\w.-]*|[#!$&]\d\w*|\bGH-\d+)+)")
 
-def to_markdown(report: Report) -> str:
-    """The report as Markdown."""
-    return "\n\n".join(_markdown(block) for block in compose(report)) + "\n"
+# The same inside a tag, where there is no code: a word joiner, which has no width, keeps them apart.
+_MENTION = re.compile(r"(?<=[@~%#!$])(?=\w)")
+_APART = "\u2060"
+
+# What starts a list, a rule or a command of GitLab's at the start of a line.
+_START = re.compile(r"^\s*(\d{1,9}(?=[.)])|(?=[-+=/]))(.)")
+
+_KINDS: dict[type, str] = {
+    Bar: "chart",
+    Bars: "chart",
+    Curve: "chart",
+    Facts: "list",
+    Items: "list",
+    Paragraph: "paragraph",
+    Picture: "picture",
+    Table: "table",
+    Verdict: "paragraph",
+    Warn: "warning",
+}
+
+
+def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
+    """The report as Markdown of fewer than `limit` characters, at least 6,000.
+
+    Where it does not fit, parts are left out, the least important first; a line says what and where it is.
+    `pictures` says for a chart, by its name, in which file it is, relative to that of the report.
+    """
+    return markdown_of(compose(report, folds=True), limit, pictures)
+
+
+def markdown_of(blocks: Iterable[Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
+    """The blocks as `to_markdown` shows them."""
+    shown = list(_shown(blocks, pictures or {}))
+    first = next((each for each in shown if isinstance(each, Verdict)), None)
+    return fitted(list(_parts(outline(shown), (), first, pictures or {})), limit, _note, _summary(limit))
+
+
+def _shown(blocks: Iterable[Block], files: Mapping[str, str]) -> Iterator[Block]:
+    """Without what only other formats draw."""
+    for block in blocks:
+        if isinstance(block, Fold):
+            yield Fold(block.title, tuple(_shown(block.blocks, files)))
+        elif not isinstance(block, Tracks) and not (isinstance(block, Picture) and block.name not in files):
+            yield block
+
+
+def _parts(
+    nodes: Iterable[Node], above: tuple[Section, ...], first: Verdict | None, files: Mapping[str, str]
+) -> Iterator[Part | Around]:
+    """The text of the nodes; that of the `first` verdict is never left out."""
+    for node in nodes:
+        if isinstance(node, Leaf):
+            text = "\n\n".join(_markdown(block, files) for block in node.blocks)
+            rank = None if any(block is first for block in node.blocks) else importance(node, above)
+            yield Part(text, rank, _KINDS.get(type(node.blocks[-1]), ""))
+        elif node.nodes:
+            inside = list(_parts(node.nodes, (*above, node), first, files))
+            yield Around(_markdown(node.head, files), _closing(node.head), _title(node.head), inside)
+        elif isinstance(node.head, Heading):
+            yield Part(_markdown(node.head, files), importance(Leaf((node.head,)), above), "heading")
+
+
+def _closing(head: Heading | Fold) -> str:
+    return "</details>" if isinstance(head, Fold) else ""
+
+
+def _title(head: Heading | Fold) -> str:
+    spans = head.title if isinstance(head, Fold) else head.spans
+    return _words(shortened(printable("".join(spans)), _TITLE_LIMIT))
+
+
+def _note(titles: Sequence[str], kinds: Sequence[str]) -> str:
+    named = [_some(number, kind) for kind, number in Counter(kinds).items()]
+    named += [f"“{title}”" for title in titles[:_LISTED]]
+    if len(titles) > _LISTED:
+        named.append(f"and so on to “{titles[-1]}”, {len(titles):,} sections in all")
+    return f"*Left out here: {', '.join(named)}.* {_WHOLE} shows it."
+
+
+def _summary(limit: int) -> Summary:
+    def text(left_out: Sequence[Part]) -> str:
+        queries = sum(not each.kind for each in left_out)
+        numbers = ((queries, "query", "queries"), (len(left_out) - queries, "other part", "other parts"))
+        named = [f"{number:,} {one if number == 1 else many}" for number, one, many in numbers if number]
+        return f"> **Note:** Left out to stay below {limit:,} characters: {' and '.join(named)}. {_WHOLE} shows all."
+
+    return text
+
+
+def _some(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
 
 
 @singledispatch
-def _markdown(block: object) -> str:
+def _markdown(block: object, _files: Mapping[str, str]) -> str:
     raise TypeError(f"no Markdown for {type(block).__name__}")
 
 
 @_markdown.register
-def _(block: Heading) -> str:
+def _(block: Heading, _files: Mapping[str, str]) -> str:
     return f"{'#' * block.level} {_inline(block.spans)}"
 
 
 @_markdown.register
-def _(block: Paragraph) -> str:
-    return _inline(block.spans)
+def _(block: Fold, _files: Mapping[str, str]) -> str:
+    # Blank lines on both sides of what is folded make it Markdown and not HTML.
+    title = _MENTION.sub(_APART, shortened(printable("".join(block.title)), _NAME_LIMIT))
+    return f"<details><summary>{html.escape(title)}</summary>"
 
 
 @_markdown.register
-def _(block: Warn) -> str:
+def _(block: Verdict, _files: Mapping[str, str]) -> str:
+    return f"**{_words(shortened(printable(''.join(block.spans)), _VERDICT_LIMIT)).strip()}**"
+
+
+@_markdown.register
+def _(block: Paragraph, _files: Mapping[str, str]) -> str:
+    return _line(block.spans)
+
+
+@_markdown.register
+def _(block: Warn, _files: Mapping[str, str]) -> str:
     return f"> **Note:** {_inline(block.spans)}"
 
 
 @_markdown.register
-def _(block: Items) -> str:
-    return "\n".join(f"- {_inline(spans)}" for spans in block.items)
+def _(block: Items, _files: Mapping[str, str]) -> str:
+    return _listed(f"- {_line(spans)}" for spans in block.items)
 
 
 @_markdown.register
-def _(block: Facts) -> str:
-    return "\n".join(f"- **{label}**: {_inline(spans)}" for label, spans in block.rows)
+def _(block: Facts, _files: Mapping[str, str]) -> str:
+    return _listed(f"- **{_span(label)}**: {_inline(spans)}" for label, spans in block.rows)
 
 
 @_markdown.register
-def _(block: Table) -> str:
+def _(block: Table, _files: Mapping[str, str]) -> str:
     rule = [":---" if index in block.text_columns else "---:" for index in range(len(block.columns))]
-    return "\n".join([_row(block.columns), _row_of(rule), *(_row(row) for row in block.rows)])
+    head = f"{_row(block.columns)}\n{_row_of(rule)}"
+    return "\n".join([head, _listed((_row(row) for row in block.rows), before="\n")]) if block.rows else head
+
+
+def _listed(lines: Iterable[str], *, before: str = "- ") -> str:
+    """As many of the lines as there is room for; `before` is what the line about the others begins with."""
+    kept: list[str] = []
+    used = left_out = 0
+    for line in lines:
+        used += len(line) + 1
+        if used <= _BLOCK_LIMIT:
+            kept.append(line)
+        else:
+            left_out += 1
+    if left_out:
+        kept.append(f"{before}*... and {left_out:,} more.* {_WHOLE} shows them.")
+    return "\n".join(kept)
 
 
 def _row(cells: tuple[str, ...]) -> str:
     return _row_of(_span(text).replace("|", "\\|") for text in cells)
 
 
-def _row_of(cells: Iterator[str] | list[str]) -> str:
+def _row_of(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
 @_markdown.register
-def _(block: Bar) -> str:
-    drawn, legend = bar.draw(block.parts)
-    return f"```text\n{drawn}\n{legend}\n```"
+def _(block: Bar, _files: Mapping[str, str]) -> str:
+    return _fenced("text", bar.draw(block.parts))
 
 
 @_markdown.register
-def _(block: Bars) -> str:
-    return "\n".join(["```text", *(line.rstrip() for line in bar.draw_rows(block.rows)), "```"])
+def _(block: Bars, _files: Mapping[str, str]) -> str:
+    return _fenced("text", bar.draw_rows(block.rows))
 
 
 @_markdown.register
-def _(block: Curve) -> str:
-    return f"```text\n{bar.curve(block.values).rstrip()}\n{block.text}\n```"
+def _(block: Curve, _files: Mapping[str, str]) -> str:
+    return _fenced("text", [bar.curve(block.values), block.text])
 
 
 @_markdown.register
-def _(block: Query) -> str:
-    return f'```sh\ntraceq sql DB "{block.sql}"\n```'
+def _(block: Query, _files: Mapping[str, str]) -> str:
+    return _fenced("sh", [f'traceq sql DB "{block.sql}"'])
+
+
+@_markdown.register
+def _(block: Picture, files: Mapping[str, str]) -> str:
+    return f"![{_words(block.alt)}]({quote(files[block.name])})"
+
+
+def _fenced(language: str, lines: Iterable[str]) -> str:
+    shown = [printable(line).rstrip() for line in lines]
+    fence = _longer_than("`", shown, least=3)
+    return "\n".join([f"{fence}{language}", *shown, fence])
+
+
+def _longer_than(mark: str, texts: Iterable[str], least: int) -> str:
+    """So many of `mark` that no text holds as many in a row."""
+    longest = max((len(run) for text in texts for run in re.findall(f"{mark}+", text)), default=0)
+    return mark * max(least, longest + 1)
+
+
+def _line(spans: Spans) -> str:
+    """Text at the start of a line, where some of it would mean more than itself."""
+    return _START.sub(lambda match: f"{match[1]}&#{ord(match[2])};", _inline(spans)).strip()
 
 
 def _inline(spans: Spans) -> str:
@@ -116,20 +283,28 @@ def _inline(spans: Spans) -> str:
 
 
 def _span(text: str) -> str:
-    if isinstance(text, Name):
+    if isinstance(text, Name) and not isinstance(text, Title):
         return _code(shortened(printable(text), _NAME_LIMIT))
     if isinstance(text, Literal):
-        return _code(printable(text))
-    return _SPECIAL.sub(lambda match: "".join(map(_entity, match[0])), printable(text))
+        return _code(shortened(printable(text), _TEXT_LIMIT))
+    if isinstance(text, Address) and _ADDRESS.fullmatch(text):
+        return f"<{text}>"
+    return _words(shortened(printable(text), _TEXT_LIMIT))
 
 
-def _entity(character: str) -> str:
-    """As an entity and not after a backslash, which not everything that reads Markdown takes for an escape."""
-    return _ENTITIES.get(character, f"&#{ord(character)};")
+def _words(text: str) -> str:
+    """Text that means nothing to Markdown, nor to what GitHub and GitLab look for in it."""
+    pieces = _REFERENCE.split(text)
+    return "".join(_code(piece) if index % 2 else _SPECIAL.sub(_entities, piece) for index, piece in enumerate(pieces))
+
+
+def _entities(match: re.Match[str]) -> str:
+    """As entities and not after backslashes, which not everything that reads Markdown takes for escapes."""
+    return "".join(_ENTITIES.get(character, f"&#{ord(character)};") for character in match[0])
 
 
 def _code(text: str) -> str:
     """`text` as a code span: fenced by one backtick more than it holds, padded where they touch."""
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    fence = _longer_than("`", [text], least=1)
     padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{padding}{text}{padding}{fence}"

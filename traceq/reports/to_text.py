@@ -1,144 +1,179 @@
-"""The report for a terminal: plain text, at most 100 columns, no escape codes."""
+"""The report for a terminal: plain text of any width from 40 columns up, in colour if wanted."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from traceq.printable import printable
 from traceq.reports import bar
+from traceq.reports.colour import Paint, painted, plain
 from traceq.reports.compose import compose
 from traceq.reports.document import (
     Bar,
     Bars,
+    Block,
     Curve,
     Facts,
+    Fold,
     Heading,
     Items,
     Name,
     Paragraph,
+    Picture,
     Query,
     Spans,
     Table,
+    Tracks,
+    Verdict,
     Warn,
 )
 from traceq.reports.names import shortened, width
+from traceq.reports.table_text import table_text
+from traceq.reports.wrapping import wrapped, wrapped_sql
 
 if TYPE_CHECKING:
     from traceq.reports.report import Report
 
 WIDTH = 100
+LEAST_WIDTH = 40
+
 _INDENT = "  "
 _NAME_LIMIT = 70
-_LEAST_NAME = 16
 _UNDERLINES = {1: "=", 2: "=", 3: "-"}
 
+# Facts stand beside their labels where at least as much is left for them.
+_LEAST_ROOM = 44
 
-def to_text(report: Report) -> str:
-    """The report as lines of text."""
+
+@dataclass(frozen=True)
+class _Page:
+    """How wide a line may be, in columns, and how text is coloured."""
+
+    width: int
+    paint: Paint
+
+
+def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
+    """The report as lines of at most `width` columns, taken as 40 to 100.
+
+    Only a word of a query that is longer than a line stands out. With `colour` there are escape codes for
+    colours, and no others: nothing in a trace can bring its own.
+    """
+    return text_of(compose(report), width, colour=colour)
+
+
+def text_of(blocks: Iterable[Block], width: int = WIDTH, *, colour: bool = False) -> str:
+    """The blocks as `to_text` shows them."""
+    page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain)
     lines: list[str] = []
-    for block in compose(report):
+    for block in _in_sight(blocks):
         if lines and not (isinstance(block, Query) and not lines[-1]):
             lines.append("")
-        lines.extend(_lines(block))
+        lines.extend(_lines(block, page))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+def _in_sight(blocks: Iterable[Block]) -> Iterator[Block]:
+    """What is drawn elsewhere is said in words too; what is folded elsewhere has its title above it."""
+    for block in blocks:
+        if isinstance(block, Fold):
+            yield Heading(4, block.title)
+            yield from _in_sight(block.blocks)
+        elif not isinstance(block, Picture | Tracks):
+            yield block
+
+
 @singledispatch
-def _lines(block: object) -> Iterator[str]:
+def _lines(block: object, _page: _Page) -> Iterator[str]:
     raise TypeError(f"no text for {type(block).__name__}")
 
 
 @_lines.register
-def _(block: Heading) -> Iterator[str]:
-    text = _plain(block.spans)
-    if block.level in (1, 2):
-        yield text
-        yield _UNDERLINES[block.level] * min(width(text), WIDTH)
-    else:
-        yield text
-        if block.level in _UNDERLINES:
-            yield _UNDERLINES[block.level] * min(width(text), WIDTH)
+def _(block: Heading, page: _Page) -> Iterator[str]:
+    lines = list(_wrapped(_plain(block.spans), page, style="heading"))
+    yield from lines
+    if block.level in _UNDERLINES:
+        columns = max((width(line) for line in _wrapped(_plain(block.spans), _Page(page.width, plain))), default=0)
+        yield _UNDERLINES[block.level] * columns
 
 
 @_lines.register
-def _(block: Paragraph) -> Iterator[str]:
-    yield from _wrapped(_plain(block.spans))
+def _(block: Verdict, page: _Page) -> Iterator[str]:
+    yield from _wrapped(_plain(block.spans), page, style="verdict")
 
 
 @_lines.register
-def _(block: Warn) -> Iterator[str]:
-    yield from _wrapped(_plain(block.spans), first="! ", others="! ")
+def _(block: Paragraph, page: _Page) -> Iterator[str]:
+    yield from _wrapped(_plain(block.spans), page)
 
 
 @_lines.register
-def _(block: Items) -> Iterator[str]:
+def _(block: Warn, page: _Page) -> Iterator[str]:
+    mark = page.paint("!", "warning") + " "
+    yield from _wrapped(_plain(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
+
+
+@_lines.register
+def _(block: Items, page: _Page) -> Iterator[str]:
     for spans in block.items:
-        yield from _wrapped(_plain(spans), first="- ", others=_INDENT)
+        yield from _wrapped(_plain(spans), page, first="- ", others=_INDENT, indent=len(_INDENT))
 
 
 @_lines.register
-def _(block: Facts) -> Iterator[str]:
-    margin = max(len(label) for label, _ in block.rows) + len(_INDENT)
+def _(block: Facts, page: _Page) -> Iterator[str]:
+    margin = max(width(printable(label)) for label, _ in block.rows) + len(_INDENT)
+    beside = page.width - margin >= _LEAST_ROOM
     for label, spans in block.rows:
-        yield from _wrapped(_plain(spans), first=label.ljust(margin), others=" " * margin)
+        text = _plain(spans)
+        style, styled = _weight(label, text)
+        if beside:
+            first, indent = printable(label).ljust(margin), margin
+        else:
+            yield printable(label)
+            first, indent = _INDENT, len(_INDENT)
+        yield from _wrapped(text, page, first=first, others=" " * indent, style=style, styled=styled, indent=indent)
+
+
+def _weight(label: str, text: str) -> tuple[str, int]:
+    """The style of what a fact begins with, and how many characters that are."""
+    if label == "confidence":
+        level = text.partition(".")[0]
+        return level, len(level)
+    if label == "saving":
+        return "saving", len(text.partition(",")[0])
+    return "", 0
 
 
 @_lines.register
-def _(block: Table) -> Iterator[str]:
-    rows = [block.columns, *block.rows]
-    limit = _name_limit(rows)
-    cells = [[_cell(text, limit) for text in row] for row in rows]
-    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    cells.insert(1, ["-" * each for each in widths])
-    for row in cells:
-        yield _INDENT.join(
-            _padded(text, size, left=index in block.text_columns)
-            for index, (text, size) in enumerate(zip(row, widths, strict=True))
-        )
-
-
-def _name_limit(rows: Sequence[Sequence[str]]) -> int:
-    """How wide names of this table may be, so that the widest row stays within WIDTH."""
-    free = WIDTH
-    for row in zip(*rows, strict=True):
-        fixed = max(len(text) for text in row if not isinstance(text, Name))
-        free -= len(_INDENT) + fixed * (not any(isinstance(text, Name) for text in row))
-    with_names = sum(any(isinstance(text, Name) for text in column) for column in zip(*rows, strict=True))
-    return max(_LEAST_NAME, free // with_names) if with_names else free
-
-
-def _cell(text: str, limit: int) -> str:
-    return shortened(printable(text), limit) if isinstance(text, Name) else printable(text)
-
-
-def _padded(text: str, size: int, *, left: bool) -> str:
-    blanks = " " * (size - width(text))
-    return text + blanks if left else blanks + text
+def _(block: Table, page: _Page) -> Iterator[str]:
+    yield from table_text(block, page.width, page.paint)
 
 
 @_lines.register
-def _(block: Bar) -> Iterator[str]:
-    yield from bar.draw(block.parts)
+def _(block: Bar, page: _Page) -> Iterator[str]:
+    yield from bar.draw(block.parts, page.width, page.paint)
 
 
 @_lines.register
-def _(block: Bars) -> Iterator[str]:
-    yield from bar.draw_rows(block.rows)
+def _(block: Bars, page: _Page) -> Iterator[str]:
+    yield from bar.draw_rows(block.rows, page.width, page.paint)
 
 
 @_lines.register
-def _(block: Curve) -> Iterator[str]:
-    yield bar.curve(block.values)
-    yield block.text
+def _(block: Curve, page: _Page) -> Iterator[str]:
+    yield bar.curve(block.values, page.width)
+    yield from _wrapped(printable(block.text), page)
 
 
 @_lines.register
-def _(block: Query) -> Iterator[str]:
+def _(block: Query, page: _Page) -> Iterator[str]:
     # A shell reads a quoted argument over several lines, so that they can be pasted as they are.
-    yield from _wrapped(f'traceq sql DB "{block.sql}"', first=_INDENT, others=_INDENT * 2)
+    rooms = page.width - len(_INDENT), page.width - 2 * len(_INDENT)
+    for number, line in enumerate(wrapped_sql(f'traceq sql DB "{printable(block.sql)}"', *rooms)):
+        yield _INDENT * (2 if number else 1) + page.paint(line, "dim")
 
 
 def _plain(spans: Spans) -> str:
@@ -147,13 +182,18 @@ def _plain(spans: Spans) -> str:
     )
 
 
-def _wrapped(text: str, *, first: str = "", others: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=others,
-        break_on_hyphens=False,
-        replace_whitespace=False,
-        drop_whitespace=True,
-    )
+def _wrapped(
+    text: str,
+    page: _Page,
+    *,
+    first: str = "",
+    others: str = "",
+    indent: int = 0,
+    style: str = "",
+    styled: int | None = None,
+) -> Iterator[str]:
+    """Lines that begin with `first` or `others`, both `indent` columns; `style` is for the first `styled` characters."""
+    until = len(text) if styled is None else styled
+    for number, (start, end) in enumerate(wrapped(text, page.width - indent, whole=page.width < WIDTH)):
+        middle = min(max(start, until), end)
+        yield (others if number else first) + page.paint(text[start:middle], style) + text[middle:end]

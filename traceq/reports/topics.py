@@ -161,7 +161,7 @@ class KernelName:
 
 @dataclass(frozen=True)
 class OperatorKind:
-    """Operators of a kind whose operations or bytes are known, and what their kernels reach."""
+    """Operators of a kind whose operations or bytes are known, what their kernels reach, and the memory's peak."""
 
     kind: str
     operators: int
@@ -170,6 +170,7 @@ class OperatorKind:
     peak_share: float | None
     gb_per_s: float | None
     memory_bound_share: float | None
+    memory_gb_per_s: float | None
 
 
 @dataclass(frozen=True)

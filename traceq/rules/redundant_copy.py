@@ -109,4 +109,7 @@ def redundant_copy(subject: Subject) -> Iterator[Advice]:
 def _origins(subject: Subject) -> list[str]:
     """The origins there are, in one go: most traces have few of them."""
     query = instance_query(statement("rules/redundant_copy.sql"), statement("rules/redundant_copy_origins.sql"))
-    return [row["origin"] for row in ask(subject.connection, query, **subject.given({"origin": "any"}))]
+    return [
+        row["origin"]
+        for row in ask(subject.connection, subject.at_hand.quick(query), **subject.given({"origin": "any"}))
+    ]

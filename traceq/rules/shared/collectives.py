@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from traceq import units
-from traceq.claims.claim import Claim, instance_query
+from traceq.claims.claim import Claim
 from traceq.claims.needs import NothingThere
 from traceq.claims.subject import Subject
 from traceq.sql import statement
-from traceq.sql.facts import ask
 
 # Of the time that the GPU in question is in collectives; the last to arrive is in them for so much at most.
 _FAR_SHORTER = 0.75
@@ -24,8 +23,7 @@ def asked_for(subject: Subject) -> None:
 
 def summed_up(subject: Subject, claim: Claim) -> dict[str, Any]:
     """What the collectives of a claim have in common; see rules/collective_summary.sql."""
-    query = instance_query(claim.query, statement("rules/collective_summary.sql"))
-    return ask(subject.connection, query, **claim.values)[0]
+    return subject.ask_of(claim, statement("rules/collective_summary.sql"))[0]
 
 
 def described(facts: dict[str, Any]) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from traceq.claims.claim import Claim, instance_query
+from traceq.claims.claim import Claim
 from traceq.claims.needs import NothingThere
 from traceq.claims.subject import Subject
 from traceq.sql import statement
-from traceq.sql.facts import ask
 
 _KIB = 1024
 _LONGEST = 80
@@ -37,10 +36,9 @@ def asked_for(subject: Subject) -> None:
 
 def moved(subject: Subject, claim: Claim) -> list[Moved]:
     """The copies of a claim by direction, those with most time first."""
-    query = instance_query(claim.query, statement("rules/copy_sums.sql"))
     return [
         Moved(row["direction"], row["copies"], row["bytes"], row["ns"], row["bandwidth"])
-        for row in ask(subject.connection, query, **claim.values)
+        for row in subject.ask_of(claim, statement("rules/copy_sums.sql"))
     ]
 
 

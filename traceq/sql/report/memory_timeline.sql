@@ -6,7 +6,7 @@ with span as (
 
 select
     device,
-    greatest(-1, (60 * (m.ts - s.ts)) // (s.ts_end - s.ts))::integer as part,
+    greatest(-1, (60 * (m.ts - s.ts)) // nullif(s.ts_end - s.ts, 0))::integer as part,
     max(allocated) as highest_bytes,
     last(allocated order by m.ts, m.rowid) as last_bytes
 from memory_timeline as m

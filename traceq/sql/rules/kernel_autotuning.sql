@@ -12,27 +12,28 @@ named as (
     from cpu_slice as c
     inner join (
         select kind, name
-        from (
-            select distinct kind, name
-            from cpu_slice
-            where trace_id = $trace_id and kind in ('annotation', 'op', 'python')
-        )
+        from common_name
         where
-            (kind <> 'python' and regexp_matches(name, '(?i)autotun|do_bench|benchmark_all_configs'))
-            or regexp_matches(name, '(triton/(testing|runtime/autotuner)|torch/_inductor/[\w/]+)\.py\(\d+\): (do_bench\w*|_bench|benchmark\w*|autotune\w*)$')
+            (kind in ('annotation', 'op') and regexp_matches(name, '(?i)autotun|do_bench|benchmark_all_configs'))
+            or kind in ('annotation', 'op', 'python') and regexp_matches(name, '(triton/(testing|runtime/autotuner)|torch/_inductor/[\w/]+)\.py\(\d+\): (do_bench\w*|_bench|benchmark\w*|autotune\w*)$')
     ) using (kind, name)
     where c.trace_id = $trace_id
 ),
 
+operator as materialized (
+    select slice_id, thread_id, name, ts, ts_end
+    from cpu_slice
+    where
+        trace_id = $trace_id
+        and name in (select name from common_name where regexp_matches(name, '^aten::((cudnn|miopen)_)?_?convolution'))
+),
+
 convolution as (
     select o.slice_id, o.thread_id, o.name, o.ts, o.ts_end, count(*) as trials, count(distinct l.name) as calls
-    from gpu_slice as g
-    inner join cpu_slice as l on l.trace_id = g.trace_id and l.slice_id = g.launch_id
-    inner join cpu_slice as o on o.trace_id = g.trace_id and o.slice_id = l.operator_id
-    where
-        g.trace_id = $trace_id
-        and g.device = $device
-        and regexp_matches(o.name, '^aten::((cudnn|miopen)_)?_?convolution')
+    from operator as o
+    inner join cpu_slice as l on l.trace_id = $trace_id and l.operator_id = o.slice_id
+    inner join gpu_slice as g on g.trace_id = $trace_id and g.launch_id = l.slice_id
+    where g.device = $device
     group by o.slice_id, o.thread_id, o.name, o.ts, o.ts_end
 ),
 

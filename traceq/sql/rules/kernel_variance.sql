@@ -6,9 +6,7 @@ kernel as (
         b.step,
         b.ts,
         b.dur,
-        b.name,
         b.slice_id,
-        b.launch_id,
         b.ledger_dur,
         hash(b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z, g.shared_memory, b.stream) as kernel
     from busy_piece as b
@@ -50,15 +48,16 @@ usual as (
 )
 
 select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    ledger_dur * (1 - usual_dur / dur) as claimed,
+    u.step,
+    u.ts,
+    u.dur,
+    g.name,
+    u.slice_id,
+    u.ledger_dur * (1 - u.usual_dur / u.dur) as claimed,
     'compute' as cause,
-    slice_id as busy_id,
-    usual_dur as usual_ns,
-    dur / usual_dur as times
-from usual
-where dur > $above * usual_dur and dur - usual_dur > $least_ns
+    u.slice_id as busy_id,
+    u.usual_dur as usual_ns,
+    u.dur / u.usual_dur as times
+from usual as u
+inner join gpu_slice as g on g.trace_id = $trace_id and g.slice_id = u.slice_id
+where u.dur > $above * u.usual_dur and u.dur - u.usual_dur > $least_ns

@@ -21,13 +21,14 @@ copy as (
 
 -- a gap that the start of a step cuts goes on
 gap as (
-    select
-        gap_id,
-        ts,
-        coalesce(drained_by, case when ts = lag(ts_end) over by_time then lag(drained_by) over by_time end) as drained_by
-    from idle_gap
-    where trace_id = $trace_id and device = $device
-    window by_time as (order by ts)
+    select g.gap_id, g.ts, coalesce(g.drained_by, e.drained_by) as drained_by
+    from idle_gap as g
+    left join (
+        select ts_end, drained_by
+        from idle_gap
+        where trace_id = $trace_id and device = $device and drained_by is not null
+    ) as e on e.ts_end = g.ts
+    where g.trace_id = $trace_id and g.device = $device
 ),
 
 piece as (
@@ -47,15 +48,19 @@ piece as (
         )
 ),
 
+call as materialized (
+    select slice_id, thread_id, ts, name, operator_id
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select call_id from piece)
+),
+
 -- a call that waits is the copy's own, or comes right after it
 waiting as (
     select h.slice_id as call_id, h.ts, h.name, k.slice_id, k.bytes, k.bandwidth, k.is_pageable
-    from cpu_slice as h
+    from call as h
     asof inner join copy as k on k.thread_id = h.thread_id and h.ts >= k.ts
     where
-        h.trace_id = $trace_id
-        and h.slice_id in (select call_id from piece)
-        and k.is_late
+        k.is_late
         and (h.ts - k.ts_end <= $right_after or h.operator_id = k.operator_id)
 ),
 

@@ -21,16 +21,23 @@ awaited as (
     group by step
 ),
 
-piece as (
-    select p.step, p.ts, p.dur, p.cause, p.gap_id, k.slice_id, k.name, sum(p.dur) over (partition by p.step) as idle_dur
-    from idle_piece as p
-    inner join idle_gap as g using (trace_id, gap_id)
+-- gaps that begin where such a kernel ends
+gap as materialized (
+    select g.gap_id, k.slice_id, k.name
+    from idle_gap as g
     inner join (
         select ts_end, any_value(slice_id) as slice_id, any_value(name) as name
         from kernel
         where is_blocking
         group by ts_end
     ) as k on k.ts_end = g.ts
+    where g.trace_id = $trace_id and exists (from habit where kernels >= $kernels and blocking_kernels > $share * kernels)
+),
+
+piece as (
+    select p.step, p.ts, p.dur, p.cause, p.gap_id, g.slice_id, g.name, sum(p.dur) over (partition by p.step) as idle_dur
+    from idle_piece as p
+    inner join gap as g using (gap_id)
     where
         p.trace_id = $trace_id
         and p.device = $device
@@ -51,4 +58,3 @@ select
 from piece as p
 inner join awaited as a using (step)
 cross join habit as h
-where h.kernels >= $kernels and h.blocking_kernels > $share * h.kernels

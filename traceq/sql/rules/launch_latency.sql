@@ -13,6 +13,13 @@ select
 from idle_piece as p
 left join gpu_slice as g on g.trace_id = p.trace_id and g.slice_id = p.next_slice_id
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.launch_slice_id
-where p.trace_id = $trace_id and p.device = $device and p.cause = 'idle_launch_latency'
--- less lies between any two kernels of a full queue
-qualify sum(p.dur) filter (p.dur >= $shortest) over () >= 0.5 * sum(p.dur) over ()
+where
+    p.trace_id = $trace_id
+    and p.device = $device
+    and p.cause = 'idle_launch_latency'
+    -- less lies between any two kernels of a full queue
+    and (
+        select sum(dur) filter (dur >= $shortest) >= 0.5 * sum(dur)
+        from idle_piece
+        where trace_id = $trace_id and device = $device and cause = 'idle_launch_latency'
+    )

@@ -1,14 +1,12 @@
 -- Kernels that only change the layout of a tensor: conversions between NCHW and NHWC that cuDNN or MIOpen add to a convolution, and copies
 -- made by contiguous() and reshape().
 with
-kernel_name as (
+kernel_name as materialized (
     select
         name,
         regexp_matches(name, '(?i)nchwToNhwc|nhwcToNchw|batched_transpose_\d+x\d+') as is_conversion
-    from gpu_slice
-    where trace_id = $trace_id and device = $device and kind = 'kernel'
-    group by name
-    having regexp_matches(name, '(?i)nchwToNhwc|nhwcToNchw|batched_transpose_\d+x\d+|direct_copy_kernel')
+    from common_kernel_name
+    where regexp_matches(name, '(?i)nchwToNhwc|nhwcToNchw|batched_transpose_\d+x\d+|direct_copy_kernel')
 ),
 
 piece as (

@@ -12,7 +12,7 @@ product as (
         b.trace_id = $trace_id
         and b.device = $device
         and b.category = 'compute'
-        and regexp_matches(b.name, '(?i)(tensorop|s16816|s1688).*_align[124]\b')
+        and b.name in (select name from common_kernel_name where regexp_matches(name, '(?i)(tensorop|s16816|s1688).*_align[124]\b'))
 )
 
 select

@@ -1,32 +1,32 @@
 -- Idle time inside host slices whose names say that they log, or collect garbage ($topic). A gap may hold many such slices, of which
 -- idle_piece names one at most: their time before an instant is a running sum, so what is inside a gap is a difference.
 with
-pattern as (
-    select kinds, pattern
-    from (values
-        ('logging', 'annotation', '(?i)^(traceq\.phase#)?(log(s|ging)?|print(s|ing)?|metrics?_log(ging)?|(log|report|write|print)[_ ](metrics?|scalars?|step|stats|loss|images?|histograms?|summar(y|ies)))$'),
-        ('logging', 'annotation', '(?i)(tensorboard|wandb|mlflow|tqdm|comet_?ml|neptune|summary_?writer|add_(scalar|image|histogram))'),
-        ('logging', 'python', '^<built-in (function|method) print( of .*)?>$'),
-        ('logging', 'python', '(^|/)logging/__init__\.py\(\d+\): (debug|info|warning|error|critical|exception|log|_log|handle)$'),
-        ('logging', 'python', '(^|/)(torch/utils/tensorboard|tensorboardX|tensorboard/summary)/.*: (add_\w+|flush|log_\w+)$'),
-        ('logging', 'python', '(^|/)(wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab)/.*: _?(log|log_\w+|history|report_\w+|track)$'),
-        ('logging', 'python', '(^|/)tqdm/.*: (update|refresh|display|write|set_postfix(_str)?|set_description(_str)?|close)$'),
-        ('logging', 'python', '(^|/)loguru/_logger\.py\(\d+\): (debug|info|warning|error|_log)$|(^|/)(pytorch_)?lightning/.*: log_(metrics|hyperparams|image|text)$'),
-        ('collection', 'annotation|python|other|overhead', '(?i)^(python[ _])?gc$|^traceq\.phase#(gc|garbage)|\bgc[._:]+collect\b|\bgarbage[ _-]?collect'),
-        ('collection', 'python', '^<built-in (function|method) collect( of .*)?>$')
-    ) as t (topic, kinds, pattern)
-    where topic = $topic
-),
-
 meant as (
-    select n.kind, n.name
-    from (
-        select distinct kind, name
-        from cpu_slice
-        where trace_id = $trace_id and kind in ('annotation', 'python', 'other', 'overhead')
-    ) as n
-    inner join pattern as p on list_contains(string_split(p.kinds, '|'), n.kind) and regexp_matches(n.name, p.pattern)
-    group by n.kind, n.name
+    select kind, name
+    from common_name
+    where
+        $topic = 'logging'
+        and kind = 'annotation'
+        and (
+            regexp_matches(name, '(?i)^(traceq\.phase#)?(log(s|ging)?|print(s|ing)?|metrics?_log(ging)?|(log|report|write|print)[_ ](metrics?|scalars?|step|stats|loss|images?|histograms?|summar(y|ies)))$')
+            or regexp_matches(name, '(?i)(tensorboard|wandb|mlflow|tqdm|comet_?ml|neptune|summary_?writer|add_(scalar|image|histogram))')
+        )
+        or $topic = 'logging'
+        and kind = 'python'
+        and (
+            regexp_matches(name, '^<built-in (function|method) print( of .*)?>$')
+            or regexp_matches(name, '(^|/)logging/__init__\.py\(\d+\): (debug|info|warning|error|critical|exception|log|_log|handle)$')
+            or regexp_matches(name, '(^|/)(torch/utils/tensorboard|tensorboardX|tensorboard/summary)/.*: (add_\w+|flush|log_\w+)$')
+            or regexp_matches(name, '(^|/)(wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab)/.*: _?(log|log_\w+|history|report_\w+|track)$')
+            or regexp_matches(name, '(^|/)tqdm/.*: (update|refresh|display|write|set_postfix(_str)?|set_description(_str)?|close)$')
+            or regexp_matches(name, '(^|/)loguru/_logger\.py\(\d+\): (debug|info|warning|error|_log)$|(^|/)(pytorch_)?lightning/.*: log_(metrics|hyperparams|image|text)$')
+        )
+        or $topic = 'collection'
+        and kind in ('annotation', 'python', 'other', 'overhead')
+        and regexp_matches(name, '(?i)^(python[ _])?gc$|^traceq\.phase#(gc|garbage)|\bgc[._:]+collect\b|\bgarbage[ _-]?collect')
+        or $topic = 'collection'
+        and kind = 'python'
+        and regexp_matches(name, '^<built-in (function|method) collect( of .*)?>$')
 ),
 
 -- The outermost of them; those inside the loading of data, a save or a compilation belong to that.

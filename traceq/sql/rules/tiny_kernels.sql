@@ -4,10 +4,10 @@ with
 kernel as (
     select
         g.slice_id,
-        g.name,
         g.dur,
         c.dur as call_dur,
-        c.ts - lag(c.ts) over (partition by c.thread_id order by c.ts) as every,
+        c.thread_id,
+        c.ts,
         contains(coalesce(c.name, ''), 'Graph') as is_graph
     from gpu_slice as g
     inner join step as s using (trace_id, step)
@@ -21,7 +21,7 @@ kernel as (
 ),
 
 gap as (
-    select i.gap_id, i.drained_by is not null as is_drained, c.ts_end > i.ts as is_late, k.name, k.dur as kernel_ns
+    select i.gap_id, i.drained_by is not null as is_drained, c.ts_end > i.ts as is_late, k.dur as kernel_ns
     from idle_gap as i
     inner join step as s using (trace_id, step)
     inner join kernel as k on k.slice_id = i.next_slice_id
@@ -49,9 +49,13 @@ habit as (
             count(*) as kernels,
             count(*) filter (dur < $tiny_ns and not is_graph) as tiny_kernels,
             median(call_dur) as launch_ns,
-            median(every) as launched_every_ns,
+            any_value(e.every) as launched_every_ns,
             median(dur) filter (dur < $tiny_ns and not is_graph) as tiny_dur
         from kernel
+        cross join (
+            select median(every) as every
+            from (select ts - lag(ts) over (partition by thread_id order by ts) as every from kernel)
+        ) as e
     ) as k
     where k.kernels >= $kernels and k.tiny_kernels >= $share * k.kernels and k.tiny_dur < k.launched_every_ns
 )
@@ -60,7 +64,7 @@ select
     p.step,
     p.ts,
     p.dur,
-    g.name,
+    n.name,
     p.next_slice_id as slice_id,
     p.dur as claimed,
     p.cause,
@@ -75,6 +79,7 @@ select
 from idle_piece as p
 inner join gap as g using (gap_id)
 cross join habit as h
+inner join gpu_slice as n on n.trace_id = p.trace_id and n.slice_id = p.next_slice_id
 where
     p.trace_id = $trace_id
     and p.device = $device

@@ -25,7 +25,7 @@ single as (
     where
         not regexp_matches(coalesce(h.name, ''), '(?i)zero.?grad')
         and not regexp_matches(coalesce(o.name, ''), '_foreach_|_fused_|^aten::zero_')
-        and not regexp_matches(l.name, '(?i)multi_?tensor|fused|FillFunctor|triton_')
+        and l.name not in (select name from common_kernel_name where regexp_matches(name, '(?i)multi_?tensor|fused|FillFunctor|triton_'))
         and l.call_id not in (select slice_id from cpu_slice where trace_id = $trace_id and kind = 'runtime' and contains(name, 'GraphLaunch'))
 ),
 

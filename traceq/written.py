@@ -30,9 +30,7 @@ def written(path: Path) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be written: {error.strerror or error}; choose another file with -o"
-        ) from error
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}; choose another file") from error
     finally:
         if not direct:
             part.unlink(missing_ok=True)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+
+import pytest
+from click.testing import CliRunner
+from pyarrow import parquet
+
+from traceq import store
+from traceq.cli import main
+
+NAME = 'evil "quoted", \x1b[31mred\nline | <script>\u202e'
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("source")
+
+    def event(cat, name, ts, dur, tid, **args):
+        return {"ph": "X", "cat": cat, "name": name, "pid": 9, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+    events = []
+    for number in range(4):
+        ts = 1000 * number
+        events += [
+            event("user_annotation", f"ProfilerStep#{number}", ts, 1000, 9),
+            event("cuda_runtime", "cudaLaunchKernel", ts + 400, 5, 9, correlation=number),
+            event("kernel", NAME, ts + 450, 100.5, 7, device=0, stream=7, correlation=number),
+        ]
+    (folder / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return store.ingest([folder / "t.json"], folder / "t.duckdb").database
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["export", *map(str, arguments)])
+
+
+def names(path):
+    return [event["name"] for event in json.loads(path.read_text("utf-8"))["traceEvents"]]
+
+
+def test_a_trace_for_perfetto(source, tmp_path):
+    result = run(source, "-o", tmp_path / "t.json")
+    assert (result.exit_code, result.stdout) == (0, ""), result.output
+    assert f"{(tmp_path / 't.json').stat().st_size:,} bytes" in result.stderr
+    assert names(tmp_path / "t.json").count(NAME) == 4
+
+
+def test_compressed_it_holds_the_same_without_name_and_time(source, tmp_path):
+    files = [tmp_path / name for name in ("a.json", "b.JSON.GZ")]
+    for file in files:
+        assert run(source, "-o", file).exit_code == 0
+    assert gzip.decompress(files[1].read_bytes()) == files[0].read_bytes()
+    assert files[1].read_bytes()[3:8] == b"\0" * 5  # neither name nor time
+
+
+@pytest.mark.parametrize("format_", ["perfetto", "chrome"])
+def test_any_name_will_do_with_a_format(source, tmp_path, format_):
+    assert run(source, "--format", format_, "-o", tmp_path / "trace").exit_code == 0
+    assert names(tmp_path / "trace").count(NAME) == 4
+
+
+def test_a_finding(source, tmp_path):
+    result = run(source, "--finding", "F1", "-o", tmp_path / "f.json")
+    assert result.exit_code == 0, result.output
+    told = json.loads((tmp_path / "f.json").read_text("utf-8"))["otherData"]
+    assert told["finding"]["number"] == "F1"
+    assert (tmp_path / "f.json").stat().st_size < 1_000_000
+
+
+def test_csv_gives_names_back(source, tmp_path):
+    assert run(source, "--table", "kernel", "-o", tmp_path / "k.csv").exit_code == 0
+    with (tmp_path / "k.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["name"], row["dur"]) for row in rows] == [(NAME, "100500")] * 4
+
+
+def test_a_directory_of_all_that_has_rows(source, tmp_path):
+    assert run(source, "--format", "parquet", "-o", tmp_path / "all").exit_code == 0
+    tables = {path.stem: parquet.read_table(path) for path in (tmp_path / "all").iterdir()}
+    assert {"trace", "step", "gpu_slice", "kernel", "launch", "time_ledger", "finding"} < set(tables)
+    assert "collective" not in tables
+    assert tables["kernel"]["name"].to_pylist() == [NAME] * 4
+    with store.connect(source) as connection:
+        assert tables["time_ledger"].num_rows == connection.execute("select count(*) from time_ledger").fetchone()[0]
+    assert tables["finding"]["rank_order"].to_pylist()[0] == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["all"]
+
+
+def test_named_tables_of_one_trace(source, tmp_path):
+    (tmp_path / "empty").mkdir()
+    result = run(source, "--format", "csv", "--table", "STEP", "--table", "collective", "-o", tmp_path / "empty")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (tmp_path / "empty").iterdir()) == ["collective.csv", "step.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "Missing option '-o'"),
+        (("-o", "{new}/x.pdf"), 2, "no format has this suffix (.json, .json.gz, .parquet, .csv)"),
+        (("-o", "{new}/x.gz"), 2, "no format has this suffix"),
+        (("-o", "{new}", "--format", "perfetto"), 2, "is a directory: name a file in it"),
+        (("-o", "{new}/x.csv"), 2, "can hold one table: say which with --table"),
+        (("-o", "{full}", "--format", "csv"), 2, "is there already: name a new directory"),
+        (("-o", "{full}/x", "--format", "csv"), 2, "is there already: name a new directory"),
+        (("-o", "{new}/x.json", "--table", "step"), 2, "--table is for parquet and csv"),
+        (("-o", "{new}/x.csv", "--table", "step", "--finding", "F1"), 2, "--finding is for a trace"),
+        (("-o", "{source}", "--format", "perfetto"), 2, "names the source itself"),
+        (("-o", "{new}/x.csv", "--table", "steps"), 1, "no table or view is called 'steps'; did you mean: step"),
+        (("-o", "{new}/x", "--format", "csv", "--table", "steps"), 1, "no table or view is called 'steps'"),
+        (("-o", "{new}/x.json", "--trace", "7"), 1, "no trace has the trace_id 7; the database has 1"),
+        (("-o", "{new}/x.json", "--finding", "F99"), 1, "no finding is called 'F99'; there are "),
+        (("-o", "{new}/no/x.json"), 1, "no such directory"),
+        (("-o", "{new}/no/x", "--format", "csv"), 1, "no such directory"),
+    ],
+)
+def test_wrong_use_says_what_to_do_and_leaves_nothing(source, tmp_path, arguments, code, message):
+    places = {"new": tmp_path / "new", "full": tmp_path / "full", "source": source}
+    places["new"].mkdir()
+    places["full"].mkdir()
+    (places["full"] / "x").write_text("mine")
+    before = source.read_bytes()
+    result = run(source, *(each.format(**places) for each in arguments))
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in result.stderr
+    assert code == 2 or result.stderr.count("\n") == 1
+    assert list(places["new"].iterdir()) == []
+    assert [path.name for path in places["full"].iterdir()] == ["x"]
+    assert source.read_bytes() == before

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from traceq.errors import StoreError
+from traceq.exports.choose import choose
+
+
+def finding(rule, place=""):
+    return SimpleNamespace(rule=rule, finding_id=f"{rule}{place}")
+
+
+ONE = {1: [finding("idle-data", "@rank0"), finding("low-mfu", "@rank0")]}
+TWO = {**ONE, 2: [finding("low-mfu", "@rank1")]}
+
+
+@pytest.mark.parametrize("text", ["low-mfu@rank0", "LOW-MFU", "F2", "f2"])
+def test_a_finding_has_three_names(text):
+    assert choose(text, ONE) == (2, ONE[1][1])
+
+
+@pytest.mark.parametrize(
+    ("text", "findings", "message"),
+    [
+        ("F3", ONE, "no finding is called 'F3'; there are idle-data@rank0 (F1), low-mfu@rank0 (F2)"),
+        ("F1", {1: []}, "no finding is called 'F1'; the trace has none"),
+        ("low-mfu", TWO, "means several findings: say low-mfu@rank0 (F2), low-mfu@rank1 (F1), or which --trace"),
+    ],
+)
+def test_what_is_not_clear_says_what_there_is(text, findings, message):
+    with pytest.raises(StoreError, match=r"finding") as error:
+        choose(text, findings)
+    assert message in str(error.value)

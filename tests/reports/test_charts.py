@@ -1,0 +1,519 @@
+"""Charts draw what the report says, fit into any page, and can be told apart by everybody."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from made_up import HOSTILE, complete, database, waiting
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.patches import StepPatch
+
+from traceq import sql
+from traceq.reports import charts
+from traceq.reports.build import build
+from traceq.reports.charts import (
+    CHARTS,
+    communication,
+    copies,
+    gaps,
+    memory,
+    occupancy,
+    palette,
+    ranks,
+    roofline,
+    step_ledger,
+    step_times,
+)
+from traceq.reports.charts.png import png
+from traceq.reports.charts.svg import svg
+from traceq.reports.compose_data import _PARTS as DATA_PARTS
+from traceq.reports.report import Report, StepLedger
+from traceq.reports.topics import (
+    Communication,
+    CommunicationTotal,
+    Copies,
+    CopyTotal,
+    Kernels,
+    Memory,
+    MemoryPart,
+    MemoryPeak,
+    OccupancyClass,
+    OperatorKind,
+)
+
+MS = 1_000_000
+
+
+@cache
+def trace_of(case):
+    (report,) = build(database(case()), 10, rules=()).traces
+    return report
+
+
+def stepping(*ledgers):
+    """The report of training() with other steps: (category, ns) of each."""
+    steps = tuple(StepLedger(0, n, sum(dict(parts).values()), parts) for n, parts in enumerate(ledgers))
+    return replace(trace_of(waiting), step_ledgers=steps)
+
+
+def with_topic(name, **facts):
+    report = trace_of(waiting)
+    topic = replace(getattr(report.topics, name), **facts)
+    return replace(report, topics=replace(report.topics, **{name: topic}))
+
+
+def bars_of(figure):
+    """Label of each row -> (kind, width) of its bars."""
+    (axes,) = figure.axes
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    rows = {label: [] for label in labels}
+    for container in axes.containers:
+        for bar in container:
+            rows[labels[round(bar.get_y() + bar.get_height() / 2)]].append((container.get_label(), bar.get_width()))
+    return rows
+
+
+def texts_of(figure):
+    return [text.get_text() for text in figure.findobj(mpl.text.Text) if text.get_text()]
+
+
+# --- colours
+
+
+def listed(column):
+    (comment,) = re.findall(rf"comment on column {column} is '([^']*)'", sql.statement("analyzers/schema/ledger.sql"))
+    return comment
+
+
+def test_every_category_of_the_ledger_has_a_colour():
+    assert set(re.findall("idle_[a-z_]+", listed("idle_gap_cause.cause"))) == set(palette.IDLE)
+    named = set(re.findall("[a-z0-9_]+", listed("device_activity.category").partition("that runs of")[2]))
+    assert named - {"or", "else", "idle"} == set(palette.WORK)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("idle", "op", "annotation", "runtime", "python", "other", "mark", "culprit", "rest", "unknown"),
+        *("behind compute", "behind other work", "exposed", "blocking", "hidden", "costs the GPU", "allocated"),
+        *("cached", "free", *DATA_PARTS),
+    ],
+)
+def test_what_is_drawn_elsewhere_has_a_colour(kind):
+    assert kind in palette.COLOURS or kind == "Python"
+
+
+def linear(colour):
+    channels = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one, other):
+    darker, lighter = sorted(float(linear(each) @ [0.2126, 0.7152, 0.0722]) + 0.05 for each in (one, other))
+    return lighter / darker
+
+
+@pytest.mark.parametrize("page", [0, 1])
+def test_every_colour_has_a_contrast_of_three_to_one_with_its_page(page):
+    low = {kind: both[page] for kind, both in palette.COLOURS.items() if contrast(both[page], palette.PAGE[page]) < 3}
+    assert low == {}
+
+
+# Machado, Oliveira, Fernandes 2009: as seen without the cones for red, for green.
+SIGHTS = (
+    np.eye(3),
+    np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]),
+)
+
+
+def oklab(rgb):
+    """Ottosson 2020: distances are as they are seen; black and white are 1 apart."""
+    cones = [[0.4122215, 0.5363325, 0.051446], [0.2119035, 0.6806995, 0.1073970], [0.0883025, 0.2817188, 0.6299787]]
+    lab = [[0.2104543, 0.7936178, -0.004072], [1.9779985, -2.4285922, 0.4505937], [0.025904, 0.7827718, -0.8086758]]
+    return np.array(lab) @ np.cbrt(np.array(cones) @ np.clip(rgb, 0, 1))
+
+
+def apart(one, other):
+    return min(float(np.linalg.norm(oklab(sight @ linear(one)) - oklab(sight @ linear(other)))) for sight in SIGHTS)
+
+
+STACKS = (
+    (*palette.WORK, *palette.IDLE, "rest"),
+    ("compute", "communication", "copies and memsets", "idle"),
+    ("behind compute", "behind other work", "exposed"),
+    ("behind compute", "blocking", "exposed"),
+    ("behind compute", "exposed"),
+    ("allocated", "cached", "free"),
+    ("hidden", "costs the GPU"),
+)
+
+
+@pytest.mark.parametrize("page", [0, 1])
+@pytest.mark.parametrize("stack", STACKS)
+def test_neighbours_in_a_stack_can_be_told_apart_without_seeing_red_or_green(stack, page):
+    alike = [pair for pair in pairwise(stack) if apart(*(palette.COLOURS[kind][page] for kind in pair)) < 0.08]
+    assert alike == []
+
+
+@pytest.mark.parametrize("page", [0, 1])
+@pytest.mark.parametrize("work", ["compute", "communication"])
+def test_any_cause_of_idle_time_can_be_told_from_what_it_often_lies_on(work, page):
+    near = {kind for kind in palette.IDLE if apart(palette.COLOURS[work][page], palette.COLOURS[kind][page]) < 0.07}
+    assert near == set()
+
+
+def test_a_colour_on_light_stands_for_one_on_dark():
+    """An SVG knows the first only."""
+    assert len({light for light, _ in palette.COLOURS.values()}) == len(set(palette.COLOURS.values()))
+    assert palette.INK not in {light for light, _ in palette.COLOURS.values()}
+
+
+def test_the_style_sheet_gives_every_kind_a_colour_on_both_pages():
+    light, dark = palette.stylesheet().split("@media (prefers-color-scheme: dark)")
+    for kind, colours in palette.COLOURS.items():
+        assert [
+            f"{palette.variable(kind)}:{colour}" in page for colour, page in zip(colours, (light, dark), strict=True)
+        ] == [
+            True,
+            True,
+        ]
+    assert palette.variable("copy_h2d") == "--c-copy-h2d"
+    assert palette.variable("costs the GPU") == "--c-costs-the-gpu"
+    assert palette.variable("</style>") == "--c-other"
+
+
+# --- what is drawn
+
+
+def test_the_areas_of_the_step_ledger_are_its_parts():
+    report = trace_of(waiting)
+    figure = step_ledger.step_ledger(report)
+    areas = figure.findobj(StepPatch)
+    heights = np.array([area.get_data().values for area in areas]) * MS
+    # Each covers what lies below it.
+    drawn = heights - np.vstack([heights[1:], np.zeros(len(report.step_ledgers))])
+    told = [area.get_label() for area in areas]
+    assert told == ["idle_launch_latency", "idle_python", "idle_launch", "idle_sync", "idle_data", "compute"]
+    for number, step in enumerate(report.step_ledgers):
+        assert dict(zip(told, drawn[:, number], strict=True)) == pytest.approx(
+            {**dict.fromkeys(told, 0), **dict(step.parts)}
+        )
+    assert "where the time went on the GPU, by step (ms)" in texts_of(figure)
+
+
+def test_a_single_step_is_a_bar_and_its_legend_says_the_shares():
+    parts = (("communication", 2 * MS), ("compute", 6 * MS), ("idle_data", 2 * MS))
+    figure = step_ledger.step_ledger(stepping(parts))
+    assert bars_of(figure) == {"": [("compute", 6 * MS), ("communication", 2 * MS), ("idle_data", 2 * MS)]}
+    assert {"compute 60.0 %", "communication 20.0 %", "idle_data 20.0 %", "10.00 ms"} <= set(texts_of(figure))
+    assert step_ledger.alt(stepping(parts)) == (
+        "Where the 10.00 ms of step 0 went on the GPU: compute 60.0 %, communication 20.0 %, idle_data 20.0 %."
+    )
+
+
+def test_many_steps_are_averaged_in_groups_of_the_same_size_and_the_title_says_so():
+    report = stepping(*((("compute", n * MS),) for n in range(1000)))
+    figure = step_ledger.step_ledger(report)
+    (area,) = figure.findobj(StepPatch)
+    values = area.get_data().values
+    assert len(values) == 112
+    assert values[0] == pytest.approx(np.mean(range(8)))
+    assert values[-1] == pytest.approx(np.mean(range(991, 1000)))
+    assert "where the time went on the GPU, by step, means of 8 or 9 steps (ms)" in texts_of(figure)
+
+
+def test_what_could_be_seen_nowhere_is_the_rest():
+    small = (("idle_os", MS), ("memset", MS))
+    figure = step_ledger.step_ledger(stepping((("compute", 100 * MS), *small), (("compute", 90 * MS), *small)))
+    assert [area.get_label() for area in figure.findobj(StepPatch)] == ["rest", "compute"]
+
+
+def test_step_times_count_every_step_and_mark_the_quantiles():
+    report = trace_of(waiting)
+    figure = step_times.step_times(report)
+    (axes,) = figure.axes
+    assert sum(bar.get_height() for bar in axes.containers[0]) == len(report.step_ledgers) == 6
+    dashed = [line.get_xdata()[0] * MS for line in axes.lines if line.get_linestyle() == "--"]
+    assert dashed == [pytest.approx(report.steps.p95), pytest.approx(report.steps.p50)]
+    assert {"p50 1.000 ms", "p95 1.750 ms"} <= set(texts_of(figure))
+    assert step_times.alt(report) == (
+        "Distribution of the durations of 6 steps: from 1.000 ms to 2.000 ms, the median 1.000 ms, the 95th percentile 1.750 ms."
+    )
+
+
+def test_steps_of_equal_length_have_a_distribution_too():
+    svg(step_times.step_times(stepping(*[(("compute", 5),)] * 6)), "equal", "")
+
+
+def test_gaps_are_drawn_with_their_number_and_time():
+    report = trace_of(waiting)
+    left, right = gaps.gaps(report).axes
+    assert [bar.get_width() for bar in left.patches] == [each.gaps for each in report.gap_sizes] == [11, 1]
+    assert [bar.get_width() for bar in right.patches] == [each.dur for each in report.gap_sizes]
+    assert [text.get_text() for text in left.get_yticklabels()] == ["below 1 ms", "below 10 ms"]
+    assert gaps.alt(report) == "Gaps by size: 12 in all, 4.700 ms. Most of that time, 3.285 ms, is in 11 of below 1 ms."
+
+
+def test_copies_are_split_by_what_hides_them_and_of_many_the_most_exposed_are_drawn():
+    def total(device, exposed):
+        return CopyTotal(device, "copy_h2d", 1, 10, 10, 10, 5, 5 - exposed, exposed, 0)
+
+    report = with_topic("copies", totals=(total(0, 1), *(total(device, 2) for device in range(1, 8)), total(8, 3)))
+    rows = bars_of(copies.copies(report))
+    assert list(rows) == [f"GPU {device} copy_h2d" for device in range(1, 9)]
+    assert rows["GPU 1 copy_h2d"] == [("behind compute", 5), ("behind other work", 3), ("exposed", 2)]
+    assert copies.alt(report).endswith("GPU 8 copy_h2d, 3 ns of 10 ns (30.0 %). Left out are 1 with less exposed time.")
+
+
+def test_communication_in_graphs_has_a_bar_of_its_own():
+    report = with_topic("communication", totals=(CommunicationTotal(0, 10, 4, 6, 7), CommunicationTotal(1, 0, 0, 0, 0)))
+    assert communication.applies(report)
+    figure = communication.communication(report)
+    assert [(bars.get_label(), bars[0].get_width()) for bars in figure.axes[0].containers] == [
+        ("behind compute", 4),
+        ("exposed", 6),
+        ("opaque", 7),
+    ]
+    assert "6 ns of 10 ns (60.0 %). 7 ns in CUDA graphs may hold more." in communication.alt(report)
+
+
+def test_occupancy_has_all_quarters_and_what_is_not_known():
+    report = with_topic("kernels", occupancy=(OccupancyClass(1, 3, 60), OccupancyClass(None, 1, 40)))
+    assert bars_of(occupancy.occupancy(report)) == {
+        "below 25 %": [],
+        "25 to 50 %": [("compute", 60)],
+        "50 to 75 %": [],
+        "75 % and above": [],
+        "not known": [("unknown", 40)],
+    }
+    assert occupancy.alt(report).endswith("25 to 50 %: 60.0 %; not known: 40.0 %.")
+
+
+def operators(*kinds):
+    return with_topic("kernels", operators=kinds)
+
+
+def test_the_roofline_has_a_point_per_kind_and_a_roof_per_peak():
+    report = operators(
+        OperatorKind("matmul", 3, 300, 50.0, 0.5, 1000.0, None, None),
+        OperatorKind("convolution", 1, 100, 10.0, 0.1, 2000.0, None, None),
+        OperatorKind("attention", 1, 100, 10.0, None, 100.0, None, None),
+        OperatorKind("norm", 9, 900, None, None, 500.0, None, None),
+    )
+    figure = roofline.roofline(report)
+    (axes,) = figure.axes
+    points = {each.get_label(): (each.get_offsets()[0].tolist(), each.get_sizes()[0]) for each in axes.collections}
+    assert {kind: at for kind, (at, _) in points.items()} == {
+        "matmul": [50, 50],
+        "convolution": [5, 10],
+        "attention": [100, 10],
+    }
+    assert points["matmul"][1] == 3 * points["convolution"][1]
+    assert [line.get_ydata()[0] for line in axes.lines] == [pytest.approx(100)]
+    assert {"peak 100 TFLOP/s", "convolution 10.0 (10.0 % of peak)", "attention 10.0"} <= set(texts_of(figure))
+    assert "matmul (300 ns on the GPU) 50.0 TFLOP/s at 50.0 operations per byte, 50.0 % of the peak" in roofline.alt(
+        report
+    )
+    assert not roofline.applies(operators(OperatorKind("norm", 9, 900, None, None, 500.0, None, None)))
+
+
+def test_the_memory_is_a_roof_up_to_the_peak():
+    report = operators(OperatorKind("matmul", 3, 300, 50.0, 0.5, 1000.0, None, 2000.0))
+    (axes,) = roofline.roofline(report).figure.axes
+    memory = axes.lines[-1]
+    (low, high), roof = memory.get_xdata(), memory.get_ydata()
+    assert list(roof) == [pytest.approx(low * 2), pytest.approx(100)]
+    assert high == pytest.approx(50)
+    assert roofline.alt(report).endswith("The memory gives 2,000 GB/s at most.")
+
+
+def peaking(capacity):
+    peak = MemoryPeak(0, "device", True, 8 << 30, 2, None, None, capacity, 3, None, 0)
+    timeline = (MemoryPart(0, -1, 3 << 30, 1 << 30), MemoryPart(0, 30, 8 << 30, 2 << 30), MemoryPart(1, 0, 1, 1))
+    return with_topic("memory", peaks=(peak,), timeline=timeline)
+
+
+def test_memory_stays_what_it_was_until_a_sample_says_otherwise():
+    figure = memory.memory(peaking(16 << 30))
+    (area,) = figure.findobj(StepPatch)
+    assert area.get_data().values.tolist() == [1] * 30 + [8] + [2] * 29
+    assert [line.get_ydata()[0] for line in figure.axes[0].lines] == [16, 8]
+    assert {"capacity 16.0 GiB", "peak 8.0 GiB, step 2"} <= set(texts_of(figure))
+    assert memory.alt(peaking(16 << 30)) == (
+        "Memory allocated on GPU 0 over the counted steps: 8.0 GiB at most, 50.0 % of 16.0 GiB, in step 2; 2.0 GiB at the end."
+    )
+
+
+def test_a_capacity_far_above_is_said_and_not_drawn():
+    figure = memory.memory(peaking(80 << 30))
+    assert [line.get_ydata()[0] for line in figure.axes[0].lines] == [8]
+    assert "memory allocated on GPU 0 (GiB); it has 80.0 GiB" in texts_of(figure)
+
+
+def job(*numbers):
+    """A trace for each rank; the higher the rank, the longer it communicates."""
+    reports = []
+    for trace_id, rank in enumerate(numbers, 1):
+        report = stepping(
+            (("compute", 6 * MS), ("memset", MS)), (("compute", 4 * MS), ("communication", trace_id * MS))
+        )
+        reports.append(replace(report, trace=replace(report.trace, rank=rank, trace_id=trace_id)))
+    return Report(tuple(reports), "")
+
+
+def test_ranks_are_compared_by_their_mean_step_in_order():
+    rows = bars_of(ranks.ranks(job(1, 0)))
+    assert rows == {
+        "rank 0": [("compute", 5 * MS), ("communication", MS), ("copies and memsets", MS / 2)],
+        "rank 1": [("compute", 5 * MS), ("communication", MS / 2), ("copies and memsets", MS / 2)],
+    }
+    assert ranks.alt(job(1, 0)) == (
+        "Mean step of 2 ranks, stacked: 6.000 ms (rank 1) to 6.500 ms (rank 0)."
+        " They differ most in communication: 500.0 µs to 1.000 ms."
+    )
+    assert not ranks.applies(job(0))
+
+
+def test_traces_without_a_rank_of_their_own_are_called_by_their_number():
+    assert list(bars_of(ranks.ranks(job(0, 0)))) == ["trace 1", "trace 2"]
+    assert list(bars_of(ranks.ranks(job(0, None)))) == ["trace 1", "trace 2"]
+
+
+def test_many_ranks_are_columns():
+    areas = ranks.ranks(job(*range(20))).findobj(StepPatch)
+    assert [(area.get_label(), len(area.get_data().values)) for area in areas] == [
+        ("copies and memsets", 20),
+        ("communication", 20),
+        ("compute", 20),
+    ]
+
+
+# --- the files
+
+
+def drawn():
+    for case in (complete, waiting):
+        report = trace_of(case)
+        for chart in CHARTS:
+            if chart.applies(report):
+                yield chart, report
+
+
+def test_every_chart_is_in_one_of_these_reports():
+    assert {chart.name for chart, _ in drawn()} == {chart.name for chart in CHARTS}
+
+
+def test_a_report_of_nothing_has_no_charts():
+    report = trace_of(waiting)
+    topics = replace(
+        report.topics,
+        copies=Copies((), (), ()),
+        communication=Communication((), (), (), ()),
+        kernels=Kernels((), (), (), (), (), ()),
+        memory=Memory((), (), ()),
+    )
+    report = replace(report, step_ledgers=(), gap_sizes=(), topics=topics)
+    assert [chart.name for chart in CHARTS if chart.applies(report)] == []
+    assert not ranks.applies(Report((report, report), ""))
+
+
+class Elements(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.said = [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.said += data
+
+
+def test_svgs_are_bare_and_coloured_by_variables():
+    for chart, report in drawn():
+        text = svg(chart.draw(report), "t1-x", chart.alt(report))
+        assert len(text) < 25_000
+        elements = Elements(text)
+        (name, root), *others = elements.found
+        assert name == "svg"
+        assert set(root) == {"id", "viewbox", "role", "aria-label", "font-size", "fill"}
+        assert (root["id"], root["role"], root["aria-label"]) == ("t1-x", "img", chart.alt(report))
+        assert {tag for tag, _ in others} == {"path", "text"}
+        allowed = {"d", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray"}
+        assert {key for _, attributes in others for key in attributes} <= allowed | {
+            "x",
+            "y",
+            "text-anchor",
+            "font-size",
+        }
+        paints = {attributes[key] for _, attributes in others for key in ("fill", "stroke") if key in attributes}
+        assert all(re.fullmatch(r"none|currentColor|var\(--c-[a-z0-9-]+\)", paint) for paint in paints)
+        variables = {paint[4:-1] for paint in paints if paint.startswith("var")}
+        assert variables <= set(re.findall(r"--c-[a-z0-9-]+", palette.stylesheet()))
+        assert not re.search(r"\d\.\d\d", " ".join(attributes.get("d", "") for _, attributes in others))
+
+
+def test_the_same_figure_gives_the_same_files_and_the_user_s_settings_do_not_matter():
+    report = trace_of(waiting)
+    figure = step_ledger.step_ledger(report)
+    first = svg(figure, "a", "b")
+    assert (svg(figure, "a", "b"), png(figure)) == (first, png(figure))
+    with mpl.rc_context({"font.size": 30, "text.usetex": True, "axes.grid": True, "lines.linewidth": 9}):
+        before = dict(mpl.rcParams)
+        assert svg(step_ledger.step_ledger(report), "a", "b") == first
+        assert dict(mpl.rcParams) == before
+
+
+def test_png_is_white_and_has_144_dots_per_inch():
+    content = png(gaps.gaps(trace_of(waiting)))
+    assert content.startswith(b"\x89PNG")
+    assert int.from_bytes(content[16:20], "big") == pytest.approx(7.2 * 144, abs=1)
+    assert b"matplotlib" not in content.lower()
+
+
+def test_names_are_text_whatever_they_hold():
+    hostile = f"$x^2$ {HOSTILE}"
+    report = operators(OperatorKind(hostile, 1, 100, 50.0, 0.5, 1000.0, None, None))
+    text = svg(roofline.roofline(report), 'a"b', f"{roofline.alt(report)} {hostile}")
+    elements = Elements(text)
+    assert {tag for tag, _ in elements.found} == {"svg", "path", "text"}
+    assert "$x^2$" in elements.said
+    assert elements.said.isprintable()
+    root = elements.found[0][1]
+    assert root["id"] == 'a"b'
+    assert root["aria-label"].isprintable()
+    assert png(roofline.roofline(report)).startswith(b"\x89PNG")
+    long = operators(OperatorKind("n" * 10_000_000, 1, 100, 50.0, 0.5, 1000.0, None, None))
+    assert len(svg(roofline.roofline(long), "a", "")) < 25_000
+
+
+def test_no_chart_uses_pyplot():
+    for path in Path(charts.__file__).parent.glob("*.py"):
+        assert "matplotlib.pyplot" not in path.read_text("utf-8")
+
+
+def test_each_chart_of_the_list_is_a_file_and_each_file_says_whether_it_applies():
+    names = {chart.name.replace("-", "_") for chart in CHARTS} | {"ranks"}
+    files = {
+        path.stem for path in Path(charts.__file__).parent.glob("*.py") if "def applies" in path.read_text("utf-8")
+    }
+    assert files == names
+
+
+def test_all_of_a_chart_is_within_its_edges():
+    """By the font of the layout, which is wider than that of most pages."""
+    for chart, report in drawn():
+        figure = chart.draw(report)
+        box = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
+        wide, high = figure.get_size_inches()
+        assert (box.x0 >= 0, box.y0 >= 0, box.x1 <= wide, box.y1 <= high) == (True,) * 4, chart.name

@@ -1,0 +1,49 @@
+"""Which finding a user means: by its id, its rule, or its place in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from traceq.errors import StoreError
+from traceq.findings import Finding
+
+
+class Chosen(NamedTuple):
+    """A finding and its place among those of its trace, from 1."""
+
+    number: int
+    finding: Finding
+
+
+def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
+    """The finding called `text`, upper or lower case: its id, its rule, or F1, F2, ... as the report numbers them.
+
+    `findings` are those of each trace, ranked. Raises StoreError, with what there is, when none is meant or several.
+    """
+    every = [Chosen(number, each) for ranked in findings.values() for number, each in enumerate(ranked, 1)]
+    wanted = text.casefold()
+    for name in (_id, _rule, _place):
+        found = [each for each in every if name(each).casefold() == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise StoreError(f"--finding {text} means several findings: say {_listed(found)}, or which --trace")
+    known = f"there are {_listed(every)}" if every else "the trace has none"
+    raise StoreError(f"no finding is called {text!r}; {known}")
+
+
+def _id(each: Chosen) -> str:
+    return each.finding.finding_id
+
+
+def _rule(each: Chosen) -> str:
+    return each.finding.rule
+
+
+def _place(each: Chosen) -> str:
+    return f"F{each.number}"
+
+
+def _listed(every: Sequence[Chosen]) -> str:
+    return ", ".join(f"{each.finding.finding_id} (F{each.number})" for each in every)

@@ -1,0 +1,92 @@
+"""What stands before the events of an exported trace: where it comes from, and what its times count from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from traceq import __version__
+from traceq.sql import statement
+from traceq.sql.facts import ask
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A trace of the file: a row of export/traces.sql, what its processes begin with, and the ns that its times count from."""
+
+    row: Mapping[str, Any]
+    prefix: str
+    origin: int
+
+    @property
+    def trace_id(self) -> int:
+        """Its number in the database."""
+        return int(self.row["trace_id"])
+
+
+def exported(rows: Sequence[Mapping[str, Any]]) -> list[Exported]:
+    """The traces of a file. Those of one time, the ranks of a job, keep their distances; others all begin at 0."""
+    bases = [row["utc_origin_ns"] for row in rows]
+    starts = [row["ts"] + (base or 0) for row, base in zip(rows, bases, strict=True)]
+    ends = [row["ts_end"] + (base or 0) for row, base in zip(rows, bases, strict=True)]
+    is_one_time = None not in bases and max(starts, default=0) < min(ends, default=0)
+    origins = [min(starts) - base if is_one_time else row["ts"] for row, base in zip(rows, bases, strict=True)]
+    return [Exported(row, prefix, origin) for row, prefix, origin in zip(rows, _prefixes(rows), origins, strict=True)]
+
+
+def _prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Nothing for one trace, else the ranks where they tell traces apart, else their numbers."""
+    if len(rows) == 1:
+        return [""]
+    ranks = [row["rank"] for row in rows]
+    if None not in ranks and len(set(ranks)) == len(ranks):
+        return [f"rank {rank}: " for rank in ranks]
+    return [f"trace {row['trace_id']}: " for row in rows]
+
+
+def header(
+    connection: duckdb.DuckDBPyConnection, traces: Sequence[Exported], told: Mapping[str, object]
+) -> dict[str, object]:
+    """The members of the file beside its events; `told` is what else its reader is to know.
+
+    A file of one trace can be read as a profiler's own: GPUs, rank and clock are where Kineto has them.
+    """
+    members: dict[str, object] = {"schemaVersion": 1, "displayTimeUnit": "ns"}
+    if len(traces) == 1:
+        members |= _as_kineto(connection, traces[0])
+    members["otherData"] = {
+        "producer": f"traceq {__version__}",
+        "traces": [_facts(each) for each in traces],
+        **told,
+    }
+    return members
+
+
+def _facts(trace: Exported) -> dict[str, object]:
+    """Times as text: a reader's numbers may end at 2**53."""
+    facts = {
+        "trace_id": trace.trace_id,
+        "run": trace.row["run"],
+        "rank": trace.row["rank"],
+        "sha256": trace.row["sha256"],
+        "ts_zero_ns": str(trace.origin),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: Exported) -> dict[str, object]:
+    members: dict[str, object] = {}
+    if trace.row["utc_origin_ns"] is not None:
+        members["baseTimeNanoseconds"] = trace.row["utc_origin_ns"] + trace.origin
+    if trace.row["rank"] is not None:
+        members["distributedInfo"] = {"rank": trace.row["rank"], "world_size": trace.row["world_size"]}
+    devices = ask(connection, statement("export/devices.sql"), trace_id=trace.trace_id)
+    if devices:
+        members["deviceProperties"] = [
+            {name: value for name, value in device.items() if value is not None} for device in devices
+        ]
+    return members

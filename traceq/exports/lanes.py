@@ -1,0 +1,64 @@
+"""Lanes: slices of one track that overlap without nesting are drawn side by side, because viewers drop them otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
+
+from traceq.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.sql.facts import Setting
+
+T = TypeVar("T")
+
+# The tracks of which the file overlap_PLACE.sql lists what may not nest.
+_PLACES = ("host", "stream", "annotation", "synchronization")
+
+_ROWS = 10_000
+
+
+def lanes(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
+    """The lane of each slice (what it is, start, end) of one track, which come by start, of equals the longest first.
+
+    The first lane, from 0, on which it nests: it lies within what is open there, or after it.
+    """
+    open_ends: list[list[int]] = []
+    for what, ts, ts_end in slices:
+        for lane, ends in enumerate(open_ends):
+            while ends and ends[-1] <= ts:
+                ends.pop()
+            if not ends or ts_end <= ends[-1]:
+                ends.append(ts_end)
+                yield what, lane
+                break
+        else:
+            open_ends.append([ts_end])
+            yield what, len(open_ends) - 1
+
+
+def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> None:
+    """Fill _lane with the slices of a trace that are on another lane than the first of their track."""
+    for place in _PLACES:
+        found = [each for each in _found(connection, place, trace_id) if each[1]]
+        if found:
+            slice_ids, numbers = zip(*found, strict=True)
+            connection.execute(
+                "insert into _lane select $place, unnest($slice_ids::bigint[]), unnest($numbers::integer[])",
+                {"place": place, "slice_ids": list(slice_ids), "numbers": list(numbers)},
+            )
+
+
+def _found(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Setting) -> Iterator[tuple[int, int]]:
+    cursor = connection.execute(statement(f"export/overlap_{place}.sql"), {"trace_id": trace_id})
+    for _, rows in groupby(_rows(cursor), key=itemgetter(0)):
+        yield from lanes((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, int, int, int]]:
+    while rows := cursor.fetchmany(_ROWS):
+        yield from rows

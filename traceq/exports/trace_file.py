@@ -1,0 +1,189 @@
+"""Writes a Chrome trace: the slices of the database, and steps, ledgers and findings as tracks of their own.
+
+DuckDB makes the text of the events (traceq/sql/export/), and they pass through one by one: no trace is ever held in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from traceq.exports.fit import Weight, fit
+from traceq.exports.header import Exported, exported, header
+from traceq.exports.lanes import assign_lanes
+from traceq.exports.pieces import piece_events
+from traceq.exports.tracks import Ids, ids, lay_out
+from traceq.exports.window import EVERYTHING, Window, around
+from traceq.findings import Finding
+from traceq.sql import run, statement
+from traceq.sql.facts import ask
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.exports.choose import Chosen
+
+# In the order of the file. Perfetto wants an arrow's start before its end.
+_SECTIONS = ("step", "ledger", "host", "stream", "annotation", "synchronization", "event", "memory", "counter")
+
+_ROWS = 10_000
+
+# Longer names and arguments are cut: everywhere beyond what viewers can show, around a finding so that it can be attached.
+_MOST_CHARACTERS = 1 << 30
+_MOST_CHARACTERS_OF_FINDING = 500
+
+# Bytes of a file around a finding.
+MOST_OF_FINDING = 1_000_000
+
+_Findings = Mapping[int, Sequence[Finding]]
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many events a file got, and in words what was left out of it to keep it small, if anything."""
+
+    events: int
+    left_out: str | None = None
+
+
+@dataclass
+class _Trace:
+    """A trace that is being written: where to ask and what for, the events that name its tracks, and those of findings."""
+
+    connection: duckdb.DuckDBPyConnection
+    exported: Exported
+    window: Window
+    most: int
+    tracks: list[str]
+    pieces: list[tuple[str, int, int]]
+
+    def slices(self) -> Iterator[tuple[str, int, int]]:
+        """Its events, each with its level and duration; see traceq.exports.fit."""
+        values = {
+            "trace_id": self.exported.trace_id,
+            "origin": self.exported.origin,
+            "since": self.window.since,
+            "until": self.window.until,
+            "kept": list(self.window.kept),
+            "flow": self.exported.trace_id * 10**12,
+            "most": self.most,
+        }
+        yield from self.pieces
+        for section in _SECTIONS:
+            query = statement(f"export/{section}.sql")
+            given = {name: value for name, value in values.items() if f"${name}" in query}
+            cursor = self.connection.execute(query, given)
+            while rows := cursor.fetchmany(_ROWS):
+                yield from rows
+
+
+def write_trace(
+    connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int], findings: _Findings, file: BinaryIO
+) -> Written:
+    """Write the traces to `file`, with the ranked findings of each."""
+    traces = _exported(connection, trace_ids)
+    numbers = ids(connection)
+    out = _Out(file)
+    out.begin(header(connection, traces, {}))
+    for each in traces:
+        trace = _begun(connection, each, EVERYTHING, findings, numbers, _MOST_CHARACTERS)
+        out.write(trace.tracks)
+        out.write(event for event, _, _ in trace.slices())
+    out.end()
+    return Written(out.events)
+
+
+def write_finding(
+    connection: duckdb.DuckDBPyConnection, chosen: Chosen, findings: _Findings, file: BinaryIO, most: int
+) -> Written:
+    """Write the time around the worst piece of a finding to `file`, in at most `most` bytes.
+
+    Raises nothing when that is too little for what must stay: then the file is larger.
+    """
+    (each,) = _exported(connection, [chosen.finding.where.trace_id])
+    window = around(connection, chosen.finding, each.row["step_ns"])
+    trace = _begun(connection, each, window, findings, ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.number)
+    told = _told(chosen, window, each)
+    fixed = (
+        sum(len(event.encode()) + 2 for event in trace.tracks) + len(_head(header(connection, [each], told))) + 1_000
+    )
+    weights = (Weight(len(event.encode()) + 2, level, dur) for event, level, dur in trace.slices())
+    cut, left_out = fit(weights, most - fixed) or (None, None)
+    out = _Out(file)
+    out.begin(header(connection, [each], told if left_out is None else {**told, "left_out": left_out}))
+    out.write(trace.tracks)
+    out.write(event for event, level, dur in trace.slices() if cut is None or cut.keeps(level, dur))
+    out.end()
+    return Written(out.events, left_out)
+
+
+def _told(chosen: Chosen, window: Window, each: Exported) -> dict[str, object]:
+    finding = chosen.finding
+    return {
+        "finding": {
+            "number": f"F{chosen.number}",
+            "id": finding.finding_id,
+            "rule": finding.rule,
+            "title": finding.title[:_MOST_CHARACTERS_OF_FINDING],
+            "fix": finding.fix[:_MOST_CHARACTERS_OF_FINDING],
+            "saving_ns_per_step": round(finding.saving_ns),
+        },
+        "window_ns": [window.since - each.origin, window.until - each.origin],
+        "window": f"slices that touch the window are whole; texts are cut after {_MOST_CHARACTERS_OF_FINDING} characters",
+    }
+
+
+def _exported(connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int]) -> list[Exported]:
+    rows = ask(connection, statement("export/traces.sql"))
+    return exported([row for row in rows if row["trace_id"] in trace_ids])
+
+
+def _begun(
+    connection: duckdb.DuckDBPyConnection,
+    each: Exported,
+    window: Window,
+    findings: _Findings,
+    numbers: Ids,
+    most: int,
+    shown: int | None = None,
+) -> _Trace:
+    run(connection, "export/macros.sql")
+    assign_lanes(connection, each.trace_id)
+    run(
+        connection,
+        "export/arrows.sql",
+        trace_id=each.trace_id,
+        since=window.since,
+        until=window.until,
+        kept=list(window.kept),
+    )
+    tracks = lay_out(connection, each.trace_id, each.prefix, window, numbers, most)
+    ranked = findings.get(each.trace_id, ())
+    pieces = list(piece_events(connection, ranked, window, tracks.own, each.origin, shown))
+    return _Trace(connection, each, window, most, tracks.events, pieces)
+
+
+def _head(members: Mapping[str, object]) -> bytes:
+    """The file up to its first event. ASCII: what is no event is skipped by readers that expect nothing else there."""
+    return json.dumps(members, indent=1, allow_nan=False).encode().removesuffix(b"\n}") + b',\n "traceEvents": ['
+
+
+class _Out:
+    """The file, an event a line."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.events = 0
+
+    def begin(self, members: Mapping[str, object]) -> None:
+        self._file.write(_head(members))
+
+    def write(self, events: Iterator[str] | Sequence[str]) -> None:
+        for event in events:
+            self._file.write((",\n" if self.events else "\n").encode() + event.encode())
+            self.events += 1
+
+    def end(self) -> None:
+        self._file.write(b"\n]\n}\n")

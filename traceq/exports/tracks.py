@@ -1,0 +1,149 @@
+"""Tracks: every thread, stream and derived timeline of a trace gets a process, a thread and a name in the exported file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from traceq.exports.event import metadata
+from traceq.sql import statement
+from traceq.sql.facts import ask
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.exports.window import Window
+
+# Perfetto reads ids as 32-bit numbers and takes 0 for none.
+_MOST = (1 << 32) - 1
+
+
+@dataclass
+class Numbers:
+    """Hands out ids of processes (or threads), each once in the file; `real` are those of the traced machines."""
+
+    real: frozenset[int]
+    _given: set[int] = field(default_factory=set)
+    _next: int = 0
+
+    def give(self, wanted: int | None = None) -> int:
+        """`wanted` if it can be had, else the next number that is nobody's."""
+        if wanted is not None and 0 < wanted <= _MOST and wanted not in self._given:
+            self._given.add(wanted)
+            return wanted
+        while True:
+            self._next += 1
+            if self._next not in self._given and self._next not in self.real:
+                self._given.add(self._next)
+                return self._next
+
+
+@dataclass
+class Ids:
+    """The ids of a whole file."""
+
+    processes: Numbers
+    threads: Numbers
+    shown: int = 0
+
+    def place(self) -> int:
+        """The next place in the order of processes."""
+        self.shown += 1
+        return self.shown - 1
+
+
+def ids(connection: duckdb.DuckDBPyConnection) -> Ids:
+    """Ids for a file with traces of this database."""
+    real = frozenset(row["number"] for row in ask(connection, statement("export/numbers.sql")))
+    return Ids(Numbers(real), Numbers(real))
+
+
+@dataclass
+class Process:
+    """A process of the exported file; `add` names its threads, in the order in which they are shown."""
+
+    pid: int
+    ids: Ids
+    most: int
+    events: list[str]
+    _shown: int = 0
+
+    def add(self, name: str | None, wanted: int | None = None) -> int:
+        """The id of a new thread."""
+        tid = self.ids.threads.give(wanted)
+        if name is not None:
+            self.events.append(metadata("thread_name", self.pid, tid, name=name[: self.most]))
+        self.events.append(metadata("thread_sort_index", self.pid, tid, sort_index=self._shown))
+        self._shown += 1
+        return tid
+
+
+def new_process(ids_: Ids, name: str, most: int, events: list[str], wanted: int | None = None) -> Process:
+    """A process, after those that there are; names are cut after `most` characters."""
+    pid = ids_.processes.give(wanted)
+    events.append(metadata("process_name", pid, pid, name=name[:most]))
+    events.append(metadata("process_sort_index", pid, pid, sort_index=ids_.place()))
+    return Process(pid, ids_, most, events)
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """The metadata events of a trace, and its process for what traceq adds."""
+
+    events: list[str]
+    own: Process
+
+
+def lay_out(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, prefix: str, window: Window, ids_: Ids, most: int
+) -> Tracks:
+    """Give every track with anything in the window its ids, in _track too. `prefix` tells traces of one file apart."""
+    kept: Any = list(window.kept)
+    given = {"trace_id": trace_id, "since": window.since, "until": window.until, "kept": kept}
+    rows = ask(connection, statement("export/tracks.sql"), **given)
+    events: list[str] = []
+    own = new_process(ids_, f"{prefix}traceq", most, events)
+    processes: dict[Any, Process] = {}
+    placed = []
+    for row in rows:
+        process = own if row["place"] in ("step", "ledger") else _process(row, prefix, processes, ids_, most, events)
+        tid = process.pid if row["place"] == "counter" else process.add(*_name(row))
+        placed.append((row["place"], row["a"], row["b"], row["lane"], process.pid, tid))
+    if placed:
+        connection.executemany("insert into _track values (?, ?, ?, ?, ?, ?)", placed)
+    return Tracks(events, own)
+
+
+def _process(
+    row: dict[str, Any], prefix: str, processes: dict[Any, Process], ids_: Ids, most: int, events: list[str]
+) -> Process:
+    if row["place"] == "host" or row["a"] is None:
+        # What counts the host's memory belongs to the first of its processes.
+        hosts = [key for key in processes if key[0] == "host"]
+        key = ("host", row["pid"], row["process_name"]) if row["place"] == "host" or not hosts else hosts[0]
+        name, wanted = row["process_name"] or "host", row["pid"]
+    else:
+        key = ("GPU", row["a"], None)
+        device = "GPU" if row["a"] < 0 else f"GPU {row['a']}"
+        name, wanted = device + (f" ({row['device_name']})" if row["device_name"] else ""), None
+    if key not in processes:
+        processes[key] = new_process(ids_, prefix + name, most, events, wanted)
+    return processes[key]
+
+
+def _name(row: dict[str, Any]) -> tuple[str | None, int | None]:
+    """What a track is called, None for what the viewer calls it, and the thread id that it had."""
+    lane = f" ({row['lane'] + 1})" if row["lane"] else ""
+    if row["place"] == "step":
+        return "steps", None
+    if row["place"] == "ledger":
+        return f"GPU {row['a']} ledger", None
+    if row["place"] == "host":
+        if not row["b"]:
+            return (f"{row['thread_name'] or 'thread'}{lane}", None) if lane else (row["thread_name"], row["tid"])
+        return f"{row['thread_name'] or 'thread'}: ranges{lane}", None
+    stream = "stream" if row["b"] < 0 else f"stream {row['b']}"
+    if row["place"] == "stream":
+        return stream + lane, None if lane else row["b"]
+    what = {"annotation": "annotations", "synchronization": "synchronization", "event": "events"}[row["place"]]
+    return f"{stream}: {what}{lane}", None

@@ -1,0 +1,64 @@
+"""The time around the worst piece of a finding: as much as shows where it comes from and what it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from traceq.sql import statement
+from traceq.sql.facts import ask
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.findings import Finding, Value
+
+_EVER = 1 << 62
+
+# To each side: a tenth of a step, but not many times what is to be seen, and never so little that nothing is beside it.
+_OF_STEP = 0.1
+_OF_PIECE = 10
+_LEAST_NS = 20_000
+
+
+@dataclass(frozen=True)
+class Window:
+    """Slices that touch [since, until] (ns, the trace's own clock), and those of `kept` wherever they are."""
+
+    since: int
+    until: int
+    kept: tuple[int, ...] = ()
+
+
+EVERYTHING = Window(-_EVER, _EVER)
+
+
+def worst_piece(finding: Finding) -> Mapping[str, Value]:
+    """The instance of the finding that costs most, by column."""
+    return dict(zip(finding.instances.columns, finding.instances.rows[0], strict=True))
+
+
+def around(connection: duckdb.DuckDBPyConnection, finding: Finding, step_ns: float) -> Window:
+    """The window around the worst piece of `finding`, in a trace whose mean step lasts `step_ns`."""
+    piece = worst_piece(finding)
+    ts, dur = _whole(piece["ts"]), _whole(piece["dur"])
+    slice_id = piece.get("slice_id")
+    margin = max(_LEAST_NS, min(int(_OF_STEP * step_ns), _OF_PIECE * dur))
+    row = ask(
+        connection,
+        statement("export/around.sql"),
+        trace_id=finding.where.trace_id,
+        device=-2 if finding.where.device is None else finding.where.device,
+        ts=ts,
+        slice_id=-1 if slice_id is None else _whole(slice_id),
+    )[0]
+    first, last = ts, max(ts + dur, row["gap_end"] or 0)
+    # A launch may be many steps ahead of its kernel: then only the call is shown, without what was in between.
+    if row["first_call"] is not None and row["first_call"] >= ts - step_ns:
+        first = min(first, row["first_call"])
+    return Window(first - margin, last + margin, tuple(row["kept"] or ()))
+
+
+def _whole(value: Value) -> int:
+    return 0 if value is None else int(value)

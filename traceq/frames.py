@@ -1,0 +1,246 @@
+"""A report as pandas DataFrames, a function each. Columns are always there, also when there is nothing to list.
+
+The first columns are `trace_id` and `rank`, so that several ranks stand in one table. Times are ns and end in `_ns`,
+shares are 0..1 and end in `_share`; what the trace does not say is missing (NA), never 0. The columns are described
+in docs/python.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from traceq.findings import Where
+    from traceq.reports.report import Report, TraceFacts
+
+# Of the ledger, in the order in which time is given to them; the database knows no others.
+CATEGORIES = (
+    "compute",
+    "communication",
+    "copy_h2d",
+    "copy_d2h",
+    "copy_other",
+    "memset",
+    "idle_data",
+    "idle_sync",
+    "idle_allocation",
+    "idle_compile",
+    "idle_launch",
+    "idle_python",
+    "idle_os",
+    "idle_checkpoint",
+    "idle_communication",
+    "idle_dependency",
+    "idle_launch_latency",
+    "idle_profiler",
+    "idle_unattributed",
+)
+
+_WHOLE, _MAYBE, _REAL, _TEXT = "int64", "Int64", "float64", "string"
+
+_OF_A_TRACE = {"trace_id": _WHOLE, "rank": _MAYBE}
+_WHERE = {
+    "device": _MAYBE,
+    "device_name": _TEXT,
+    "stream": _MAYBE,
+    "phase": _TEXT,
+    "annotation": _TEXT,
+    "operator": _TEXT,
+    "source_line": _TEXT,
+}
+
+
+def traces(report: Report) -> pd.DataFrame:
+    """A row for each trace: what it is, and how long its steps take."""
+    columns = {
+        **_OF_A_TRACE,
+        "run": _TEXT,
+        "file": _TEXT,
+        "format": _TEXT,
+        "devices": _WHOLE,
+        "steps": _WHOLE,
+        "step_source": _TEXT,
+        "total_ns": _MAYBE,
+        "mean_ns": _REAL,
+        "p50_ns": _REAL,
+        "p95_ns": _REAL,
+        "findings": _WHOLE,
+    }
+    return _frame(
+        columns,
+        (
+            (
+                *_key(each.trace),
+                each.trace.run,
+                each.trace.file,
+                each.trace.format,
+                len(each.devices),
+                each.steps.counted,
+                each.steps.source,
+                each.steps.total,
+                each.steps.mean,
+                each.steps.p50,
+                each.steps.p95,
+                len(each.findings) + each.findings_left_out,
+            )
+            for each in report.traces
+        ),
+    )
+
+
+def findings(report: Report) -> pd.DataFrame:
+    """A row for each finding, per trace the largest saving first; times are per counted step.
+
+    `finding` is its number in the report (F1), `id` stays the same in every report. `query` gives its claim again,
+    `instances_query` its worst pieces.
+    """
+    columns = {
+        **_OF_A_TRACE,
+        "finding": _TEXT,
+        "rule": _TEXT,
+        "title": _TEXT,
+        "saving_ns": _REAL,
+        "saving_share": _REAL,
+        "saving_low_ns": _REAL,
+        "saving_high_ns": _REAL,
+        "claimed_ns": _REAL,
+        "owned_ns": _REAL,
+        "expected_step_ns": _REAL,
+        "confidence": _TEXT,
+        "confidence_reason": _TEXT,
+        **_WHERE,
+        "fix": _TEXT,
+        "wrong_if": _TEXT,
+        "query": _TEXT,
+        "instances_query": _TEXT,
+        "id": _TEXT,
+    }
+    return _frame(
+        columns,
+        (
+            (
+                *_key(trace.trace),
+                f"F{number}",
+                each.rule,
+                each.title,
+                each.saving_ns,
+                _share(each.saving_ns, each.expected_step_ns + each.saving_ns),
+                each.saving_low_ns,
+                each.saving_high_ns,
+                each.claimed_ns,
+                each.owned_ns,
+                each.expected_step_ns,
+                each.confidence,
+                each.confidence_reason,
+                *_place(each.where),
+                each.fix,
+                each.wrong_if,
+                each.summary.query,
+                each.instances.query,
+                each.finding_id,
+            )
+            for trace in report.traces
+            for number, each in enumerate(trace.findings, 1)
+        ),
+    )
+
+
+def observations(report: Report) -> pd.DataFrame:
+    """A row for each thing that wins no time by itself and matters all the same."""
+    columns = {
+        **_OF_A_TRACE,
+        "rule": _TEXT,
+        "title": _TEXT,
+        "text": _TEXT,
+        **_WHERE,
+        "fix": _TEXT,
+        "query": _TEXT,
+        "id": _TEXT,
+    }
+    return _frame(
+        columns,
+        (
+            (
+                *_key(trace.trace),
+                each.rule,
+                each.title,
+                each.text,
+                *_place(each.where),
+                each.fix,
+                each.evidence.query,
+                each.finding_id,
+            )
+            for trace in report.traces
+            for each in trace.observations
+        ),
+    )
+
+
+def ledger(report: Report) -> pd.DataFrame:
+    """A row for each device and category with time in the counted steps, most first.
+
+    Per device the `dur_ns` add up to the counted steps exactly.
+    """
+    columns = {
+        **_OF_A_TRACE,
+        "device": _WHOLE,
+        "device_name": _TEXT,
+        "category": _TEXT,
+        "dur_ns": _WHOLE,
+        "per_step_ns": _REAL,
+        "step_share": _REAL,
+    }
+    return _frame(
+        columns,
+        (
+            (*_key(trace.trace), device.device, device.name, part.category, part.dur, part.per_step, part.share)
+            for trace in report.traces
+            for device in trace.ledger
+            for part in device.parts
+        ),
+    )
+
+
+def steps(report: Report) -> pd.DataFrame:
+    """A row for each counted step, with a column for each category of the ledger of the busiest device.
+
+    Those columns add up to `dur_ns` exactly. Of a trace without GPU activity there are none.
+    """
+    columns = {
+        **_OF_A_TRACE,
+        "step": _WHOLE,
+        "dur_ns": _WHOLE,
+        **{f"{category}_ns": _WHOLE for category in CATEGORIES},
+    }
+    return _frame(
+        columns,
+        (
+            (*_key(trace.trace), each.step, each.dur, *(dict(each.parts).get(category, 0) for category in CATEGORIES))
+            for trace in report.traces
+            for each in trace.step_ledgers
+        ),
+    )
+
+
+def _key(trace: TraceFacts) -> tuple[int, int | None]:
+    return trace.trace_id, trace.rank
+
+
+def _place(where: Where) -> tuple[Any, ...]:
+    return tuple(getattr(where, name) for name in _WHERE)
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
+    """The rows as a frame of the given columns and dtypes, which do not depend on what is in the rows."""
+    import pandas as pd
+
+    values = list(zip(*rows, strict=True)) or [()] * len(columns)
+    series = (pd.Series(each, dtype=dtype) for each, dtype in zip(values, columns.values(), strict=True))
+    return pd.DataFrame(dict(zip(columns, series, strict=True)))

@@ -1,0 +1,102 @@
+"""How a report shows itself when it is the last line of a notebook's cell, or of a console's.
+
+Three forms, of which a front end takes the richest it can show: the page in a frame of its own, Markdown, plain text.
+The latter two are a few lines for each trace: the whole is a call away (`to_markdown()`, `to_text()`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from textwrap import indent, wrap
+from typing import TYPE_CHECKING
+
+from traceq.printable import markdown, printable
+from traceq.reports.compose_headline import headline
+from traceq.reports.document import Name, Paragraph, Verdict, Warn
+from traceq.reports.names import shortened
+
+if TYPE_CHECKING:
+    from traceq.reports.document import Spans
+    from traceq.reports.report import Report, TraceReport
+
+# Of the frame, in pixels: a screen of a notebook, which has its own bars above and below.
+HEIGHT = 640
+
+_MOST_TRACES = 8
+_WIDTH = 98
+_NAME_LIMIT = 70
+_NO_TRACES = "The database holds no trace."
+
+# Scripts sort tables and copy queries; without allow-same-origin they reach nothing of the notebook.
+_SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
+
+_SAME_PLACE = "grid-area: 1 / 1; min-width: 0"
+
+# In a document without an address of its own a link to #F1 would lead to the notebook's address.
+_BASE = '<base href="about:srcdoc">'
+
+
+def as_text(report: Report) -> str:
+    """The verdict on each trace, for a console."""
+    lines = ["traceq report"]
+    for trace in report.traces[:_MOST_TRACES]:
+        lines += [_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _verdict(trace))]
+    return "\n".join([*lines, *_rest(report)])
+
+
+def as_markdown(report: Report) -> str:
+    """The verdict on each trace, for a notebook that shows no pages."""
+    blocks = ["**traceq report**"]
+    for trace in report.traces[:_MOST_TRACES]:
+        blocks += [f"**{markdown(_title(trace))}**", *map(markdown, _verdict(trace))]
+    return "\n\n".join([*blocks, *map(markdown, _rest(report))]) + "\n"
+
+
+def as_frame(report: Report, page: str) -> str:
+    """`page`, the report as HTML, in a frame, so that its styles and the notebook's do not meet.
+
+    The frame lies over the verdict in words: that is what remains where frames are taken out (GitHub, a notebook that
+    is not trusted).
+    """
+    # In an attribute only these two mean something; a page has many of < and ", which may stay as they are.
+    source = page.replace("<head>", f"<head>{_BASE}", 1).replace("&", "&amp;").replace("'", "&#39;")
+    return (
+        f'<div style="display: grid">\n<div style="{_SAME_PLACE}; padding: 0 1em">\n{_as_html(report)}\n</div>\n'
+        f'<iframe title="traceq report" sandbox="{_SANDBOX}" allow="clipboard-write" height="{HEIGHT}"'
+        f" style=\"{_SAME_PLACE}; width: 100%; height: {HEIGHT}px; border: 0; background: Canvas\" srcdoc='{source}'>"
+        "</iframe>\n</div>"
+    )
+
+
+def _as_html(report: Report) -> str:
+    paragraphs = ["<strong>traceq report</strong>"]
+    for trace in report.traces[:_MOST_TRACES]:
+        paragraphs += [f"<strong>{escape(_title(trace))}</strong>", *map(escape, _verdict(trace))]
+    return "\n".join(f"<p>{each}</p>" for each in (*paragraphs, *map(escape, _rest(report))))
+
+
+def _title(trace: TraceReport) -> str:
+    rank = "" if trace.trace.rank is None else f", rank {trace.trace.rank}"
+    return f"Trace {trace.trace.trace_id}{rank}: {shortened(printable(trace.trace.file), _NAME_LIMIT)}"
+
+
+def _verdict(trace: TraceReport) -> Iterator[str]:
+    return (_plain(block.spans) for block in headline(trace) if isinstance(block, Verdict | Paragraph | Warn))
+
+
+def _plain(spans: Spans) -> str:
+    return "".join(
+        shortened(printable(span), _NAME_LIMIT) if isinstance(span, Name) else printable(span) for span in spans
+    )
+
+
+def _rest(report: Report) -> Iterator[str]:
+    """What is not listed above, and how to see more than a verdict."""
+    if not report.traces:
+        yield _NO_TRACES
+        return
+    left = len(report.traces) - _MOST_TRACES
+    if left > 0:
+        yield f"... and {left} more traces: .traces lists them."
+    yield "The whole report: .to_text(), .to_markdown(), .save('report.html')."

@@ -1,0 +1,113 @@
+"""The colours of pictures: what is drawn of a kind is the same colour everywhere, on a light page and on a dark one.
+
+Work is green or blue, copies are yellow, orange or brown, idle time is red, purple or grey. Every colour has a contrast of
+at least 3:1 with its page, and neighbours in a stack can be told apart by those who see no red or no green, too.
+"""
+
+from __future__ import annotations
+
+import re
+
+# On light, on dark.
+Colour = tuple[str, str]
+
+INK = "#000000"
+PAGE: Colour = ("#ffffff", "#14171c")
+
+# What is below is drawn below.
+WORK: dict[str, Colour] = {
+    "compute": ("#36a574", "#63d6a5"),
+    "graph": ("#0a6e6f", "#199c9a"),
+    "communication": ("#2a78d6", "#4d8ff0"),
+    "copy_h2d": ("#b88b14", "#fad133"),
+    "copy_d2h": ("#9e4904", "#e67c02"),
+    "copy_other": ("#af6c00", "#eab356"),
+    "memset": ("#2b86a3", "#3590ae"),
+}
+IDLE: dict[str, Colour] = {
+    "idle_data": ("#9d020f", "#e7473f"),
+    "idle_sync": ("#5b03a6", "#cda5fd"),
+    "idle_launch": ("#a92a6b", "#c31d54"),
+    "idle_python": ("#5e0369", "#9f3ab1"),
+    "idle_os": ("#8a524d", "#edd8d9"),
+    "idle_allocation": ("#6c0405", "#c73226"),
+    "idle_compile": ("#6b4cac", "#d6befb"),
+    "idle_checkpoint": ("#58144b", "#ac3793"),
+    "idle_communication": ("#6b86f8", "#4c63d7"),
+    "idle_dependency": ("#5f4086", "#b6a1d5"),
+    "idle_launch_latency": ("#803136", "#a77f7f"),
+    "idle_profiler": ("#908faf", "#ddd8fb"),
+    "idle_unattributed": ("#70787e", "#a3a5a7"),
+}
+_HOST: dict[str, Colour] = {
+    "op": ("#4a7fbd", "#7aa9e0"),
+    "annotation": ("#7b8591", "#a2acb8"),
+    "runtime": ("#b5651d", "#e39a55"),
+    "python": ("#6b8a23", "#a9c75a"),
+    "other": ("#6f7378", "#999fa6"),
+}
+_PARTS: dict[str, Colour] = {
+    "idle": ("#a3314c", "#c9505f"),
+    "copies and memsets": WORK["copy_h2d"],
+    "behind compute": WORK["compute"],
+    "behind other work": WORK["communication"],
+    "exposed": IDLE["idle_data"],
+    "blocking": IDLE["idle_sync"],
+    "opaque": WORK["graph"],
+    "allocated": WORK["communication"],
+    "cached": WORK["copy_h2d"],
+    "free": IDLE["idle_unattributed"],
+    "hidden": WORK["compute"],
+    "costs the GPU": IDLE["idle_data"],
+    "waiting": IDLE["idle_sync"],
+    "reading": WORK["copy_h2d"],
+    "transforms": _HOST["op"],
+    "other calls": _HOST["runtime"],
+    "not seen": IDLE["idle_unattributed"],
+    "unknown": IDLE["idle_unattributed"],
+    "rest": ("#494d53", "#676d72"),
+    "mark": ("#c2410c", "#ffb020"),
+    "culprit": ("#d6006c", "#ff4fa3"),
+}
+COLOURS: dict[str, Colour] = {**WORK, **IDLE, **_HOST, **_PARTS}
+
+_STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
+
+
+def colour(kind: str) -> str:
+    """On a light page; what has no colour of its own looks like "other"."""
+    return COLOURS.get(kind, COLOURS["other"])[0]
+
+
+def place(category: str) -> int:
+    """Of a category of the ledger in a stack: compute is lowest, idle time on top."""
+    return _STACKED.get(category, len(_STACKED))
+
+
+def variable(kind: str) -> str:
+    """The CSS variable that holds the colour of `kind`: --c-copy-h2d."""
+    known = kind if kind in COLOURS else "other"
+    return f"--c-{re.sub('[^a-z0-9]+', '-', known.lower())}"
+
+
+def in_css(hexadecimal: str) -> str | None:
+    """What stands in SVG for a colour on a light page, None for one that is not of the palette."""
+    return _IN_CSS.get(hexadecimal)
+
+
+_IN_CSS = {
+    **{on_light: f"var({variable(kind)})" for kind, (on_light, _) in reversed(COLOURS.items())},
+    PAGE[0]: "var(--c-page)",
+    INK: "currentColor",
+}
+
+
+def stylesheet() -> str:
+    """CSS that gives every variable its colour, on a dark page another one."""
+    light, dark = (_rule(which) for which in (0, 1))
+    return f":root{{{light}}}\n@media (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"
+
+
+def _rule(which: int) -> str:
+    colours = {**{variable(kind): colours for kind, colours in COLOURS.items()}, "--c-page": PAGE}
+    return ";".join(f"{name}:{both[which]}" for name, both in colours.items())

@@ -1,0 +1,58 @@
+"""The colours of a terminal, and what they stand for; no information is in a colour alone.
+
+All are of the 256 fixed ones, of middle brightness, so that they can be read on black and on white alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+# (text, style) -> the text in that style
+Paint = Callable[[str, str], str]
+
+GREEN, BLUE, YELLOW, ORANGE, BROWN, PURPLE, RED = "28", "32", "136", "166", "130", "133", "167"
+
+_CODES = {
+    "heading": "1",
+    "verdict": "1",
+    "saving": "1",
+    "dim": "2",
+    "low": "2",
+    "warning": f"38;5;{YELLOW}",
+    "high": f"38;5;{GREEN}",
+    "medium": f"38;5;{YELLOW}",
+}
+
+_PARTS = {
+    "compute": GREEN,
+    "communication": BLUE,
+    "copy_h2d": YELLOW,
+    "copy_d2h": ORANGE,
+    "copy_other": BROWN,
+    "memset": PURPLE,
+    "idle": RED,
+    "behind compute": GREEN,
+    "behind other work": BLUE,
+    "exposed": RED,
+    "blocking": ORANGE,
+    "allocated": GREEN,
+    "cached": YELLOW,
+    "hidden": GREEN,
+    "costs the GPU": RED,
+}
+
+
+def plain(text: str, _style: str) -> str:
+    """`text` without a colour."""
+    return text
+
+
+def painted(text: str, style: str) -> str:
+    """`text` in `style`, which may also be the name of a part of a bar; as it is where there is none for it."""
+    code = _CODES.get(style) or _of_part(style)
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+def _of_part(label: str) -> str | None:
+    colour = _PARTS.get("idle" if label.startswith("idle_") else label)
+    return f"38;5;{colour}" if colour else None

@@ -1,0 +1,80 @@
+"""The words that come first: what to fix, what it would win, and the findings in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.compose_pictures import picture
+from traceq.reports.document import Block, Paragraph, Reference, Spans, Table, Title, Verdict, Warn
+from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
+from traceq.units import duration, share
+
+if TYPE_CHECKING:
+    from traceq.findings import Finding
+    from traceq.reports.report import DeviceLedger, TraceReport
+
+_NAMED = 2
+
+
+def headline(report: TraceReport) -> Iterator[Block]:
+    """The answer in a few lines: how long a step takes, and what to change first."""
+    unit = unit_of(report)
+    steps = report.steps
+    if not report.ledger:
+        reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
+        yield Verdict(("Cannot tell what to fix first: there is no GPU ledger.",))
+        yield Warn((f"The GPU ledger is not applicable: {reason}.",))
+    if steps.source is None:
+        return
+    if unit == "trace":
+        text = f"The trace lasts {duration(steps.p50)}."
+    else:
+        # Savings are shares of the mean: the sum of all steps is what a run takes.
+        text = f"A step takes {duration(steps.mean)} (mean of {steps.counted}, median {duration(steps.p50)})."
+    if report.findings:
+        yield Verdict(_verdict(report.findings[0], unit))
+    elif report.ledger and not report.failed:
+        yield Verdict((f"Nothing found that would win 1 % of the {unit} or more.",))
+    yield Paragraph((text + _computing(report.ledger) + _next(report.findings[1 : 1 + _NAMED], unit),))
+    yield from picture(report, "step-ledger")
+    if report.findings:
+        yield _ranking(report.findings, unit)
+
+
+def _verdict(first: Finding, unit: str) -> Spans:
+    what = "of the trace" if unit == "trace" else f"per {unit}"
+    won = f"{duration(first.saving_ns)} {what} ({step_share(first)}"
+    if first.expected_step_ns > 0:
+        won += f", {speed_up(step_ns(first), first.expected_step_ns)} as fast"
+    return ("Fix first: ", first.title, f". It would likely win {won}; {first.confidence} confidence).")
+
+
+def _next(others: Sequence[Finding], unit: str) -> str:
+    if not others:
+        return ""
+    words = [f"{each.title} ({duration(each.saving_ns)} per {unit}, {step_share(each)})" for each in others]
+    return f" Then: {'; '.join(words)}."
+
+
+def _computing(ledger: Sequence[DeviceLedger]) -> str:
+    shares = [sum(part.share for part in device.parts if part.category == "compute") for device in ledger]
+    if not shares:
+        return ""
+    if len(shares) == 1:
+        return f" GPU {ledger[0].device} computes {share(shares[0])} of the time."
+    return f" {len(shares)} GPUs compute {share(min(shares))} to {share(max(shares))} of the time."
+
+
+def _ranking(found: Sequence[Finding], unit: str) -> Table:
+    rows = []
+    left = step_ns(found[0])
+    for number, each in enumerate(found, 1):
+        left -= each.saving_ns
+        faster = speed_up(step_ns(found[0]), left)
+        title = Title(each.title)
+        rows.append(
+            (Reference(f"F{number}"), title, duration(each.saving_ns), step_share(each), faster, each.confidence)
+        )
+    header = ("", "finding", f"per {unit}", "share", "with all above", "confidence")
+    return Table(header, tuple(rows), text_columns=(0, 1, 5))

@@ -1,0 +1,33 @@
+"""The words about rules that found nothing, cannot tell, or failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.document import Block, Heading, Items, Spans, Warn
+
+if TYPE_CHECKING:
+    from traceq.findings import Clean, NotApplicable
+    from traceq.reports.report import TraceReport
+
+
+def outcomes(report: TraceReport) -> Iterator[Block]:
+    """The rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
+    if report.clean:
+        yield Heading(3, ("Looked for and not found",))
+        yield Items(_by_reason(report.clean))
+    if report.not_applicable:
+        yield Heading(3, ("Cannot tell",))
+        yield Items(_by_reason(report.not_applicable))
+    if report.failed:
+        yield Heading(3, ("Failed",))
+        yield Warn(("These checks broke; that says nothing about the trace:",))
+        yield Items(tuple((f"{each.rule}: ", each.error) for each in report.failed))
+
+
+def _by_reason(outcomes: Sequence[Clean | NotApplicable]) -> tuple[Spans, ...]:
+    rules: dict[str, list[str]] = {}
+    for each in outcomes:
+        rules.setdefault(each.reason, []).append(each.rule)
+    return tuple((f"{', '.join(names)}: {reason}",) for reason, names in rules.items())

@@ -1,0 +1,53 @@
+"""What of a report may be left out where there is not room for all of it, and in which order.
+
+First the queries; then the sections after the findings, the evidence of the lesser findings, their fixes, the
+rankings and what stands beside them, and what a trace begins with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from traceq.reports.document import Facts, Heading, Query
+from traceq.reports.outline import Leaf, Section
+
+_QUERY, _AFTER, _EVIDENCE, _FIX, _RANKING, _BEGINNING, _ABOUT = 6, 5, 4, 3, 2, 1, 0
+
+_FINDINGS = "findings"
+_FINDING = re.compile(r"F(\d+)")
+
+
+def importance(leaf: Leaf, above: Sequence[Section]) -> tuple[int, int]:
+    """The greater, the sooner it may be left out; `above` are the sections around it, from the outside inwards."""
+    headings = [each for each in above if isinstance(each.head, Heading)]
+    if isinstance(leaf.blocks[-1], Query):
+        return _QUERY, 0
+    if len(headings) < len(("report", "trace")):
+        return _ABOUT, 0
+    if len(headings) < len(("report", "trace", "section")):
+        return _BEGINNING, 0
+    _, trace, section, *inner = headings
+    if _comes_after_findings(section, trace):
+        return _AFTER, 0
+    number = max((_number(each) for each in inner), default=0)
+    if not number:
+        return _RANKING, 0
+    return (_FIX if isinstance(leaf.blocks[-1], Facts) else _EVIDENCE), number
+
+
+def _comes_after_findings(section: Section, trace: Section) -> bool:
+    """Also where there are no findings."""
+    sections = [each for each in trace.nodes if isinstance(each, Section)]
+    found = [number for number, each in enumerate(sections) if _anchor(each) == _FINDINGS]
+    return sections.index(section) > (found[0] if found else -1)
+
+
+def _number(section: Section) -> int:
+    """Of the finding that the section is about."""
+    found = _FINDING.fullmatch(_anchor(section))
+    return int(found[1]) if found else 0
+
+
+def _anchor(section: Section) -> str:
+    return (isinstance(section.head, Heading) and section.head.anchor) or ""

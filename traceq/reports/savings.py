@@ -1,0 +1,32 @@
+"""How savings are put into words: per what, of what, how much faster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traceq.units import share
+
+if TYPE_CHECKING:
+    from traceq.findings import Finding
+    from traceq.reports.report import TraceReport
+
+
+def unit_of(report: TraceReport) -> str:
+    """What savings are per."""
+    return "trace" if report.steps.is_whole_trace else "step"
+
+
+def step_ns(finding: Finding) -> float:
+    """The step as it is, ns."""
+    return finding.expected_step_ns + finding.saving_ns
+
+
+def step_share(finding: Finding) -> str:
+    """Which share of the step the finding would likely win."""
+    step = step_ns(finding)
+    return share(finding.saving_ns / step if step else None)
+
+
+def speed_up(before: float, after: float) -> str:
+    """How many times as fast; a dash where nothing would be left."""
+    return f"{before / after:.3g}x" if after > 0 else "-"

@@ -1,0 +1,210 @@
+"""The report as one HTML page: no network, no script needed to read it, below LIMIT bytes whatever the trace."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from traceq import __version__
+from traceq.printable import printable
+from traceq.reports.charts import palette
+from traceq.reports.compose import compose
+from traceq.reports.document import Block, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
+from traceq.reports.html.blocks import markup
+from traceq.reports.html.markup import inline, joined
+from traceq.reports.names import shortened
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from traceq.reports.report import Report
+
+LIMIT = 2_000_000
+_TITLE_LIMIT = 120
+_TRACE = 2  # the level of the headings that traces begin with
+_DRAWN = (Tracks, Picture)
+_LARGE = (*_DRAWN, Query, Fold)
+_FOLDED = frozenset({"Looked for and not found", "Cannot tell", "Import notes"})
+
+
+@dataclass(frozen=True)
+class _Section:
+    """What stands under a heading of level 3."""
+
+    id: str
+    title: Markup
+    heading: Markup
+    body: Markup
+    folded: bool
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What stands under a heading of level 1 or 2: the top of the page, the overview, a trace."""
+
+    level: int
+    id: str | None
+    title: Markup
+    heading: Markup
+    body: Markup
+    sections: tuple[_Section, ...]
+
+
+@dataclass
+class _Chapter:
+    """A heading and the blocks up to the next one of its level."""
+
+    heading: Heading
+    blocks: list[Block] = field(default_factory=list)
+
+
+def to_html(report: Report) -> str:
+    """The report as a page. What would make it too large is left out, the least important first, and that is said."""
+    blocks = list(_numbered(compose(report, folds=True)))
+    rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
+    page = ""
+    for keeps, left_out in _versions(len(report.traces)):
+        kept = [block for trace, block in blocks if keeps(trace, block)]
+        larger = _page(kept, rendered, left_out)
+        if page and len(larger.encode()) > LIMIT:
+            break
+        page = larger
+    return page
+
+
+Keeps = Callable[[int, Block], bool]
+
+
+def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
+    """What to keep of the blocks, given with the number of their trace, and what that leaves out; ever more of them."""
+    told = "is left out for want of room; `traceq report` of fewer traces shows it."
+    yield _all_of(0), f"All but the verdicts {told}"
+    whole = 1
+    while whole < traces:
+        yield _all_of(whole), f"All but the verdicts of traces after the first {whole} {told}"
+        whole *= 2
+    yield _without(_LARGE), f"The SQL and every drawing {told}"
+    yield _without(_DRAWN), f"Every drawing {told}"
+    yield _without((Tracks,)), f"Every timeline {told}"
+    yield _without(()), None
+
+
+def _all_of(traces: int) -> Keeps:
+    """The first traces without what is large, and of the others their headings and verdicts."""
+    return lambda trace, block: (trace <= traces and not isinstance(block, _LARGE)) or _is_essential(block)
+
+
+def _without(kinds: tuple[type, ...]) -> Keeps:
+    return lambda _, block: not isinstance(block, kinds)
+
+
+def _is_essential(block: Block) -> bool:
+    return isinstance(block, Verdict) or (isinstance(block, Heading) and block.level <= _TRACE)
+
+
+def _numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
+    """Each block with the number of the trace it is about, from 1; 0 before the first."""
+    trace = 0
+    for block in blocks:
+        trace += isinstance(block, Heading) and block.level == _TRACE and block.anchor is not None
+        yield trace, block
+
+
+def _chapters(blocks: Iterable[Block], level: int) -> list[_Chapter]:
+    chapters: list[_Chapter] = []
+    for block in blocks:
+        if isinstance(block, Heading) and block.level <= level:
+            chapters.append(_Chapter(block))
+        else:
+            chapters[-1].blocks.append(block)
+    return chapters
+
+
+def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | None) -> str:
+    chapters = _chapters(blocks, _TRACE)
+    parts = [_part(chapter, rendered) for chapter in chapters]
+    style = Markup(_file("style.css") + palette.stylesheet())  # noqa: S704 - the package's own
+    script = Markup(_file("script.js"))  # noqa: S704 - the package's own
+    return (
+        _template().render(
+            parts=parts,
+            traces=[part for part in parts if part.id],
+            title=_title(chapters),
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            version=__version__,
+            left_out=left_out,
+        )
+        + "\n"
+    )
+
+
+def _part(chapter: _Chapter, rendered: dict[int, Markup]) -> _Part:
+    anchor = chapter.heading.anchor
+    prefix = f"{anchor}-" if anchor else ""
+    sections = _chapters([Heading(3, ()), *chapter.blocks], 3)
+    first, rest = sections[0], sections[1:]
+    return _Part(
+        level=chapter.heading.level,
+        id=anchor,
+        title=inline(chapter.heading.spans),
+        heading=markup(Heading(chapter.heading.level, chapter.heading.spans), prefix),
+        body=_body(first, prefix, rendered),
+        sections=tuple(_section(each, prefix, number, rendered) for number, each in enumerate(rest, 1)),
+    )
+
+
+def _section(chapter: _Chapter, prefix: str, number: int, rendered: dict[int, Markup]) -> _Section:
+    heading = chapter.heading
+    return _Section(
+        id=f"{prefix}{heading.anchor or f'section-{number}'}",
+        title=inline(heading.spans),
+        heading=markup(Heading(3, heading.spans), prefix),
+        body=_body(chapter, prefix, rendered),
+        folded=_plain(heading.spans) in _FOLDED,
+    )
+
+
+def _body(chapter: _Chapter, prefix: str, rendered: dict[int, Markup]) -> Markup:
+    for block in chapter.blocks:
+        if id(block) not in rendered:
+            rendered[id(block)] = markup(block, prefix)
+    return joined(rendered[id(block)] for block in chapter.blocks)
+
+
+def _title(chapters: Sequence[_Chapter]) -> str:
+    """What a tab and a bookmark say: the file and what to do first."""
+    traces = [chapter for chapter in chapters if chapter.heading.anchor]
+    if len(traces) != 1:
+        return f"traceq report, {len(traces)} traces"
+    said = [_plain(block.spans) for block in traces[0].blocks if isinstance(block, Verdict)]
+    return printable(shortened(". ".join([_plain(traces[0].heading.spans), *said]), _TITLE_LIMIT))
+
+
+def _plain(spans: Spans) -> str:
+    return "".join(spans)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _file(name: str) -> str:
+    return files("traceq.reports.html").joinpath(name).read_text("utf-8")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    return Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("page.html"))

@@ -1,0 +1,55 @@
+"""Running text in lines of so many columns; East Asian letters take two."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from traceq.reports.names import CHARACTERS_PER_COLUMN, fits, prefix, width
+
+_WORD = re.compile(r"[^ ]+")
+# A number and its unit stay together.
+_PHRASE = re.compile(r"(?:[\d.,]+ (?=(?:%|[nµm]?s|[KMGT]?i?B)(?!\w)))?[^ ]+")
+_ADDRESS = re.compile(r"https?://")
+
+# What is between quotes is one word: a line break there would change it.
+_SQL_WORD = re.compile(r"(?:'[^']*'|[^ '])+|'")
+
+
+def wrapped(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]:
+    """The (start, end) in `text` of each line of at most `room` columns.
+
+    A word that is longer than a line fills this one and goes on in the next; or, with `whole`, it begins
+    a line, and an address stands out.
+    """
+    line: tuple[int, int] | None = None
+    for word in (_PHRASE if whole else _WORD).finditer(text):
+        at, end = word.span()
+        while at < end:
+            begin = line[0] if line else at
+            # A name may be 10 MB long: what is beyond `reach` cannot matter to this line.
+            reach = at + CHARACTERS_PER_COLUMN * room + 1
+            rest = text[at : min(end, reach)]
+            if fits(text[begin : min(end, reach)], room) or (whole and not line and _ADDRESS.match(rest)):
+                line, at = (begin, end), end
+                continue
+            if not fits(rest, room) and not (whole and line):
+                # A line is never empty.
+                taken = prefix(rest, room - width(text[begin:at])) or ("" if line else text[at])
+                line, at = (begin, at + len(taken)) if taken else line, at + len(taken)
+            if line:
+                yield line
+            line = None
+    if line:
+        yield line
+
+
+def wrapped_sql(sql: str, first: int, others: int) -> Iterator[str]:
+    """The lines of a query, which is the same query again when they are read as one; long words stand out."""
+    line, room = "", first
+    for word in _SQL_WORD.findall(sql):
+        if line and width(line) + 1 + width(word) > room:
+            yield line
+            line, room = "", others
+        line = f"{line} {word}" if line else word
+    yield line

@@ -1,0 +1,27 @@
+-- Samples of time series other than those that memory_timeline is made of.
+select
+    concat(
+        '{"ph":"C","cat":"counter","name":',
+        _quoted(c.name, $most),
+        ',"pid":',
+        t.pid,
+        ',"tid":',
+        t.tid,
+        ',"ts":',
+        _micro(c.ts - $origin),
+        ',"args":{',
+        _quoted(coalesce(c.unit, 'value'), $most),
+        ':',
+        c.value,
+        '}}'
+    ) as event,
+    9 as level,
+    0 as dur
+from counter as c
+inner join _track as t on t.place = 'counter' and t.a is not distinct from c.device
+where
+    c.trace_id = $trace_id
+    and c.ts between $since and $until
+    and isfinite(c.value)
+    and not (coalesce(c.unit = 'bytes', false) and regexp_matches(c.name, '^memory_(allocated|reserved)'))
+order by c.device, c.name, c.ts, c.rowid

@@ -1,0 +1,21 @@
+-- Memory over time. The name is none that an importer takes for a sample of memory: such samples are in the trace itself.
+select
+    concat(
+        '{"ph":"C","cat":"traceq","name":"',
+        if(m.memory = 'device', 'GPU', m.memory),
+        ' memory, bytes:","pid":',
+        t.pid,
+        ',"tid":',
+        t.tid,
+        ',"ts":',
+        _micro(m.ts - $origin),
+        ',"args":{',
+        concat_ws(',', '"allocated":' || m.allocated, '"reserved":' || m.reserved),
+        '}}'
+    ) as event,
+    9 as level,
+    0 as dur
+from memory_timeline as m
+inner join _track as t on t.place = 'counter' and t.a is not distinct from m.device
+where m.trace_id = $trace_id and m.ts between $since and $until and (m.allocated is not null or m.reserved is not null)
+order by m.device, m.memory, m.ts, m.rowid

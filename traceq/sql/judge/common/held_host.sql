@@ -1,0 +1,192 @@
+-- Time in which the device has nothing to do because a call held the host until it had none, by what the call is for (`meant`): item (a
+-- value is read), shape (a size is), explicit (asked for as such). A copy to the host of up to 64 bytes, a cache line, is a value that
+-- is read; of up to 4 KiB, a page, where an operator around it shows that it is a tensor of PyTorch. A call that waits and follows
+-- a copy on its thread within 20 us, the host's way from one call to the next, belongs to it.
+with recursive
+-- a gap that the start of a step cuts goes on
+gap as (
+    select g.gap_id, g.ts, coalesce(g.drained_by, e.drained_by) as drained_by
+    from idle_gap as g
+    left join (
+        select ts_end, drained_by
+        from idle_gap
+        where trace_id = $trace_id and device = $device and drained_by is not null
+    ) as e on e.ts_end = g.ts
+    where g.trace_id = $trace_id and g.device = $device
+),
+
+piece as (
+    select
+        p.*,
+        if(p.cause = 'idle_sync', p.cpu_slice_id, g.drained_by) as call_id,
+        -- when the device ran dry
+        case when p.cause <> 'idle_sync' or p.cpu_slice_id = g.drained_by then min(g.ts) over (partition by g.drained_by) end as drained
+    from idle_piece as p
+    inner join gap as g using (gap_id)
+    where
+        p.trace_id = $trace_id
+        and p.device = $device
+        and (
+            p.cause = 'idle_sync'
+            or (
+                (
+                    p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_os')
+                    -- what is long has a cause of its own, though nobody recorded it
+                    or (p.cause = 'idle_unattributed' and p.dur <= 20000)
+                )
+                and g.drained_by is not null
+                and p.next_slice_id is not null
+            )
+        )
+),
+
+call as materialized (
+    select
+        slice_id,
+        coalesce(operator_id, annotation_id) as around_id,
+        kind,
+        thread_id,
+        ts,
+        name,
+        operator_id,
+        annotation_id,
+        phase_id,
+        kind = 'op' or contains(name, ', op_id = ') as is_operator
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select call_id from piece)
+),
+
+-- the ranges and operators around them, one further out at a time; nsys has operators as ranges
+range_1 as materialized (
+    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select around_id from call)
+),
+
+range_2 as materialized (
+    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select around_id from range_1)
+),
+
+range_3 as materialized (
+    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select around_id from range_2)
+),
+
+range_4 as materialized (
+    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select around_id from range_3)
+),
+
+range_5 as materialized (
+    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select around_id from range_4)
+),
+
+range_6 as materialized (
+    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select around_id from range_5)
+),
+
+range as materialized (
+    from range_1
+    union
+    from range_2
+    union
+    from range_3
+    union
+    from range_4
+    union
+    from range_5
+    union
+    from range_6
+),
+
+-- the call and what is around it, from inside to outside
+around (call_id, around_id, level, name, is_operator) as (
+    select slice_id, around_id, 0, name, is_operator
+    from call
+    union all
+    select a.call_id, r.around_id, a.level + 1, r.name, r.is_operator
+    from around as a
+    inner join range as r on r.slice_id = a.around_id
+    where a.level < 6
+),
+
+operator as (
+    select
+        call_id,
+        max_by(regexp_replace(name, ',( seq = \d+,)? op_id = .*$', ''), level) filter (is_operator) as operator,
+        bool_or(regexp_matches(name, '^aten::(item|_local_scalar_dense|is_nonzero)(,|$)')) as is_item,
+        bool_or(regexp_matches(name, '^aten::(nonzero\w*|masked_select|_?unique\w*|repeat_interleave|argwhere|bincount)(,|$)')) as is_shape
+    from around
+    group by call_id
+),
+
+copy as (
+    select c.slice_id, c.thread_id, c.ts, c.ts_end, c.operator_id, o.copy_kind, max(o.bytes) as bytes
+    from copy_overlap as o
+    inner join gpu_slice as g using (trace_id, slice_id)
+    inner join cpu_slice as c on c.trace_id = o.trace_id and c.slice_id = g.launch_id
+    where o.trace_id = $trace_id
+    group by all
+),
+
+-- a call that waits is that of a copy, or comes right after one
+copied as (
+    select c.slice_id, k.copy_kind, k.bytes
+    from call as c
+    asof inner join copy as k on k.thread_id = c.thread_id and c.ts >= k.ts
+    where c.ts - k.ts_end <= 20000 or c.operator_id = k.operator_id
+),
+
+named as materialized (
+    select slice_id, kind, name
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select annotation_id from call union select phase_id from call)
+),
+
+meant as (
+    select
+        c.slice_id as call_id,
+        c.ts,
+        c.name,
+        o.operator,
+        regexp_replace(if(a.name = o.operator or contains(a.name, ', op_id = '), null, a.name), '\d+', '#', 'g') as annotation,
+        h.phase,
+        case
+            when o.is_shape then 'shape'
+            when o.is_item or (k.copy_kind = 'd2h' and k.bytes <= if(o.operator is null, 64, 4096)) then 'item'
+            when k.slice_id is null and c.kind = 'runtime' and o.operator is null then 'explicit'
+        end as kind
+    from call as c
+    left join operator as o on o.call_id = c.slice_id
+    left join copied as k using (slice_id)
+    left join named as a on a.slice_id = c.annotation_id
+    left join named as p on p.slice_id = c.phase_id
+    left join host_name as h on h.trace_id = $trace_id and h.kind = p.kind and h.name = p.name
+),
+
+waiting as (
+    select
+        p.*,
+        m.name,
+        m.operator,
+        m.annotation,
+        m.phase,
+        m.kind as meant,
+        p.drained - m.ts as waited,
+        coalesce(sum(p.dur) filter (p.cause <> 'idle_sync') over earlier, 0) as before
+    from piece as p
+    inner join meant as m using (call_id)
+    where m.kind is not null
+    window earlier as (partition by p.call_id order by p.ts, p.cause rows between unbounded preceding and 1 preceding)
+)
+
+select step, ts, dur, cause, gap_id, call_id, name, operator, annotation, phase, meant, waited, before
+from waiting
