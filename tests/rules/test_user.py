@@ -73,7 +73,7 @@ def test_a_query_that_fails_is_a_failed_outcome_and_the_rest_stands(write, conne
 
 def test_a_query_that_lacks_columns_is_a_failed_outcome(write, connection):
     (failed,) = only(write("-- rule: my-rule\n-- fix: x\nselect 1 as step\n"), connection).failed
-    assert 'does not have a column named "cause"' in failed.error
+    assert 'column "claimed" not found' in failed.error
 
 
 def test_what_it_needs_is_not_there(write, connection):
