@@ -75,6 +75,7 @@ MAY_NAME_DUCKDB = {
     "claims/claim.py",
     "claims/subject.py",
     "diagnosis/judge.py",
+    "diagnosis/kept.py",
     "claims/at_hand.py",
 }
 

@@ -51,17 +51,22 @@ def gaps(report: ReportView, trace: int | None = None) -> Figure:
 
 def copies(report: ReportView, trace: int | None = None) -> Figure:
     """Copies by category: the time that hides behind other work, and the time that does not."""
-    return _drawn("copies", _chosen(report, trace), "no copies in counted steps")
+    return _drawn(
+        "copies", _chosen(report, trace), "no copies in counted steps, or all of one kind and hidden or exposed alike"
+    )
 
 
 def communication(report: ReportView, trace: int | None = None) -> Figure:
     """Communication: the time that hides behind compute, and the time that does not."""
-    return _drawn("communication", _chosen(report, trace), "no communication in counted steps")
+    missing = "no communication in counted steps, or all of it hidden or exposed alike"
+    return _drawn("communication", _chosen(report, trace), missing)
 
 
 def occupancy(report: ReportView, trace: int | None = None) -> Figure:
     """The time of compute kernels by their estimated occupancy."""
-    return _drawn("occupancy", _chosen(report, trace), "no kernels whose occupancy can be estimated")
+    return _drawn(
+        "occupancy", _chosen(report, trace), "no kernels whose occupancy can be estimated, or all in one class"
+    )
 
 
 def roofline(report: ReportView, trace: int | None = None) -> Figure:

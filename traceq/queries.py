@@ -99,14 +99,14 @@ def query_error(error: Exception, text: str | None = None) -> QueryError:
 
 
 def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """Do `work` in a thread, so that Ctrl-C reaches Python and stops the query that runs in it."""
+    """Do `work` in a thread, so that Ctrl-C, TERM and HUP reach Python and stop the query that runs in it."""
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
         try:
             # The kernel may hand the signal to any thread; Python looks for it when the main thread wakes up.
             while not future.done():
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # Ctrl-C; TERM and HUP, see cli/__init__.py
             while not future.done():  # DuckDB forgets an interrupt that comes before the query has begun
                 connection.interrupt()
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)

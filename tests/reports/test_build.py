@@ -7,15 +7,15 @@ from traceq.reports.build import build
 from traceq.rules.registry import built_in
 
 
-def only(*traces, top=10):
-    (report,) = build(database(*traces), top).traces
+def only(*traces, top=10, rules=None):
+    (report,) = build(database(*traces), top, rules=rules).traces
     return report
 
 
 def test_the_ledger_holds_the_counted_steps_only_and_adds_up():
     trace = MadeUp().step(0, 100, excluded="warm-up").step(100, 10).step(110, 20)
     trace.gpu("compute", 50, 55).gpu("h2d", 105, 2).gpu("communication", 106, 10)
-    (device,) = only(trace).ledger
+    (device,) = only(trace, rules=[]).ledger
     assert {part.category: (part.dur, part.per_step) for part in device.parts} == {
         "communication": (10, 5.0),
         "idle_unattributed": (14, 7.0),
@@ -70,14 +70,14 @@ def test_the_queries_of_a_finding_give_its_evidence(trace):
 @pytest.mark.parametrize("trace", [training, hostile, unmarked, waiting, on_host_only, marked, complete])
 def test_the_queries_of_the_sections_run(trace):
     connection = database(trace())
-    report = build(connection, 10)
+    report = build(connection, 10, rules=[])
     for query in (report.query, *report.traces[0].queries.values()):
         connection.execute(query).fetchall()
 
 
 def test_the_query_of_the_ledger_gives_the_ledger():
     connection = database(training())
-    (report,) = build(connection, 10).traces
+    (report,) = build(connection, 10, rules=[]).traces
     expected = [(device.device, part.category, part.dur) for device in report.ledger for part in device.parts]
     assert connection.execute(report.queries["ledger"]).fetchall() == expected
 
@@ -92,7 +92,7 @@ def test_without_gpu_activity_rules_cannot_tell_and_say_what_to_capture():
 
 
 def test_the_host_is_reported_by_outermost_annotations_and_self_time_of_operators():
-    host = only(on_host_only()).host
+    host = only(on_host_only(), rules=[]).host
     assert [(row.name, row.count, row.dur, row.longest) for row in host.annotations] == [
         ("## forward ##", 2, 1200, 600)
     ]
@@ -104,7 +104,7 @@ def test_the_host_is_reported_by_outermost_annotations_and_self_time_of_operator
 
 def test_phases_and_throughput_are_over_the_counted_steps_and_give_themselves_again():
     connection = database(marked())
-    (report,) = build(connection, 2).traces
+    (report,) = build(connection, 2, rules=[]).traces
     assert [(each.phase, each.count, each.dur, each.median) for each in report.phases] == [
         ("data", 6, 12_000_006, 4_000_002.0),
         ("forward", 3, 9_000_000, 3_000_000.0),
@@ -116,7 +116,7 @@ def test_phases_and_throughput_are_over_the_counted_steps_and_give_themselves_ag
 
 
 def test_marks_of_steps_and_payloads_are_looked_through_on_the_host():
-    host = only(marked()).host
+    host = only(marked(), rules=[]).host
     assert {row.name: row.count for row in host.annotations} == {
         "traceq.fetch#prefetch": 4,
         "traceq.phase#forward": 4,
@@ -130,11 +130,11 @@ def test_marks_of_steps_and_payloads_are_looked_through_on_the_host():
     ["{}", '{"traceq": 1}', '{"traceq": {"overhead_share": "much"}}', '{"traceq": {"overhead_share": "inf"}}', None],
 )
 def test_an_overhead_that_is_no_number_is_none(args):
-    assert only(MadeUp(args=args)).trace.overhead_share is None
+    assert only(MadeUp(args=args), rules=[]).trace.overhead_share is None
 
 
 def test_a_trace_without_slices_has_no_steps():
-    report = only(MadeUp(ts=None, dur=None))
+    report = only(MadeUp(ts=None, dur=None), rules=[])
     assert report.steps.source is None
     assert report.steps.p50 is None
     assert report.steps.counted == 0
@@ -197,4 +197,4 @@ def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
 )
 def test_files_are_named_without_the_directories_they_share(paths, files):
     traces = [MadeUp(path=path) for path in paths]
-    assert [each.trace.file for each in build(database(*traces), 1).traces] == files
+    assert [each.trace.file for each in build(database(*traces), 1, rules=[]).traces] == files

@@ -54,6 +54,17 @@ def test_a_trace_is_reported_and_nothing_is_left_beside_it(trace, tmp_path, monk
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["t.json"]
 
 
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_the_trace_that_a_database_was_made_from_is_not_overwritten(command, tmp_path):
+    path = write_trace(tmp_path / "in")
+    made = store.ingest([path], tmp_path / "t.duckdb").database
+    before = path.read_bytes()
+    result = CliRunner().invoke(main, [command, str(made), "-o", str(path)])
+    assert result.exit_code == 2
+    assert "from which the database was made: name another file" in result.output
+    assert path.read_bytes() == before
+
+
 def test_a_database_gives_the_same_report_as_its_trace(trace, database):
     assert run(trace).stdout == run(database).stdout
 

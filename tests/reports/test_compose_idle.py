@@ -11,7 +11,7 @@ from traceq.reports.document import Query, Table
 
 
 def only(trace, top=10):
-    (report,) = build(database(trace), top).traces
+    (report,) = build(database(trace), top, rules=[]).traces
     return report
 
 
@@ -117,7 +117,7 @@ def test_a_trace_without_a_host_side_says_nothing_of_a_training_thread():
 
 def test_each_section_ends_with_the_query_that_gives_it_again():
     connection = database(waiting())
-    (report,) = build(connection, 10).traces
+    (report,) = build(connection, 10, rules=[]).traces
     for section in (compose_idle.gaps, compose_idle.outliers, compose_idle.training_thread):
         *_, last = section(report)
         assert isinstance(last, Query)

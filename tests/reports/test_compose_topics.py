@@ -56,12 +56,12 @@ def connected(trace):
 
 @cache
 def known(trace, top=10):
-    (report,) = build(connected(trace), top).traces
+    (report,) = build(connected(trace), top, rules=[]).traces
     return report
 
 
 def only(trace):
-    (report,) = build(database(trace), 10).traces
+    (report,) = build(database(trace), 10, rules=[]).traces
     return report
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from functools import cache
@@ -59,6 +60,19 @@ def _without_drawings(text):
 def test_the_same_trace_gives_the_same_bytes(format_):
     again = build(database(training()), 10, drawn=True)
     assert RENDERERS[format_](report("training")) == RENDERERS[format_](again)
+
+
+@pytest.mark.parametrize("render", [to_text, to_markdown])
+def test_a_report_that_was_built_to_be_drawn_reads_the_same_elsewhere(render):
+    (trace,) = report("waiting").traces
+    assert trace.timelines
+    bare = dataclasses.replace(trace, timelines=(), close_ups={})
+    assert render(report("waiting")) == render(dataclasses.replace(report("waiting"), traces=(bare,)))
+
+
+def test_several_traces_begin_with_what_to_fix_first_in_each():
+    text = to_text(report("eight_ranks"))
+    assert text.index("fix first") < text.index("Trace 1: ")
 
 
 def test_the_command_offers_the_formats_there_are():

@@ -98,7 +98,7 @@ def test_a_piece_without_a_place_in_time_is_not_drawn():
     report = waited()
     (finding, *_) = report.findings
     nowhere = Evidence(("step", "claimed"), ((0, 5),), "")
-    assert not list(close_ups(database(), 1, [type(finding)(**{**vars(finding), "instances": nowhere})]))
+    assert not list(close_ups(database(), 1, (0, 9), [type(finding)(**{**vars(finding), "instances": nowhere})]))
 
 
 @pytest.mark.parametrize("drawn", [False, True])

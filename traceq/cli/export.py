@@ -122,6 +122,8 @@ def _check(name: str, output: Path, finding: str | None, names: Sequence[str]) -
         raise click.UsageError("--table is for parquet and csv; a trace has no tables.")
     if name in _TABLE and finding is not None:
         raise click.UsageError("--finding is for a trace: -o FILE.json.")
+    if name in _TABLE and str(output) == "-":
+        raise click.UsageError("tables are written to files: name a file or a directory.")
     if name in _TRACE and output.is_dir():
         raise click.UsageError(f"{output} is a directory: name a file in it.")
     if _is_one_file(output) and len(names) != 1:
@@ -158,10 +160,10 @@ def _findings(
     connection: duckdb.DuckDBPyConnection, traces: Sequence[int], goal: Goal, rules: Sequence[Rule]
 ) -> Findings:
     """The findings of each trace, ranked as in its report."""
-    from traceq.diagnosis.judge import judge_subject, subjects
+    from traceq.diagnosis.kept import judged_or_kept
 
-    chosen = [each for each in subjects(connection, goal) if each.trace_id in traces]
-    return {each.trace_id: judge_subject(each, rules).findings for each in chosen}
+    judged = judged_or_kept(connection, goal, rules)
+    return {subject.trace_id: judge().findings for subject, judge in judged if subject.trace_id in traces}
 
 
 def _write_trace(

@@ -42,7 +42,8 @@ def ingest(
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
     PyTorch profiler, gzipped or not), a directory that holds traces, or a quoted glob. The format is found by
     content, not by name. Content that is in the database already is skipped, so running it again changes
-    nothing. An ingest that fails or is interrupted leaves the database as it was.
+    nothing. An ingest that fails or is interrupted leaves the database as it was. At last the rules are asked;
+    what they find is in the table finding, and reports take it from there.
 
     \b
     Examples:
@@ -50,6 +51,7 @@ def ingest(
       traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
     """  # noqa: D301 - click wants the backspace itself
     from traceq import store
+    from traceq.cli.judging import keep_judgements
     from traceq.cli.progress import Bar
 
     check_regex(step_range)
@@ -62,6 +64,8 @@ def ingest(
         step_range=step_range,
         progress=Bar() if sys.stderr.isatty() else None,
     )
+    if result.ingested:
+        keep_judgements(result.database)
     click.echo(summary(result))
 
 

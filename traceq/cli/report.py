@@ -68,7 +68,7 @@ def report(
     check_regex(step_range)
     check_output(output, Path(source))
     from traceq.diagnosis import user
-    from traceq.diagnosis.judge import judge
+    from traceq.diagnosis.kept import judged_or_kept
     from traceq.queries import interruptible
     from traceq.reports import DRAWN
     from traceq.reports.build import build
@@ -82,7 +82,11 @@ def report(
         # A rule of the user's own reads its database and nothing else, and may take for ever.
         connection.execute("set enable_external_access = false")
         content = interruptible(connection, lambda: build(connection, top, goal, judges, drawn=name in DRAWN))
-        kept = interruptible(connection, lambda: judge(connection, goal, judges)) if save else ()
+        kept = (
+            interruptible(connection, lambda: [judge() for _, judge in judged_or_kept(connection, goal, judges)])
+            if save
+            else ()
+        )
     if save:
         save_findings(Path(source), (row for trace in kept for row in enumerate(trace.findings, 1)))
     _write(redacted(content) if ticket else content, name, output, charts=charts)

@@ -44,12 +44,22 @@ def opened(source: str, output: Path | None, step_range: str | None) -> Iterator
                 " with traceq ingest --force --step-range REGEX."
             )
         with closing(store.connect(source)) as connection:
+            _keep_traces(connection, Path(source), output)
             yield connection
         return
     with _scratch() as scratch:
         database = _ingest(source, scratch / "traces.duckdb", output, step_range)
         with closing(store.connect(database)) as connection:
             yield connection
+
+
+def _keep_traces(connection: duckdb.DuckDBPyConnection, database: Path, output: Path | None) -> None:
+    """Refuse to overwrite a trace that the database was made from; its path may be relative to either place."""
+    if output is None:
+        return
+    for (path,) in connection.execute("select path from trace").fetchall():
+        if output.resolve() in {Path(path).resolve(), (database.parent / path).resolve()}:
+            raise click.UsageError(f"-o names the trace {path}, from which the database was made: name another file.")
 
 
 @contextmanager

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from traceq.diagnosis.judge import Judged, judge_subject, subjects
+from traceq.diagnosis.judge import Judged
+from traceq.diagnosis.kept import judged_or_kept
 from traceq.findings import Failed
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics
@@ -34,7 +34,6 @@ from traceq.reports.report import (
     TraceFacts,
     TraceReport,
 )
-from traceq.rules.registry import built_in
 from traceq.sql.facts import rows, standalone
 
 if TYPE_CHECKING:
@@ -60,13 +59,12 @@ def build(
     """
     traces = rows(connection, "trace")
     files = _short_paths([trace["path"] for trace in traces])
-    chosen = built_in() if rules is None else rules
     return Report(
         tuple(
-            _trace_report(
-                connection, trace, file, subject.device, partial(judge_subject, subject, chosen), top, drawn=drawn
+            _trace_report(connection, trace, file, subject.device, judge, top, drawn=drawn)
+            for trace, file, (subject, judge) in zip(
+                traces, files, judged_or_kept(connection, goal, rules), strict=True
             )
-            for trace, file, subject in zip(traces, files, subjects(connection, goal), strict=True)
         ),
         query=standalone("overview"),
     )
@@ -92,6 +90,7 @@ def _trace_report(
     drawn: bool,
 ) -> TraceReport:
     trace_id = trace["trace_id"]
+    captured = (trace["ts"] or 0, (trace["ts"] or 0) + (trace["dur"] or 0))
     devices = tuple(Device(**row) for row in rows(connection, "device", trace_id=trace_id))
     steps = _steps(connection, trace_id)
     ledger = _ledger(connection, trace_id, devices, steps.counted)
@@ -122,7 +121,7 @@ def _trace_report(
         host=None if ledger else _host(connection, trace_id, top),
         queries=_queries(trace_id, top, has_ledger=bool(ledger)),
         timelines=tuple(step_timelines(connection, trace_id, device)) if drawn else (),
-        close_ups=dict(close_ups(connection, trace_id, judged.findings[:top])) if drawn else {},
+        close_ups=dict(close_ups(connection, trace_id, captured, judged.findings[:top])) if drawn else {},
     )
 
 

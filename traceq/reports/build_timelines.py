@@ -56,9 +56,12 @@ def step_timelines(connection: duckdb.DuckDBPyConnection, trace_id: int, device:
 
 
 def close_ups(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, findings: Iterable[Finding]
+    connection: duckdb.DuckDBPyConnection, trace_id: int, captured: tuple[int, int], findings: Iterable[Finding]
 ) -> Iterator[tuple[str, Timeline]]:
-    """Per finding its id and the surroundings of its worst piece; none where the piece has no place in time."""
+    """Per finding its id and the surroundings of its worst piece; none where the piece has no place in time.
+
+    `captured` is when the trace begins and ends, ns: what lies outside is not drawn.
+    """
     for number, finding in enumerate(findings, 1):
         pieces = finding.instances
         worst = dict(zip(pieces.columns, pieces.rows[0], strict=True)) if pieces.rows else {}
@@ -66,16 +69,17 @@ def close_ups(
         if not isinstance(ts, int) or not isinstance(dur, int):
             continue
         margin = max(round(dur * _MARGIN), _LEAST_MARGIN)
+        window = (max(ts - margin, min(ts, captured[0])), min(ts + dur + margin, max(ts + dur, captured[1])))
         timeline = _timeline(
             connection,
             trace_id,
             finding.where.device,
-            (ts - margin, ts + dur + margin),
+            window,
             f"finding-{number}",
             f"The piece that costs most: {duration(dur)} in step {worst.get('step')}",
             size=_CLOSE_UP,
             culprit=slice_id if isinstance(slice_id, int) else None,
-            marks=(Mark(margin, dur, f"F{number}, {duration(dur)}"),),
+            marks=(Mark(ts - window[0], dur, f"F{number}, {duration(dur)}"),),
         )
         yield finding.finding_id, timeline
 

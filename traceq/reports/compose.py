@@ -26,12 +26,15 @@ from traceq.reports.document import (
     Name,
     Paragraph,
     Query,
+    Reference,
     Spans,
     Table,
+    Title,
     Tracks,
     Warn,
 )
 from traceq.reports.names import shortened
+from traceq.reports.savings import step_share
 from traceq.units import UNKNOWN, count, duration, share
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 
 _FEW_STEPS = 20
 _LISTED = 5
+_MOST_IN_OVERVIEW = 500
 _NOTE_LIMIT = 600
 
 _CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset")
@@ -63,8 +67,8 @@ _SOURCES = {
 }
 
 
-def compose(report: Report, *, folds: bool = False) -> Iterator[Block]:
-    """The whole report, trace by trace; `folds` for formats that can show blocks folded."""
+def compose(report: Report, *, folds: bool = False, draws: bool = False) -> Iterator[Block]:
+    """The whole report, trace by trace; for formats that can show blocks folded, and such that can show tracks."""
     yield Heading(1, ("traceq report",))
     yield Paragraph(
         (
@@ -78,41 +82,49 @@ def compose(report: Report, *, folds: bool = False) -> Iterator[Block]:
     if len(report.traces) > 1:
         yield from _overview(report)
     for trace in report.traces:
-        yield from _trace(trace, folds=folds)
+        yield from _trace(trace, folds=folds, draws=draws)
 
 
 def _overview(report: Report) -> Iterator[Block]:
     yield Heading(2, (f"{len(report.traces)} traces",))
     yield Table(
-        ("trace", "file", "run", "rank", "steps", "p50"),
-        tuple(
-            (
-                str(each.trace.trace_id),
-                Name(each.trace.file),
-                Name(each.trace.run) if each.trace.run else "-",
-                "-" if each.trace.rank is None else str(each.trace.rank),
-                count(each.steps.counted),
-                duration(each.steps.p50),
-            )
-            for each in report.traces
-        ),
-        text_columns=(0, 1, 2, 3),
+        ("trace", "file", "run", "rank", "steps", "p50", "fix first", "wins per step"),
+        tuple(map(_overview_row, report.traces[:_MOST_IN_OVERVIEW])),
+        text_columns=(0, 1, 2, 3, 6),
     )
+    if len(report.traces) > _MOST_IN_OVERVIEW:
+        yield Paragraph((f"... and {len(report.traces) - _MOST_IN_OVERVIEW} more.",))
     yield from ranks_picture(report)
     yield Query(report.query)
 
 
-def _trace(report: TraceReport, *, folds: bool) -> Iterator[Block]:
+def _overview_row(report: TraceReport) -> tuple[str, ...]:
+    facts = report.trace
+    first = report.findings[0] if report.findings else None
+    return (
+        Reference(f"t{facts.trace_id}"),
+        Name(facts.file),
+        Name(facts.run) if facts.run else "-",
+        "-" if facts.rank is None else str(facts.rank),
+        count(report.steps.counted),
+        duration(report.steps.p50),
+        Title(first.title) if first else "-",
+        f"{duration(first.saving_ns)} ({step_share(first)})" if first else "-",
+    )
+
+
+def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
     facts = report.trace
     yield Heading(2, (f"Trace {facts.trace_id}: ", Name(facts.file)), anchor=f"t{facts.trace_id}")
     yield from _lost(report.notes)
     yield from headline(report)
-    yield from findings(report, folds=folds)
+    yield from findings(report, folds=folds, draws=draws)
     yield from capture(report)
     yield from _steps(report)
     yield from marks(report)
     yield from _ledger(report)
-    yield from _timelines(report)
+    if draws:
+        yield from _timelines(report)
     yield from gaps(report)
     yield from outliers(report)
     yield from training_thread(report)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traceq.health.verdict import STATES
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Table
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Table, Title
 from traceq.units import count, duration, share, size
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def quality(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("How far this capture goes",))
     yield Table(
         ("metric", "state", "why"),
-        tuple((each.metric, each.state, Name(each.reason)) for each in judged),
+        tuple((each.metric, each.state, Title(each.reason)) for each in judged),
         text_columns=(0, 1, 2),
     )
     yield Paragraph(("What would bring more, with the commands: ", Literal("traceq doctor DB"), "."))

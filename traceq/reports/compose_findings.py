@@ -39,7 +39,7 @@ _FIRST = ("step", "ts", "claimed", "slice_id", "name")
 _ALL_OF_IT = 0.995
 
 
-def findings(report: TraceReport, *, folds: bool) -> Iterator[Block]:
+def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
     """What there is to say about each finding, then what else was seen.
 
     Formats that fold get the queries beside the findings, the others apart (`finding_queries`): they are long.
@@ -60,7 +60,7 @@ def findings(report: TraceReport, *, folds: bool) -> Iterator[Block]:
         yield Paragraph((f"Less than 1 % of the {unit} each: {', '.join(report.small)}.",))
     for number, each in enumerate(report.findings, 1):
         yield from _finding(number, each, unit)
-        if each.finding_id in report.close_ups:
+        if draws and each.finding_id in report.close_ups:
             yield Tracks(report.close_ups[each.finding_id])
         yield from _pieces(each, unit)
         if folds:

@@ -47,7 +47,9 @@ def _verdict(first: Finding, unit: str) -> Spans:
     won = f"{duration(first.saving_ns)} {what} ({step_share(first)}"
     if first.expected_step_ns > 0:
         won += f", {speed_up(step_ns(first), first.expected_step_ns)} as fast"
-    return ("Fix first: ", first.title, f". It would likely win {won}; {first.confidence} confidence).")
+    # What is uncertain is to be looked into before anything is changed.
+    what_first = "Look into first: " if first.confidence == "low" else "Fix first: "
+    return (what_first, first.title, f". It would likely win {won}; {first.confidence} confidence).")
 
 
 def _next(others: Sequence[Finding], unit: str) -> str:

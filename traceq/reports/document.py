@@ -23,7 +23,7 @@ class Name(str):
 
 
 class Title(Name):
-    """What a rule calls a finding: cut like a name where there is little room."""
+    """Words of traceq's own that may be cut like a name where there is little room."""
 
     __slots__ = ()
 

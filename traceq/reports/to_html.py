@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 LIMIT = 2_000_000
 _TITLE_LIMIT = 120
 _TRACE = 2  # the level of the headings that traces begin with
+_MOST_TRACES = 500  # of which something is said where there is no room for all
 _DRAWN = (Tracks, Picture)
 _LARGE = (*_DRAWN, Query, Fold)
 _FOLDED = frozenset({"Looked for and not found", "Cannot tell", "Import notes"})
@@ -67,7 +68,7 @@ class _Chapter:
 
 def to_html(report: Report) -> str:
     """The report as a page. What would make it too large is left out, the least important first, and that is said."""
-    blocks = list(_numbered(compose(report, folds=True)))
+    blocks = list(_numbered(compose(report, folds=True, draws=True)))
     rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
     page = ""
     for keeps, left_out in _versions(len(report.traces)):
@@ -85,7 +86,7 @@ Keeps = Callable[[int, Block], bool]
 def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
     """What to keep of the blocks, given with the number of their trace, and what that leaves out; ever more of them."""
     told = "is left out for want of room; `traceq report` of fewer traces shows it."
-    yield _all_of(0), f"All but the verdicts {told}"
+    yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1
     while whole < traces:
         yield _all_of(whole), f"All but the verdicts of traces after the first {whole} {told}"
@@ -98,7 +99,9 @@ def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
 
 def _all_of(traces: int) -> Keeps:
     """The first traces without what is large, and of the others their headings and verdicts."""
-    return lambda trace, block: (trace <= traces and not isinstance(block, _LARGE)) or _is_essential(block)
+    return lambda trace, block: (
+        (trace <= traces and not isinstance(block, _LARGE)) or (trace <= _MOST_TRACES and _is_essential(block))
+    )
 
 
 def _without(kinds: tuple[type, ...]) -> Keeps:
@@ -135,7 +138,6 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
     return (
         _template().render(
             parts=parts,
-            traces=[part for part in parts if part.id],
             title=_title(chapters),
             style=style,
             script=script,

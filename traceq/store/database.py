@@ -45,6 +45,7 @@ SCHEMA = (
     "analyzers/schema/kernel.sql",
     "analyzers/schema/replay.sql",
     "analyzers/schema/finding.sql",
+    "analyzers/schema/judgement.sql",
     "views/views.sql",
     "views/marks.sql",
     "views/kernel_gpu_model.sql",

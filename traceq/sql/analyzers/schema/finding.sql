@@ -1,4 +1,4 @@
--- What the rules said when a report was last asked to keep it.
+-- What the rules said when they were last asked to keep it.
 
 create table finding (
     trace_id integer not null,
@@ -15,7 +15,7 @@ create table finding (
     fix varchar not null,
     query varchar not null
 );
-comment on table finding is 'One row per finding of each trace, as the last `traceq report DB --save` had them; empty before.';
+comment on table finding is 'One row per finding of each trace, as the last `traceq ingest` or `traceq report DB --save` had them; empty where the database was made by the Python API.';
 comment on column finding.trace_id is 'Trace.';
 comment on column finding.finding_id is 'Stays the same from one capture of a program to the next.';
 comment on column finding.rule is 'Name of the rule; see traceq explain.';

@@ -12,9 +12,13 @@ slice as (
         g.kind = 'kernel' and g.grid_x is not null and g.block_x is not null and g.registers_per_thread is not null as has_shape,
         g.bytes is not null as has_bytes,
         (g.src_memory is not null and g.dst_memory is not null) or g.copy_kind is not distinct from 'um' as has_memory,
-        g.kind <> 'graph' and (g.graph_id is not null or coalesce(contains(c.name, 'GraphLaunch'), false)) as is_graph_node
+        g.kind <> 'graph' and (g.graph_id is not null or c.slice_id is not null) as is_graph_node
     from gpu_slice as g
-    left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
+    left join (
+        select slice_id
+        from cpu_slice
+        where trace_id = $trace_id and kind = 'runtime' and contains(name, 'GraphLaunch')
+    ) as c on c.slice_id = g.launch_id
     where g.trace_id = $trace_id
 )
 

@@ -1,17 +1,29 @@
 -- What the trace holds of the host. torch.autograd.profiler.emit_nvtx makes operators ranges.
+with
+-- Names recur: what they mean is looked up once for each.
+named as (
+    select
+        kind,
+        name,
+        count(*) as slices,
+        -- PyTorch of 2020 wrote an empty list where it recorded no shapes
+        count(*) filter (kind = 'op' and args is not null and regexp_matches(args, '"Input [Dd]ims": ?\[\s*\[')) as with_shapes
+    from cpu_slice
+    where trace_id = $trace_id
+    group by kind, name
+)
+
 select
-    count(*) as host_slices,
-    count(*) filter (c.kind = 'runtime') as calls,
-    count(*) filter (c.kind = 'runtime' and contains(c.name, 'GraphLaunch')) as graph_launches,
-    count(*) filter (c.kind = 'op' or (c.kind = 'annotation' and contains(c.name, ', op_id = '))) as operators,
-    -- PyTorch of 2020 wrote an empty list where it recorded no shapes
-    count(*) filter (c.kind = 'op' and regexp_matches(c.args, '"Input [Dd]ims": ?\[\s*\[')) as operators_with_shapes,
-    count(*) filter (c.kind = 'annotation' and not contains(c.name, ', op_id = ')) as annotations,
-    count(*) filter (c.kind = 'python') as python_calls,
-    count(*) filter (c.kind = 'os') as os_calls,
-    count(*) filter (n.activity = 'synchronization') as waiting_calls,
-    count(*) filter (c.kind = 'runtime' and contains(c.name, 'StreamWaitEvent')) as stream_wait_calls,
-    count(*) filter (n.phase is not null) as phases
-from cpu_slice as c
-left join host_name as n on n.trace_id = c.trace_id and n.kind = c.kind and n.name = c.name
-where c.trace_id = $trace_id
+    coalesce(sum(c.slices), 0)::bigint as host_slices,
+    coalesce(sum(c.slices) filter (c.kind = 'runtime'), 0)::bigint as calls,
+    coalesce(sum(c.slices) filter (c.kind = 'runtime' and contains(c.name, 'GraphLaunch')), 0)::bigint as graph_launches,
+    coalesce(sum(c.slices) filter (c.kind = 'op' or (c.kind = 'annotation' and contains(c.name, ', op_id = '))), 0)::bigint as operators,
+    coalesce(sum(c.with_shapes), 0)::bigint as operators_with_shapes,
+    coalesce(sum(c.slices) filter (c.kind = 'annotation' and not contains(c.name, ', op_id = ')), 0)::bigint as annotations,
+    coalesce(sum(c.slices) filter (c.kind = 'python'), 0)::bigint as python_calls,
+    coalesce(sum(c.slices) filter (c.kind = 'os'), 0)::bigint as os_calls,
+    coalesce(sum(c.slices) filter (n.activity = 'synchronization'), 0)::bigint as waiting_calls,
+    coalesce(sum(c.slices) filter (c.kind = 'runtime' and contains(c.name, 'StreamWaitEvent')), 0)::bigint as stream_wait_calls,
+    coalesce(sum(c.slices) filter (n.phase is not null), 0)::bigint as phases
+from named as c
+left join host_name as n on n.trace_id = $trace_id and n.kind = c.kind and n.name = c.name

@@ -1,0 +1,2 @@
+insert into judgement
+values ($trace_id, $goal, $stamp, $content)
