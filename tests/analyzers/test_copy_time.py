@@ -95,7 +95,7 @@ def expected(slices, steps, category, ts, dur):
     return overlapped, dur - overlapped - exposed, exposed, could_overlap
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(devices=st.lists(SLICES, min_size=1, max_size=2), boundaries=BOUNDARIES)
 def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(connection, devices, boundaries):
     slices, steps = fill(connection, devices, boundaries)
@@ -112,7 +112,7 @@ def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(connection, devices
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(devices=st.lists(SLICES, min_size=1, max_size=2), boundaries=BOUNDARIES)
 def test_totals_are_unions_and_their_exposed_part_is_the_ledgers(connection, devices, boundaries):
     slices, steps = fill(connection, devices, boundaries)
@@ -170,7 +170,7 @@ def brought_back(copies):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(copies=ROUND_TRIPS)
 def test_bytes_that_come_back_are_those_the_oracle_pairs(connection, copies):
     clear(connection)

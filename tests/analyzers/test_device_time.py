@@ -70,7 +70,7 @@ def fill(connection, devices, boundaries):
     return steps
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(devices=st.lists(SLICES, min_size=1, max_size=2), boundaries=BOUNDARIES)
 def test_every_nanosecond_of_every_step_is_counted_once_and_where_the_oracle_says(connection, devices, boundaries):
     steps = fill(connection, devices, boundaries)
@@ -88,7 +88,7 @@ def test_every_nanosecond_of_every_step_is_counted_once_and_where_the_oracle_say
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(slices=SLICES, boundaries=BOUNDARIES)
 def test_segments_follow_one_another_and_count_what_runs(connection, slices, boundaries):
     fill(connection, [slices], boundaries)
@@ -102,7 +102,7 @@ def test_segments_follow_one_another_and_count_what_runs(connection, slices, bou
         assert counts == [running_at(slices, name, ts) for name in names]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(slices=SLICES, boundaries=BOUNDARIES, shift=st.integers(-(10**15), 10**15), cut=st.integers(1, 11))
 def test_shifting_scaling_and_cutting_change_what_they_should_and_nothing_else(
     connection, slices, boundaries, shift, cut

@@ -212,7 +212,7 @@ def times_of_phases(step_lengths, marks, first):
     return times
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     lengths=st.lists(st.integers(1, 25), min_size=1, max_size=4),
     marks=st.lists(ON_THREADS, max_size=12),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -34,8 +35,9 @@ def outcome(rule: str, name: str, folder: Path) -> str:
     functions(rule)[name](trace)
     trace.build(folder)
     only = [each for each in built_in() if each.name == rule.replace("_", "-")]
-    subject, *_ = subjects(trace._connection)
-    judged = judge_subject(subject, only)
+    with closing(trace._connection) as connection:
+        subject, *_ = subjects(connection)
+        judged = judge_subject(subject, only)
     if judged.failed:
         return f"failed: {judged.failed[0].error}"
     if judged.findings or judged.observations:

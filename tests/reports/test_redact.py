@@ -231,14 +231,14 @@ FRAGMENTS = st.sampled_from(
 TEXTS = st.lists(FRAGMENTS | st.text(max_size=4), max_size=8).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, max_size=3), st.none() | TEXTS)
 def test_once_is_enough(texts, run):
     once = redacted(with_notes("", *texts, run=run))
     assert redacted(once) == once
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(alphabet="abcXYZ _,;()<>*&#[]{}+\n\u202eé", max_size=60))
 def test_text_without_any_mark_of_a_secret_stays(text):
     assert shown(text) == text

@@ -123,7 +123,7 @@ KINDS = st.sampled_from([str, Name, Literal, Title])
 CELLS = st.builds(lambda text, kind: kind(text), HOSTILE, KINDS)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=3), CELLS)
 def test_no_name_breaks_a_table_or_makes_markup(rows, text):
     blocks = [

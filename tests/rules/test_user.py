@@ -111,7 +111,7 @@ def test_the_command_line_takes_files_and_the_environment(write, connection, tmp
     by_option = CliRunner().invoke(main, ["report", "--rules", str(path), str(database)])
     by_environment = CliRunner().invoke(main, ["report", str(database)], env={"TRACEQ_RULES": str(path)})
     assert by_option.exit_code == by_environment.exit_code == 0
-    assert "Fix first: My rule" in by_option.output
+    assert "Look into first: My rule" in by_option.output
     assert by_option.output == by_environment.output
     explained = CliRunner().invoke(main, ["explain", "my-rule", "--rules", str(path)])
     assert explained.output.startswith("my-rule: My rule")
