@@ -1,54 +1,4 @@
 -- Which ranks waited for which, by collectives that both took part in; see late_rank.sql.
-with
-job as (
-    select t.trace_id, t.rank, coalesce(t.utc_origin_ns, 0) as origin, t.world_size
-    from trace as t
-    inner join trace as own on own.trace_id = $trace_id
-    where
-        t.run is not distinct from own.run
-        and t.world_size is not distinct from own.world_size
-        and t.rank is not null
-        and own.rank is not null
-    qualify count(*) over (partition by t.rank) = 1
-),
-
-described as (
-    select
-        j.trace_id,
-        j.rank,
-        s.slice_id,
-        s.dur,
-        -- an address tells groups of one rank apart and matches nothing on another, unless all ranks are in the group
-        if(regexp_full_match(c.group_name, '\d{9,}|0x[0-9a-f]+'), 'world', c.group_name)
-        || coalesce(c.args ->> 'Process Group Ranks', '') as members,
-        c.op,
-        coalesce(c.bytes, -1) as message,
-        coalesce(c.group_size, -1) as size,
-        c.sequence,
-        j.origin + g.ts as began
-    from job as j
-    inner join collective as c on c.trace_id = j.trace_id
-    inner join collective_slice as s on s.trace_id = j.trace_id and s.slice_id = c.slice_id
-    inner join gpu_slice as g on g.trace_id = j.trace_id and g.slice_id = c.slice_id
-    where
-        c.sequence is not null
-        and c.group_name is not null
-        and (not regexp_full_match(c.group_name, '\d{9,}|0x[0-9a-f]+') or c.group_size = j.world_size)
-    qualify count(*) over (partition by j.trace_id, members, c.op, message, size, c.sequence) = 1
-),
-
-shared as (
-    select
-        *,
-        min(dur) over same as shortest,
-        arg_min(rank, (dur, rank)) over same as late_rank,
-        arg_min(trace_id, (dur, rank)) over same as late_trace,
-        count(*) over same as ranks,
-        max(began) over same - min(began) over same as apart
-    from described
-    window same as (partition by members, op, message, size, sequence)
-)
-
 select
     s.late_rank,
     s.late_trace,
@@ -56,7 +6,7 @@ select
     count(*) as collectives,
     sum(c.exposed - s.shortest) / any_value(t.steps) as waiting_ns,
     any_value(t.mean) as step_ns
-from shared as s
+from common_matched_collective as s
 inner join collective_slice as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id
 inner join step as e on e.trace_id = c.trace_id and e.step = c.step
 inner join step_stats as t on t.trace_id = s.trace_id
