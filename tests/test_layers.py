@@ -22,6 +22,8 @@ LAYERS = (
         "lean",
         "printable",
         "units",
+        "durations",
+        "percent",
         "findings",
     ),  # words and shapes that everybody may use; they know nothing
     ("written",),  # files that are there in full or not at all
@@ -37,6 +39,12 @@ LAYERS = (
     ("rules",),  # facts -> judgement
     ("diagnosis",),  # judgements -> findings
     ("health",),  # facts -> how far they can be trusted
+    ("runs",),  # a database -> what is left of a trace when it is gone
+    ("baselines",),  # files of runs, by name
+    ("comparisons",),  # two runs -> a verdict
+    ("verification",),  # a finding before and after -> whether it was right
+    ("tradeoffs",),  # runs of several settings -> the best of them
+    ("budgets",),  # runs -> pass or fail
     ("reports", "exports"),  # judgement -> words; a database -> files for other tools
     ("frames", "notebook"),  # a report as DataFrames; as a notebook's cell shows it
     ("report_view",),  # what Traces.report returns
@@ -59,7 +67,7 @@ FORBIDDEN = {
     **{
         # a rule gets a connection and reads tables
         room: {"duckdb", "traceq.store", "traceq.queries", "traceq.importers"}
-        for room in ("claims", "rules", "diagnosis")
+        for room in ("claims", "rules", "diagnosis", "runs", "baselines", "comparisons", "verification", "tradeoffs")
     },
 }
 # Reads the Report from the database, and names the type of the connection it is given.
@@ -76,6 +84,7 @@ MAY_NAME_DUCKDB = {
     "claims/subject.py",
     "diagnosis/judge.py",
     "diagnosis/kept.py",
+    "runs/read.py",
     "claims/at_hand.py",
 }
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from traceq.errors import (
         BrokenIdentity,
         MissingTool,
+        NoSuchFinding,
         NoSuchRule,
         NoTraces,
         QueryError,
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
         TraceqError,
         UnknownFormat,
         UnknownMetric,
+        UnusableBaseline,
+        UnusableBudget,
+        UnusableCalibration,
         UnusableRule,
         UnusableTrace,
     )
@@ -42,6 +46,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BrokenIdentity",
     "MissingTool",
+    "NoSuchFinding",
     "NoSuchRule",
     "NoTraces",
     "QueryError",
@@ -52,6 +57,9 @@ __all__ = [
     "Traces",
     "UnknownFormat",
     "UnknownMetric",
+    "UnusableBaseline",
+    "UnusableBudget",
+    "UnusableCalibration",
     "UnusableRule",
     "UnusableTrace",
     "__version__",

@@ -10,6 +10,10 @@ TraceqError
 |-- UnknownMetric     a capture is planned for a metric that does not exist
 |-- UnusableRule      a rule of the user's own cannot be used
 |-- NoSuchRule        a rule is asked for that does not exist
+|-- UnusableBudget    the file of budgets for traceq check cannot be used
+|-- UnusableBaseline  a baseline cannot be read, made or found
+|-- NoSuchFinding     a finding is asked for that the runs do not have
+|-- UnusableCalibration   the file of checked predictions cannot be read
 |-- BrokenIdentity    numbers in a trace database that must agree do not
 `-- MissingTool       something outside Python is needed (nsys)
 
@@ -77,6 +81,30 @@ class NoSuchRule(TraceqError):
     """No rule has this name; the message names those that come closest."""
 
     slug = "no-such-rule"
+
+
+class UnusableBudget(TraceqError):
+    """A file of budgets that cannot be used; the message names the file, the key and what may stand there."""
+
+    slug = "unusable-budget"
+
+
+class UnusableBaseline(TraceqError):
+    """There is no such baseline, or it cannot be used; the message says which there are or what to do."""
+
+    slug = "unusable-baseline"
+
+
+class NoSuchFinding(TraceqError):
+    """No run has a finding of this id or rule; the message names those there are."""
+
+    slug = "no-such-finding"
+
+
+class UnusableCalibration(TraceqError):
+    """The file of checked predictions holds something else."""
+
+    slug = "unusable-calibration"
 
 
 class BrokenIdentity(TraceqError):

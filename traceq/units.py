@@ -29,6 +29,20 @@ def duration(nanoseconds: float | None) -> str:
     raise AssertionError("the last unit always fits")
 
 
+def change(nanoseconds: float | None) -> str:
+    """A difference of durations, with its sign: +12.34 ms."""
+    if nanoseconds is None:
+        return UNKNOWN
+    return duration(nanoseconds) if nanoseconds <= 0 else f"+{duration(nanoseconds)}"
+
+
+def change_share(value: float | None) -> str:
+    """A difference as a share, in per cent with its sign: +4.2 %."""
+    if value is None:
+        return UNKNOWN
+    return share(value) if value == 0 else f"{'+' if value > 0 else '-'}{share(abs(value)).replace('< ', '<')}"
+
+
 def _significant(value: float) -> str:
     if value == 0:
         return "0"

@@ -17,7 +17,21 @@ def loaded_by(code):
     return set(done.stderr.split())
 
 
-COMMANDS = ("ingest", "report", "sql", "shell", "tables", "record", "doctor", "demo")
+COMMANDS = (
+    "ingest",
+    "report",
+    "compare",
+    "check",
+    "baseline",
+    "verify",
+    "tradeoff",
+    "sql",
+    "shell",
+    "tables",
+    "record",
+    "doctor",
+    "demo",
+)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)])

@@ -27,7 +27,7 @@ from traceq.reports.document import (
 from traceq.reports.to_markdown import markdown_of
 
 READER = MarkdownIt("commonmark", {"html": True}).enable("table")
-WHOLE = "`traceq report DB -o report.html`"
+WHOLE = "The same command with `-o report.html`"
 
 
 class Page(HTMLParser):

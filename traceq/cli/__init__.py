@@ -20,6 +20,11 @@ class Commands(LazyGroup):
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
         "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
         "report": ("traceq.cli.report", "Report where the time of each step went."),
+        "compare": ("traceq.cli.compare", "Say what changed from one run to another."),
+        "check": ("traceq.cli.check", "Fail when a budget is exceeded, or a baseline is missed."),
+        "baseline": ("traceq.cli.baseline", "Keep what later runs are compared with."),
+        "tradeoff": ("traceq.cli.tradeoff", "Say what a larger batch, or more of anything, wins and costs."),
+        "verify": ("traceq.cli.verify", "Say whether a fix won what its finding said."),
         "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
         "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
@@ -40,12 +45,27 @@ def main() -> None:
     traceq reads Nsight Systems exports and PyTorch profiler traces into one DuckDB database of documented
     tables, answers SQL over it, and reports the time of each training step. New here? Try: traceq demo
 
-    Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage.
+    Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage; of check also 3 failed, 4 cannot judge.
     """
 
 
 # Commands that need no data frames, whatever they are told to do.
-_WITHOUT_FRAMES = frozenset({"ingest", "report", "doctor", "explain", "rules", "record", "demo"})
+_WITHOUT_FRAMES = frozenset(
+    {
+        "ingest",
+        "report",
+        "compare",
+        "check",
+        "baseline",
+        "tradeoff",
+        "verify",
+        "doctor",
+        "explain",
+        "rules",
+        "record",
+        "demo",
+    }
+)
 
 
 def _stop(number: int, _frame: object) -> None:

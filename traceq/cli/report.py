@@ -62,7 +62,7 @@ def report(
       traceq report profile.duckdb -o report.html
       traceq report profile.sqlite --step-range "^train_step" --ticket -o ticket.md --charts
     """  # noqa: D301 - click wants the backspace itself
-    name = format_ or _format_of(output, default="md" if ticket else "text")
+    name = format_ or format_of(output, default="md" if ticket else "text")
     if charts and (name != "md" or output is None):
         raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
     check_regex(step_range)
@@ -124,7 +124,8 @@ def _written_charts(content: Report, output: Path) -> dict[str, str]:
     return files
 
 
-def _format_of(output: Path | None, *, default: str) -> str:
+def format_of(output: Path | None, *, default: str) -> str:
+    """The format that the suffix of `output` says."""
     if output is None:
         return default
     try:

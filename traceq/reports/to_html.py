@@ -68,11 +68,16 @@ class _Chapter:
 
 def to_html(report: Report) -> str:
     """The report as a page. What would make it too large is left out, the least important first, and that is said."""
-    blocks = list(_numbered(compose(report, folds=True, draws=True)))
+    return html_of(compose(report, folds=True, draws=True))
+
+
+def html_of(blocks: Iterable[Block]) -> str:
+    """The blocks as `to_html` shows them; what is about one trace, or the like, begins with a heading of level 2."""
+    numbered = list(_numbered(blocks))
     rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
     page = ""
-    for keeps, left_out in _versions(len(report.traces)):
-        kept = [block for trace, block in blocks if keeps(trace, block)]
+    for keeps, left_out in _versions(max((trace for trace, _ in numbered), default=0)):
+        kept = [block for trace, block in numbered if keeps(trace, block)]
         larger = _page(kept, rendered, left_out)
         if page and len(larger.encode()) > LIMIT:
             break
@@ -187,7 +192,7 @@ def _title(chapters: Sequence[_Chapter]) -> str:
     """What a tab and a bookmark say: the file and what to do first."""
     traces = [chapter for chapter in chapters if chapter.heading.anchor]
     if len(traces) != 1:
-        return f"traceq report, {len(traces)} traces"
+        return f"{_plain(chapters[0].heading.spans)}, {len(traces)} traces"
     said = [_plain(block.spans) for block in traces[0].blocks if isinstance(block, Verdict)]
     return printable(shortened(". ".join([_plain(traces[0].heading.spans), *said]), _TITLE_LIMIT))
 

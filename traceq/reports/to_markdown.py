@@ -59,7 +59,7 @@ _VERDICT_LIMIT = 300
 _BLOCK_LIMIT = 15_000
 _LISTED = 6
 
-_WHOLE = "`traceq report DB -o report.html`"
+_WHOLE = "The same command with `-o report.html`"
 
 # Everything that can mean something to Markdown; underscores inside words do not.
 _SPECIAL = re.compile(r"[\\`*{}\[\]<>#|~&@$!]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.")

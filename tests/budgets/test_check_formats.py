@@ -1,0 +1,205 @@
+"""A check as text, Markdown, JSON, JUnit XML and SARIF; the last two against their schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import xmlschema
+from check_runs import MS, finding, run
+from jsonschema import Draft4Validator
+
+from traceq.budgets.budget import Budget, Check, Judged, Limit
+from traceq.comparisons.compare import compare
+from traceq.comparisons.comparison import Change
+from traceq.reports.check_to_json import check_to_json
+from traceq.reports.check_to_junit import check_to_junit
+from traceq.reports.check_to_sarif import check_to_sarif
+from traceq.reports.check_words import measured
+from traceq.reports.compose_check import compose_check
+from traceq.reports.to_markdown import markdown_of
+from traceq.reports.to_text import text_of
+
+SCHEMAS = Path(__file__).parent / "schemas"
+EVIL = "]]> <script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octocat ${{ github.token }} " + "x" * 5_000
+
+
+@cache
+def junit_schema():
+    return xmlschema.XMLSchema(SCHEMAS / "jenkins-junit.xsd")
+
+
+@cache
+def sarif_schema():
+    return Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0-rtm.5.json").read_text("utf-8")))
+
+
+def at_most(amount, unit="ns"):
+    return (Limit("at most", Fraction(amount), unit),)
+
+
+def made_up():
+    """One of each kind and state, and a comparison."""
+    base, new = (run(*(level + each % 7 / 5 for each in range(20)), name=f"{level}.json") for level in (100, 110))
+    return Check(
+        path="traceq.toml",
+        runs=(replace(new, findings=(finding("host-bound", 5),), lost=("3 events were lost",)),),
+        judged=(
+            Judged(Budget("step", "typical", at_most(120 * MS), 3), "pass", Fraction(110 * MS)),
+            Judged(
+                Budget("step", "p99", at_most(120 * MS), 4), "cannot judge", reason="20 steps count, too few for p99"
+            ),
+            Judged(
+                Budget("ledger", "idle", at_most(Fraction(1, 10), "share"), 7),
+                "fail",
+                Fraction(1, 5),
+                query="select sum(dur) from time_ledger where category like 'idle%'",
+            ),
+            Judged(Budget("findings", "host-bound", (), 10), "fail", Fraction(5, 110), "A thing (host-bound)"),
+            Judged(
+                Budget("sql", "kernels", (*at_most(5, ""), Limit("at least", Fraction(2), "")), 13, "select 3"),
+                "pass",
+                Fraction(3),
+                query="select 3",
+            ),
+            Judged(Budget("compare", "main", ()), "fail", Fraction(1, 10), "steps dealt at random differ less"),
+        ),
+        baseline="main",
+        baseline_path=".traceq/baselines/main.json",
+        comparison=replace(
+            compare([base], [new]),
+            reasons=("made up",),
+            change=Change("typical", 100 * MS, 110 * MS, 10 * MS, (9 * MS, 11 * MS), 0.001, MS),
+        ),
+    )
+
+
+def hostile():
+    """The same with names that want to be something else."""
+    check = made_up()
+    judged = [
+        replace(each, budget=replace(each.budget, name=EVIL), reason=EVIL, query=EVIL if each.query else None)
+        for each in check.judged
+        if each.budget.table != "findings"
+    ]
+    runs = tuple(replace(each, file=EVIL, device_name=EVIL, lost=(EVIL,)) for each in check.runs)
+    path = EVIL[:100].replace("\0", "")
+    return replace(check, path=path, runs=runs, judged=tuple(judged), baseline=EVIL, baseline_path=path)
+
+
+def empty():
+    return Check(path=None, runs=(run(5),), judged=())
+
+
+CASES = {"made_up": made_up, "hostile": hostile, "empty": empty}
+every_case = pytest.mark.parametrize("case", CASES)
+
+
+@every_case
+def test_junit_is_valid(case):
+    text = check_to_junit(CASES[case]())
+    junit_schema().validate(text)
+    assert text == check_to_junit(CASES[case]())
+
+
+@every_case
+def test_sarif_is_valid(case, tmp_path):
+    content = json.loads(check_to_sarif(CASES[case](), tmp_path))
+    assert [f"{error.json_path}: {error.message}" for error in sarif_schema().iter_errors(content)] == []
+    rules = content["runs"][0]["tool"]["driver"]["rules"]
+    for result in content["runs"][0]["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["message"]["text"].isprintable()
+
+
+def test_the_schemas_object():
+    with pytest.raises(xmlschema.XMLSchemaValidationError):
+        junit_schema().validate('<testsuites><testsuite name="a" tests="1"><testcase/></testsuite></testsuites>')
+    assert not sarif_schema().is_valid({"version": "2.1.0", "runs": [{"tool": {}}]})
+
+
+def test_junit_counts_failures_and_errors():
+    root = ET.fromstring(check_to_junit(made_up()))  # noqa: S314 - made a line before
+    assert root.attrib == {"name": "traceq check", "tests": "6", "failures": "3", "errors": "1"}
+    cases = [(each.get("classname"), each.get("name"), [child.tag for child in each]) for each in root.iter("testcase")]
+    assert cases == [
+        ("traceq.step", "typical", []),
+        ("traceq.step", "p99", ["error"]),
+        ("traceq.ledger", "idle", ["failure"]),
+        ("traceq.findings", "host-bound", ["failure"]),
+        ("traceq.sql", "kernels", []),
+        ("traceq.compare", "main", ["failure"]),
+    ]
+    assert root.find(".//failure").get("message") == "ledger idle: measured 20.0 %, limit: at most 10.0 %"
+
+
+def test_sarif_points_at_the_line_of_the_budget(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = json.loads(check_to_sarif(made_up(), tmp_path))["runs"][0]["results"]
+    places = [each["locations"][0]["physicalLocation"] for each in results]
+    found = zip(results, places, strict=True)
+    assert [(each["level"], place["artifactLocation"]["uri"], place.get("region")) for each, place in found] == [
+        ("warning", "traceq.toml", {"startLine": 4}),
+        ("error", "traceq.toml", {"startLine": 7}),
+        ("error", "traceq.toml", {"startLine": 10}),
+        ("error", ".traceq/baselines/main.json", None),
+    ]  # fmt: skip
+
+
+def test_sarif_knows_a_budget_again_whatever_its_limit_and_line(tmp_path):
+    check = made_up()
+    moved = [
+        replace(each, budget=replace(each.budget, line=99, limits=each.budget.limits and at_most(1)))
+        for each in check.judged
+    ]
+    before, after = (
+        [each["partialFingerprints"] for each in json.loads(check_to_sarif(one, tmp_path))["runs"][0]["results"]]
+        for one in (check, replace(check, judged=tuple(moved)))
+    )
+    assert before == after
+    assert len({each["primaryLocationLineHash"] for each in before}) == len(before)
+
+
+def test_sarif_names_files_elsewhere_in_full(tmp_path):
+    (result, *_) = json.loads(check_to_sarif(replace(made_up(), path="/etc/a b.toml"), tmp_path))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "file:///etc/a%20b.toml"}
+
+
+def test_text_and_markdown_and_json(golden):
+    golden.check("check.txt", text_of(compose_check(made_up())))
+    golden.check("check.md", markdown_of(compose_check(made_up())))
+    golden.check("check.json", check_to_json(made_up()))
+
+
+def test_names_stay_names():
+    text = text_of(compose_check(hostile()))
+    assert all(line.isprintable() for line in text.splitlines())
+    page = markdown_of(compose_check(hostile()))
+    outside_of_code = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", page, flags=re.DOTALL)
+    assert "<script" not in outside_of_code
+    assert "@octocat" not in outside_of_code
+    assert len(page) < 60_000
+    assert json.loads(check_to_json(hostile()))["baseline"] == EVIL
+
+
+@pytest.mark.parametrize(
+    ("amount", "limit", "unit", "expected"),
+    [
+        (120_004_000, 120_000_000, "ns", "120,004,000 ns"),
+        (Fraction(100_001, 1_000_000), Fraction(1, 10), "share", "10.0001 %"),
+        (Fraction(9_000_001, 10_000), 900, "/s", "900.0001 /s"),
+        (5, 3, "bytes", "5 B"),
+        (Fraction(10**400), 1, "", "inf"),
+        (Fraction(1, 10**12), 0, "", "1e-12"),
+        (1234567, 1, "kernels", "1,234,567 kernels"),
+    ],
+)
+def test_a_number_that_misses_its_limit_does_not_read_like_it(amount, limit, unit, expected):
+    judged = Judged(Budget("sql", "q", at_most(limit, unit)), "fail", Fraction(amount))
+    assert measured(judged) == expected

@@ -1,0 +1,101 @@
+"""traceq baseline: save, list, show and drop."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from builder import TraceBuilder
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("baseline")
+    trace = TraceBuilder()
+    for number in range(4):
+        trace.annotation(f"ProfilerStep#{number}", number * 1000, 1000)
+        trace.kernel("gemm <b>\x1b[31m", number * 1000 + 100, 500, launched=(number * 1000 + 10, 50))
+    trace.build(folder)
+    return folder / "trace.duckdb"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRACEQ_BASELINES", raising=False)
+
+
+def test_a_baseline_from_beginning_to_end(source, traceq):
+    saved = traceq("baseline", "save", "main", source)
+    assert re.fullmatch(r"\.traceq/baselines/main\.json: 1 run, \d steps, \d+\.\d KiB\n", saved.stdout)
+    listed = traceq("baseline", "list").stdout.splitlines()
+    assert listed[0].split() == ["name", "runs", "steps", "typical", "step", "GPU", "saved", "size"]
+    assert listed[2].split()[:3] == ["main", "1", saved.stdout.split()[3]]
+    shown = traceq("baseline", "show", "main").stdout
+    assert shown.startswith("traceq baseline main\n====================\n")
+    assert "compute" in shown
+    assert all(line.isprintable() for line in shown.splitlines())
+    content = json.loads(traceq("baseline", "show", "main", "--format", "json").stdout)
+    assert [run["source"] for run in content["runs"]] == ["main"]
+    assert traceq("baseline", "drop", "main").stdout == ".traceq/baselines/main.json: deleted\n"
+    assert traceq("baseline", "list").stderr == (
+        "no baseline in .traceq/baselines; traceq baseline save NAME SOURCE makes one\n"
+    )
+
+
+def test_several_runs_are_one_baseline(source, traceq):
+    assert traceq("baseline", "save", "main", source, source).stdout.split(": ")[1].startswith("2 runs, ")
+    # A baseline is a source as well.
+    assert traceq("baseline", "save", "copy", "main").exit_code == 0
+
+
+def test_a_name_that_is_taken_needs_force(source, traceq):
+    traceq("baseline", "save", "main", source)
+    outcome = traceq("baseline", "save", "main", source)
+    assert outcome.exit_code == 1
+    assert (
+        outcome.stderr == "traceq: error: main: is there already, in .traceq/baselines/main.json; --force replaces it\n"
+    )
+    assert traceq("baseline", "save", "main", source, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["../main", "a/b", ".hidden", "", "a b", "x" * 200, "a\n", "C:\\x"])
+def test_a_path_is_no_name(source, traceq, name):
+    outcome = traceq("baseline", "save", name, source)
+    assert outcome.exit_code == 1
+    assert "is no name for a baseline" in outcome.stderr
+    assert not list(Path().iterdir())
+
+
+def test_another_directory(source, traceq, monkeypatch):
+    assert traceq("baseline", "save", "main", source, "--directory", "kept").stdout.startswith("kept/main.json: ")
+    monkeypatch.setenv("TRACEQ_BASELINES", "kept")
+    assert "main" in traceq("baseline", "list").stdout
+    assert traceq("baseline", "show", "main").exit_code == 0
+    assert traceq("baseline", "show", "main", "--directory", "elsewhere").exit_code == 1
+
+
+@pytest.mark.parametrize("command", ["show", "drop"])
+def test_one_that_is_not_there(source, traceq, command):
+    traceq("baseline", "save", "main", source)
+    outcome = traceq("baseline", command, "mian")
+    assert outcome.exit_code == 1
+    assert "mian: there is no such baseline in .traceq/baselines (there: main)" in outcome.stderr
+
+
+def test_a_file_that_is_none_is_listed_with_the_reason(source, traceq):
+    traceq("baseline", "save", "main", source)
+    Path(".traceq/baselines/broken.json").write_text('{"kind":"traceq-baseline","version":1}')
+    outcome = traceq("baseline", "list")
+    assert outcome.exit_code == 0
+    assert "main" in outcome.stdout
+    assert "! .traceq/baselines/broken.json: is no baseline: " in outcome.stdout
+    assert traceq("baseline", "show", "broken").exit_code == 1
+
+
+def test_without_steps_there_is_nothing_to_keep(database, traceq):
+    outcome = traceq("baseline", "save", "main", database)
+    assert outcome.exit_code == 1
+    assert "no step counts, so that nothing could be compared with it" in outcome.stderr

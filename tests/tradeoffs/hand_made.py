@@ -1,0 +1,63 @@
+"""Runs made by hand, one in a line."""
+
+from __future__ import annotations
+
+from traceq.runs.run import Run, RunStep
+from traceq.tradeoffs.tradeoff import Setting, Taken
+
+MS = 1_000_000
+
+
+def run(*durations, ledger=None, name="run.json", **facts):
+    """Counted steps of these durations (ns); `ledger` holds shares of each, compute all of it if it is not given."""
+    shares = {"compute": 1.0} if ledger is None else ledger
+    steps = tuple(
+        RunStep(number, f"step {number}", int(dur), None, {key: int(dur * each) for key, each in shares.items()})
+        for number, dur in enumerate(durations)
+    )
+    defaults = {
+        "source": name,
+        "file": name,
+        "sha256": name,
+        "format": "chrome",
+        "producer": None,
+        "producer_version": None,
+        "rank": None,
+        "world_size": None,
+        "device": 0,
+        "device_name": "NVIDIA H100",
+        "devices": 1,
+        "step_source": "profiler_step",
+        "overhead_share": None,
+        "settings": {},
+        "payload": {},
+        "shapes": {},
+        "steps": steps,
+        "items": (),
+        "findings": (),
+    }
+    return Run(**(defaults | facts))
+
+
+def about(middle, count=20, spread=0.02):
+    """`count` durations around `middle`, which is their typical one, in no order of size."""
+    order = sorted(range(count), key=lambda number: (number * 7) % count)
+    return [middle * (1 + spread * (2 * place - count + 1) / count) for place in order]
+
+
+def series(cost, values, ledger=None, **facts):
+    """A run at each value whose typical step is cost(value) ns; `ledger` makes shares of a value."""
+    return [
+        Taken(
+            float(value),
+            run(
+                *about(cost(value)), ledger=None if ledger is None else ledger(value), name=f"run{value}.json", **facts
+            ),
+        )
+        for value in values
+    ]
+
+
+def batch(**facts):
+    """A setting for batch sizes."""
+    return Setting(**({"knob": "batch_size", "is_amount": True, "work": "batch_size"} | facts))

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import pytest
+from hand_made import MS, about, batch, run, series
+
+from traceq.tradeoffs.study import trade_off
+from traceq.tradeoffs.tradeoff import Setting, Taken
+from traceq.tradeoffs.values import is_amount, marked, taken_by_marks, usual_knob, usual_work
+
+
+def line(value):
+    return (10 + 0.1 * value) * MS
+
+
+def test_throughput_latency_knee_and_budget():
+    found = trade_off(series(line, [8, 32, 64, 128, 256]), batch(budget_ns=30 * MS))
+    assert [round(point.throughput) for point in found.points] == [741, 2424, 3902, 5614, 7191]
+    assert found.knee.place == "within"
+    assert found.knee.value == pytest.approx(100, rel=0.01)
+    low, high = found.knee.interval
+    assert 90 < low < 100 < high < 110
+    assert (found.choice.latency.value, found.choice.throughput.value) == (8, 256)
+    assert (found.within.largest.value, found.within.next.value) == (128, 256)
+    # f(B) * (p95 / f) = 30 ms lies a little below f(B) = 30 ms, at 200.
+    assert 190 < found.within.estimate < 200
+
+
+def test_intervals_hold_the_true_value_and_shrink_with_steps():
+    few, many = (trade_off([Taken(1.0, run(*about(10 * MS, count, 0.1)))], batch()).points[0] for count in (10, 400))
+    for point in (few, many):
+        assert point.typical_interval_ns[0] <= 10 * MS <= point.typical_interval_ns[1]
+    width = [high - low for low, high in (few.typical_interval_ns, many.typical_interval_ns)]
+    assert width[1] < width[0] / 3
+
+
+def test_runs_of_one_value_are_pooled_and_their_difference_counts():
+    alone = trade_off([Taken(1.0, run(*about(10 * MS)))], batch())
+    pooled = trade_off([Taken(1.0, run(*about(ms * MS))) for ms in (9, 10, 11)], batch())
+    (point,) = pooled.points
+    assert (len(point.runs), point.steps) == (3, 60)
+    assert point.typical_ns == pytest.approx(10 * MS)
+    assert pooled.between_runs
+    assert not alone.between_runs
+    low, high = point.typical_interval_ns
+    assert low < 9 * MS
+    assert high > 11 * MS
+
+
+def test_the_smallest_of_equal_throughputs_is_chosen():
+    found = trade_off(series(lambda b: max(10, 0.1 * b) * MS, [8, 64, 128, 256, 512]), batch())
+    assert found.choice.throughput.value == 128
+    assert found.choice.throughput_alike == (128, 256, 512)
+    assert found.choice.latency.value == 64
+    assert found.choice.latency_alike == (8, 64)
+
+
+def test_two_values_have_no_curve_and_no_knee():
+    found = trade_off(series(line, [8, 32]), batch(budget_ns=12 * MS))
+    assert found.fit is None
+    assert found.knee is None
+    assert (found.within.largest.value, found.within.estimate) == (8, None)
+
+
+def test_a_budget_is_not_extrapolated():
+    above = trade_off(series(line, [8, 32, 64]), batch(budget_ns=100 * MS))
+    assert (above.within.largest.value, above.within.next, above.within.estimate) == (64, None, None)
+    below = trade_off(series(line, [8, 32, 64]), batch(budget_ns=1 * MS))
+    assert (below.within.largest, below.within.estimate) == (None, None)
+
+
+@pytest.mark.parametrize(("cost", "place"), [(lambda b: b * MS, "below"), (lambda b: (900 + b) * MS, "beyond")])
+def test_a_knee_outside_the_range_has_no_value(cost, place):
+    found = trade_off(series(cost, [8, 32, 64]), batch())
+    assert (found.knee.place, found.knee.value) == (place, None)
+
+
+def test_other_knobs_have_no_curve():
+    steps = {0: 100, 1: 60, 2: 40, 4: 39.9, 8: 41}
+    setting = Setting("num_workers", is_amount=False, work="samples", budget_ns=50 * MS)
+    found = trade_off(series(lambda w: steps[w] * MS, steps, payload={"samples": 64.0}), setting)
+    assert found.fit is None
+    assert found.knee is None
+    assert found.choice.throughput.value == found.choice.latency.value == 2
+    assert found.within.largest.value == 2
+    assert found.points[2].throughput == pytest.approx(1600, rel=1e-6)
+
+
+def test_different_gpus_are_measured_but_not_compared():
+    taken = [Taken(float(b), run(*about(line(b)), device_name=f"GPU {b}")) for b in (8, 16, 32)]
+    found = trade_off(taken, batch(budget_ns=MS))
+    assert found.gpus == ("GPU 16", "GPU 32", "GPU 8")
+    assert len(found.points) == 3
+    assert (found.fit, found.knee, found.choice, found.within) == (None, None, None, None)
+
+
+def test_what_has_no_steps_is_left_out():
+    taken = [
+        Taken(8.0, run(5 * MS, step_source="whole_trace")),
+        Taken(16.0, run()),
+        Taken(32.0, run(0, 0)),
+    ]
+    found = trade_off(taken, batch())
+    assert [each.why for each in found.left_out] == ["whole trace", "no counted steps", "no counted steps"]
+    assert found.points == ()
+    assert len(found.headroom) == 3
+
+
+def test_parts_of_the_step_grow():
+    def ledger(b):
+        total = 2 * b + 40
+        return {"compute": 1.5 * b / total, "copy_h2d": 0.5 * b / total, "idle_launch": 40 / total}
+
+    found = trade_off(series(lambda b: (2 * b + 40) * MS, [8, 32, 128], ledger), batch())
+    assert {part.category: part.growth for part in found.parts} == {
+        "compute": "proportional",
+        "copy_h2d": "proportional",
+        "idle_launch": "constant",
+    }
+    assert (found.limit.is_compute, found.limit.category) == (False, "copy_h2d")
+    assert found.limit.share == pytest.approx(64 / 296, rel=1e-6)
+    (room,) = found.headroom
+    assert room.bound == pytest.approx(296 / 192, rel=1e-6)
+
+
+def test_one_run_says_what_the_rule_says():
+    saturated, untold = (
+        trade_off([Taken(None, run(MS, MS, **facts))], batch(work="steps")).headroom[0]
+        for facts in ({"saturated": "The GPU computes."}, {"cannot_tell": {"gpu-saturated": "kernels are small"}})
+    )
+    assert (saturated.saturated, saturated.reason) == ("The GPU computes.", None)
+    assert (untold.saturated, untold.reason) == (None, "kernels are small")
+
+
+def test_a_run_without_a_gpu_has_no_bound():
+    found = trade_off([Taken(8.0, run(*about(MS), ledger={}, device=None))], batch())
+    assert (found.limit, found.parts, found.headroom[0].bound) == (None, (), None)
+
+
+def test_marks_name_the_knob():
+    runs = [
+        run(1, payload={"zeta": 1.0, "samples": 31.9, "tokens": 100.0}),
+        run(1, payload={"samples": 32.1, "tokens": 300.0}),
+    ]
+    assert marked(runs) == ["samples", "tokens"]
+    assert usual_knob(runs) == "samples"
+    taken = taken_by_marks(runs, "samples")
+    assert [each.value for each in taken] == [32.0, 32.0]
+    assert usual_work(taken_by_marks(runs, "tokens"), "tokens") == "tokens"
+    assert usual_work(taken, "num_workers") == "samples"
+    assert usual_work([Taken(None, run(1))], "batch_size") == "steps"
+
+
+def test_a_knob_that_work_grows_with_is_an_amount():
+    grows = [Taken(float(b), run(1, payload={"samples": 4.0 * b})) for b in (1, 2, 4)]
+    stays = [Taken(float(b), run(1, payload={"samples": 4.0})) for b in (1, 2, 4)]
+    assert is_amount(grows, "micro_batches", "samples")
+    assert not is_amount(stays, "num_workers", "samples")
+    assert not is_amount([Taken(0.0, run(1, payload={"b": 1.0}))], "b", "b")
+
+
+@pytest.mark.parametrize("work", [float("inf"), float("nan"), 1e300, 0.0, -1.0])
+def test_marks_that_are_no_work_do_not_count(work):
+    runs = [run(MS, MS, payload={"samples": work})]
+    assert marked(runs) == []
+    assert trade_off([Taken(8.0, runs[0])], batch(work="samples")).points[0].throughput == pytest.approx(1_000)

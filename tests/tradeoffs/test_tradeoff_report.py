@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hand_made import MS, about, batch, run, series
+
+from traceq.reports.compose_tradeoff import compose_tradeoff
+from traceq.reports.to_html import html_of
+from traceq.reports.to_markdown import markdown_of
+from traceq.reports.to_text import text_of
+from traceq.reports.tradeoff_to_json import tradeoff_to_json
+from traceq.tradeoffs.study import trade_off
+from traceq.tradeoffs.tradeoff import Setting, Taken
+
+# Markup, quotes, a terminal's escape, a change of direction, and 100 kB.
+HOSTILE = '<script>alert("|`\x1b[31m\n\u202e' + "x" * 100_000
+
+
+@pytest.fixture(scope="module")
+def found():
+    def ledger(b):
+        whole = 10 + 0.1 * b
+        return {"compute": 0.1 * b / whole, "idle_data": 6 / whole, "idle_launch": 4 / whole}
+
+    return trade_off(series(lambda b: (10 + 0.1 * b) * MS, [8, 32, 64, 128, 256], ledger), batch(budget_ns=30 * MS))
+
+
+def test_golden(found, golden):
+    golden.check("tradeoff.txt", text_of(compose_tradeoff(found)))
+
+
+def test_json(found):
+    content = json.loads(tradeoff_to_json(found))
+    assert content["knob"] == "batch_size"
+    assert [each["value"] for each in content["values"]] == [8, 32, 64, 128, 256]
+    assert (content["latency_optimal"], content["throughput_optimal"]) == (8, 256)
+    assert content["within_budget"]["largest"] == 128
+    assert content["knee"]["place"] == "within"
+    assert content["limit"]["category"] == "idle_data"
+
+
+def test_same_runs_same_bytes(found):
+    again = trade_off([Taken(point.value, each) for point in found.points for each in point.runs], found.setting)
+    assert tradeoff_to_json(again) == tradeoff_to_json(found)
+
+
+@pytest.mark.parametrize("show", [text_of, markdown_of, html_of, lambda blocks: text_of(blocks, 40)])
+def test_hostile_names(show):
+    taken = [
+        Taken(
+            float(b),
+            run(*about(b * MS), ledger={HOSTILE: 1.0}, name=HOSTILE, device_name=HOSTILE + end, producer=HOSTILE),
+        )
+        for b, end in ((8, "a"), (16, "b"))
+    ]
+    taken.append(Taken(32.0, run(name=HOSTILE)))
+    for same in (taken, taken[:1], [*taken[:1] * 2, taken[2]]):
+        text = show(compose_tradeoff(trade_off(same, Setting(HOSTILE, is_amount=True, work=HOSTILE, budget_ns=1))))
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert show is not html_of or "<script>alert" not in text
+        assert len(text) < 300_000
+
+
+def said(taken, **setting):
+    return " ".join(text_of(compose_tradeoff(trade_off(taken, batch(**setting)))).split())
+
+
+@pytest.mark.parametrize(
+    ("taken", "setting", "expected"),
+    [
+        ([], {}, "Cannot tell: no run has steps that could be measured."),
+        (series(lambda b: b * MS, [8, 16]), {}, "a curve needs runs at 3 values at least, here are 2"),
+        (series(lambda b: b * MS, [8, 16, 32]), {}, "The knee is below the smallest that was tried, batch_size 8"),
+        (
+            series(lambda b: (900 + b) * MS, [8, 16, 32]),
+            {},
+            "The knee is beyond the largest that was tried, batch_size 32",
+        ),
+        (series(lambda b: b * MS, [8, 16]), {"budget_ns": MS}, "None: the least p95 is 8.137 ms, at batch_size 8."),
+        (
+            series(lambda b: b * MS, [8, 16]),
+            {"budget_ns": 9 * MS},
+            "What lies between the two is not known: there is no curve.",
+        ),
+        (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "whether a larger one fits is not known."),
+        (
+            series(lambda b: b * MS, [8], saturated="It computes."),
+            {},
+            "The GPU is saturated at batch_size 8: a larger batch will not help.",
+        ),
+        (
+            series(lambda b: b * MS, [8], lambda _: {"compute": 0.5, "copy_h2d": 0.5}),
+            {},
+            "a larger batch could give 2.00 times the throughput at most",
+        ),
+        (series(lambda b: b * MS, [8, 16], world_size=4), {}, "Work and throughput are those of one rank."),
+        (
+            [Taken(8.0, run(MS, MS, world_size=2)), Taken(16.0, run(MS, MS, world_size=4))],
+            {},
+            "Not only batch_size differs: world size: 2, 4.",
+        ),
+        ([Taken(8.0, run(MS, step_source="whole_trace"))], {}, "Left out: run.json: nothing marks steps in them"),
+        ([Taken(8.0, run(MS))], {}, "No interval at 8: too few steps"),
+        (
+            [Taken(8.0, run(MS, MS)), Taken(8.0, run(MS, MS))],
+            {},
+            "All 2 runs are at one value: there is nothing to trade.",
+        ),
+    ],
+)
+def test_sentences(taken, setting, expected):
+    assert expected in said(taken, **setting)
+
+
+def test_a_chart_is_the_same_each_time(found):
+    from traceq.reports.charts.png import png
+    from traceq.reports.charts.tradeoff import alt, chart, svg_file
+
+    assert svg_file(chart(found)) == svg_file(chart(found))
+    assert png(chart(found)).startswith(b"\x89PNG")
+    assert alt(found).startswith("Throughput and step by batch_size; throughput rises throughout: 8: 741 samples/s")

@@ -1,0 +1,84 @@
+"""Limits as people write them: "120 ms", "3 %", ">= 900"."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from traceq.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Bound, Limit
+from traceq.durations import nanoseconds
+
+_BOUND = re.compile(r"\s*(<=|>=)?\s*(.*?)\s*", re.DOTALL)
+_PERCENT = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*%")
+_SIGNS: dict[str | None, Bound] = {"<=": "at most", ">=": "at least"}
+_RATE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*(?:/\s*s)?")
+
+
+def share(text: str) -> Fraction:
+    """The share, 0..1, in "3 %". Raises ValueError, which says what is wrong."""
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no share: a number and % is needed, as in 3 %")
+    return Fraction(Decimal(match[1])) / 100
+
+
+def time(value: object) -> Limit:
+    """The most a time may be: "120 ms"; "<= 120 ms" says the same, ">= 120 ms" the least."""
+    bound, text = _bound(value)
+    return Limit(bound or "at most", Fraction(nanoseconds(text)), NANOSECONDS)
+
+
+def time_or_share(value: object) -> Limit:
+    """A time, or a share of the step: "5 ms", "3 %", ">= 80 %"."""
+    bound, text = _bound(value)
+    if text.endswith("%"):
+        return Limit(bound or "at most", share(text), SHARE)
+    return time(value)
+
+
+def rate(value: object) -> Limit:
+    """The least that is to be done a second: 900, or ">= 900"; "<= 900" says the most."""
+    number = plain(value)
+    if number is not None:
+        return Limit("at least", number, PER_SECOND)
+    bound, text = _bound(value)
+    match = _RATE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{shown(value)} is no rate: a number a second is needed, as in 900")
+    return Limit(bound or "at least", Fraction(Decimal(match[1])), PER_SECOND)
+
+
+def in_unit(value: object, unit: str) -> Fraction:
+    """A limit of SQL: a number in `unit`, or "5 ms" where that is ns, "3 %" where it is share."""
+    number = plain(value)
+    if number is not None:
+        return number
+    if isinstance(value, str) and unit == NANOSECONDS:
+        return Fraction(nanoseconds(value))
+    if isinstance(value, str) and unit == SHARE:
+        return share(value)
+    ways = {NANOSECONDS: ', or a duration as "5 ms"', SHARE: ', or a share as "3 %"', BYTES: " of bytes"}
+    raise ValueError(f"{shown(value)} is no number{ways.get(unit, '')}")
+
+
+def plain(value: object) -> Fraction | None:
+    """A number of TOML, exactly; None for what is none. Raises ValueError for inf and nan."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise ValueError(f"{value} is no limit")
+    return Fraction(value)
+
+
+def shown(value: object) -> str:
+    """A value of TOML about as it stands in the file."""
+    return str(value) if isinstance(value, Decimal) else repr(value)
+
+
+def _bound(value: object) -> tuple[Bound | None, str]:
+    if not isinstance(value, str):
+        raise ValueError(f'{shown(value)} has no unit: write a text as "120 ms" or "3 %"')  # noqa: TRY004 - a value of a file
+    match = _BOUND.fullmatch(value)
+    sign, text = match.groups() if match else (None, value)
+    return _SIGNS.get(sign), text

@@ -1,0 +1,24 @@
+"""From budgets and runs to what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from traceq.budgets.budget import Budget, Judged, Measured
+from traceq.budgets.findings import findings
+from traceq.budgets.ledger import ledger
+from traceq.budgets.sql import sql
+from traceq.budgets.steps import step, throughput
+
+_JUDGES: Mapping[str, Callable[[Budget, Sequence[Measured]], Judged]] = {
+    "step": step,
+    "throughput": throughput,
+    "ledger": ledger,
+    "findings": findings,
+    "sql": sql,
+}
+
+
+def evaluate(budgets: Sequence[Budget], measured: Sequence[Measured]) -> tuple[Judged, ...]:
+    """What became of every budget but that of a comparison, in their order; there is at least one run."""
+    return tuple(_JUDGES[budget.table](budget, measured) for budget in budgets)

@@ -1,0 +1,226 @@
+"""From traceq.toml to budgets. What it does not know is an error: a budget that nobody checks is worse than none."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from traceq.budgets import amounts
+from traceq.budgets.budget import SHARE, Bound, Budget, Compare, Limit, Table
+from traceq.budgets.known import ANY, CATEGORIES, STEP, SUMS, closest, rules
+from traceq.budgets.toml_lines import toml_lines
+from traceq.claims.subject import WORTH_LISTING
+from traceq.errors import UnusableBudget
+
+NAME = "traceq.toml"
+
+T = TypeVar("T")
+
+_TABLES = ("step", "throughput", "ledger", "findings", "sql", "compare")
+_SQL = ("name", "query", "max", "min", "unit")
+_BOUNDS: Mapping[str, Bound] = {"min": "at least", "max": "at most"}
+_COMPARE = ("baseline", "max_regression", "level")
+_ABSENT = "absent"
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class BudgetFile:
+    """The budgets of a file, in the order of the tables, and what it says of comparing."""
+
+    path: str
+    budgets: tuple[Budget, ...]
+    compare: Compare
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A table of the file, by its path, to say where what is wrong stands."""
+
+    file: str
+    lines: Mapping[tuple[str | int, ...], int]
+    at: tuple[str | int, ...]
+
+    def line(self, key: str | None = None) -> int | None:
+        path = self.at if key is None else (*self.at, key)
+        # Of inline tables only the key that holds them has a line.
+        return next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
+
+    def wrong(self, what: str, key: str | None = None) -> UnusableBudget:
+        line = self.line(key)
+        where = f"{self.file}, line {line}" if line else self.file
+        table = f" [{self.at[0]}]" if self.at else ""
+        return UnusableBudget(f"{where}:{table} {f'{key}: ' if key is not None else ''}{what}")
+
+
+def read(path: Path) -> BudgetFile:
+    """The budgets in the TOML file `path`. Raises UnusableBudget, which says file, line and key."""
+    text = _text(path)
+    try:
+        content = tomllib.loads(text, parse_float=Decimal)
+        lines = toml_lines(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UnusableBudget(f"{path}: is no TOML: {error}") from error
+    except RecursionError as error:
+        raise UnusableBudget(f"{path}: is no file of budgets: its values are nested too deeply") from error
+    top = _Place(str(path), lines, ())
+    _refuse_unknown(top, content, _TABLES)
+    budgets: list[Budget] = []
+    for name, of_table in _OF_TABLE.items():
+        if name in content:
+            budgets += of_table(_Place(str(path), lines, (name,)), _table(top, content, name))
+    budgets += _of_sql(top, content.get("sql", []))
+    return BudgetFile(str(path), tuple(budgets), _compare(_Place(str(path), lines, ("compare",)), top, content))
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UnusableBudget(f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > _LARGEST:
+        raise UnusableBudget(f"{path}: is larger than 1 MiB, and so no file of budgets")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnusableBudget(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+
+
+def _refuse_unknown(place: _Place, table: Mapping[str, Any], known: Collection[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise place.wrong(f"there is no such key; {closest(key, known)}", key)
+
+
+def _table(top: _Place, content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table = content.get(name, {})
+    if not isinstance(table, dict):
+        raise top.wrong(f"must be a table: [{name}], and below it a line for each budget", name)
+    return table
+
+
+def _checked(place: _Place, key: str, read_value: Callable[[object], T], value: object) -> T:
+    try:
+        return read_value(value)
+    except ValueError as error:
+        raise place.wrong(str(error), key) from error
+
+
+def _of_step(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+    _refuse_unknown(place, table, STEP)
+    for key, value in table.items():
+        yield Budget("step", key, (_checked(place, key, amounts.time, value),), place.line(key))
+
+
+def _of_throughput(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+    """Keys are those of the program's payload marks: any."""
+    for key, value in table.items():
+        yield Budget("throughput", key, (_checked(place, key, amounts.rate, value),), place.line(key))
+
+
+def _of_ledger(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+    _refuse_unknown(place, table, (*CATEGORIES, *SUMS))
+    for key, value in table.items():
+        yield Budget("ledger", key, (_checked(place, key, amounts.time_or_share, value),), place.line(key))
+
+
+def _of_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+    finding, remarking = rules()
+    for key, value in table.items():
+        if key in remarking:
+            raise place.wrong(
+                f"this rule only remarks, and has no saving to limit; `traceq explain {key}` says more", key
+            )
+        if key not in finding and key != ANY:
+            raise place.wrong(f"there is no such rule; {closest(key, (*finding, ANY))}", key)
+        yield Budget("findings", key, _finding_limits(place, key, value), place.line(key))
+
+
+def _finding_limits(place: _Place, key: str, value: object) -> tuple[Limit, ...]:
+    if value == _ABSENT:
+        return ()
+    if not isinstance(value, str):
+        raise place.wrong(f'{amounts.shown(value)} is no limit: write "absent", or a saving as "2 ms" or "1 %"', key)
+    limit = _checked(place, key, amounts.time_or_share, value)
+    if limit.bound == "at least":
+        raise place.wrong("a finding has a most, no least: leave out >=", key)
+    if limit.unit == SHARE and limit.amount < Fraction(str(WORTH_LISTING)):
+        raise place.wrong('what would win less than 1 % of the step is no finding: write "absent", or 1 % or more', key)
+    return (limit,)
+
+
+def _of_sql(top: _Place, tables: object) -> Iterator[Budget]:
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise top.wrong("must be tables: [[sql]], and below it name, query, max or min", "sql")
+    names: set[str] = set()
+    for number, table in enumerate(tables):
+        place = _Place(top.file, top.lines, ("sql", number))
+        budget = _sql(place, table)
+        if budget.name in names:
+            raise place.wrong(f"there is a budget {budget.name!r} already; choose another name", "name")
+        names.add(budget.name)
+        yield budget
+
+
+def _sql(place: _Place, table: Mapping[str, Any]) -> Budget:
+    _refuse_unknown(place, table, _SQL)
+    for key in ("name", "query"):
+        if not isinstance(table.get(key), str) or not table[key].strip():
+            raise place.wrong("is missing: it is a text", key)
+    unit = table.get("unit", "")
+    if not isinstance(unit, str):
+        raise place.wrong(f"{amounts.shown(unit)} is no text", "unit")
+    limits = []
+    for key, bound in _BOUNDS.items():
+        if key in table:
+            amount = _checked(place, key, partial(amounts.in_unit, unit=unit), table[key])
+            limits.append(Limit(bound, amount, unit))
+    if not limits:
+        raise place.wrong("has no limit: add max, or min, or both")
+    if len(limits) > 1 and limits[0].amount > limits[1].amount:
+        raise place.wrong("is more than max", "min")
+    return Budget("sql", table["name"], tuple(limits), place.line(), table["query"])
+
+
+def _compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Compare:
+    table = _table(top, content, "compare")
+    _refuse_unknown(place, table, _COMPARE)
+    baseline = table.get("baseline")
+    if baseline is not None and (not isinstance(baseline, str) or not baseline):
+        raise place.wrong("must be the name of a baseline, or its file", "baseline")
+    if table and baseline is None and "max_regression" not in table and "level" not in table:
+        raise place.wrong("is empty")
+    return Compare(
+        baseline,
+        _regression(place, table["max_regression"]) if "max_regression" in table else None,
+        _level(place, table["level"]) if "level" in table else None,
+        next((place.line(key) for key in ("max_regression", "baseline") if key in table), None),
+    )
+
+
+def _regression(place: _Place, value: object) -> Fraction:
+    try:
+        return amounts.share(str(value) if isinstance(value, str) else "")
+    except ValueError as error:
+        raise place.wrong(f'{amounts.shown(value)} is no share of the step: write "3 %"', "max_regression") from error
+
+
+def _level(place: _Place, value: object) -> float:
+    most = 0.5
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 < value <= most:
+        raise place.wrong(f"{value} is no probability from 0 to 0.5, such as 0.01", "level")
+    return float(value)
+
+
+_OF_TABLE: Mapping[Table, Callable[[_Place, Mapping[str, Any]], Iterator[Budget]]] = {
+    "step": _of_step,
+    "throughput": _of_throughput,
+    "ledger": _of_ledger,
+    "findings": _of_findings,
+}

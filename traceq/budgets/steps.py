@@ -1,0 +1,73 @@
+"""Budgets of the step: its duration by several statistics, and the work done a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from traceq.budgets.budget import Budget, Judged, Measured
+from traceq.budgets.reproduced import reproduced
+from traceq.budgets.verdict import cannot, judged
+from traceq.comparisons.side import step_ns
+
+if TYPE_CHECKING:
+    from traceq.comparisons.comparison import Statistic
+
+# Below so many steps the longest few decide, and a percentile is one of them.
+LEAST_STEPS = {"p90": 10, "p95": 20, "p99": 100}
+_QUANTILES = {"p50": Fraction(50, 100), "p90": Fraction(90, 100), "p95": Fraction(95, 100), "p99": Fraction(99, 100)}
+_STATISTICS: dict[str, Statistic] = {"typical": "typical", "mean": "mean"}
+
+WHOLE_TRACE = "nothing marks steps, so that the whole trace is one; mark them, or ingest with --step-range"
+
+
+def step(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """A duration; every run counts the same in the typical and the mean step, every step in the others."""
+    durations = sorted(each.dur for one in measured for each in one.run.counted)
+    reason = no_steps(measured)
+    least = LEAST_STEPS.get(budget.name, 1)
+    if reason or len(durations) < least:
+        return cannot(budget, reason or f"{_steps(len(durations))}, too few for {budget.name}: {least} are the least")
+    query = "budgets/typical.sql" if budget.name == "typical" else "report/step_stats.sql"
+    return judged(budget, _duration(budget.name, durations, measured), query=reproduced(measured, query))
+
+
+def throughput(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """Work of the payload marks a second; every run counts the same."""
+    reason = no_steps(measured)
+    lacking = next((one.run for one in measured if budget.name not in one.run.payload), None)
+    if lacking is not None and not reason:
+        there = ", ".join(sorted(lacking.payload)) or "none; traceq.annotate.payload makes them"
+        reason = f"{lacking.file} has no payload mark {budget.name!r} in its steps (there: {there})"
+    mean = Fraction(0) if reason else step_ns([one.run for one in measured], "mean")
+    if reason or not mean:
+        return cannot(budget, reason or "steps have no duration")
+    work = sum((Fraction(repr(one.run.payload[budget.name])) for one in measured), Fraction(0)) / len(measured)
+    return judged(budget, work * 1_000_000_000 / mean, query=reproduced(measured, "report/throughput.sql", top=1_000))
+
+
+def no_steps(measured: Sequence[Measured]) -> str:
+    """Why there is nothing that is per step; empty where there is."""
+    if any(one.run.is_whole_trace for one in measured):
+        return WHOLE_TRACE
+    without = next((one.run for one in measured if not one.run.counted), None)
+    return f"{without.file} has no steps that count" if without else ""
+
+
+def _duration(name: str, durations: Sequence[int], measured: Sequence[Measured]) -> Fraction:
+    if name in _STATISTICS:
+        return step_ns([one.run for one in measured], _STATISTICS[name])
+    return Fraction(durations[-1]) if name == "max" else quantile(durations, _QUANTILES[name])
+
+
+def quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
+    """As DuckDB's quantile_cont has it: between neighbours in proportion."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def _steps(number: int) -> str:
+    return "1 step counts" if number == 1 else f"{number} steps count"

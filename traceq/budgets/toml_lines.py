@@ -1,0 +1,67 @@
+"""On which line of a TOML file each key stands: tomllib reads keys and values, and says no positions."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# What a statement over several lines can end with.
+_ENDS = ('"""', "'''", "]", "}")
+
+
+def toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
+    """The line, from 1, on which each table and key of the valid TOML `text` begins.
+
+    Keys are paths; an element of an array of tables is its number: ("sql", 0, "query"). Statements end where a line does,
+    and each is valid TOML by itself: that is how they are found.
+    """
+    found: dict[tuple[str | int, ...], int] = {}
+    arrays: dict[str, int] = {}
+    above: tuple[str | int, ...] = ()
+    for line, statement in _statements(text):
+        is_header = statement.lstrip().startswith("[")
+        paths = [_numbered(path, arrays) for path in _paths(tomllib.loads(statement), is_header=is_header)]
+        if is_header:
+            above = paths[-1]
+        for path in paths:
+            found.setdefault(path if is_header else (*above, *path), line)
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Every statement but comments, with the line it begins on."""
+    begun: list[str] = []
+    start = 1
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if begun and not any(end in line for end in _ENDS):
+            begun.append(line)
+            continue
+        begun.append(line)
+        statement = "\n".join(begun)
+        try:
+            content = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:
+            continue
+        if content:
+            yield start, statement
+        begun, start = [], number + 1
+
+
+def _paths(content: Mapping[str, Any], *, is_header: bool) -> Iterator[tuple[str | int, ...]]:
+    """The keys of a statement, from the outside inwards; of an array of tables with a last part, -1."""
+    for key, value in content.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, *path) for path in _paths(value, is_header=is_header))
+        elif is_header:
+            yield (key, -1)
+
+
+def _numbered(path: tuple[str | int, ...], arrays: dict[str, int]) -> tuple[str | int, ...]:
+    """The path with -1 replaced by how many such tables there were before it."""
+    if path[-1] != -1:
+        return path
+    name = "\0".join(map(str, path[:-1]))
+    arrays[name] = arrays.get(name, -1) + 1
+    return (*path[:-1], arrays[name])

@@ -1,0 +1,160 @@
+"""traceq baseline: the small summary of a run that later ones are compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import click
+
+from traceq.cli.blocks import write_blocks
+from traceq.cli.group import LazyGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from traceq.runs.kept import Kept
+
+
+directory_option = click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="TRACEQ_BASELINES",
+    metavar="DIR",
+    help="Where baselines are kept. [default: .traceq/baselines]  [env: TRACEQ_BASELINES]",
+)
+
+
+class BaselineCommands(LazyGroup):
+    """The commands about baselines."""
+
+    lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "save": ("traceq.cli.baseline:save", "Keep the summary of runs under a name."),
+        "list": ("traceq.cli.baseline:list_", "List the baselines."),
+        "show": ("traceq.cli.baseline:show", "Show steps, ledger and findings of a baseline."),
+        "drop": ("traceq.cli.baseline:drop", "Delete a baseline."),
+    }
+
+
+@click.command(cls=BaselineCommands, short_help="Keep what later runs are compared with.")
+def baseline() -> None:
+    """Keep what later runs are compared with: the steps, ledgers and findings of a run, not its trace.
+
+    A baseline is a JSON file of some hundred KiB, to be committed or cached by CI. `traceq check --baseline NAME` and
+    `traceq compare NAME SOURCE` take its name. It holds names of kernels, operators and of the trace's file.
+    """
+
+
+@click.command(short_help="Keep the summary of runs under a name.")
+@click.argument("name")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Keep this rank. [default: the lowest]")
+@click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps; for traces only.")
+@click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
+@directory_option
+def save(
+    *,
+    name: str,
+    sources: tuple[str, ...],
+    rank: int | None,
+    step_range: str | None,
+    force: bool,
+    directory: Path | None,
+) -> None:
+    """Keep the summary of runs under a name.
+
+    SOURCE is a trace database, or what `traceq ingest` accepts. Several are runs of the same program: how much they differ
+    says which changes are none.
+
+    \b
+    Examples:
+      traceq baseline save main profile.duckdb
+      traceq baseline save main run1.duckdb run2.duckdb run3.duckdb --force
+    """  # noqa: D301 - click wants the backspace itself
+    from dataclasses import replace
+
+    from traceq import baselines
+    from traceq.cli.ingest import check_regex
+    from traceq.cli.runs import side
+    from traceq.errors import UnusableBaseline
+    from traceq.units import count, size
+
+    check_regex(step_range)
+    path = baselines.path_of(name, directory)
+    if path.exists() and not force:  # said before an hour is spent on reading
+        raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
+    runs = [replace(run, source=name) for run in side(sources, rank, step_range=step_range)]
+    steps = sum(len(run.counted) for run in runs)
+    if not steps:
+        raise UnusableBaseline(f"{', '.join(sources)}: no step counts, so that nothing could be compared with it")
+    path = baselines.save(name, runs, directory, force=force)
+    said = f"{_number(len(runs), 'run')}, {count(steps)} {'step' if steps == 1 else 'steps'}"
+    click.echo(f"{path}: {said}, {size(path.stat().st_size)}")
+
+
+def _number(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+@click.command("list", short_help="List the baselines.")
+@directory_option
+def list_(*, directory: Path | None) -> None:
+    """List the baselines, with their runs, steps and typical step. A file that is none is listed with the reason."""
+    from traceq import baselines
+    from traceq.reports.compose_baseline import compose_baselines
+
+    where = directory or baselines.directory()
+    rows = [(name, *_read(baselines.path_of(name, directory))) for name in baselines.names(directory)]
+    if not rows:
+        click.echo(f"no baseline in {where}; traceq baseline save NAME SOURCE makes one", err=True)
+        return
+    write_blocks(compose_baselines(rows), "text", None)
+
+
+def _read(path: Path) -> tuple[Kept | str, int]:
+    """The baseline, or why it cannot be read, and the size of its file."""
+    from traceq import baselines
+    from traceq.errors import UnusableBaseline
+
+    try:
+        return baselines.read(path), path.stat().st_size
+    except UnusableBaseline as error:
+        return str(error), path.stat().st_size
+
+
+@click.command(short_help="Show steps, ledger and findings of a baseline.")
+@click.argument("name")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="json: the file, to be read.",
+)
+@directory_option
+def show(*, name: str, format_: str, directory: Path | None) -> None:
+    """Show steps, ledger and findings of a baseline."""
+    from traceq import baselines
+    from traceq.errors import UnusableBaseline
+    from traceq.reports.compose_baseline import compose_baseline
+
+    kept = baselines.find(name, directory)
+    if kept is None:
+        raise UnusableBaseline(baselines.missing(name, directory))
+    if format_ == "json":
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode())
+        return
+    write_blocks(compose_baseline(name, kept), "text", None)
+
+
+@click.command(short_help="Delete a baseline.")
+@click.argument("name")
+@directory_option
+def drop(*, name: str, directory: Path | None) -> None:
+    """Delete a baseline."""
+    from traceq import baselines
+
+    click.echo(f"{baselines.drop(name, directory)}: deleted")

@@ -1,0 +1,59 @@
+"""The runs that a command is given: trace databases, traces to ingest, and baselines by name or file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from traceq.cli.source import opened, unreadable
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.runs.run import Run
+
+Draw = Callable[["duckdb.DuckDBPyConnection", list["Run"]], None]
+
+
+def every_run(
+    source: str, output: Path | None = None, step_range: str | None = None, draw: Draw | None = None
+) -> list[Run]:
+    """The runs of a trace database, of a trace, or of a baseline, all ranks. `output` may overwrite none of them.
+
+    `draw` is called while the database is open; a baseline has none.
+    """
+    from traceq import baselines
+    from traceq.queries import interruptible
+    from traceq.runs.read import read_runs
+
+    kept = None if Path(source).exists() else baselines.find(source)
+    if kept is None and baselines.is_baseline(Path(source)):
+        kept = baselines.read(Path(source))
+    if kept is not None:
+        return list(kept.runs)
+    with opened(source, output, step_range) as connection, unreadable(source, "compared"):
+        runs = interruptible(connection, lambda: read_runs(connection, source))
+        if draw is not None:
+            draw(connection, runs)
+        return runs
+
+
+def side(
+    sources: Sequence[str], rank: int | None = None, output: Path | None = None, step_range: str | None = None
+) -> list[Run]:
+    """The runs of all sources, one rank of each: `rank`, else the lowest. Raises click.UsageError when a source lacks it."""
+    return [run for source in sources for run in of_rank(every_run(source, output, step_range), rank, source)]
+
+
+def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
+    """The runs of one rank: `rank`, else the lowest there is."""
+    ranks = sorted({run.rank for run in runs if run.rank is not None})
+    if rank is None:
+        return [run for run in runs if run.rank is None or run.rank == ranks[0]]
+    if rank not in ranks:
+        there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say of which rank it is"
+        raise click.UsageError(f"--rank {rank}: {source} {there}.")
+    return [run for run in runs if run.rank == rank]

@@ -1,0 +1,1 @@
+"""Two runs, one verdict: what changed, how sure that is, and what it is made of."""

@@ -1,0 +1,129 @@
+"""What a change is made of: categories of the ledger, and in them kernels, copies, collectives and waits; all adds up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from traceq.comparisons.comparison import Cause, Change, Part, Statistic
+from traceq.comparisons.match import Matched, Piece, matched
+from traceq.comparisons.shares import whole
+from traceq.comparisons.side import amount_of, steps_of, weight
+
+if TYPE_CHECKING:
+    from traceq.runs.run import Item, Run
+
+_NUMBER_OF_STEP = re.compile(r"(#|\b[Ss]tep[ _:=-]?)\d+\b")
+
+UNTOLD = "unattributed"
+"""The category of a step without a ledger."""
+
+Intervals = Mapping[str, tuple[int, int]]
+
+
+def categories(runs: Sequence[Run]) -> list[str]:
+    """All categories of the ledgers, in the order of the alphabet."""
+    return sorted({category for run in runs for step in run.steps for category in step.ledger})
+
+
+def ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, Fraction]:
+    """The ledger of the side's step, ns, exactly. What of a step no ledger holds is UNTOLD."""
+    parts: dict[str, Fraction] = {}
+    for run in runs:
+        share = weight(run, runs, statistic)
+        for step in steps_of(run, statistic):
+            for category, dur in _all_of(step.dur, step.ledger).items():
+                parts[category] = parts.get(category, Fraction(0)) + share * dur
+    return parts
+
+
+def _all_of(dur: int, parts: Mapping[str, int]) -> dict[str, int]:
+    untold = dur - sum(parts.values())
+    return {**parts, UNTOLD: parts.get(UNTOLD, 0) + untold} if untold else dict(parts)
+
+
+def causes(base: Sequence[Run], new: Sequence[Run], change: Change, intervals: Intervals) -> tuple[Cause, ...]:
+    """The categories by how much they changed; their deltas add up to that of the change."""
+    held = [ledger(runs, change.statistic) for runs in (base, new)]
+    names = sorted(set(held[0]) | set(held[1]))
+    exact = [[parts.get(name, Fraction(0)) for name in names] for parts in held]
+    base_ns, new_ns = whole(exact[0], change.base_ns), whole(exact[1], change.new_ns)
+    pieces = [_pieces(runs, change.statistic) for runs in (base, new)]
+    found = [
+        Cause(
+            category=name,
+            base_ns=base_ns[place],
+            new_ns=new_ns[place],
+            delta_ns=new_ns[place] - base_ns[place],
+            interval_ns=intervals.get(name),
+            parts=_parts(
+                name,
+                [side.get(name, []) for side in pieces],
+                (exact[0][place], exact[1][place]),
+                (base_ns[place], new_ns[place]),
+            ),
+        )
+        for place, name in enumerate(names)
+    ]
+    return tuple(sorted(found, key=lambda cause: (-abs(cause.delta_ns), -cause.base_ns, cause.category)))
+
+
+def _pieces(runs: Sequence[Run], statistic: Statistic) -> dict[str, list[Piece]]:
+    pieces: dict[str, list[Piece]] = {}
+    for run in runs:
+        share = weight(run, runs, statistic)
+        for item in run.items:
+            amount = amount_of(item, statistic)
+            if amount.count or amount.dur:
+                pieces.setdefault(item.category, []).append(
+                    Piece(
+                        _same_in_every_step(item),
+                        item.shape,
+                        item.operator if item.category == "compute" else None,
+                        share * amount.count,
+                        share * amount.dur,
+                    )
+                )
+    return pieces
+
+
+def _same_in_every_step(item: Item) -> str | None:
+    """What the host was in, without the number of the step: ProfilerStep#7 is ProfilerStep#."""
+    if item.name is None or not item.category.startswith("idle_"):
+        return item.name
+    return _NUMBER_OF_STEP.sub(r"\1", item.name)
+
+
+def _parts(
+    category: str, pieces: Sequence[Sequence[Piece]], exact: tuple[Fraction, Fraction], rounded: tuple[int, int]
+) -> tuple[Part, ...]:
+    """The matched pieces and, where they do not add up to the category, what no piece stands for."""
+    pairs = matched(pieces[0], pieces[1])
+    rest = [total - sum((pair.dur[side] for pair in pairs), Fraction(0)) for side, total in enumerate(exact)]
+    if any(rest):
+        pairs.append(Matched("same", ((), ()), (None, None), None, (Fraction(0), Fraction(0)), (rest[0], rest[1])))
+    if not pairs:
+        return ()
+    base_ns, new_ns = (whole([pair.dur[side] for pair in pairs], rounded[side]) for side in (0, 1))
+    parts = [
+        Part(
+            category=category,
+            base_names=pair.names[0],
+            new_names=pair.names[1],
+            shape=pair.shapes[1] or pair.shapes[0],
+            base_shape=pair.shapes[0],
+            operator=pair.operator,
+            kind=pair.kind,
+            base_count=float(pair.count[0]),
+            new_count=float(pair.count[1]),
+            base_ns=base_ns[place],
+            new_ns=new_ns[place],
+            delta_ns=new_ns[place] - base_ns[place],
+        )
+        for place, pair in enumerate(pairs)
+    ]
+    return tuple(
+        sorted(parts, key=lambda part: (-abs(part.delta_ns), -part.base_ns, part.name or "", part.shape or ""))
+    )

@@ -1,0 +1,201 @@
+"""Whether two sides can be compared at all, and what has to be known before a difference is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from traceq.comparisons.kernel_name import family_name
+from traceq.units import count, duration, rate, share
+
+if TYPE_CHECKING:
+    from traceq.comparisons.comparison import Side
+    from traceq.runs.run import Run
+
+# What these settings add to every call on the host is more than most changes.
+_COSTLY_SETTINGS = ("with_stack", "profile_memory", "with_modules")
+_OTHER_SETTINGS = (
+    "record_shapes",
+    "with_flops",
+    "nccl_version",
+    "cuda_runtime_version",
+    "cuda_driver_version",
+    "hip_runtime_version",
+    "cupti_version",
+    "cuda_graph_trace_options_mode",
+)
+_SAME_WORK = 0.01
+_SAME_OVERHEAD = 0.05
+_SAME_SHAPES = 0.5
+_SAME_PROGRAM = 0.1
+_LISTED = 3
+
+
+def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Why the sides cannot be compared; nothing when they can."""
+    for name, runs in (("base", base), ("new", new)):
+        if not any(run.counted for run in runs):
+            yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
+    if not base or not new:
+        return
+    yield from _differ("GPU", base, new, lambda run: run.device_name)
+    yield from _differ("number of GPUs in use", base, new, _devices)
+    yield from _differ("world size", base, new, _world_size)
+    whole = [all(run.is_whole_trace for run in runs) for runs in (base, new)]
+    if whole[0] != whole[1]:
+        yield f"only the {'new' if whole[0] else 'base'} has steps; of the other the whole trace is one"
+    yield from _payload(base, new)
+    yield from _shapes(base, new)
+    yield from _program(base, new)
+    for setting in _COSTLY_SETTINGS:
+        yield from _differ(f"profiler setting {setting}", base, new, partial(_switch, setting))
+    yield from _overhead(base, new)
+
+
+def _world_size(run: Run) -> str | None:
+    return None if run.world_size is None else str(run.world_size)
+
+
+def _devices(run: Run) -> str | None:
+    return str(run.devices) if run.devices else None
+
+
+def _switch(setting: str, run: Run) -> str | None:
+    """Whether the PyTorch profiler was told so; it writes only what is on. None for other profilers."""
+    if run.format != "chrome" or run.producer is None:
+        return None
+    return "on" if run.settings.get(setting, "0") not in ("0", "False") else "off"
+
+
+def _values(runs: Iterable[Run], of: Callable[[Run], str | None]) -> list[str]:
+    return sorted({value for run in runs if (value := of(run)) is not None})
+
+
+def _differ(what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Run], str | None]) -> Iterator[str]:
+    """What both sides say and say differently."""
+    first, second = _values(base, of), _values(new, of)
+    if first and second and first != second:
+        yield f"{what}: {', '.join(first)} against {', '.join(second)}"
+
+
+def _payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    sides = [_mean_payload(runs) for runs in (base, new)]
+    for key in sorted(sides[0].keys() & sides[1].keys()):
+        before, after = sides[0][key], sides[1][key]
+        if abs(after - before) > _SAME_WORK * max(abs(before), abs(after)):
+            yield f"{key} per step: {rate(before)} against {rate(after)}; traceq tradeoff compares runs that do different work"
+
+
+def _mean_payload(runs: Sequence[Run]) -> dict[str, float]:
+    """Per key the mean of the runs that all have it."""
+    keys = set.intersection(*(set(run.payload) for run in runs))
+    return {key: sum(run.payload[key] for run in runs) / len(runs) for key in keys}
+
+
+def _shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Of the operators that both sides have, whether they were given the same inputs; by GPU time."""
+    first, second = _all_shapes(base), _all_shapes(new)
+    common = sorted(first.keys() & second.keys())
+    total = sum(sum(first[name].values()) for name in common)
+    alike = sum(dur for name in common for dims, dur in first[name].items() if dims in second[name])
+    if total and alike < _SAME_SHAPES * total:
+        name = max(common, key=lambda each: sum(first[each].values()))
+        before, after = (max(side[name], key=lambda dims: (side[name][dims], dims)) for side in (first, second))
+        yield f"input shapes: {name} mostly {before} against {after}"
+
+
+def _all_shapes(runs: Iterable[Run]) -> dict[str, dict[str, int]]:
+    shapes: dict[str, dict[str, int]] = {}
+    for run in runs:
+        for operator, dims in run.shapes.items():
+            held = shapes.setdefault(operator, {})
+            for each, dur in dims.items():
+                held[each] = held.get(each, 0) + dur
+    return shapes
+
+
+def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """How much of the GPU's work both sides know, by the kernel or by the operator that launched it."""
+    known = [_known(runs) for runs in (base, new)]
+    shares = []
+    for side, other in ((0, 1), (1, 0)):
+        computing = [
+            (item.name, item.operator, item.every.dur)
+            for run in (base, new)[side]
+            for item in run.items
+            if item.category == "compute" and item.name is not None
+        ]
+        total = sum(dur for *_, dur in computing)
+        alike = sum(
+            dur for name, operator, dur in computing if family_name(name) in known[other] or operator in known[other]
+        )
+        if total:
+            shares.append(alike / total)
+    if len(shares) > 1 and max(shares) < _SAME_PROGRAM:
+        yield f"they do not run the same program: {share(max(shares))} of the kernel time is known to both"
+
+
+def _known(runs: Iterable[Run]) -> set[str]:
+    items = [item for run in runs for item in run.items if item.category == "compute"]
+    return {family_name(item.name) for item in items if item.name} | {item.operator for item in items if item.operator}
+
+
+def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    sides = [[run.overhead_share for run in runs if run.overhead_share is not None] for runs in (base, new)]
+    if not all(sides):
+        return
+    before, after = (sum(side) / len(side) for side in sides)
+    if abs(after - before) > _SAME_OVERHEAD:
+        yield f"what the profiler costs: {share(before)} of a step against {share(after)}"
+
+
+def remarks(base: Side, new: Side) -> Iterator[str]:
+    """What has to be known before a difference is believed, or not."""
+    for name, side in (("base", base), ("new", new)):
+        yield from _of_side(name, side)
+    if base.counted and new.counted and base.counted != new.counted:
+        yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
+    if len(base.runs) == len(new.runs) == 1:
+        yield (
+            "one run a side: how much runs differ from one another is not known. Several runs a side tell it: "
+            "--base A B --new C D"
+        )
+    named = [any(run.device_name for run in side.runs) for side in (base, new)]
+    if named[0] != named[1]:
+        yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
+    yield from _differ("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
+    yield from _differ("version of the profiler", base.runs, new.runs, lambda run: run.producer_version)
+    yield from _differ("steps found by", base.runs, new.runs, lambda run: run.step_source)
+    for setting in _OTHER_SETTINGS:
+        yield from _differ(setting, base.runs, new.runs, partial(_setting, setting))
+
+
+def _setting(setting: str, run: Run) -> str | None:
+    return run.settings.get(setting)
+
+
+def _of_side(name: str, side: Side) -> Iterator[str]:
+    if side.excluded:
+        yield f"{name}: {_number(side.excluded, 'step')} left out as warm-up"
+    for run in side.runs:
+        if len(run.ranks) > 1:
+            yield f"{name}: rank {run.rank} of {len(run.ranks)} in {run.source}; --rank chooses another"
+        if run.lost:
+            yield f"{name}: {run.file} is incomplete: {run.lost[0]}"
+    for drift in side.drifts[:_LISTED]:
+        way = "longer" if drift.change_ns > 0 else "shorter"
+        yield (
+            f"{name}: steps of {drift.file} get {way} while it lasts, by {duration(abs(drift.change_ns))} from the first to "
+            "the last"
+        )
+    if side.outliers:
+        worst = max(side.outliers, key=lambda each: each.dur / each.typical_ns)
+        yield (
+            f"{name}: {_number(len(side.outliers), 'outlier')}, {worst.name} ({duration(worst.dur)} where "
+            f"{duration(worst.typical_ns)} is usual){' first' if len(side.outliers) > 1 else ''}"
+        )
+
+
+def _number(number: int, thing: str) -> str:
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"

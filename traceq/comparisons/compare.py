@@ -1,0 +1,125 @@
+"""From the runs of two sides to a comparison and its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.comparisons import statistics
+from traceq.comparisons.causes import UNTOLD, categories, causes
+from traceq.comparisons.comparable import obstacles, remarks
+from traceq.comparisons.comparison import Change, Comparison, Statistic
+from traceq.comparisons.rows import counts, operators, phases
+from traceq.comparisons.side import same_files, side, step_ns, usable
+from traceq.comparisons.verdict import judged
+
+if TYPE_CHECKING:
+    from traceq.runs.run import FindingKept, Run
+
+LEVEL = 0.01
+FLOOR = 0.01
+SENSITIVITY = 0.05
+
+
+def compare(
+    base: Sequence[Run],
+    new: Sequence[Run],
+    *,
+    level: float = LEVEL,
+    floor_share: float = FLOOR,
+    sensitivity_share: float = SENSITIVITY,
+    statistic: Statistic = "typical",
+    anyway: bool = False,
+) -> Comparison:
+    """What changed from `base` to `new`, whose runs are pooled, every run counting the same.
+
+    A change is called one when steps dealt at random differ as much with a probability of `level` at most, when its
+    interval (confidence 1 - level) does not hold 0, and when it is at least `floor_share` of the base: single runs
+    of one program differ by less than that without a cause. "No change" is said when one of `sensitivity_share` would
+    have been found.
+    `anyway`: a verdict is given although the sides cannot be compared.
+    """
+    sides = (side(base), side(new))
+    runs = (usable(base), usable(new))
+    found = tuple(dict.fromkeys(obstacles(base, new)))
+    empty = Comparison(
+        verdict="cannot tell",
+        reasons=found,
+        comparable=not found,
+        obstacles=found,
+        remarks=tuple(dict.fromkeys(remarks(*sides))),
+        level=level,
+        floor_share=floor_share,
+        base=sides[0],
+        new=sides[1],
+        change=None,
+        other=None,
+        causes=(),
+        operators=(),
+        phases=(),
+        counts=(),
+        findings_gone=_not_in(base, new),
+        findings_new=_not_in(new, base),
+    )
+    if not all(runs):
+        return empty
+    change, intervals = _change(*runs, statistic, level)
+    other, _ = _change(*runs, "mean" if statistic == "typical" else "typical", level)
+    verdict, reason = judged(sides, change, level, floor_share, sensitivity_share)
+    is_hindered = found and not anyway
+    return replace(
+        empty,
+        verdict="cannot tell" if is_hindered else verdict,
+        reasons=found if is_hindered else (reason,),
+        change=change,
+        other=other,
+        causes=causes(*runs, change, intervals),
+        operators=operators(*runs, statistic),
+        phases=phases(*runs, statistic),
+        counts=counts(*runs, statistic),
+    )
+
+
+def _change(
+    base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float
+) -> tuple[Change, dict[str, tuple[int, int]]]:
+    """The change and the intervals of the categories of the ledger; none where steps are too few."""
+    base_ns, new_ns = (round(step_ns(runs, statistic)) for runs in (base, new))
+    names = [*categories([*base, *new]), UNTOLD]
+    samples = [[_sample(run, names) for run in runs] for runs in (base, new)]
+    found = None if same_files(base, new) else statistics.spread(samples[0], samples[1], statistic)
+    change = Change(statistic, base_ns, new_ns, new_ns - base_ns, None, None, None)
+    if same_files(base, new):
+        return replace(change, interval_ns=(0, 0), p=1.0, detectable_ns=0), dict.fromkeys(names, (0, 0))
+    if found is None:
+        return change, {}
+    first, second = ([run[:, 0] for run in runs] for runs in samples)
+    change = replace(
+        change,
+        interval_ns=found.interval(0, change.delta_ns, level),
+        p=statistics.permutation_p(first, second, statistic),
+        detectable_ns=round(found.detectable(level)),
+    )
+    centers = [np.mean([statistics.center(run, statistic) for run in runs], axis=0) for runs in samples]
+    deltas = centers[1] - centers[0]
+    intervals = {name: found.interval(column, float(deltas[column]), level) for column, name in enumerate(names, 1)}
+    return change, intervals
+
+
+def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
+    """The counted steps as rows of duration and parts, ns."""
+    rows = []
+    for step in run.counted:
+        parts = dict(step.ledger)
+        parts[UNTOLD] = parts.get(UNTOLD, 0) + step.dur - sum(parts.values())
+        rows.append([step.dur, *(parts.get(name, 0) for name in names)])
+    return np.array(rows, dtype=np.float64)
+
+
+def _not_in(runs: Sequence[Run], others: Sequence[Run]) -> tuple[FindingKept, ...]:
+    """Findings of the first run of one side whose rule finds nothing on the other."""
+    there = {finding.rule for run in others for finding in run.findings}
+    return tuple(finding for run in runs[:1] for finding in run.findings if finding.rule not in there)

@@ -1,0 +1,103 @@
+"""Other cuts through what the GPU did: by operator, by phase, and how many of what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from traceq.comparisons.comparison import Count, Row, Statistic
+from traceq.comparisons.shares import whole
+from traceq.comparisons.side import amount_of, weight
+
+if TYPE_CHECKING:
+    from traceq.runs.run import Item, Run
+
+_IDLE = "idle"
+_COUNTED = {
+    "compute": "kernels",
+    "communication": "collectives",
+    "copy_h2d": "copies to the GPU",
+    "copy_d2h": "copies from the GPU",
+    "copy_other": "other copies",
+    "memset": "memsets",
+}
+_WITH_BYTES = ("copy_h2d", "copy_d2h", "copy_other")
+
+
+def operators(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> tuple[Row, ...]:
+    """Time of the GPU by the innermost operator that launched it; None where there was none."""
+    return _rows(base, new, statistic, lambda item: item.operator)
+
+
+def phases(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> tuple[Row, ...]:
+    """Time of the GPU by the phase of training that launched it; None where that is not known."""
+    return _rows(base, new, statistic, lambda item: item.phase)
+
+
+def _rows(
+    base: Sequence[Run], new: Sequence[Run], statistic: Statistic, key: Callable[[Item], str | None]
+) -> tuple[Row, ...]:
+    sides = [_sums(runs, statistic, key) for runs in (base, new)]
+    names = sorted({*sides[0], *sides[1]}, key=lambda name: (name is None, name or ""))
+    if all(name is None for name in names):
+        return ()
+    nothing = (Fraction(0), Fraction(0))
+    times = [[side.get(name, nothing)[1] for name in names] for side in sides]
+    base_ns, new_ns = (whole(each, round(sum(each, Fraction(0)))) for each in times)
+    rows = [
+        Row(
+            name,
+            float(sides[0].get(name, nothing)[0]),
+            float(sides[1].get(name, nothing)[0]),
+            base_ns[place],
+            new_ns[place],
+            new_ns[place] - base_ns[place],
+        )
+        for place, name in enumerate(names)
+    ]
+    return tuple(sorted(rows, key=lambda row: (-abs(row.delta_ns), -row.base_ns, row.name or "")))
+
+
+def _sums(
+    runs: Sequence[Run], statistic: Statistic, key: Callable[[Item], str | None]
+) -> dict[str | None, tuple[Fraction, Fraction]]:
+    """Per name how many and how long, per step."""
+    sums: dict[str | None, tuple[Fraction, Fraction]] = {}
+    for run in runs:
+        share = weight(run, runs, statistic)
+        for item in run.items:
+            if item.category.startswith(_IDLE):
+                continue
+            amount = amount_of(item, statistic)
+            counted, dur = sums.get(key(item), (Fraction(0), Fraction(0)))
+            sums[key(item)] = (counted + share * amount.count, dur + share * amount.dur)
+    return sums
+
+
+def counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> tuple[Count, ...]:
+    """How many kernels, copies and collectives begin in a step, and how many bytes are copied."""
+    return tuple(_counts(base, new, statistic))
+
+
+def _counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Iterator[Count]:
+    for category, what in _COUNTED.items():
+        numbers = [_per_step(runs, statistic, category, "count") for runs in (base, new)]
+        if any(numbers):
+            yield Count(what, "", float(numbers[0]), float(numbers[1]))
+        if category in _WITH_BYTES:
+            sizes = [_per_step(runs, statistic, category, "bytes") for runs in (base, new)]
+            if any(sizes):
+                yield Count(f"bytes of {what}", "bytes", float(sizes[0]), float(sizes[1]))
+
+
+def _per_step(runs: Sequence[Run], statistic: Statistic, category: str, what: str) -> Fraction:
+    return sum(
+        (
+            weight(run, runs, statistic) * getattr(amount_of(item, statistic), what)
+            for run in runs
+            for item in run.items
+            if item.category == category
+        ),
+        Fraction(0),
+    )

@@ -1,0 +1,80 @@
+"""A side of a comparison: the runs that are pooled, what of them is a step, and what is odd about its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.comparisons import statistics
+from traceq.comparisons.comparison import Drift, OutlierStep, Side, Statistic
+
+if TYPE_CHECKING:
+    from traceq.runs.run import Amount, Item, Run, RunStep
+
+
+def side(runs: Sequence[Run]) -> Side:
+    """The runs with what was noticed about their steps."""
+    return Side(
+        runs=tuple(runs),
+        counted=sum(len(run.counted) for run in runs),
+        excluded=sum(len(run.steps) - len(run.counted) for run in runs),
+        whole_traces=sum(run.is_whole_trace for run in runs),
+        drifts=tuple(_drifts(runs)),
+        outliers=tuple(_outliers(runs)),
+    )
+
+
+def same_files(base: Sequence[Run], new: Sequence[Run]) -> bool:
+    """Whether both sides are the same files, byte for byte, with the same rank and steps."""
+    first, second = (sorted(runs, key=lambda run: (run.sha256, run.rank or 0)) for runs in (base, new))
+    return [(run.sha256, run.rank, run.steps) for run in first] == [(run.sha256, run.rank, run.steps) for run in second]
+
+
+def usable(runs: Sequence[Run]) -> list[Run]:
+    """The runs that have steps."""
+    return [run for run in runs if run.counted]
+
+
+def steps_of(run: Run, statistic: Statistic) -> tuple[RunStep, ...]:
+    """The steps that the statistic is the mean of."""
+    return run.typical if statistic == "typical" else run.counted
+
+
+def amount_of(item: Item, statistic: Statistic) -> Amount:
+    """How much of the item is in these steps."""
+    return item.typical if statistic == "typical" else item.every
+
+
+def weight(run: Run, runs: Sequence[Run], statistic: Statistic) -> Fraction:
+    """What a nanosecond of one of these steps counts in the step of the side, in which every run counts the same."""
+    return Fraction(1, len(runs) * len(steps_of(run, statistic)))
+
+
+def step_ns(runs: Sequence[Run], statistic: Statistic) -> Fraction:
+    """The step of the side, ns, exactly."""
+    return sum(
+        (weight(run, runs, statistic) * sum(step.dur for step in steps_of(run, statistic)) for run in runs), Fraction(0)
+    )
+
+
+def durations(run: Run) -> statistics.Floats:
+    """The counted steps in the order of time, ns."""
+    return np.array([step.dur for step in run.counted], dtype=np.float64)
+
+
+def _drifts(runs: Sequence[Run]) -> Iterator[Drift]:
+    for run in runs:
+        found = statistics.drift(durations(run))
+        if found:
+            yield Drift(run.file, round(found[0]), found[1])
+
+
+def _outliers(runs: Sequence[Run]) -> Iterator[OutlierStep]:
+    for run in runs:
+        values = durations(run)
+        for place in statistics.outliers(values):
+            step = run.counted[place]
+            yield OutlierStep(run.file, step.step, step.name, step.dur, round(float(np.median(values))))

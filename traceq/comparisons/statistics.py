@@ -1,0 +1,199 @@
+"""How sure a difference of steps is: resampled intervals, a permutation test, drift and outliers.
+
+A run is an array of its counted steps in the order of time. Steps may depend on the ones before them (caches, clocks,
+queues); then there is less in them than in as many that do not, and intervals are wider by `dependence`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.runs.run import TRIM
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from traceq.comparisons.comparison import Statistic
+
+    Floats = NDArray[np.float64]
+
+_SEED = 20_251
+_MOST_DRAWS, _LEAST_DRAWS, _CELLS = 5_000, 1_000, 4_000_000
+_DEALS = 9_999
+_MOST_EXACT = 20_000
+_POWER = 0.9
+
+_MOST_DEPENDENT = 0.95
+_ROUNDING = 1e-12
+
+_LEAST_TREND = 8
+_MOST_TREND = 1_000
+_DRIFTS = 0.01
+
+_LEAST_OUTLIER = 4
+_MADS, _MEDIANS = 5.0, 1.1
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a difference of the two sides scatters when steps and runs are drawn again: a row per draw, a column per quantity."""
+
+    draws: Floats
+
+    def interval(self, column: int, delta: float, level: float) -> tuple[int, int]:
+        """What holds the true difference with confidence 1 - level (percentiles of the draws around `delta`), ns."""
+        low, high = np.quantile(self.draws[:, column], [level / 2, 1 - level / 2])
+        return round(delta + low), round(delta + high)
+
+    def detectable(self, level: float) -> float:
+        """The smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns."""
+        normal = NormalDist()
+        return float(np.std(self.draws[:, 0])) * (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(_POWER))
+
+
+def center(steps: Floats, statistic: Statistic) -> Floats:
+    """The typical or mean step of rows of (duration, parts...), by duration; over the axis before the last."""
+    if statistic == "mean":
+        return np.asarray(steps.mean(axis=-2))
+    order = np.argsort(steps[..., 0], axis=-1, kind="stable")
+    count = steps.shape[-2]
+    kept = order[..., count // TRIM : count - count // TRIM]
+    return np.asarray(np.take_along_axis(steps, kept[..., None], axis=-2).mean(axis=-2))
+
+
+def spread(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) -> Spread | None:
+    """How the difference scatters; None when a run has a single step.
+
+    Each run is an array (steps, 1 + parts). Draws are widened by what small samples miss of their own scatter, by how much
+    steps depend on one another, and where a side has several runs, by how much runs differ beyond their steps (Student's t).
+    """
+    if any(len(run) < 2 for run in (*base, *new)):  # noqa: PLR2004 - a single step has no scatter
+        return None
+    random = np.random.default_rng(_SEED)
+    wider = dependence([run[:, 0] for run in (*base, *new)])
+    draws = draws_for(sum(run.size for run in (*base, *new)))
+    drawn = [[wider * redrawn(run, statistic, draws, random) for run in side] for side in (base, new)]
+    total = sum(drawn[1]) / len(new) - sum(drawn[0]) / len(base)
+    return Spread(np.asarray(total + _between(base, new, drawn, statistic, random)))
+
+
+def draws_for(cells: int) -> int:
+    """How often to draw from so many numbers."""
+    return int(np.clip(_CELLS // cells, _LEAST_DRAWS, _MOST_DRAWS))
+
+
+def redrawn(run: Floats, statistic: Statistic, draws: int, random: np.random.Generator) -> Floats:
+    """How far the step of a run (steps, quantities) is from itself when its steps are drawn again: (draws, quantities)."""
+    count = len(run)
+    chosen = random.integers(0, count, (draws, count))
+    return (center(run[chosen], statistic) - center(run, statistic)) * math.sqrt(count / (count - 1))
+
+
+def _between(
+    base: Sequence[Floats],
+    new: Sequence[Floats],
+    drawn: Sequence[Sequence[Floats]],
+    statistic: Statistic,
+    random: np.random.Generator,
+) -> Floats | float:
+    freedom = len(base) + len(new) - 2
+    if freedom < 1:
+        return 0.0
+    centers = [np.array([center(run, statistic) for run in side]) for side in (base, new)]
+    among = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers) / freedom
+    within = np.mean([each.var(axis=0) for side in drawn for each in side], axis=0)
+    scale = np.sqrt(np.maximum(among - within, 0) * (1 / len(base) + 1 / len(new)))
+    deviations = random.standard_t(freedom, (len(drawn[0][0]), 1))
+    return np.asarray(deviations * scale)
+
+
+def dependence(runs: Sequence[Floats]) -> float:
+    """By which factor a mean scatters more because steps resemble the ones before them: sqrt((1 + r) / (1 - r)), at least 1.
+
+    r is the autocorrelation of ranks, of all runs together; that of few steps comes out too low, by (1 + 3r) / n
+    (Marriott and Pope, 1954).
+    """
+    ranked = [_centered_ranks(run) for run in runs]
+    whole = sum(float((ranks**2).sum()) for ranks in ranked)
+    if not whole:
+        return 1.0
+    seen = sum(float((ranks[:-1] * ranks[1:]).sum()) for ranks in ranked) / whole
+    correlation = seen + (1 + 3 * seen) * len(runs) / sum(len(ranks) for ranks in ranked)
+    correlation = min(max(correlation, 0.0), _MOST_DEPENDENT)
+    return math.sqrt((1 + correlation) / (1 - correlation))
+
+
+def _centered_ranks(values: Floats) -> Floats:
+    ranks = _ranks(values)
+    return ranks - ranks.mean() if len(ranks) else ranks
+
+
+def _ranks(values: Floats) -> Floats:
+    """Places in the order of size, from 1; equal values share the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
+
+
+def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) -> float:
+    """How often steps dealt to the sides at random differ at least as much: by ranks for the typical step, else by means.
+
+    All deals when there are few, else 9,999 of them.
+    """
+    values = np.concatenate([*base, *new])
+    weights = _ranks(values) if statistic == "typical" else values
+    first, count = sum(map(len, base)), len(weights)
+    expected = weights.sum() * first / count
+    observed = abs(weights[:first].sum() - expected) * (1 - _ROUNDING)
+    if math.comb(count, first) <= _MOST_EXACT:
+        dealt = np.array([weights[list(chosen)].sum() for chosen in combinations(range(count), first)])
+        return float(np.mean(np.abs(dealt - expected) >= observed))
+    random = np.random.default_rng(_SEED)
+    dealt = np.array([random.permutation(weights)[:first].sum() for _ in range(_DEALS)])
+    return float((1 + np.sum(np.abs(dealt - expected) >= observed)) / (_DEALS + 1))
+
+
+def least_p(base: int, new: int) -> float:
+    """The least that `permutation_p` can be for so many steps a side: few cannot tell a difference however large it is."""
+    return min(1.0, 2 / math.comb(base + new, base)) if base and new else 1.0
+
+
+def drift(durations: Floats) -> tuple[float, float] | None:
+    """By how much steps get longer from the first to the last (Theil and Sen's slope), ns, and p of Mann and Kendall's test.
+
+    None when there is no trend that matters to p < 0.01, or too few steps to see one.
+    """
+    count = len(durations)
+    if count < _LEAST_TREND:
+        return None
+    chosen = np.unique(np.linspace(0, count - 1, min(count, _MOST_TREND)).astype(int))
+    values = durations[chosen]
+    first, second = np.triu_indices(len(chosen), 1)
+    rises = values[second] - values[first]
+    score = float(np.sign(rises).sum())
+    _, ties = np.unique(values, return_counts=True)
+    size = len(chosen)
+    variance = (size * (size - 1) * (2 * size + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
+    if variance <= 0 or score == 0:
+        return None
+    p = 2 * (1 - NormalDist().cdf((abs(score) - 1) / math.sqrt(variance)))
+    if p >= _DRIFTS:
+        return None
+    slope = float(np.median(rises / (chosen[second] - chosen[first])))
+    return slope * (count - 1), p
+
+
+def outliers(durations: Floats) -> list[int]:
+    """Places of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step."""
+    if len(durations) < _LEAST_OUTLIER:
+        return []
+    median = float(np.median(durations))
+    limit = max(median + _MADS * float(np.median(np.abs(durations - median))), _MEDIANS * median)
+    return [int(place) for place in np.flatnonzero(durations > limit)]

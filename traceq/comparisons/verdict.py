@@ -1,0 +1,63 @@
+"""What a change is called: a matter of chance, of size, and of what the steps could have shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traceq.comparisons import statistics
+from traceq.comparisons.side import same_files
+from traceq.units import duration, share
+
+if TYPE_CHECKING:
+    from traceq.comparisons.comparison import Change, Side, Verdict
+
+Judgement = tuple["Verdict", str]
+
+
+def judged(
+    sides: tuple[Side, Side], change: Change, level: float, floor_share: float, sensitivity_share: float
+) -> Judgement:
+    """The verdict on comparable sides, and the reason for it; the parameters are those of `compare`."""
+    if same_files(sides[0].runs, sides[1].runs):
+        return "no change", "both sides are the same files, byte for byte"
+    least = statistics.least_p(sides[0].counted, sides[1].counted)
+    if change.interval_ns is None or change.p is None or change.detectable_ns is None or least > level:
+        return "cannot tell", _too_few(sides, level)
+    is_sure = change.p <= level and not change.interval_ns[0] <= 0 <= change.interval_ns[1]
+    if is_sure and abs(change.delta_ns) >= floor_share * change.base_ns:
+        return _changed(sides, change, change.p, level)
+    if is_sure:
+        return "no change", (
+            f"the difference is no chance (p = {change.p:.2g}), but below {share(floor_share)} of the step, by which "
+            "single runs of one program differ"
+        )
+    if change.detectable_ns > max(sensitivity_share, floor_share) * change.base_ns:
+        return "cannot tell", (
+            f"a change below {_amount(change.detectable_ns, change)} would not have been seen: steps differ too much "
+            "among themselves; capture more of them"
+        )
+    return "no change", (
+        f"a change of {_amount(change.detectable_ns, change)} or more would have been found in 9 of 10 such comparisons"
+    )
+
+
+def _changed(sides: tuple[Side, Side], change: Change, p: float, level: float) -> Judgement:
+    drifted = max((abs(drift.change_ns) for side in sides for drift in side.drifts), default=0)
+    if drifted >= abs(change.delta_ns):
+        return "cannot tell", (
+            f"steps drift by {duration(drifted)} within a run, and the sides differ by {duration(abs(change.delta_ns))}: "
+            "it depends on which part of a run was captured; capture the same steps of both, after they have settled"
+        )
+    reason = f"steps dealt to the sides at random differ as much with p = {p:.2g}; at most {level:g} is asked for"
+    return ("regression" if change.delta_ns > 0 else "improvement"), reason
+
+
+def _too_few(sides: tuple[Side, Side], level: float) -> str:
+    counted = f"{sides[0].counted} against {sides[1].counted} steps"
+    if any(side.whole_traces for side in sides):
+        return f"{counted}: nothing marks steps, and a whole trace is one; mark them, or ingest with --step-range"
+    return f"{counted} are too few to tell a change from chance at a level of {level:g}; capture more"
+
+
+def _amount(ns: int, change: Change) -> str:
+    return f"{duration(ns)} ({share(ns / change.base_ns if change.base_ns else None)})"

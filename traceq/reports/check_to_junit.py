@@ -1,0 +1,63 @@
+"""A check as JUnit XML, which CI systems show as tests.
+
+A budget that cannot be judged is an error, not skipped: a build in which nothing could be measured must not look green.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from traceq.printable import printable
+from traceq.reports.check_words import label, limits, measured, reason
+from traceq.reports.names import shortened
+
+if TYPE_CHECKING:
+    from traceq.budgets.budget import Check, Judged
+
+_SUITE = "traceq check"
+_NAME, _TEXT = 300, 4_000
+
+
+def check_to_junit(check: Check) -> str:
+    """The XML; a budget is a test case, its table the class."""
+    numbers = {
+        "tests": str(len(check.judged)),
+        "failures": str(check.number("fail")),
+        "errors": str(check.number("cannot judge")),
+    }
+    root = ET.Element("testsuites", {"name": _SUITE, **numbers})
+    suite = ET.SubElement(root, "testsuite", {"name": _SUITE, **numbers, "skipped": "0"})
+    for each in check.judged:
+        _case(suite, each, check.path)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ET.Element, judged: Judged, path: str | None) -> None:
+    case = ET.SubElement(
+        suite, "testcase", classname=f"traceq.{judged.budget.table}", name=_text(judged.budget.name, _NAME)
+    )
+    if judged.state == "pass":
+        return
+    kind = "failure" if judged.state == "fail" else "error"
+    type_ = "budget" if judged.state == "fail" else "cannot judge"
+    found = ET.SubElement(case, kind, type=type_, message=_text(message(judged), _TEXT))
+    lines = [reason(judged)]
+    if path is not None and judged.budget.line is not None:
+        lines.append(f"{path}:{judged.budget.line}")
+    if judged.query is not None:
+        lines.append(judged.query)
+    found.text = "\n".join(_text(line, _TEXT) for line in lines if line)
+
+
+def message(judged: Judged) -> str:
+    """The outcome in one line."""
+    if judged.state == "fail":
+        return f"{label(judged.budget)}: measured {measured(judged)}, limit: {limits(judged.budget)}"
+    return f"{label(judged.budget)}: cannot judge: {reason(judged)}"
+
+
+def _text(text: str, limit: int) -> str:
+    """In one line, with escapes for what XML does not allow."""
+    return shortened(printable(text), limit)

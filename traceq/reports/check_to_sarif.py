@@ -1,0 +1,141 @@
+"""A check as SARIF 2.1.0, which GitHub and others show at the line of the budget file.
+
+What fails is an error, what cannot be judged a warning; what passes is not listed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from traceq import __version__
+from traceq.printable import printable
+from traceq.reports.check_to_junit import message
+from traceq.reports.check_words import measured, reason
+from traceq.reports.names import shortened
+
+if TYPE_CHECKING:
+    from traceq.budgets.budget import Check, Judged, Table
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_TEXT = 1_000
+
+
+class _Rule(NamedTuple):
+    name: str
+    short: str
+    help: str
+
+
+_RULES: Mapping[Table, _Rule] = {
+    "step": _Rule(
+        "StepBudget",
+        "A step takes longer than its budget.",
+        "See where its time goes: traceq report. Percentiles need steps: 20 for p95, 100 for p99.",
+    ),
+    "throughput": _Rule(
+        "ThroughputBudget",
+        "Less work is done a second than the budget asks for.",
+        "See where the time of a step goes: traceq report. The numbers come from payload marks of traceq.annotate.",
+    ),
+    "ledger": _Rule(
+        "LedgerBudget",
+        "A part of the step takes more time than its budget.",
+        "docs/metrics.md says what each category is; traceq report says what it is made of.",
+    ),
+    "findings": _Rule(
+        "FindingBudget",
+        "A finding would win more than its budget allows.",
+        "traceq explain RULE says what it finds and what to try; a rule that cannot judge says what the capture lacks.",
+    ),
+    "sql": _Rule(
+        "SqlBudget",
+        "A number that a query of your own returns is outside its limits.",
+        "Ask the query again: traceq sql DB QUERY. It must return one number.",
+    ),
+    "compare": _Rule(
+        "Regression",
+        "The step takes longer than in the baseline.",
+        "traceq compare BASELINE SOURCE says what changed. Keep a new baseline when the change is meant: "
+        "traceq baseline save NAME SOURCE --force.",
+    ),
+}
+
+
+def check_to_sarif(check: Check, root: Path) -> str:
+    """The JSON; files below `root` are named relative to it, as code scanning wants them."""
+    results = [_result(each, check, root) for each in check.judged if each.state != "pass"]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "traceq",
+                "semanticVersion": __version__,
+                "rules": [_rule(table, rule) for table, rule in _RULES.items()],
+            }
+        },
+        "columnKind": "utf16CodeUnits",
+        "invocations": [{"executionSuccessful": True}],
+        "results": results,
+    }
+    content = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2) + "\n"
+
+
+def _rule(table: Table, rule: _Rule) -> dict[str, Any]:
+    return {
+        "id": _id(table),
+        "name": rule.name,
+        "shortDescription": {"text": rule.short},
+        "fullDescription": {"text": rule.short},
+        "help": {"text": rule.help},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["performance"]},
+    }
+
+
+def _id(table: Table) -> str:
+    return f"traceq/{table}"
+
+
+def _result(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
+    budget = judged.budget
+    text = message(judged)
+    if judged.state == "fail" and judged.reason:
+        text += f" ({reason(judged)})"
+    result: dict[str, Any] = {
+        "ruleId": _id(budget.table),
+        "ruleIndex": list(_RULES).index(budget.table),
+        "level": "error" if judged.state == "fail" else "warning",
+        "message": {"text": shortened(printable(text), _TEXT)},
+        "partialFingerprints": _fingerprints(judged),
+        "properties": {"budget": shortened(printable(budget.name), _TEXT), "measured": measured(judged)},
+    }
+    where = _where(judged, check, root)
+    return {**result, "locations": [{"physicalLocation": where}]} if where else result
+
+
+def _fingerprints(judged: Judged) -> dict[str, str]:
+    """The same for a budget wherever it stands and whatever its limit is."""
+    key = hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
+    return {"primaryLocationLineHash": f"{key}:1", "traceqBudget/v1": key}
+
+
+def _where(judged: Judged, check: Check, root: Path) -> dict[str, Any] | None:
+    """The line of the budget; for what the command line asks, the file of the baseline, which has none."""
+    line = judged.budget.line
+    path = check.path if line is not None else check.baseline_path or check.path
+    if path is None:
+        return None
+    where: dict[str, Any] = {"artifactLocation": _artifact(Path(path), root)}
+    return where if line is None else {**where, "region": {"startLine": line}}
+
+
+def _artifact(path: Path, root: Path) -> dict[str, str]:
+    whole = path.resolve()
+    if whole.is_relative_to(root.resolve()):
+        return {"uri": quote(whole.relative_to(root.resolve()).as_posix()), "uriBaseId": "%SRCROOT%"}
+    return {"uri": whole.as_uri()}

@@ -1,0 +1,121 @@
+"""The words about a baseline: what was measured when it was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from traceq.comparisons.side import step_ns, usable
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn
+from traceq.units import count, duration, maybe, rate, share, size
+
+if TYPE_CHECKING:
+    from traceq.runs.kept import Kept
+    from traceq.runs.run import Run
+
+_LISTED = 20
+_DATE = 16  # to the minute
+
+
+def compose_baseline(name: str, kept: Kept) -> Iterator[Block]:
+    """Facts, ledger and findings of every run of the baseline."""
+    yield Heading(1, ("traceq baseline ", Name(name)))
+    facts: list[tuple[str, Spans]] = [("saved", (Name(kept.saved), ", by traceq ", Name(kept.traceq)))]
+    runs = usable(kept.runs)
+    if runs:
+        facts.append(("typical step", (duration(float(step_ns(runs, "typical"))),)))
+    facts.append(("runs", (count(len(kept.runs)),)))
+    yield Facts(tuple(facts))
+    for run in kept.runs:
+        yield from _run(run)
+
+
+def _run(run: Run) -> Iterator[Block]:
+    yield Heading(2, (Name(run.file),))
+    yield Facts(tuple(_facts(run)))
+    yield from _ledger(run)
+    yield from _findings(run)
+
+
+def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
+    producer = " ".join(filter(None, (run.producer or run.format, run.producer_version)))
+    counted = run.counted
+    yield "GPU", (Name(run.device_name) if run.device_name else "name not in the trace",)
+    yield "profiler", (Name(producer),)
+    yield "rank", (f"{maybe(count, run.rank)} of {maybe(count, run.world_size)}",)
+    yield (
+        "steps",
+        (
+            f"{count(len(counted))} counted, {count(len(run.steps) - len(counted))} left out; found by {run.step_source}",
+        ),
+    )
+    if counted:
+        yield "typical step", (duration(float(step_ns([run], "typical"))),)
+        yield "mean step", (duration(float(step_ns([run], "mean"))),)
+        yield "longest", (duration(max(step.dur for step in counted)),)
+    for key, value in sorted(run.payload.items()):
+        yield "a step", (Name(key), f": {rate(value)}")
+    yield "SHA-256", (Name(run.sha256),)
+
+
+def _ledger(run: Run) -> Iterator[Block]:
+    """The mean step by category, the largest first."""
+    total = sum(step.dur for step in run.counted)
+    held: dict[str, int] = {}
+    for step in run.counted:
+        for category, dur in step.ledger.items():
+            held[category] = held.get(category, 0) + dur
+    rows = sorted(((dur, category) for category, dur in held.items() if dur), key=lambda row: (-row[0], row[1]))
+    if not rows or not total:
+        yield Paragraph(("It has no GPU ledger.",))
+        return
+    steps = len(run.counted)
+    yield Table(
+        ("category", "per step", "share"),
+        tuple((Literal(category), duration(float(Fraction(dur, steps))), share(dur / total)) for dur, category in rows),
+    )
+
+
+def _findings(run: Run) -> Iterator[Block]:
+    if not run.findings:
+        yield Paragraph(("There were no findings.",))
+        return
+    yield Table(
+        ("finding", "rule", "saving per step", "confidence"),
+        tuple(
+            (Name(each.title), Literal(each.rule), duration(each.saving_ns), each.confidence)
+            for each in run.findings[:_LISTED]
+        ),
+        text_columns=(0, 1, 3),
+    )
+    if len(run.findings) > _LISTED:
+        yield Paragraph((f"... and {count(len(run.findings) - _LISTED)} more.",))
+
+
+def compose_baselines(rows: Sequence[tuple[str, Kept | str, int]]) -> Iterator[Block]:
+    """A row for each baseline: its name, what it holds, or why it cannot be read, and its size in bytes."""
+    readable = [(name, kept, bytes_) for name, kept, bytes_ in rows if not isinstance(kept, str)]
+    if readable:
+        yield Table(
+            ("name", "runs", "steps", "typical step", "GPU", "saved", "size"),
+            tuple(_listed(name, kept, bytes_) for name, kept, bytes_ in readable),
+            text_columns=(0, 4, 5),
+        )
+    for _, kept, _ in rows:
+        if isinstance(kept, str):
+            yield Warn((kept,))
+
+
+def _listed(name: str, kept: Kept, bytes_: int) -> tuple[str, ...]:
+    runs = usable(kept.runs)
+    gpus = sorted({run.device_name for run in kept.runs if run.device_name})
+    return (
+        Name(name),
+        count(len(kept.runs)),
+        count(sum(len(run.counted) for run in runs)),
+        duration(float(step_ns(runs, "typical"))) if runs else "-",
+        Name(", ".join(gpus) or "-"),
+        kept.saved[:_DATE],
+        size(bytes_),
+    )

@@ -1,0 +1,144 @@
+"""The words of a check: the table of budgets, those that fail first, and why they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.reports.category_words import in_words
+from traceq.reports.check_words import label, limits, measured, reason, sentence
+from traceq.reports.document import (
+    Block,
+    Facts,
+    Heading,
+    Items,
+    Literal,
+    Name,
+    Paragraph,
+    Query,
+    Spans,
+    Table,
+    Verdict,
+)
+from traceq.reports.names import shortened
+from traceq.units import change, change_share, count, duration
+
+if TYPE_CHECKING:
+    from traceq.budgets.budget import Check, Judged
+    from traceq.comparisons.comparison import Change, Comparison
+    from traceq.runs.run import Run
+
+_ORDER = ("fail", "cannot judge", "pass")
+_SHOUTED = {"fail": "FAIL", "cannot judge": "cannot judge", "pass": "pass"}
+_LISTED = 5
+_REASON = 1_000
+
+
+def compose_check(check: Check) -> Iterator[Block]:
+    """What became of every budget, and what was checked."""
+    yield Heading(1, ("traceq check",))
+    yield Verdict((sentence(check),))
+    ordered = sorted(check.judged, key=lambda each: _ORDER.index(each.state))
+    yield Table(
+        ("result", "budget", "measured", "limit"),
+        tuple(
+            (_SHOUTED[each.state], Name(label(each.budget)), measured(each), limits(each.budget)) for each in ordered
+        ),
+        text_columns=(0, 1),
+    )
+    for each in ordered:
+        if each.state != "pass":
+            yield from _why(each, check.path)
+    if check.comparison is not None and check.baseline is not None:
+        yield from _comparison(check.comparison, check.baseline)
+    yield Heading(2, ("What was checked",))
+    yield Facts(tuple(_run(run) for run in check.runs[:_LISTED]))
+    if len(check.runs) > _LISTED:
+        yield Paragraph((f"... and {count(len(check.runs) - _LISTED)} more.",))
+    yield from _lost(check.runs)
+
+
+def _why(judged: Judged, path: str | None) -> Iterator[Block]:
+    yield Heading(3, (f"{_SHOUTED[judged.state]}: ", Name(label(judged.budget))))
+    said = reason(judged)
+    if said:
+        yield Paragraph((shortened(_capitalized(said), _REASON), "."))
+    if judged.state == "fail":
+        yield Paragraph((f"Measured {measured(judged)}; the limit is: {limits(judged.budget)}.", *_explained(judged)))
+    if path is not None and judged.budget.line is not None:
+        yield Paragraph(("Set in ", Name(path), f", line {judged.budget.line}."))
+    if judged.query is not None:
+        yield Query(judged.query)
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _explained(judged: Judged) -> Spans:
+    if judged.budget.table != "findings" or judged.budget.name == "any":
+        return ()
+    return (" ", Literal(f"traceq explain {judged.budget.name}"), " says what to try.")
+
+
+def _comparison(comparison: Comparison, baseline: str) -> Iterator[Block]:
+    yield Heading(2, ("Against the baseline ", Name(baseline)))
+    rows: list[tuple[str, Spans]] = [("verdict", (comparison.verdict,))]
+    if comparison.change is not None:
+        rows += _changed(comparison.change, comparison.level)
+    yield Facts(tuple(rows))
+    reasons = (*comparison.obstacles, *(each for each in comparison.reasons if each not in comparison.obstacles))
+    if reasons:
+        yield Items(tuple((shortened(each, _REASON),) for each in reasons[:_LISTED]))
+    if comparison.change is not None and comparison.change.delta_ns and comparison.verdict != "no change":
+        yield from _causes(comparison)
+    yield Paragraph((Literal("traceq compare"), " says more."))
+
+
+def _changed(total: Change, level: float) -> list[tuple[str, Spans]]:
+    rows: list[tuple[str, Spans]] = [
+        (f"{total.statistic} step", (f"{duration(total.base_ns)} before, {duration(total.new_ns)} now",)),
+        ("change", (f"{change(total.delta_ns)} ({change_share(total.share)})",)),
+    ]
+    if total.interval_ns is not None:
+        low, high = total.interval_ns
+        rows.append((f"{100 * (1 - level):g} % interval", (f"{change(low)} to {change(high)}",)))
+    if total.detectable_ns:
+        rows.append(("would be seen from", (duration(total.detectable_ns),)))
+    return rows
+
+
+def _causes(comparison: Comparison) -> Iterator[Block]:
+    """The categories that changed most, the way the step changed first."""
+    found = sorted(comparison.causes, key=lambda cause: (-abs(cause.delta_ns), cause.category))
+    rows = [
+        (
+            Literal(each.category),
+            in_words(each.category),
+            duration(each.base_ns),
+            duration(each.new_ns),
+            change(each.delta_ns),
+        )
+        for each in found[:_LISTED]
+        if each.delta_ns
+    ]
+    if rows:
+        yield Table(("category", "what it is", "before", "now", "change"), tuple(rows), text_columns=(0, 1))
+
+
+def _run(run: Run) -> tuple[str, Spans]:
+    counted, excluded = len(run.counted), len(run.steps) - len(run.counted)
+    facts = f", {count(counted)} step{'' if counted == 1 else 's'}"
+    if excluded:
+        facts += f" and {count(excluded)} left out as warm-up"
+    if run.rank is not None:
+        facts += f", rank {run.rank}"
+    gpu: Spans = (", ", Name(run.device_name)) if run.device_name else ()
+    return "run", (Name(run.file), facts, *gpu)
+
+
+def _lost(runs: Sequence[Run]) -> Iterator[Block]:
+    lost = [(Name(run.file), ": ", shortened(each, _REASON)) for run in runs for each in run.lost]
+    if lost:
+        yield Paragraph(("The traces are not complete:",))
+        yield Items(tuple(lost[:_LISTED]))

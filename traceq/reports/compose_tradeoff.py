@@ -1,0 +1,277 @@
+"""The words about runs at several values of a knob: what to choose, what it costs, and what is in the way of more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from traceq.printable import printable
+from traceq.reports.charts.tradeoff import alt, chart
+from traceq.reports.compose_tradeoff_curve import curve
+from traceq.reports.compose_tradeoff_limit import headroom_verdict, limits
+from traceq.reports.compose_tradeoff_words import at, factor, listed, number, per_second
+from traceq.reports.document import (
+    Block,
+    Heading,
+    Items,
+    Literal,
+    Name,
+    Paragraph,
+    Picture,
+    Spans,
+    Table,
+    Verdict,
+    Warn,
+)
+from traceq.units import count, duration, rate, share
+
+if TYPE_CHECKING:
+    from traceq.tradeoffs.tradeoff import Choice, Interval, Point, Tradeoff, Within
+
+# Below so many steps a percentile is hardly more than the longest one.
+_ENOUGH = {"p95": 20, "p99": 100}
+_FEW_STEPS = 5
+_LISTED = 5
+
+
+def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
+    """The whole report."""
+    setting = found.setting
+    has_values = any(point.value is not None for point in found.points)
+    yield Heading(1, ("traceq tradeoff",))
+    by = (" by ", Name(setting.knob)) if has_values else ()
+    yield Heading(2, ("Throughput and latency", *by), anchor="tradeoff")
+    yield Verdict(_verdict(found))
+    for spans in _warnings(found):
+        yield Warn(spans)
+    if found.points:
+        yield _measured(found)
+        notes = tuple(_notes(found))
+        if notes:
+            yield Items(notes)
+    if len(found.points) > 1:
+        yield Picture("tradeoff", alt(found), partial(chart, found))
+    yield from curve(found)
+    yield from _choice(found)
+    yield from _within(found)
+    yield from limits(found)
+
+
+def _verdict(found: Tradeoff) -> Spans:
+    if not found.points:
+        return ("Cannot tell: no run has steps that could be measured.",)
+    if len(found.gpus) > 1:
+        return ("Cannot tell: the runs are of different GPUs.",)
+    if found.within is not None:
+        return _budget_verdict(found, found.within)
+    if found.choice is None:
+        return headroom_verdict(found)
+    return _choice_verdict(found, found.choice)
+
+
+def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
+    setting = found.setting
+    budget = f"{setting.percentile} of the step within {duration(setting.budget_ns)}"
+    if within.largest is None:
+        return (f"No value that was tried keeps the {budget}.",)
+    which = "is the largest tried" if setting.is_amount else "has the most throughput of those tried"
+    if within.largest.value is None:
+        return (f"The run keeps the {budget}.",)
+    return (*at(setting, within.largest.value, capital=True), f" {which} that keeps the {budget}.")
+
+
+def _choice_verdict(found: Tradeoff, choice: Choice) -> Spans:
+    setting = found.setting
+    knee = ""
+    if found.knee is not None:
+        where = {
+            "below": "below the smallest that was tried",
+            "within": f"at about {number(found.knee.value or 0.0, rough=True)}",
+            "beyond": "beyond the largest that was tried",
+        }[found.knee.place]
+        knee = f" The knee is {where}."
+    if choice.latency is choice.throughput:
+        return (*at(setting, choice.latency.value, capital=True), f" serves latency and throughput alike.{knee}")
+    return (
+        "For throughput take ",
+        *at(setting, choice.throughput.value),
+        f" ({per_second(setting, choice.throughput.throughput)}), for latency ",
+        f"{number(choice.latency.value)} ({duration(round(choice.latency.typical_ns))} a step).{knee}",
+    )
+
+
+def _warnings(found: Tradeoff) -> Iterator[Spans]:
+    for why, text in (
+        ("whole trace", "nothing marks steps in them, so that the whole trace counts as one"),
+        ("no counted steps", "they have no steps that count, or steps without length"),
+    ):
+        files = [each.taken.run.file for each in found.left_out if each.why == why]
+        if files:
+            yield ("Left out: ", *_names(files), f": {text}. Mark steps: ", Literal("traceq.annotate.step()"), ".")
+    if len(found.gpus) > 1:
+        yield (
+            "The runs are of ",
+            *_names(found.gpus),
+            ": what differs may be the GPU. Compare runs of one kind of GPU.",
+        )
+    for what, values in found.differs:
+        yield ("Not only ", Name(found.setting.knob), f" differs: {what}: ", *_names(values), ".")
+    if len(found.points) == 1 and len(found.points[0].runs) > 1:
+        yield (f"All {len(found.points[0].runs)} runs are at one value: there is nothing to trade.",)
+
+
+def _names(texts: Sequence[str]) -> Iterator[str]:
+    for place, text in enumerate(texts[:_LISTED]):
+        yield from ((", ",) if place else ())
+        yield Name(text)
+    if len(texts) > _LISTED:
+        yield f" and {len(texts) - _LISTED} more"
+
+
+def _measured(found: Tradeoff) -> Table:
+    setting = found.setting
+    several = any(len(point.runs) > 1 for point in found.points)
+    has_values = any(point.value is not None for point in found.points)
+    columns = (
+        *((printable(setting.knob),) if has_values else ()),
+        *(("runs",) if several else ()),
+        "steps",
+        "typical",
+        "p50",
+        "p95",
+        "p99",
+        per_second(setting),
+        "95 % interval",
+    )
+    rows = tuple(
+        (
+            *((number(point.value),) if has_values else ()),
+            *((count(len(point.runs)),) if several else ()),
+            count(point.steps),
+            *(duration(round(ns)) for ns in (point.typical_ns, point.p50_ns, point.p95_ns, point.p99_ns)),
+            rate(point.throughput),
+            _interval(point.throughput_interval),
+        )
+        for point in found.points
+    )
+    return Table(columns, rows, text_columns=())
+
+
+def _interval(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{rate(interval[0])} to {rate(interval[1])}"
+
+
+def _notes(found: Tradeoff) -> Iterator[Spans]:
+    yield (
+        "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step.",
+    )
+    fewest = min(point.steps for point in found.points)
+    few = [f"{name} of fewer than {enough}" for name, enough in _ENOUGH.items() if fewest < enough]
+    if few:
+        yield (f"A {' and a '.join(few)} steps says little more than the longest.",)
+    excluded = sum(point.excluded for point in found.points)
+    if excluded:
+        steps = "1 step does" if excluded == 1 else f"{count(excluded)} steps do"
+        yield (f"{steps} not count: warm-up, or cut off by the capture.",)
+    unsure = [point for point in found.points if point.throughput_interval is None]
+    if unsure:
+        where = "" if unsure[0].value is None else f" at {listed([point.value or 0.0 for point in unsure])}"
+        yield (
+            f"No interval{where}: too few steps, or steps that depend too much on one another to tell their scatter.",
+        )
+    elif fewest < _FEW_STEPS:
+        yield (f"Intervals from fewer than {_FEW_STEPS} steps are rough.",)
+    if found.between_runs:
+        yield ("Intervals hold what runs at the same value differ by.",)
+    elif len(unsure) < len(found.points):
+        yield (
+            "Intervals hold the scatter of steps only: runs differ by more. Several runs at one value tell by how much.",
+        )
+    if any(run.world_size and run.world_size > 1 for point in found.points for run in point.runs):
+        yield ("Work and throughput are those of one rank.",)
+
+
+def _choice(found: Tradeoff) -> Iterator[Block]:
+    choice, setting = found.choice, found.setting
+    if choice is None:
+        return
+    yield Heading(3, ("What to choose",), anchor="choice")
+    if choice.latency is choice.throughput:
+        best = choice.latency
+        numbers = f"{duration(round(best.typical_ns))} a step, {per_second(setting, best.throughput)}"
+        yield Paragraph((*at(setting, best.value, capital=True), f" is best for both: {numbers}."))
+    else:
+        yield Items(tuple(_goals(found, choice)))
+    alike = tuple(_alike(choice))
+    if alike:
+        yield Items(alike)
+
+
+def _goals(found: Tradeoff, choice: Choice) -> Iterator[Spans]:
+    setting = found.setting
+    fast, much = choice.latency, choice.throughput
+    lost = 1 - fast.throughput / choice.throughput_top.throughput if choice.throughput_top.throughput else 0.0
+    yield (
+        "Latency: ",
+        *at(setting, fast.value),
+        f", {duration(round(fast.typical_ns))} a step. It gives {per_second(setting, fast.throughput)},",
+        f" {share(lost)} below the highest throughput.",
+    )
+    yield (
+        "Throughput: ",
+        *at(setting, much.value),
+        f", {per_second(setting, much.throughput)}. Its step takes {duration(round(much.typical_ns))},",
+        f" {factor(much.typical_ns / choice.latency_top.typical_ns)} the shortest.",
+    )
+
+
+def _alike(choice: Choice) -> Iterator[Spans]:
+    text = "cannot be told apart, or differ by less than 1 %"
+    if len(choice.latency_alike) > 1 and choice.latency is not choice.throughput:
+        yield (
+            f"The shortest steps, at {listed(choice.latency_alike)}, {text}; the one with the most throughput is named.",
+        )
+    if len(choice.throughput_alike) > 1:
+        yield (f"The highest throughputs, at {listed(choice.throughput_alike)}, {text}; the smallest value is named.",)
+
+
+def _within(found: Tradeoff) -> Iterator[Block]:
+    within, setting = found.within, found.setting
+    if within is None:
+        return
+    yield Heading(3, (f"Within {duration(setting.budget_ns)}",), anchor="budget")
+    if within.largest is None:
+        least = min(found.points, key=lambda point: point.latency(setting.percentile))
+        yield Paragraph((f"None: the least {setting.percentile} is {_latency(found, least)}", *_at_end(found, least)))
+        return
+    largest = within.largest
+    measured = f": {setting.percentile} {_latency(found, largest)} ({count(largest.steps)} steps)."
+    if within.next is not None:
+        measured += f" At {number(within.next.value)} it is {_latency(found, within.next)}."
+    yield Paragraph((*at(setting, largest.value, capital=True), measured))
+    if setting.is_amount:
+        yield Paragraph(_more(found, within))
+
+
+def _at_end(found: Tradeoff, point: Point) -> Spans:
+    return (".",) if point.value is None else (", at ", *at(found.setting, point.value), ".")
+
+
+def _latency(found: Tradeoff, point: Point) -> str:
+    return duration(round(point.latency(found.setting.percentile)))
+
+
+def _more(found: Tradeoff, within: Within) -> Spans:
+    if within.next is None:
+        return ("It is the largest that was tried; whether a larger one fits is not known.",)
+    if within.estimate is not None:
+        whole = all(point.value is not None and point.value.is_integer() for point in found.points)
+        estimate = float(int(within.estimate)) if whole else within.estimate
+        if within.largest is not None and estimate > (within.largest.value or 0.0):
+            return (
+                f"Estimate, by the curve and not measured: up to about {number(estimate, rough=not whole)} would fit.",
+            )
+    if found.fit is None:
+        return ("What lies between the two is not known: there is no curve.",)
+    return ("The curve does not say that anything between the two fits.",)

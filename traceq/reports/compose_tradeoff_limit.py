@@ -1,0 +1,116 @@
+"""The words about what a step is made of, what of it grows, and whether a larger batch could win anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from traceq.reports.category_words import in_words
+from traceq.reports.compose_tradeoff_words import at, factor, knob, number
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
+from traceq.tradeoffs.resources import SATURATED
+from traceq.units import duration, share
+
+if TYPE_CHECKING:
+    from traceq.tradeoffs.tradeoff import Headroom, Limit, Part, Tradeoff
+
+_MOST_COLUMNS = 6
+_MOST_REMARKS = 3
+
+
+def limits(found: Tradeoff) -> Iterator[Block]:
+    """The section: the limiting resource, the parts of the step, the room that is left."""
+    if not found.points and not found.headroom:
+        return
+    yield Heading(3, ("What limits it",), anchor="limit")
+    if found.points:
+        yield Paragraph(
+            ("Cannot tell: a run has no GPU ledger.",) if found.limit is None else _limit(found, found.limit)
+        )
+    if found.parts:
+        yield _parts(found)
+    if found.setting.is_amount or len(found.points) <= 1:
+        remarks = dict.fromkeys(_headroom(each) for each in found.headroom)
+        yield Items(tuple(remarks)[:_MOST_REMARKS])
+
+
+def headroom_verdict(found: Tradeoff) -> Spans:
+    """The one sentence where there is one value only."""
+    largest = found.headroom[0]
+    where = () if largest.value is None else (" at ", *at(found.setting, largest.value))
+    if any(each.saturated is not None for each in found.headroom):
+        return ("The GPU is saturated", *where, ": a larger batch will not help.")
+    if any(each.reason is not None or each.bound is None for each in found.headroom):
+        return ("Cannot tell whether the GPU is saturated", *where, ".")
+    bound = max(each.bound or 1.0 for each in found.headroom)
+    state = "nearly" if bound <= 1 / SATURATED else "not"
+    gain = f"a larger batch could give {factor(bound)} the throughput at most, unless kernels do not fill the GPU."
+    return (f"The GPU is {state} saturated", *where, f": {gain}")
+
+
+def _limit(found: Tradeoff, limit: Limit) -> Spans:
+    several = len(found.points) > 1
+    start = ("At ", *at(found.setting, limit.point.value), ", the largest that was tried,") if several else ("Here",)
+    computes = f" the GPU computes {share(limit.compute_share)} of the step"
+    if limit.is_compute:
+        return (*start, computes, ": GPU compute is the limit.")
+    if limit.category is None:
+        return (*start, computes, ".")
+    return (*start, computes, f"; the largest other part, {share(limit.share)}, is ", *_category(limit.category), ".")
+
+
+def _category(category: str) -> Spans:
+    """In words, and as tables have it."""
+    words = in_words(category)
+    return (Name(category),) if words == category else (f"{words} (", Name(category), ")")
+
+
+def _parts(found: Tradeoff) -> Table:
+    """A row for each category, a column for each value, of many the ends and some between."""
+    count = len(found.points)
+    places = sorted({round(place * (count - 1) / max(_MOST_COLUMNS - 1, 1)) for place in range(_MOST_COLUMNS)})
+    grows = found.setting.is_amount and count > 1
+    values = [number(found.points[place].value) for place in places]
+    columns = (
+        "per step",
+        *(f"at {value}" if value != "-" else "time" for value in values),
+        *(("grows",) if grows else ()),
+    )
+    rows = tuple(
+        (
+            Name(part.category),
+            *(duration(round(part.ns[place])) for place in places),
+            *((_grows(found, part),) if grows else ()),
+        )
+        for part in found.parts
+    )
+    return Table(columns, rows, text_columns=(0, len(columns) - 1) if grows else (0,))
+
+
+def _grows(found: Tradeoff, part: Part) -> str:
+    if part.growth is None:
+        return "not at every value"
+    return {
+        "shrinks": "it shrinks",
+        "constant": "constant per step",
+        "slower": f"slower than {knob(found.setting)}",
+        "proportional": "in proportion",
+        "faster": f"faster than {knob(found.setting)}",
+    }[part.growth]
+
+
+def _headroom(each: Headroom) -> Spans:
+    if each.saturated is not None:
+        return (f"Saturated, a larger batch will not help: {each.saturated}",)
+    if each.reason is not None:
+        return (f"Whether the GPU is saturated cannot be told: {each.reason}.",)
+    if each.bound is None:
+        return ("Whether the GPU is saturated cannot be told: no GPU work was recorded.",)
+    if each.bound <= 1 / SATURATED:
+        text = f"The GPU computes nearly all of the step: a larger batch gives at most {factor(each.bound)} the throughput."
+        return (text,)
+    grown = "If compute grew in proportion to the batch and all else stayed as it is, throughput could become"
+    return (
+        f"Not saturated. {grown} {factor(each.bound)} what it is: an upper bound, as other parts grow as well. ",
+        "Only kernels that do not fill the GPU grow more slowly; where they do, more can be won.",
+    )

@@ -1,0 +1,87 @@
+"""The words about a finding before and after its fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from traceq.reports.category_words import in_words
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
+from traceq.units import change, duration, share
+
+if TYPE_CHECKING:
+    from traceq.verification.verify import Verification
+
+_STATES = {
+    "gone": "The finding is gone",
+    "smaller": "The finding is still there, but smaller",
+    "still there": "The finding is still there",
+    "cannot tell": "Cannot tell whether the finding is gone",
+}
+_PREDICTIONS = {
+    "right": "what was won lies within what was predicted",
+    "too high": "less was won than the least that was predicted",
+    "too low": "more was won than the most that was predicted",
+    "cannot tell": "whether the prediction was right cannot be told",
+}
+_MOST = 6
+
+
+def compose_verification(verification: Verification) -> Iterator[Block]:
+    """What became of the finding, and of the step."""
+    finding, comparison = verification.finding, verification.comparison
+    yield Heading(1, ("traceq verify",))
+    yield Heading(2, (finding.title,), anchor="finding")
+    yield Verdict((f"{_STATES[verification.state]}; {_won(verification)}; {_PREDICTIONS[verification.prediction]}.",))
+    if verification.reason:
+        yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
+    yield Facts(tuple(_facts(verification)))
+    if comparison.change is None:
+        return
+    yield Heading(3, ("What became of the step",))
+    changed = [cause for cause in comparison.causes if cause.delta_ns]
+    rows = [
+        (
+            Literal(cause.category),
+            in_words(cause.category),
+            duration(cause.base_ns),
+            duration(cause.new_ns),
+            change(cause.delta_ns),
+        )
+        for cause in changed[:_MOST]
+    ]
+    if len(changed) > _MOST:
+        rest = changed[_MOST:]
+        sums = [sum(getattr(cause, name) for cause in rest) for name in ("base_ns", "new_ns", "delta_ns")]
+        rows.append((Literal("others"), "", duration(sums[0]), duration(sums[1]), change(sums[2])))
+    total = comparison.change
+    rows.append((Literal("step"), "mean", duration(total.base_ns), duration(total.new_ns), change(total.delta_ns)))
+    yield Table(("category", "what", "before", "after", "change"), tuple(rows), text_columns=(0, 1))
+    yield Paragraph(("traceq compare says more of the difference.",))
+
+
+def _won(verification: Verification) -> str:
+    won = verification.won_ns
+    if won is None:
+        return "what was won cannot be told"
+    before = verification.comparison.change.base_ns if verification.comparison.change else 0
+    of_step = f" ({share(abs(won) / before)} of it)" if before else ""
+    if won < 0:
+        return f"nothing was won, the step is {duration(-won)}{of_step} longer"
+    return f"{duration(won)} of a step were won{of_step}"
+
+
+def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
+    finding, after = verification.finding, verification.after
+    yield "finding", (Name(finding.finding_id),)
+    low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
+    yield "predicted", (f"{duration(finding.saving_ns)} a step, {low} to {high}; {finding.confidence} confidence",)
+    if verification.won_interval_ns is not None:
+        least, most = map(change, verification.won_interval_ns)
+        level = f"{100 * (1 - verification.comparison.level):g} %"
+        yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
+    yield "now", (f"{duration(after.saving_ns)} a step left to be won" if after else "nothing of it found",)
+    if verification.also_gone:
+        yield "also gone", (", ".join(each.rule for each in verification.also_gone),)
+    sides = (verification.comparison.base, verification.comparison.new)
+    yield "steps", (f"{sides[0].counted} before, {sides[1].counted} after",)

@@ -1,0 +1,118 @@
+"""From a trace database to its runs. Sums are made in traceq/sql/run/; here rows get their names."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import groupby
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from traceq.diagnosis.kept import judged_or_kept
+from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
+from traceq.sql import statement
+from traceq.sql.facts import ask, rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.claims.subject import Subject
+    from traceq.diagnosis.judge import Judged
+
+# Items that are kept; all others of a category are one.
+_MOST_ITEMS = 600
+_SATURATED = "gpu-saturated"
+
+
+def read_runs(connection: duckdb.DuckDBPyConnection, source: str) -> list[Run]:
+    """The run of every trace of the database, in the order of ingest; `source` is what to call the database."""
+    judges = judged_or_kept(connection)
+    traces = rows(connection, "trace")
+    ranks = tuple(sorted({trace["rank"] for trace in traces if trace["rank"] is not None}))
+    return [
+        replace(_run(connection, source, trace, subject, judge()), ranks=ranks)
+        for trace, (subject, judge) in zip(traces, judges, strict=True)
+    ]
+
+
+def _run(
+    connection: duckdb.DuckDBPyConnection, source: str, trace: dict[str, Any], subject: Subject, judged: Judged
+) -> Run:
+    trace_id = subject.trace_id
+    device = -2 if subject.device is None else subject.device
+    steps = ask(connection, statement("run/step.sql"), trace_id=trace_id, device=device)
+    saturated = [each.text for each in judged.observations if each.rule == _SATURATED]
+    notes = rows(connection, "note", trace_id=trace_id)
+    return Run(
+        source=source,
+        file=PurePath(trace["path"]).name,
+        sha256=trace["sha256"],
+        format=trace["format"],
+        producer=trace["producer"],
+        producer_version=trace["producer_version"],
+        rank=subject.rank,
+        world_size=subject.world_size,
+        device=subject.device,
+        device_name=subject.device_name,
+        devices=subject.devices,
+        step_source=steps[0]["source"] if steps else None,
+        overhead_share=trace["overhead_share"],
+        settings=_settings(connection, trace_id),
+        payload={
+            row["key"]: row["per_step"] for row in ask(connection, statement("run/payload.sql"), trace_id=trace_id)
+        },
+        shapes=_shapes(connection, trace_id),
+        steps=tuple(_steps(steps)),
+        items=_items(connection, trace_id, device),
+        findings=tuple(
+            FindingKept(**{name: getattr(each, name) for name in FindingKept.__dataclass_fields__})
+            for each in judged.findings
+        ),
+        parts=tuple(
+            PartKept(part.rule, part.finding_id, part.title, part.saving_ns, each.finding_id)
+            for each in judged.findings
+            for part in each.parts
+        ),
+        saturated=saturated[0] if saturated else None,
+        cannot_tell={
+            **{each.rule: each.reason for each in judged.not_applicable},
+            **{each.rule: f"the rule failed: {each.error}" for each in judged.failed},
+        },
+        lost=tuple(note["text"] for note in notes if note["severity"] != "info"),
+    )
+
+
+def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
+    steps = []
+    for _, parts in groupby(found, key=lambda row: row["step"]):
+        listed = list(parts)
+        first = listed[0]
+        ledger = {part["category"]: part["dur"] for part in listed if part["category"] is not None}
+        steps.append(RunStep(first["step"], first["name"], first["step_dur"], first["excluded"], ledger))
+    return steps
+
+
+def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int) -> tuple[Item, ...]:
+    found = ask(connection, statement("run/item.sql"), trace_id=trace_id, device=device, most=_MOST_ITEMS)
+    return tuple(
+        Item(
+            **{key: row[key] for key in ("category", "name", "shape", "family", "phase", "operator")},
+            every=Amount(row["count"], row["dur"], row["bytes"]),
+            typical=Amount(row["typical_count"], row["typical_dur"], row["typical_bytes"]),
+        )
+        for row in found
+    )
+
+
+def _shapes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, dict[str, int]]:
+    shapes: dict[str, dict[str, int]] = {}
+    for row in ask(connection, statement("run/shape.sql"), trace_id=trace_id):
+        shapes.setdefault(row["operator"], {})[row["dims"]] = row["dur"]
+    return shapes
+
+
+def _settings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, str]:
+    """What stands at the top of the source's description and is one word or number."""
+    text = ask(connection, statement("run/args.sql"), trace_id=trace_id)[0]["args"]
+    args = json.loads(text) if text else {}
+    return {key: str(value) for key, value in args.items() if isinstance(value, str | int | float | bool)}

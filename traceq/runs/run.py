@@ -1,0 +1,137 @@
+"""The shape of a run: its steps with their ledgers, what the ledger is made of, and what it ran on.
+
+Times are ns, of the critical device: the one that is busy longest. Whatever is compared, checked or kept as a
+baseline is computed from a Run alone, so that a baseline says the same as the trace it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from traceq.findings import Confidence
+
+TRIM = 4
+"""The shortest and the longest 1/TRIM of the counted steps are left out of the typical step."""
+
+
+@dataclass(frozen=True)
+class RunStep:
+    """A step of the trace; `excluded` says why it does not count. The parts of the ledger add up to `dur`, or are none."""
+
+    step: int
+    name: str
+    dur: int
+    excluded: str | None
+    ledger: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How often something began, its time in the ledger (ns) and its bytes, over several steps."""
+
+    count: int
+    dur: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Item:
+    """A part of a category of the ledger: kernels of one name, launch shape, phase and operator, or what an idle GPU waited for.
+
+    `name` is as the trace has it, None for what is left of a category when the largest items are listed. `every` is the
+    amount over all counted steps, `typical` over those that make up the typical step.
+    """
+
+    category: str
+    name: str | None
+    shape: str | None
+    family: str | None
+    phase: str | None
+    operator: str | None
+    every: Amount
+    typical: Amount
+
+
+@dataclass(frozen=True)
+class FindingKept:
+    """What a report would say could be won, ns per counted step."""
+
+    rule: str
+    finding_id: str
+    title: str
+    saving_ns: float
+    saving_low_ns: float
+    saving_high_ns: float
+    confidence: Confidence
+
+
+@dataclass(frozen=True)
+class PartKept:
+    """What a rule found in time that another finding, `owner`, has: what it would win alone, ns per counted step."""
+
+    rule: str
+    finding_id: str
+    title: str
+    saving_ns: float
+    owner: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One rank's trace of a run, on its critical device.
+
+    `file` is the name of the trace's file, `source` the database or trace it was read from (of a baseline its name).
+    `device` is None where the trace has no GPU ledger; `devices` counts those in use. `settings` is what the
+    profiler was told and which libraries ran, `payload` the work per counted step by what is counted, `shapes` the
+    GPU time (ns) by operator and the dimensions of its inputs, where they were recorded. `saturated` is what the rule
+    gpu-saturated says, None where it says nothing; `cannot_tell` names rules that could not judge, with the reason.
+    `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds.
+    """
+
+    source: str
+    file: str
+    sha256: str
+    format: str
+    producer: str | None
+    producer_version: str | None
+    rank: int | None
+    world_size: int | None
+    device: int | None
+    device_name: str | None
+    devices: int
+    step_source: str | None
+    overhead_share: float | None
+    settings: Mapping[str, str]
+    payload: Mapping[str, float]
+    shapes: Mapping[str, Mapping[str, int]]
+    steps: tuple[RunStep, ...]
+    items: tuple[Item, ...]
+    findings: tuple[FindingKept, ...]
+    parts: tuple[PartKept, ...] = ()
+    saturated: str | None = None
+    cannot_tell: Mapping[str, str] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def counted(self) -> tuple[RunStep, ...]:
+        """The steps that count, in the order of time."""
+        return tuple(step for step in self.steps if step.excluded is None)
+
+    @property
+    def typical(self) -> tuple[RunStep, ...]:
+        """The counted steps without the shortest and the longest quarter, in the order of time."""
+        ordered = sorted(self.counted, key=lambda step: (step.dur, step.step))
+        left_out = len(ordered) // TRIM
+        return tuple(sorted(ordered[left_out : len(ordered) - left_out], key=lambda step: step.step))
+
+    @property
+    def found(self) -> tuple[FindingKept | PartKept, ...]:
+        """The findings, and what rules found in time that another finding has."""
+        return (*self.findings, *self.parts)
+
+    @property
+    def is_whole_trace(self) -> bool:
+        """Whether nothing marks steps, so that the whole trace is one."""
+        return self.step_source == "whole_trace"

@@ -1,0 +1,94 @@
+"""What limits a step at the largest value, how the parts of a step grow, and whether a larger batch could win anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+from traceq.tradeoffs.tradeoff import Growth, Headroom, Limit, Part, Point, Taken
+
+# Of the step; as in the rule gpu-saturated.
+SATURATED = 0.9
+_RULE = "gpu-saturated"
+
+# The GPU computes; of an opaque CUDA graph nothing else is known.
+COMPUTE = frozenset({"compute", "graph"})
+
+# Of a step: what is less at every value is no part of the story.
+_LEAST = 0.01
+# Exponents up to which a part is called so.
+_CLASSES: tuple[tuple[float, Growth], ...] = (
+    (-0.2, "shrinks"),
+    (0.2, "constant"),
+    (0.8, "slower"),
+    (1.2, "proportional"),
+)
+
+
+def parts_of(points: Sequence[Point], *, is_amount: bool) -> tuple[Part, ...]:
+    """The categories of at least 1 % of a step at some value, the largest at the last value first; none where a ledger lacks."""
+    if not points or any(not point.ledger for point in points):
+        return ()
+    categories = {
+        category
+        for point in points
+        for category, ns in point.ledger.items()
+        if ns >= _LEAST * sum(point.ledger.values()) and ns > 0
+    }
+    parts = [_part(category, points, is_amount=is_amount) for category in categories]
+    return tuple(sorted(parts, key=lambda part: (-part.ns[-1], part.category)))
+
+
+def _part(category: str, points: Sequence[Point], *, is_amount: bool) -> Part:
+    ns = tuple(point.ledger.get(category, 0.0) for point in points)
+    if not is_amount:
+        return Part(category, ns, None, None)
+    exponent = _exponent([(point.value or 0.0, each) for point, each in zip(points, ns, strict=True)])
+    return Part(category, ns, exponent, None if exponent is None else _growth(exponent))
+
+
+def _exponent(points: Sequence[tuple[float, float]]) -> float | None:
+    """The slope of log ns over log value; None where the part is missing at a value, or there is one value only."""
+    if len(points) < 2 or any(value <= 0 or ns <= 0 for value, ns in points):  # noqa: PLR2004 - for a slope
+        return None
+    xs, ys = [log(value) for value, _ in points], [log(ns) for _, ns in points]
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    spread = sum((each - x) ** 2 for each in xs)
+    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
+
+
+def _growth(exponent: float) -> Growth:
+    return next((growth for highest, growth in _CLASSES if exponent <= highest), "faster")
+
+
+def limit_of(points: Sequence[Point]) -> Limit | None:
+    """What the step at the largest value is made of; None where that has no ledger."""
+    if not points or not sum(points[-1].ledger.values()):
+        return None
+    ledger = points[-1].ledger
+    whole = sum(ledger.values())
+    compute = _compute(ledger)
+    others = {category: ns for category, ns in ledger.items() if category not in COMPUTE and ns > 0}
+    largest = min(others, key=lambda category: (-others[category], category), default=None)
+    return Limit(
+        points[-1],
+        compute / whole,
+        compute / whole >= SATURATED,
+        largest,
+        others[largest] / whole if largest is not None else 0.0,
+    )
+
+
+def _compute(ledger: Mapping[str, float]) -> float:
+    return sum(ns for category, ns in ledger.items() if category in COMPUTE)
+
+
+def headroom_of(taken: Taken) -> Headroom:
+    """What a larger batch than that of the run could win at most."""
+    run = taken.run
+    ledgers = [step.ledger for step in run.typical]
+    whole = sum(sum(ledger.values()) for ledger in ledgers)
+    compute = sum(_compute(ledger) for ledger in ledgers)
+    return Headroom(
+        run, taken.value, run.saturated, run.cannot_tell.get(_RULE), whole / compute if whole and compute else None
+    )

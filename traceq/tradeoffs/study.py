@@ -1,0 +1,55 @@
+"""The trade-off of runs at several values of a knob, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from traceq.tradeoffs.choose import choice_of, within_budget
+from traceq.tradeoffs.curve import fit
+from traceq.tradeoffs.differing import differing
+from traceq.tradeoffs.knee import knee_of
+from traceq.tradeoffs.points import points_of
+from traceq.tradeoffs.resources import headroom_of, limit_of, parts_of
+from traceq.tradeoffs.tradeoff import LeftOut, Point, Setting, Taken, Tradeoff
+
+
+def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
+    """What the runs say. Values are at least 0, those of an amount of work above 0; only a single one may be None.
+
+    Runs that say nothing of the length of a step are left out. On different GPUs no curve is fitted and nothing is
+    chosen: what differs may be the GPU.
+    """
+    left_out = [each for each in map(_left_out, taken) if each is not None]
+    kept = [each for each in taken if _left_out(each) is None]
+    points, draws, between = points_of(kept, setting) if kept else ([], [], False)
+    gpus = tuple(sorted({each.run.device_name for each in kept if each.run.device_name is not None}))
+    is_fair = len(gpus) <= 1
+    valued = [(point.value, point) for point in points if point.value is not None]
+    fitted = fit([(value, point.typical_ns) for value, point in valued]) if is_fair and setting.is_amount else None
+    choice = choice_of(points, draws) if is_fair else None
+    return Tradeoff(
+        setting=setting,
+        points=tuple(points),
+        left_out=tuple(left_out),
+        gpus=gpus,
+        differs=tuple(differing([each.run for each in kept])),
+        between_runs=between,
+        fit=fitted,
+        knee=None if fitted is None else knee_of(fitted.curve, valued, draws),
+        choice=choice,
+        within=within_budget(points, None if fitted is None else fitted.curve, choice, setting) if is_fair else None,
+        parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),
+        limit=limit_of(points),
+        headroom=tuple(headroom_of(each) for each in _largest(taken, points)),
+    )
+
+
+def _left_out(taken: Taken) -> LeftOut | None:
+    if not any(step.dur for step in taken.run.typical):
+        return LeftOut(taken, "no counted steps")
+    return LeftOut(taken, "whole trace") if taken.run.is_whole_trace else None
+
+
+def _largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:
+    """The runs at the largest value; where no run has steps, all of them."""
+    return [each for each in taken if each.value == points[-1].value] if points else list(taken)

@@ -1,0 +1,206 @@
+"""The shape of a trade-off. Times are ns per step, of the typical step unless a percentile is named; intervals are of 95 %."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from traceq.runs.run import Run
+
+Percentile = Literal["p50", "p95", "p99"]
+Shape = Literal["affine", "hinge"]
+Place = Literal["below", "within", "beyond"]
+Growth = Literal["shrinks", "constant", "slower", "proportional", "faster"]
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What was varied and what is counted.
+
+    `is_amount`: the knob is an amount of work per step (samples, tokens), so that a step can be held against it. `work` is
+    what throughput counts, "steps" where nothing else is known. `percentile` is the latency that a budget is about.
+    """
+
+    knob: str
+    is_amount: bool
+    work: str
+    percentile: Percentile = "p95"
+    budget_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A run and its value of the knob; None where nothing says it, which only a single value may be."""
+
+    value: float | None
+    run: Run
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run that says nothing of the length of a step, and why."""
+
+    taken: Taken
+    why: Literal["whole trace", "no counted steps"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was measured at one value. Of several runs the typical step is the mean of theirs; percentiles are of all steps.
+
+    `work` is per step, `throughput` that per second in typical steps. `ledger` holds mean ns of the typical steps by
+    category, nothing where a run has no GPU ledger. Intervals are None where there are too few steps.
+    """
+
+    value: float | None
+    runs: tuple[Run, ...]
+    steps: int
+    excluded: int
+    typical_ns: float
+    typical_interval_ns: Interval | None
+    p50_ns: float
+    p95_ns: float
+    p99_ns: float
+    work: float
+    throughput: float
+    throughput_interval: Interval | None
+    ledger: Mapping[str, float]
+
+    def latency(self, percentile: Percentile) -> float:
+        """The percentile of the steps, ns."""
+        return {"p50": self.p50_ns, "p95": self.p95_ns, "p99": self.p99_ns}[percentile]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """f(B) = max(flat_ns, fixed_ns + per_unit_ns * B), the cost of the typical step; flat_ns is 0 for the shape "affine"."""
+
+    shape: Shape
+    flat_ns: float
+    fixed_ns: float
+    per_unit_ns: float
+
+    def at(self, value: float) -> float:
+        """The typical step at `value`, ns."""
+        return max(self.flat_ns, self.fixed_ns + self.per_unit_ns * value)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The chosen curve with its errors, as shares of the step.
+
+    `left_out_error` is the root mean square error at values that the curve was not fitted to, `largest_error` the
+    largest at those it was. `others` holds left_out_error of the shapes that were not chosen.
+    """
+
+    curve: Curve
+    left_out_error: float
+    largest_error: float
+    others: Mapping[Shape, float]
+
+
+@dataclass(frozen=True)
+class Knee:
+    """Where value / f(value)^2 is largest.
+
+    `value` is None outside the range that was tried; `interval` covers the scatter of the steps, its ends None where
+    they lie outside. `best_tried` is the measured value with the largest quotient.
+    """
+
+    place: Place
+    value: float | None
+    interval: tuple[float | None, float | None] | None
+    best_tried: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The values that serve a goal best. `latency_alike` and `throughput_alike` are as good within the noise.
+
+    Of values with the least latency `latency` is the one with the most throughput (of several with the most the least), of
+    those with the most throughput `throughput` is the least. `*_top` are those with the best numbers.
+    """
+
+    latency: Point
+    latency_top: Point
+    latency_alike: tuple[float, ...]
+    throughput: Point
+    throughput_top: Point
+    throughput_alike: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Within:
+    """What a latency budget leaves.
+
+    `largest` is the largest value that was tried and fits (of a knob that is no amount of work the one with the most
+    throughput), `next` the value after it, or the first where none fits. `estimate` is what the curve adds before `next`.
+    """
+
+    largest: Point | None
+    next: Point | None
+    estimate: float | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A category of the ledger at every value, ns per step, and how it grows with the value: value^exponent."""
+
+    category: str
+    ns: tuple[float, ...]
+    exponent: float | None
+    growth: Growth | None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the step is made of at the largest value; shares are of the step.
+
+    `is_compute`: the GPU computes nearly all the time. `category` is the largest that is no compute, None where there is none.
+    """
+
+    point: Point
+    compute_share: float
+    is_compute: bool
+    category: str | None
+    share: float
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """Whether a run leaves something for a larger batch to win.
+
+    `saturated` is what the rule gpu-saturated says, `reason` why it cannot tell. `bound` is the factor by which throughput
+    could grow at most if compute grew in proportion to the batch and nothing else grew; None where no GPU was seen.
+    """
+
+    run: Run
+    value: float | None
+    saturated: str | None
+    reason: str | None
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """What runs at several values say; what could not be computed is None.
+
+    `points` are in the order of their values. `differs` holds what else differs between the runs, with what it is in them.
+    `between_runs`: intervals hold what runs of one value differ by, and not only their steps.
+    """
+
+    setting: Setting
+    points: tuple[Point, ...]
+    left_out: tuple[LeftOut, ...]
+    gpus: tuple[str, ...]
+    differs: tuple[tuple[str, tuple[str, ...]], ...]
+    between_runs: bool
+    fit: Fit | None
+    knee: Knee | None
+    choice: Choice | None
+    within: Within | None
+    parts: tuple[Part, ...]
+    limit: Limit | None
+    headroom: tuple[Headroom, ...]

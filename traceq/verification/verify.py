@@ -1,0 +1,113 @@
+"""From the runs before and after a fix to whether the finding is gone, what was won, and whether that was foreseen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal
+
+from traceq.comparisons.compare import compare
+from traceq.errors import NoSuchFinding
+
+if TYPE_CHECKING:
+    from traceq.comparisons.comparison import Comparison
+    from traceq.runs.run import FindingKept, PartKept, Run
+
+State = Literal["gone", "smaller", "still there", "cannot tell"]
+Prediction = Literal["right", "too high", "too low", "cannot tell"]
+
+_STILL = 0.8
+"""A finding that would still win this share of what it would have won is still there."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What became of a finding. Times are ns per counted step.
+
+    `won_ns` is by how much the mean step got shorter (savings are shares of the mean), `won_interval_ns` what
+    holds the true gain; both are None when the sides cannot be compared. `after` is the finding as it is now, on its
+    own or as part of another, `reason` why `state` or `prediction` cannot be told. `also_gone` are other findings
+    that vanished too: what was won is theirs as well.
+    """
+
+    finding: FindingKept
+    state: State
+    after: FindingKept | PartKept | None
+    won_ns: int | None
+    won_interval_ns: tuple[int, int] | None
+    prediction: Prediction
+    reason: str | None
+    also_gone: tuple[FindingKept, ...]
+    comparison: Comparison
+
+
+def verify(name: str, before: Sequence[Run], after: Sequence[Run], *, anyway: bool = False) -> Verification:
+    """What became of the finding `name`, an id or a rule, of the first run before. Raises NoSuchFinding."""
+    finding = _named(name, before)
+    comparison = compare(before, after, statistic="mean", anyway=anyway)
+    now = _still(finding, after)
+    change = comparison.change
+    is_comparable = change is not None and (comparison.comparable or anyway)
+    interval = change.interval_ns if change is not None and is_comparable else None
+    won = (-interval[1], -interval[0]) if interval else None
+    silent = next((run.cannot_tell[finding.rule] for run in after if finding.rule in run.cannot_tell), None)
+    state = _state(finding, now, is_silent=silent is not None or not is_comparable)
+    prediction = _prediction(finding, won) if state == "gone" else "cannot tell"
+    return Verification(
+        finding=finding,
+        state=state,
+        after=now,
+        won_ns=-change.delta_ns if change is not None and is_comparable else None,
+        won_interval_ns=won,
+        prediction=prediction,
+        reason=_reason(comparison, state, silent, is_comparable=is_comparable),
+        also_gone=tuple(each for each in comparison.findings_gone if each.rule != finding.rule),
+        comparison=comparison,
+    )
+
+
+def _named(name: str, runs: Sequence[Run]) -> FindingKept:
+    found = [finding for run in runs for finding in run.findings]
+    matching = [each for each in found if each.finding_id == name] or [each for each in found if each.rule == name]
+    if matching:
+        return max(matching, key=lambda each: each.saving_ns)
+    names = [each.finding_id for each in found]
+    close = get_close_matches(name, [*names, *(each.rule for each in found)], 1)
+    there = (
+        f"; did you mean {close[0]}?" if close else f"; there are {', '.join(names)}" if names else "; there is none"
+    )
+    raise NoSuchFinding(f"{name}: no such finding before the fix{there}")
+
+
+def _still(finding: FindingKept, runs: Sequence[Run]) -> FindingKept | PartKept | None:
+    """The finding among those after, else the largest of its rule: what its id is made of may have been renamed."""
+    kept = [each for run in runs for each in run.found]
+    found = [each for each in kept if each.rule == finding.rule]
+    same = [each for each in found if each.finding_id == finding.finding_id]
+    return max(same or found, key=lambda each: each.saving_ns, default=None)
+
+
+def _state(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silent: bool) -> State:
+    if now is not None:
+        return "still there" if now.saving_ns >= _STILL * finding.saving_ns else "smaller"
+    return "cannot tell" if is_silent else "gone"
+
+
+def _prediction(finding: FindingKept, won: tuple[int, int] | None) -> Prediction:
+    """Right when what was won may lie between the finding's bounds."""
+    if won is None:
+        return "cannot tell"
+    if won[1] < finding.saving_low_ns:
+        return "too high"
+    return "too low" if won[0] > finding.saving_high_ns else "right"
+
+
+def _reason(comparison: Comparison, state: State, silent: str | None, *, is_comparable: bool) -> str | None:
+    if not is_comparable:
+        return comparison.reasons[0] if comparison.reasons else "nothing to compare"
+    if state in ("smaller", "still there"):
+        return "what was won has other causes too: the finding is there as before, or in part"
+    if comparison.change is not None and comparison.change.interval_ns is None:
+        return "a single step has no spread by which to judge what was won"
+    return silent
