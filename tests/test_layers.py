@@ -41,13 +41,14 @@ LAYERS = (
     ("health",),  # facts -> how far they can be trusted
     ("runs",),  # a database -> what is left of a trace when it is gone
     ("baselines",),  # files of runs, by name
+    ("sides",),  # what stands on a side of a comparison
     ("comparisons",),  # two runs -> a verdict
     ("verification",),  # a finding before and after -> whether it was right
     ("tradeoffs",),  # runs of several settings -> the best of them
     ("budgets",),  # runs -> pass or fail
     ("reports", "exports"),  # judgement -> words; a database -> files for other tools
     ("frames", "notebook"),  # a report as DataFrames; as a notebook's cell shows it
-    ("report_view",),  # what Traces.report returns
+    ("report_view", "comparison_view"),  # what Traces.report and traceq.compare return
     ("plots",),  # its charts
     ("traces",),  # traceq.open
     ("cli",),  # arguments -> calls

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from traceq import annotate, plots
     from traceq.capture.profile import profile
+    from traceq.comparison_view import ComparisonView
+    from traceq.comparison_view import compare_traces as compare
     from traceq.errors import (
         BrokenIdentity,
         MissingTool,
@@ -45,6 +47,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BrokenIdentity",
+    "ComparisonView",
     "MissingTool",
     "NoSuchFinding",
     "NoSuchRule",
@@ -64,6 +67,7 @@ __all__ = [
     "UnusableTrace",
     "__version__",
     "annotate",
+    "compare",
     "ingest",
     "open",
     "plots",
@@ -72,8 +76,10 @@ __all__ = [
 
 # Public name -> where it lives; what is not listed is an error, under its own name.
 _ELSEWHERE = {
+    "ComparisonView": ("traceq.comparison_view", "ComparisonView"),
     "ReportView": ("traceq.report_view", "ReportView"),
     "Traces": ("traceq.traces", "Traces"),
+    "compare": ("traceq.comparison_view", "compare_traces"),
     "ingest": ("traceq.store", "ingest"),
     "open": ("traceq.traces", "open_traces"),
     "profile": ("traceq.capture.profile", "profile"),

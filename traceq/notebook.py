@@ -54,16 +54,21 @@ def as_markdown(report: Report) -> str:
 
 
 def as_frame(report: Report, page: str) -> str:
-    """`page`, the report as HTML, in a frame, so that its styles and the notebook's do not meet.
+    """`page`, the report as HTML, over the verdict in words."""
+    return framed(page, _as_html(report), "traceq report")
 
-    The frame lies over the verdict in words: that is what remains where frames are taken out (GitHub, a notebook that
+
+def framed(page: str, words: str, title: str) -> str:
+    """A page in a frame, so that its styles and the notebook's do not meet.
+
+    The frame lies over `words`, which are HTML: that is what remains where frames are taken out (GitHub, a notebook that
     is not trusted).
     """
     # In an attribute only these two mean something; a page has many of < and ", which may stay as they are.
     source = page.replace("<head>", f"<head>{_BASE}", 1).replace("&", "&amp;").replace("'", "&#39;")
     return (
-        f'<div style="display: grid">\n<div style="{_SAME_PLACE}; padding: 0 1em">\n{_as_html(report)}\n</div>\n'
-        f'<iframe title="traceq report" sandbox="{_SANDBOX}" allow="clipboard-write" height="{HEIGHT}"'
+        f'<div style="display: grid">\n<div style="{_SAME_PLACE}; padding: 0 1em">\n{words}\n</div>\n'
+        f'<iframe title="{title}" sandbox="{_SANDBOX}" allow="clipboard-write" height="{HEIGHT}"'
         f" style=\"{_SAME_PLACE}; width: 100%; height: {HEIGHT}px; border: 0; background: Canvas\" srcdoc='{source}'>"
         "</iframe>\n</div>"
     )

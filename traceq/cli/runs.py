@@ -25,15 +25,13 @@ def every_run(
 
     `draw` is called while the database is open; a baseline has none.
     """
-    from traceq import baselines
     from traceq.queries import interruptible
     from traceq.runs.read import read_runs
+    from traceq.sides import baseline_runs
 
-    kept = None if Path(source).exists() else baselines.find(source)
-    if kept is None and baselines.is_baseline(Path(source)):
-        kept = baselines.read(Path(source))
+    kept = baseline_runs(source)
     if kept is not None:
-        return list(kept.runs)
+        return kept
     with opened(source, output, step_range) as connection, unreadable(source, "compared"):
         runs = interruptible(connection, lambda: read_runs(connection, source))
         if draw is not None:
@@ -50,10 +48,9 @@ def side(
 
 def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
     """The runs of one rank: `rank`, else the lowest there is."""
-    ranks = sorted({run.rank for run in runs if run.rank is not None})
-    if rank is None:
-        return [run for run in runs if run.rank is None or run.rank == ranks[0]]
-    if rank not in ranks:
-        there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say of which rank it is"
-        raise click.UsageError(f"--rank {rank}: {source} {there}.")
-    return [run for run in runs if run.rank == rank]
+    from traceq.sides import of_rank as chosen
+
+    try:
+        return chosen(runs, rank, source)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}.") from error

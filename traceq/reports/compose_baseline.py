@@ -43,7 +43,8 @@ def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
     counted = run.counted
     yield "GPU", (Name(run.device_name) if run.device_name else "name not in the trace",)
     yield "profiler", (Name(producer),)
-    yield "rank", (f"{maybe(count, run.rank)} of {maybe(count, run.world_size)}",)
+    if run.rank is not None or run.world_size is not None:
+        yield "rank", (f"{maybe(count, run.rank)} of {maybe(count, run.world_size)}",)
     yield (
         "steps",
         (

@@ -178,7 +178,7 @@ def _notes(found: Tradeoff) -> Iterator[Spans]:
     if unsure:
         where = "" if unsure[0].value is None else f" at {listed([point.value or 0.0 for point in unsure])}"
         yield (
-            f"No interval{where}: too few steps, or steps that depend too much on one another to tell their scatter.",
+            f"No interval{where}: too few steps to tell their scatter.",
         )
     elif fewest < _FEW_STEPS:
         yield (f"Intervals from fewer than {_FEW_STEPS} steps are rough.",)

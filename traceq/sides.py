@@ -1,0 +1,32 @@
+"""What stands on a side of a comparison: runs of a baseline, and one rank of those that a source holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traceq import baselines
+
+if TYPE_CHECKING:
+    from traceq.runs.run import Run
+
+
+def baseline_runs(source: str | Path) -> list[Run] | None:
+    """The runs of a baseline, by its name or file; None when the source is none. A file of that name comes first."""
+    path = Path(source)
+    kept = None if path.exists() else baselines.find(str(source))
+    if kept is None and baselines.is_baseline(path):
+        kept = baselines.read(path)
+    return None if kept is None else list(kept.runs)
+
+
+def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
+    """The runs of one rank: `rank`, else the lowest there is. Raises ValueError when there is no such rank."""
+    ranks = sorted({run.rank for run in runs if run.rank is not None})
+    if rank is None:
+        return [run for run in runs if run.rank is None or run.rank == ranks[0]]
+    if rank not in ranks:
+        there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say of which rank it is"
+        raise ValueError(f"rank {rank}: {source} {there}")
+    return [run for run in runs if run.rank == rank]
