@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import signal
 import sys
 from pathlib import Path
@@ -24,3 +25,42 @@ def pytest_addoption(parser):
 def golden(request):
     """Compares a text with the file of the given name in the folder `golden` beside the test."""
     return Golden(request.path.parent / "golden", update=request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def shared_file(request, tmp_path_factory):
+    """shared_file(name, make): the file that `make(path)` writes, made by whichever process of the tests wants it first."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if hasattr(request.config, "workerinput") else base) / "shared_files"
+    folder.mkdir(exist_ok=True)
+
+    def shared(name, make):
+        path = folder / name
+        with (folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                half = folder / f"{name}.half"
+                make(half)
+                half.replace(path)
+        return path
+
+    return shared
+
+
+@pytest.fixture(scope="session")
+def databases(shared_file):
+    """A read-only connection to the database of the given trace file."""
+    from traceq import store
+
+    opened = {}
+
+    def database(path):
+        if path not in opened:
+            opened[path] = store.connect(
+                shared_file(f"{path.name}.duckdb", lambda target: store.ingest([path], target))
+            )
+        return opened[path]
+
+    yield database
+    for connection in opened.values():
+        connection.close()

@@ -8,14 +8,15 @@ import duckdb
 import pytest
 
 import traceq
-from traceq import errors, store
+from traceq import errors
+from traceq.store.database import create_database
 
 
 @pytest.fixture
 def database(tmp_path):
     path = tmp_path / "t.duckdb"
+    create_database(path)
     with duckdb.connect(str(path)) as connection:
-        store.create_schema(connection)
         connection.execute("insert into step by name select 1 as trace_id, i as step, 's' as name, 'x' as source,"
                            " i * 10 as ts, 10 as dur from range(3) t(i)")  # fmt: skip
     return path

@@ -14,6 +14,7 @@ from builder import TraceBuilder
 import traceq
 from traceq import frames, plots, store
 from traceq.reports import RENDERERS, SUFFIXES
+from traceq.store.database import create_database
 
 FRAMES = ("traces", "findings", "observations", "ledger", "steps")
 
@@ -69,8 +70,7 @@ def host_only(tmp_path_factory):
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory):
     path = tmp_path_factory.mktemp("empty") / "t.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        store.create_schema(connection)
+    create_database(path)
     with traceq.open(path) as traces:
         return traces.report()
 
@@ -186,8 +186,8 @@ def test_what_cannot_be_asked_for_is_said(database):
 
 def test_a_damaged_database_is_a_store_error(tmp_path):
     path = tmp_path / "t.duckdb"
+    create_database(path)
     with duckdb.connect(str(path)) as connection:
-        store.create_schema(connection)
         connection.execute("drop table import_note; insert into trace (trace_id, path, sha256, size_bytes, format,"
                            " ingested_at) values (1, 'x', '0', 1, 'nsys', now())")  # fmt: skip
     with (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from traceq import __version__
 from traceq.errors import UnusableBaseline
-from traceq.runs.kept import BEGIN_LENGTH, Kept, is_kept, kept_of, text_of
+from traceq.runs.kept import BEGIN_LENGTH, Kept, damage, is_kept, kept_of, text_of
 from traceq.written import written
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def find(name: str, where: Path | None = None) -> Kept | None:
 
 
 def is_baseline(path: Path) -> bool:
-    """Whether the file is a baseline, whatever its name."""
+    """Whether the file is a baseline, whatever its name and however its JSON is laid out, as long as `kind` comes first."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -50,12 +50,16 @@ def is_baseline(path: Path) -> bool:
 
 
 def read(path: Path) -> Kept:
-    """The baseline in the file. Raises UnusableBaseline when it cannot be read."""
+    """The baseline in the file. Raises UnusableBaseline when it cannot be read, or holds what no trace can have."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UnusableBaseline(f"{path}: cannot be read: {error.strerror}") from error
-    return kept_of(content, str(path))
+    kept = kept_of(content, str(path))
+    wrong = damage(kept)
+    if wrong:
+        raise UnusableBaseline(f"{path}: is damaged: {wrong}; make it again with traceq baseline save")
+    return kept
 
 
 def save(name: str, runs: Sequence[Run], where: Path | None = None, *, force: bool = False) -> Path:

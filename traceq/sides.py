@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traceq import baselines
+from traceq.errors import UnusableBaseline
 
 if TYPE_CHECKING:
     from traceq.runs.run import Run
@@ -15,10 +16,23 @@ if TYPE_CHECKING:
 def baseline_runs(source: str | Path) -> list[Run] | None:
     """The runs of a baseline, by its name or file; None when the source is none. A file of that name comes first."""
     path = Path(source)
-    kept = None if path.exists() else baselines.find(str(source))
+    is_there = path.is_file() or (path.is_dir() and any(path.iterdir()))
+    kept = None if is_there else baselines.find(str(source))
     if kept is None and baselines.is_baseline(path):
         kept = baselines.read(path)
     return None if kept is None else list(kept.runs)
+
+
+def file_of(source: str) -> Path:
+    """The file that is read: that of a baseline given by its name, else the source itself."""
+    path = Path(source)
+    if path.exists():
+        return path
+    try:
+        kept = baselines.path_of(source)
+    except UnusableBaseline:
+        return path
+    return kept if kept.is_file() else path
 
 
 def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:

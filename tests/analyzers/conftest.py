@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from traceq.analyzers import analyses
 from traceq.store import create_schema
 
 
@@ -23,3 +24,11 @@ def tables(empty_database: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBP
     empty_database.begin()
     yield empty_database
     empty_database.rollback()
+
+
+@pytest.fixture(scope="module")
+def ledger_only() -> Iterator[None]:
+    """Traces get the ledger and step_stats: the other analyses cost a tiny trace more than all that a test looks at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(analyses, "TOPICS", (analyses.TOPICS[0], analyses.Topic(None, ("step_stats",))))
+        yield

@@ -7,6 +7,8 @@ from builder import TraceBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("ledger_only")
+
 CAUSES = """
     select g.ts, g.dur, c.cause, c.dur, s.name
     from idle_gap as g
@@ -177,7 +179,7 @@ def made_up(host, gpu, factor=1, shift=0):
 PARTS = "select step, device, category, dur from time_ledger order by all"
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(host=HOST, gpu=GPU)
 def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(tmp_path_factory, host, gpu):
     trace = made_up(host, gpu).build(tmp_path_factory.mktemp("plain"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("ledger_only")
+
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_after_the_last_work_the_training_thread_explains_the_gap(tmp_path, marked):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("ledger_only")
+
 
 def test_a_kernel_finds_its_call_and_the_operator_and_annotation_around_it(tmp_path):
     trace = TraceBuilder()

@@ -12,6 +12,8 @@ from traceq.analyzers import nesting
 from traceq.analyzers.levels import place_nested
 from traceq.analyzers.stack import NOBODY, Stack
 
+pytestmark = pytest.mark.usefixtures("ledger_only")
+
 NESTING = "select name, depth, parent_id, operator_id, annotation_id from cpu_slice order by slice_id"
 
 

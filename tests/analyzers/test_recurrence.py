@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from traceq.analyzers.recurrence import recurring_sequence
 from traceq.analyzers.recurring_communication import recurring_communication
 
+pytestmark = pytest.mark.usefixtures("ledger_only")
+
 STEP = "ABABABABCCDE"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("ledger_only")
+
 GAPS = "select ts, dur, cause, thread_id from idle_gap order by ts"
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from builder import TraceBuilder
+
+pytestmark = pytest.mark.usefixtures("ledger_only")
 
 STEPS = "select step, name, source, ts, dur, gpu_ts, gpu_dur from step order by step"
 

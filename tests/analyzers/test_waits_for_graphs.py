@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("ledger_only")
+
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 def test_an_event_behind_a_graph_fires_with_its_last_node(tmp_path, order):

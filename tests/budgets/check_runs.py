@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import made_runs
+
 from traceq.budgets.budget import Measured
 from traceq.findings import Confidence
-from traceq.runs.run import FindingKept, Run, RunStep
+from traceq.runs.run import FindingKept
 
 MS = 1_000_000
 
@@ -12,38 +14,8 @@ MS = 1_000_000
 def run(*durations, ledger=None, name="run.json", **facts):
     """Counted steps of these durations; `ledger` holds shares of each step by category."""
     shares = {"compute": 1.0} if ledger is None else ledger
-    steps = tuple(
-        RunStep(
-            number,
-            f"step {number}",
-            round(dur * MS),
-            None,
-            {key: round(dur * MS * each) for key, each in shares.items()},
-        )
-        for number, dur in enumerate(durations)
-    )
-    defaults = {
-        "source": name,
-        "file": name,
-        "sha256": name,
-        "format": "chrome",
-        "producer": None,
-        "producer_version": None,
-        "rank": None,
-        "world_size": None,
-        "device": 0,
-        "device_name": "NVIDIA H100",
-        "devices": 1,
-        "step_source": "profiler_step",
-        "overhead_share": None,
-        "settings": {},
-        "payload": {},
-        "shapes": {},
-        "steps": steps,
-        "items": (),
-        "findings": (),
-    }
-    return Run(**(defaults | facts))
+    parts = [{key: round(dur * MS * share) for key, share in shares.items()} for dur in durations] if shares else {}
+    return made_runs.run(*(round(dur * MS) for dur in durations), ledger=parts, name=name, **facts)
 
 
 def measured(*runs):

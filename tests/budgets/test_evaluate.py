@@ -229,6 +229,10 @@ def steps(level, *, name):
         (110, Fraction(3, 100), "fail"),
         (110, Fraction(20, 100), "pass"),
         (90, Fraction(0), "pass"),
+        (90, None, "pass"),
+        # The interval of steps that do not differ in truth reaches above nothing at all.
+        (100.05, Fraction(0), "cannot judge"),
+        (100.05, None, "pass"),
     ],
 )
 def test_a_regression_fails_above_what_is_allowed(new, allowed, state):
@@ -244,7 +248,50 @@ def test_a_regression_that_may_be_above_what_is_allowed_cannot_be_judged():
         Budget("compare", "main", (Limit("at most", Fraction(11, 100), "share"),)), replace(comparison, change=change)
     )
     assert judged.state == "cannot judge"
-    assert judged.reason.startswith("slower by less than the limit, but the steps do not exclude more")
+    assert judged.measured == Fraction(comparison.change.delta_ns, comparison.change.base_ns)
+    assert judged.reason.startswith(
+        "measured +10.0 %, and the steps do not exclude +12.9 % (98 % interval), where 11.0 % is"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "delta", "interval", "limited", "without"),
+    [
+        ("no change", 1, (-1, 2), "pass", "pass"),
+        ("no change", 2, (-1, 3), "pass", "pass"),
+        ("no change", 2, (-1, 4), "cannot judge", "pass"),
+        ("no change", 4, (-1, 6), "cannot judge", "pass"),
+        # What was measured counts where the interval does not hold it.
+        ("no change", 4, (-1, 3), "cannot judge", "pass"),
+        ("regression", 2, (1, 3), "pass", "fail"),
+        ("regression", 2, (1, 4), "cannot judge", "fail"),
+        ("regression", 4, (1, 6), "fail", "fail"),
+        ("improvement", -2, (-3, -1), "pass", "pass"),
+        ("cannot tell", 1, (-1, 2), "cannot judge", "cannot judge"),
+        ("cannot tell", 9, (5, 12), "cannot judge", "cannot judge"),
+        ("cannot tell", 1, None, "cannot judge", "cannot judge"),
+    ],
+)
+def test_nothing_passes_that_may_be_above_the_limit(verdict, delta, interval, limited, without):
+    """Of a step of 100 ms; 3 % are allowed."""
+    found = compare([steps(100, name="a")], [steps(100, name="b")])
+    change = replace(
+        found.change,
+        base_ns=100 * MS,
+        new_ns=(100 + delta) * MS,
+        delta_ns=delta * MS,
+        interval_ns=None if interval is None else (interval[0] * MS, interval[1] * MS),
+    )
+    comparison = replace(found, verdict=verdict, change=change)
+    limit = (Limit("at most", Fraction(3, 100), "share"),)
+    assert regression(Budget("compare", "main", limit), comparison).state == limited
+    assert regression(Budget("compare", "main", ()), comparison).state == without
+
+
+def test_the_same_files_pass_whatever_is_allowed():
+    one = [steps(100, name="a")]
+    limit = (Limit("at most", Fraction(0), "share"),)
+    assert regression(Budget("compare", "main", limit), compare(one, one)).state == "pass"
 
 
 def test_what_cannot_be_compared_cannot_be_judged():

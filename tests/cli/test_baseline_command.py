@@ -46,9 +46,36 @@ def test_a_baseline_from_beginning_to_end(source, traceq):
 
 
 def test_several_runs_are_one_baseline(source, traceq):
-    assert traceq("baseline", "save", "main", source, source).stdout.split(": ")[1].startswith("2 runs, ")
+    traceq("baseline", "save", "one", source)
+    path = Path(".traceq/baselines/one.json")
+    another = path.with_stem("another")
+    content = json.loads(path.read_text("utf-8"))
+    content["runs"][0]["sha256"] = "another"
+    another.write_text(json.dumps(content), "utf-8")
+    assert traceq("baseline", "save", "main", source, another).stdout.split(": ")[1].startswith("2 runs, ")
     # A baseline is a source as well.
     assert traceq("baseline", "save", "copy", "main").exit_code == 0
+
+
+def test_a_trace_that_is_given_twice_is_kept_once(source, traceq):
+    outcome = traceq("baseline", "save", "main", source, source)
+    assert outcome.stdout.split(": ")[1].startswith("1 run, ")
+    assert outcome.stderr == "traces that are given several times are kept once\n"
+
+
+def test_a_damaged_baseline_says_so(source, traceq):
+    traceq("baseline", "save", "main", source)
+    path = Path(".traceq/baselines/main.json")
+    content = json.loads(path.read_text("utf-8"))
+    content["runs"][0]["steps"][0]["dur"] = -1
+    path.write_text(json.dumps(content), "utf-8")
+    for command in (("baseline", "show", "main"), ("check", "main", "--baseline", "main")):
+        outcome = traceq(*command)
+        assert outcome.exit_code == 1
+        assert outcome.stderr.startswith(
+            "traceq: error: .traceq/baselines/main.json: is damaged: a number is below 0, "
+        )
+    assert "! .traceq/baselines/main.json: is damaged: " in traceq("baseline", "list").stdout
 
 
 def test_a_name_that_is_taken_needs_force(source, traceq):

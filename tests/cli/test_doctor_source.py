@@ -130,10 +130,9 @@ def test_a_database_of_several_traces_is_told_trace_by_trace(traceq, tmp_path):
 
 
 def test_a_database_without_traces_says_so(traceq, tmp_path):
-    from traceq import store
+    from traceq.store.database import create_database
 
-    with duckdb.connect(str(tmp_path / "none.duckdb")) as connection:
-        store.create_schema(connection)
+    create_database(tmp_path / "none.duckdb")
     outcome = traceq("doctor", tmp_path / "none.duckdb")
     assert (outcome.exit_code, outcome.stdout) == (0, "The database holds no trace.\n")
 
@@ -256,7 +255,7 @@ def test_the_steps_of_a_database_are_fixed(traceq, demo):
 def test_the_source_is_not_overwritten(traceq, demo):
     outcome = traceq("doctor", demo, "-o", demo)
     assert outcome.exit_code == 2
-    assert "-o names the source itself" in outcome.stderr
+    assert "is what is read" in outcome.stderr
 
 
 def test_a_database_whose_tables_are_gone_is_one_line(traceq, demo, tmp_path):

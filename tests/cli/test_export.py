@@ -108,7 +108,7 @@ def test_named_tables_of_one_trace(source, tmp_path):
         (("-o", "{full}/x", "--format", "csv"), 2, "is there already: name a new directory"),
         (("-o", "{new}/x.json", "--table", "step"), 2, "--table is for parquet and csv"),
         (("-o", "{new}/x.csv", "--table", "step", "--finding", "F1"), 2, "--finding is for a trace"),
-        (("-o", "{source}", "--format", "perfetto"), 2, "names the source itself"),
+        (("-o", "{source}", "--format", "perfetto"), 2, "is what is read"),
         (("-o", "{new}/x.csv", "--table", "steps"), 1, "no table or view is called 'steps'; did you mean: step"),
         (("-o", "{new}/x", "--format", "csv", "--table", "steps"), 1, "no table or view is called 'steps'"),
         (("-o", "{new}/x.json", "--trace", "7"), 1, "no trace has the trace_id 7; the database has 1"),

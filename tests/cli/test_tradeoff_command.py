@@ -97,6 +97,20 @@ def test_traces_are_read_on_the_fly_and_a_budget_is_kept(tradeoff):
     )
 
 
+def test_steps_are_named(tradeoff):
+    result = tradeoff("8=b8.json", "16=b16.json", "--step-range", "ProfilerStep#[0-3]", "--format", "json")
+    assert [each["steps"] for each in json.loads(result.output)["values"]] == [4, 4]
+
+
+def test_a_baseline_by_name_is_not_overwritten(tradeoff, folder, monkeypatch):
+    monkeypatch.setenv("TRACEQ_BASELINES", str(folder / "baselines"))
+    kept = folder / "baselines" / "kept.json"
+    kept.parent.mkdir()
+    kept.write_text("a baseline")
+    result = tradeoff("8=kept", "16=b16.duckdb", "-o", str(kept))
+    assert (result.exit_code, kept.read_text()) == (2, "a baseline")
+
+
 def test_one_run_without_marks(tradeoff):
     result = tradeoff("bare.duckdb")
     assert "The GPU is not saturated: a larger batch could give 2.25 times the throughput at most" in " ".join(
@@ -132,7 +146,10 @@ def test_files(tradeoff, tmp_path, name, start, picture, magic):
         (("b8.duckdb", "--latency-budget", "50"), 2, "'50' is no duration"),
         (("b8.duckdb", "--latency-budget", "0 ms"), 2, "leaves no time"),
         (("b8.duckdb", "--plot", "x.pdf"), 2, "pictures end in .png or .svg"),
-        (("8=b8.json", "-o", "b8.json"), 2, "-o names the source itself"),
+        (("8=b8.json", "-o", "b8.json"), 2, "is what is read"),
+        (("8=b8.json", "--plot", "./kept.svg", "16=kept.svg"), 2, "is what is read"),
+        (("8=b8.duckdb", "--step-range", "x"), 2, "The steps of a database are fixed when it is made"),
+        (("8=b8.json", "--step-range", "("), 2, "'(' is no regular expression"),
         (("b8.duckdb", "--plot", "x.png"), 1, "x.png: not drawn: there are not two values"),
         (("8=nothing",), 1, "nothing: no such file"),
         (("b8.duckdb", "--rank", "3"), 2, "b8.duckdb does not say of which rank it is"),

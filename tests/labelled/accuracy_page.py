@@ -113,7 +113,7 @@ def _checked() -> Iterator[str]:
         " after a fix ([compare.md](compare.md)). *others* are findings that went with it."
     )
     yield ""
-    yield "| finding | profiler | step | likely | range | won | 99 % interval | prediction | others |"
+    yield "| finding | profiler | step | likely | range | won | 98 % interval | prediction | others |"
     yield "|---|---|---:|---:|---:|---:|---:|---|---:|"
     for each in checked:
         yield (

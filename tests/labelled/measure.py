@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+
+import duckdb
 
 from labelled import real, simulated
 from labelled.case import Case
@@ -89,9 +92,13 @@ def one(case: Case) -> Measured:
         folder = Path(name)
         database = folder / "labelled.duckdb"
         ingest([str(case.make(folder))], database)
-        connection = connect(database)
-        (judged,) = judge(connection)
-        connection.close()
+        with closing(connect(database)) as connection:
+            return said(case, connection)
+
+
+def said(case: Case, connection: duckdb.DuckDBPyConnection) -> Measured:
+    """What the rules say of a case, whose trace is all that the database holds."""
+    (judged,) = judge(connection)
     told = tuple(_told(case, each) for each in judged.findings)
     return Measured(case.name, case.kind, case.expected, case.first, case.forbidden, told, _failed(judged))
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cache
+from itertools import chain, count, groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 
 from traceq import sql
 from traceq.analyzers.analyses import analyse
 from traceq.analyzers.nesting import nest
-from traceq.store import create_schema
+from traceq.reports.build import build
+from traceq.store.database import create_database
+from traceq.store.publish import fingerprint, publish
 
 # What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
 _ACTIVITIES = {
@@ -23,9 +30,6 @@ _ACTIVITIES = {
     "memset": ("memset", None, False),
     "graph": ("graph", None, False),
 }
-
-
-_TABLES = "select table_name from duckdb_tables() where not temporary and database_name = current_database()"
 
 
 class MadeUp:
@@ -104,38 +108,87 @@ class MadeUp:
 
 
 def database(*traces):
-    """An in-memory database that holds `traces`, numbered from 1."""
-    merged = duckdb.connect()
-    create_schema(merged)
-    for trace_id, trace in enumerate(traces, 1):
-        with closing(_analysed(trace, trace_id)) as connection:
-            for (table,) in connection.execute(_TABLES).fetchall():
-                if table == "traceq_schema":
-                    continue
-                stored = connection.sql(f"select columns(lambda c: c != 'ts_end') from {table}")  # generated
-                merged.register("_rows", stored.to_arrow_table())
-                merged.execute(f"insert into {table} by name select * from _rows")
-                merged.unregister("_rows")
-    return merged
+    """A new database of `traces`, numbered from 1; the same ones are analysed once and copied from then on."""
+    made = _made_once(tuple(_Analysed(trace) for trace in traces))
+    path = made.with_name(f"{next(_NUMBERS)}.duckdb")
+    shutil.copyfile(made, path)
+    return duckdb.connect(str(path))
+
+
+def report(*traces, top=10, rules=None, drawn=False):
+    """The report on `traces`, made once; without findings for `rules` of []."""
+    return _report_once(
+        tuple(_Analysed(trace) for trace in traces), top, None if rules is None else tuple(rules), drawn
+    )
+
+
+@cache
+def _report_once(traces, top, rules, drawn):
+    with closing(database(*(each.trace for each in traces))) as connection:
+        return build(connection, top, rules=rules, drawn=drawn)
+
+
+_NUMBERS = count()
+
+
+class _Analysed:
+    """A trace as a key: the same rows are the same trace."""
+
+    def __init__(self, trace):
+        self.trace = trace
+        self._content = repr((trace.facts, trace.rows))
+
+    def __eq__(self, other):
+        return self._content == other._content
+
+    def __hash__(self):
+        return hash(self._content)
+
+
+@cache
+def _folder():
+    return TemporaryDirectory(prefix="traceq.made_up.")
+
+
+@cache
+def _made_once(traces):
+    parts = [_analysed(each.trace, number) for number, each in enumerate(traces, 1)]
+    path = Path(_folder().name) / f"{next(_NUMBERS)}.duckdb"
+    if parts:
+        publish(parts, path, path.parent, fingerprint(path))
+    else:
+        create_database(path)
+    return path
 
 
 def _analysed(trace, trace_id):
-    connection = duckdb.connect()
-    create_schema(connection)
-    connection.execute("attach ':memory:' as staging")
-    sql.run(connection, "ingest/staging.sql")
-    for table, rows in {"trace": [trace.facts], **trace.rows}.items():
-        for row in rows:
-            staged = table == "cpu_slice"
-            values = row if staged else {"trace_id": trace_id, **row}
-            columns, marks = ", ".join(values), ", ".join("?" * len(values))
-            target = f"staging.{table}" if staged else table
-            connection.execute(f"insert into {target} ({columns}) values ({marks})", list(values.values()))
-    connection.execute("update gpu_slice as g set step = s.step from step as s where g.ts >= s.ts and g.ts < s.ts_end")
-    sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
-    nest(connection, trace_id)
-    analyse(connection, trace_id)
-    return connection
+    path = Path(_folder().name) / f"{next(_NUMBERS)}.duckdb"
+    create_database(path)
+    with closing(duckdb.connect(str(path))) as connection:
+        connection.execute("attach ':memory:' as staging")
+        sql.run(connection, "ingest/staging.sql")
+        tables = {"trace": [trace.facts], **trace.rows}
+        _insert(connection, {"staging.cpu_slice": tables.pop("cpu_slice")})
+        _insert(connection, {table: [{"trace_id": trace_id, **row} for row in rows] for table, rows in tables.items()})
+        connection.execute(
+            "update gpu_slice as g set step = s.step from step as s where g.ts >= s.ts and g.ts < s.ts_end"
+        )
+        sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
+        nest(connection, trace_id)
+        analyse(connection, trace_id)
+    return path
+
+
+def _insert(connection, tables):
+    # One commit: each waits for the disk.
+    connection.begin()
+    for table, rows in tables.items():
+        for columns, alike in groupby(rows, key=tuple):
+            marks = ", ".join("?" * len(columns))
+            values = [list(row.values()) for row in alike]
+            marks = ", ".join([f"({marks})"] * len(values))
+            connection.execute(f"insert into {table} ({', '.join(columns)}) values {marks}", list(chain(*values)))
+    connection.commit()
 
 
 def training():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import made_up
 import pytest
 from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
@@ -8,7 +9,7 @@ from traceq.rules.registry import built_in
 
 
 def only(*traces, top=10, rules=None):
-    (report,) = build(database(*traces), top, rules=rules).traces
+    (report,) = made_up.report(*traces, top=top, rules=rules).traces
     return report
 
 

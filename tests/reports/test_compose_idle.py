@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import made_up
 import pytest
 from made_up import MadeUp, database, hostile, marked, on_host_only, training, waiting
 
@@ -11,7 +12,7 @@ from traceq.reports.document import Query, Table
 
 
 def only(trace, top=10):
-    (report,) = build(database(trace), top, rules=[]).traces
+    (report,) = made_up.report(trace, top=top, rules=[]).traces
     return report
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import made_up
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -248,7 +249,7 @@ def test_text_without_any_mark_of_a_secret_stays(text):
 
 
 def test_of_a_trace_without_secrets_only_the_file_is_renamed():
-    report = build(database(complete()), 10, drawn=True)
+    report = made_up.report(complete(), drawn=True)
     for before, trace in zip(report.traces, redacted(report).traces, strict=True):
         assert trace.trace.file == "trace-0123456789ab.pt.trace.json"
         assert replace(trace, trace=before.trace) == before

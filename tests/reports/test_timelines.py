@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
+import made_up
 import pytest
 from made_up import MadeUp, database, waiting
 
@@ -12,9 +11,8 @@ from traceq.reports.build import build
 from traceq.reports.build_timelines import close_ups, step_timelines
 
 
-@cache
 def waited():
-    return build(database(waiting()), 10, drawn=True).traces[0]
+    return made_up.report(waiting(), drawn=True).traces[0]
 
 
 def drawn(lane):

@@ -10,10 +10,10 @@ import re
 from functools import cache
 from html.parser import HTMLParser
 
+import made_up
 import pytest
-from made_up import HOSTILE, complete, database, hostile, on_host_only, waiting
+from made_up import HOSTILE, complete, hostile, on_host_only, waiting
 
-from traceq.reports.build import build
 from traceq.reports.document import Address, Literal, Name
 from traceq.reports.html.markup import inline, span, tag
 from traceq.reports.to_html import LIMIT, to_html
@@ -28,9 +28,8 @@ CASES = {
 _VOID = {"meta", "link", "br", "input"}
 
 
-@cache
 def report(case):
-    return build(database(*CASES[case]()), 10, drawn=True)
+    return made_up.report(*CASES[case](), drawn=True)
 
 
 def times(number, case):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import duckdb
 import pytest
 from builder import TraceBuilder
@@ -13,14 +15,20 @@ from traceq.diagnosis import kept
 from traceq.diagnosis.judge import judge
 
 
-@pytest.fixture
-def database(tmp_path):
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made_once")
     trace = TraceBuilder()
     for start in (0, 100_000, 200_000):
         trace.annotation("outer", start, 10_000)
         trace.kernel("gemm", start + 50_000, 40_000, launched=(start + 4_000, 1_000))
-    trace.build(tmp_path)._connection.close()
-    return tmp_path / "trace.duckdb"
+    trace.build(folder)._connection.close()
+    return folder / "trace.duckdb"
+
+
+@pytest.fixture
+def database(made_once, tmp_path):
+    return shutil.copyfile(made_once, tmp_path / "trace.duckdb")
 
 
 def told(database, sql):

@@ -16,16 +16,21 @@ from busy_piece where trace_id = $trace_id and device = $device and {where}
 """
 
 
-@pytest.fixture
-def judged(tmp_path):
-    """What rules say that claim what is given (name -> columns) of a step of 100 ns: a copy of 40 at 0, one of 20 at 40."""
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    """Steps of 100 ns: a copy of 40 at 0, one of 20 at 40."""
     trace = TraceBuilder()
     for start in (0, 100, 200):
         trace.annotation("outer", start, 10)
         trace.memcpy("h2d", start, 40, launched=(start, 1))
         trace.memcpy("h2d", start + 40, 20, launched=(start + 2, 1))
         trace.kernel("gemm", start + 60, 40, launched=(start + 4, 1))
-    trace.build(tmp_path)
+    return trace.build(tmp_path_factory.mktemp("trace"))
+
+
+@pytest.fixture
+def judged(trace, tmp_path):
+    """What rules say of the trace that claim what is given (name -> columns)."""
 
     def judge(**rules):
         made = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from contextlib import closing
 
 import pytest
 from builder import TraceBuilder
@@ -13,6 +15,7 @@ import traceq
 from traceq.cli import main
 from traceq.diagnosis import user
 from traceq.diagnosis.judge import judge
+from traceq.store import connect
 
 QUERY = """select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id
 from busy_piece where trace_id = $trace_id and device = $device;
@@ -30,13 +33,21 @@ def write(tmp_path):
     return file
 
 
-@pytest.fixture
-def connection(tmp_path):
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made_once")
     trace = TraceBuilder()
     for start in (0, 100, 200):
         trace.annotation("outer", start, 10)
         trace.kernel("gemm", start + 5, 95, launched=(start + 4, 1))
-    return trace.build(tmp_path)._connection
+    trace.build(folder)._connection.close()
+    return folder / "trace.duckdb"
+
+
+@pytest.fixture
+def connection(made_once, tmp_path):
+    with closing(connect(shutil.copyfile(made_once, tmp_path / "trace.duckdb"))) as connection:
+        yield connection
 
 
 def only(path, connection):

@@ -3,5 +3,30 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "fixtures" / "make")]
+
+
+@pytest.fixture(scope="session")
+def ingested(shared_file, tmp_path_factory):
+    """ingested(scene, format, rank): the database of the trace that a rank of a scene leaves."""
+    from simulator import SCENES, simulate, write_kineto, write_nsys
+
+    from traceq import store
+
+    writers = {"nsys": (write_nsys, "sqlite"), "kineto": (write_kineto, "json")}
+    folder = tmp_path_factory.mktemp("scenes")
+
+    def database(scene, trace_format, rank=0):
+        write, suffix = writers[trace_format]
+
+        def make(target):
+            path = folder / f"{scene}.{rank}.{suffix}"
+            write(simulate(SCENES[scene]()), path, rank)
+            store.ingest([path], target)
+
+        return shared_file(f"{scene}.{rank}.{suffix}.duckdb", make)
+
+    return database

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import cache
 
 import pytest
-from simulator import CAUSES, SCENES, simulate, steps, write_kineto, write_nsys
+from simulator import CAUSES, SCENES, simulate, steps
 
-from traceq.store import connect, ingest
+from traceq.store import connect
 
-FORMATS = {"nsys": (".sqlite", write_nsys), "kineto": (".json", write_kineto)}
+FORMATS = ("nsys", "kineto")
 WORK = ("copy_h2d", "memset", "communication")
 
 # Kineto does not see calls of the operating system, so that there is nothing to take away.
@@ -21,18 +22,11 @@ def step_time(name, *without):
     return sum(one.dur for one in steps(simulate(SCENES[name](), without=without).of(0)))
 
 
-@pytest.fixture(scope="module")
-def replay(tmp_path_factory):
-    @cache
+@pytest.fixture
+def replay(ingested):
     def of(name, trace_format):
-        folder = tmp_path_factory.mktemp("replay")
-        suffix, write = FORMATS[trace_format]
-        path = folder / f"trace{suffix}"
-        write(simulate(SCENES[name]()), path)
-        ingest([str(path)], folder / "trace.duckdb")
-        connection = connect(folder / "trace.duckdb")
-        rows = connection.execute("select scenario, removable, saved, share, error from replay").fetchall()
-        connection.close()
+        with closing(connect(ingested(name, trace_format))) as connection:
+            rows = connection.execute("select scenario, removable, saved, share, error from replay").fetchall()
         return {row[0]: row[1:] for row in rows}
 
     return of

@@ -1,8 +1,9 @@
-"""Databases of the real traces: each file is ingested once a session, when a test first asks for it."""
+"""The real traces, ingested; see databases in tests/conftest.py. And the reports on them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,31 +13,9 @@ import pytest
 if TYPE_CHECKING:
     from traceq.reports.report import Report
 
-Databases = Callable[[Path], duckdb.DuckDBPyConnection]
-
 
 @pytest.fixture(scope="session")
-def databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databases]:
-    """A read-only connection to the database of the given trace file."""
-    from traceq import store
-
-    folder = tmp_path_factory.mktemp("databases")
-    opened: dict[Path, duckdb.DuckDBPyConnection] = {}
-
-    def database(path: Path) -> duckdb.DuckDBPyConnection:
-        if path not in opened:
-            target = folder / f"{path.name}.duckdb"
-            store.ingest([path], target)
-            opened[path] = store.connect(target)
-        return opened[path]
-
-    yield database
-    for connection in opened.values():
-        connection.close()
-
-
-@pytest.fixture(scope="session")
-def reports(databases: Databases) -> Callable[[Path], Report]:
+def reports(databases: Callable[[Path], duckdb.DuckDBPyConnection], shared_file) -> Callable[[Path], Report]:
     """The report on the given trace file."""
     from traceq.reports.build import build
 
@@ -44,7 +23,11 @@ def reports(databases: Databases) -> Callable[[Path], Report]:
 
     def report(path: Path) -> Report:
         if path not in made:
-            made[path] = build(databases(path), 10)
+            connection = databases(path)
+            file = shared_file(
+                f"{path.name}.report", lambda target: target.write_bytes(pickle.dumps(build(connection, 10)))
+            )
+            made[path] = pickle.loads(file.read_bytes())  # noqa: S301 - written by the lines above
         return made[path]
 
     return report

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from traceq.runs.run import Run, RunStep
+import made_runs
+
 from traceq.tradeoffs.tradeoff import Setting, Taken
 
 MS = 1_000_000
@@ -11,32 +12,9 @@ MS = 1_000_000
 def run(*durations, ledger=None, name="run.json", **facts):
     """Counted steps of these durations (ns); `ledger` holds shares of each, compute all of it if it is not given."""
     shares = {"compute": 1.0} if ledger is None else ledger
-    steps = tuple(
-        RunStep(number, f"step {number}", int(dur), None, {key: int(dur * each) for key, each in shares.items()})
-        for number, dur in enumerate(durations)
-    )
-    defaults = {
-        "source": name,
-        "file": name,
-        "sha256": name,
-        "format": "chrome",
-        "producer": None,
-        "producer_version": None,
-        "rank": None,
-        "world_size": None,
-        "device": 0,
-        "device_name": "NVIDIA H100",
-        "devices": 1,
-        "step_source": "profiler_step",
-        "overhead_share": None,
-        "settings": {},
-        "payload": {},
-        "shapes": {},
-        "steps": steps,
-        "items": (),
-        "findings": (),
-    }
-    return Run(**(defaults | facts))
+    whole = [int(dur) for dur in durations]
+    parts = [{key: int(dur * share) for key, share in shares.items()} for dur in whole] if shares else {}
+    return made_runs.run(*whole, ledger=parts, name=name, **facts)
 
 
 def about(middle, count=20, spread=0.02):

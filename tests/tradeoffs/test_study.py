@@ -122,6 +122,33 @@ def test_parts_of_the_step_grow():
     assert room.bound == pytest.approx(296 / 192, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("compute", "exponent", "is_limit", "bound"),
+    [
+        (lambda b: 10 + 0.01 * b, 0.01, False, None),  # does not grow: more work costs nothing
+        (lambda b: b**0.85, 0.85, True, None),  # grows, but every doubling wins a tenth
+        (lambda b: min(b, 64), 0, False, None),  # stops growing at the end
+        (lambda b: max(b, 8), 0.9, True, None),  # is constant at first
+        (lambda b: 2 * b, 1, True, 1),
+    ],
+)
+def test_the_bound_needs_compute_that_grows_in_proportion(compute, exponent, is_limit, bound):
+    found = trade_off(series(lambda b: compute(b) * MS, [4, 8, 16, 32, 64, 128], saturated="It computes."), batch())
+    (room,) = found.headroom
+    assert room.exponent == pytest.approx(exponent, abs=0.05)
+    assert found.limit.is_compute == is_limit
+    assert room.bound == (None if bound is None else pytest.approx(bound, rel=1e-6))
+    assert room.saturated == (None if bound is None else "It computes.")
+
+
+def test_a_curve_that_misses_the_steps_is_not_used():
+    steps = {1: 50, 2: 20, 4: 60, 8: 10, 16: 100}
+    found = trade_off(series(lambda b: steps[b] * MS, steps), batch(budget_ns=70 * MS))
+    assert found.missed > 0.5
+    assert (found.fit, found.knee, found.within.estimate) == (None, None, None)
+    assert trade_off(series(line, [8, 32, 64]), batch()).missed is None
+
+
 def test_one_run_says_what_the_rule_says():
     saturated, untold = (
         trade_off([Taken(None, run(MS, MS, **facts))], batch(work="steps")).headroom[0]

@@ -114,6 +114,47 @@ def test_sentences(taken, setting, expected):
     assert expected in said(taken, **setting)
 
 
+def test_compute_that_does_not_grow_is_no_limit_and_bounds_nothing():
+    taken = series(lambda b: (10 + 0.01 * b) * MS, [4, 8, 16], saturated="It computes.")
+    text = said(taken)
+    assert "the GPU computes 100.0 % of the step, but that time does not grow with batch_size" in text
+    assert "larger values are worth a try" in text
+    assert "has no bound here: compute was measured to grow as batch_size^0.01, not in proportion." in text
+    assert "at most" not in text
+    assert "GPU compute is the limit." not in text
+    (room,) = json.loads(tradeoff_to_json(trade_off(taken, batch())))["headroom"]
+    assert (room["is_saturated"], room["saturated"], room["upper_bound"]) == (None, None, None)
+
+
+def test_compute_that_grows_in_proportion_bounds_the_throughput():
+    text = said(series(lambda b: b * MS, [4, 8, 16]))
+    assert "GPU compute is the limit." in text
+    assert "Nearly saturated at batch_size 16. Compute was measured to grow in proportion." in text
+    assert "throughput could become 1.00 times what it is" in text
+
+
+def test_compute_that_is_not_there_at_every_value():
+    text = said(
+        series(lambda b: b * MS, [4, 8], lambda b: {"compute": 0.5, "memset": 0.5} if b > 4 else {"memset": 1.0})
+    )
+    assert "has no bound here: how compute grows with batch_size could not be measured." in text
+
+
+def test_a_bad_curve_is_not_told():
+    steps = {1: 50, 2: 20, 4: 60, 8: 10, 16: 100}
+    taken = series(lambda b: steps[b] * MS, steps)
+    text = said(taken, budget_ns=70 * MS)
+    assert "Cannot tell: the curve misses the measured steps by 85" in text
+    assert "There is no knee, and nothing is said about other values." in text
+    assert "A step takes" not in text
+    assert "The knee" not in text
+    assert "Estimate" not in text
+    assert "GPU compute is the limit." not in text
+    content = json.loads(tradeoff_to_json(trade_off(taken, batch())))
+    assert (content["curve"], content["knee"], content["values"][0]["curve_ns"]) == (None, None, None)
+    assert content["curve_missed_share"] == pytest.approx(0.85, abs=0.01)
+
+
 def test_a_chart_is_the_same_each_time(found):
     from traceq.reports.charts.png import png
     from traceq.reports.charts.tradeoff import alt, chart, svg_file

@@ -63,7 +63,7 @@ TOPICS = (
     Topic("communication", ("collective_issued", "collective_shapes", "collective_wait", "collective_slice")),
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy")),
-    Topic("operators", ("operator_shape", "operator_work", "operator_cost")),
+    Topic("shapes", ("operator_shape", "operator_work", "operator_cost")),
     Topic(None, ("step_stats", "missing_input", "replay")),
 )
 

@@ -25,13 +25,13 @@ def share(text: str) -> Fraction:
 
 def time(value: object) -> Limit:
     """The most a time may be: "120 ms"; "<= 120 ms" says the same, ">= 120 ms" the least."""
-    bound, text = _bound(value)
+    bound, text = _bound(value, 'a time as "120 ms"')
     return Limit(bound or "at most", Fraction(nanoseconds(text)), NANOSECONDS)
 
 
 def time_or_share(value: object) -> Limit:
     """A time, or a share of the step: "5 ms", "3 %", ">= 80 %"."""
-    bound, text = _bound(value)
+    bound, text = _bound(value, 'a text as "120 ms" or "3 %"')
     if text.endswith("%"):
         return Limit(bound or "at most", share(text), SHARE)
     return time(value)
@@ -42,7 +42,7 @@ def rate(value: object) -> Limit:
     number = plain(value)
     if number is not None:
         return Limit("at least", number, PER_SECOND)
-    bound, text = _bound(value)
+    bound, text = _bound(value, 'a number a second as 900, or a text as "<= 900"')
     match = _RATE.fullmatch(text)
     if match is None:
         raise ValueError(f"{shown(value)} is no rate: a number a second is needed, as in 900")
@@ -76,9 +76,10 @@ def shown(value: object) -> str:
     return str(value) if isinstance(value, Decimal) else repr(value)
 
 
-def _bound(value: object) -> tuple[Bound | None, str]:
+def _bound(value: object, accepted: str) -> tuple[Bound | None, str]:
+    """What stands before the amount, and the amount; `accepted` says what to write instead of what is no text."""
     if not isinstance(value, str):
-        raise ValueError(f'{shown(value)} has no unit: write a text as "120 ms" or "3 %"')  # noqa: TRY004 - a value of a file
+        raise ValueError(f"{shown(value)} is no limit here: write {accepted}")  # noqa: TRY004 - a value of a file
     match = _BOUND.fullmatch(value)
     sign, text = match.groups() if match else (None, value)
     return _SIGNS.get(sign), text

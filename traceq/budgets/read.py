@@ -214,7 +214,7 @@ def _regression(place: _Place, value: object) -> Fraction:
 def _level(place: _Place, value: object) -> float:
     most = 0.5
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 < value <= most:
-        raise place.wrong(f"{value} is no probability from 0 to 0.5, such as 0.01", "level")
+        raise place.wrong(f"{value} is no probability from 0 to 0.5, such as 0.02", "level")
     return float(value)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from traceq.budgets.budget import Budget, Judged
 from traceq.budgets.verdict import cannot
+from traceq.units import change_share, share
 
 if TYPE_CHECKING:
     from traceq.comparisons.comparison import Comparison
@@ -15,24 +16,32 @@ if TYPE_CHECKING:
 def regression(budget: Budget, comparison: Comparison | None) -> Judged:
     """Without a limit every regression fails. With one, those that are measured above it.
 
-    A regression below it, of which the steps cannot say that it is, cannot be judged; nor what the comparison cannot tell.
+    With a limit nothing passes of which the steps do not exclude that it is above: the interval must end at the limit or
+    below. Nor can be judged what the comparison cannot tell.
     """
     if comparison is None:
         return cannot(budget, "no baseline is named: say --baseline NAME, or baseline in the table [compare]")
     change = comparison.change
     reason = "; ".join(comparison.obstacles or comparison.reasons)
-    if comparison.verdict == "cannot tell" or change is None or not change.base_ns:
+    if comparison.verdict == "cannot tell" or change is None or not change.base_ns or change.interval_ns is None:
         return cannot(budget, reason)
-    measured = Fraction(change.delta_ns, change.base_ns)
-    if comparison.verdict != "regression":
-        return Judged(budget, "pass", measured, reason)
-    if not all(limit.holds(measured) for limit in budget.limits) or not budget.limits:
+    measured, highest = (Fraction(ns, change.base_ns) for ns in (change.delta_ns, change.interval_ns[1]))
+    is_regression = comparison.verdict == "regression"
+    if not budget.limits:
+        return Judged(budget, "fail" if is_regression else "pass", measured, reason)
+    if is_regression and not all(limit.holds(measured) for limit in budget.limits):
         return Judged(budget, "fail", measured, reason)
-    highest = None if change.interval_ns is None else Fraction(change.interval_ns[1], change.base_ns)
-    if highest is not None and all(limit.holds(highest) for limit in budget.limits):
+    # The interval need not hold what was measured.
+    if all(limit.holds(max(measured, highest)) for limit in budget.limits):
         return Judged(budget, "pass", measured, reason)
     return cannot(
         budget,
-        "slower by less than the limit, but the steps do not exclude more: capture more of them, or several runs",
+        f"measured {change_share(float(measured))}, and the steps do not exclude {change_share(float(highest))}"
+        f" ({100 * (1 - comparison.level):g} % interval), where {_allowed(budget)} is allowed: capture more of them, or"
+        " several runs",
         measured=measured,
     )
+
+
+def _allowed(budget: Budget) -> str:
+    return " and ".join(share(float(limit.amount)) for limit in budget.limits)

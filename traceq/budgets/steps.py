@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.budgets.budget import Budget, Judged, Measured
 from traceq.budgets.reproduced import reproduced
 from traceq.budgets.verdict import cannot, judged
 from traceq.comparisons.side import step_ns
 
-if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Statistic
-
 # Below so many steps the longest few decide, and a percentile is one of them.
 LEAST_STEPS = {"p90": 10, "p95": 20, "p99": 100}
 _QUANTILES = {"p50": Fraction(50, 100), "p90": Fraction(90, 100), "p95": Fraction(95, 100), "p99": Fraction(99, 100)}
-_STATISTICS: dict[str, Statistic] = {"typical": "typical", "mean": "mean"}
 
 WHOLE_TRACE = "nothing marks steps, so that the whole trace is one; mark them, or ingest with --step-range"
 
@@ -56,8 +51,11 @@ def no_steps(measured: Sequence[Measured]) -> str:
 
 
 def _duration(name: str, durations: Sequence[int], measured: Sequence[Measured]) -> Fraction:
-    if name in _STATISTICS:
-        return step_ns([one.run for one in measured], _STATISTICS[name])
+    runs = [one.run for one in measured]
+    if name == "typical":
+        return step_ns(runs, "typical")
+    if name == "mean":
+        return step_ns(runs, "mean")
     return Fraction(durations[-1]) if name == "max" else quantile(durations, _QUANTILES[name])
 
 

@@ -76,6 +76,7 @@ def save(
     from traceq import baselines
     from traceq.cli.ingest import check_regex
     from traceq.cli.runs import side
+    from traceq.comparisons.side import once
     from traceq.errors import UnusableBaseline
     from traceq.units import count, size
 
@@ -83,13 +84,16 @@ def save(
     path = baselines.path_of(name, directory)
     if path.exists() and not force:  # said before an hour is spent on reading
         raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
-    runs = [replace(run, source=name) for run in side(sources, rank, step_range=step_range)]
+    given = side(sources, rank, step_range=step_range)
+    runs = [replace(run, source=name) for run in once(given)]
     steps = sum(len(run.counted) for run in runs)
     if not steps:
         raise UnusableBaseline(f"{', '.join(sources)}: no step counts, so that nothing could be compared with it")
     path = baselines.save(name, runs, directory, force=force)
     said = f"{_number(len(runs), 'run')}, {count(steps)} {'step' if steps == 1 else 'steps'}"
     click.echo(f"{path}: {said}, {size(path.stat().st_size)}")
+    if len(runs) < len(given):
+        click.echo("traces that are given several times are kept once", err=True)
 
 
 def _number(number: int, thing: str) -> str:

@@ -13,7 +13,7 @@ import click
 from traceq.cli.blocks import write_blocks
 from traceq.cli.ingest import check_regex
 from traceq.cli.share import ShareType
-from traceq.cli.source import check_output, write
+from traceq.cli.source import write
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,7 +43,11 @@ _LOCK = (
     help="The budgets. [default: traceq.toml, if it is there]",
 )
 @click.option("--baseline", metavar="NAME_OR_FILE", help="Compare with this baseline, trace or trace database.")
-@click.option("--max-regression", type=ShareType(), help="How much slower the step may be. [default: not at all]")
+@click.option(
+    "--max-regression",
+    type=ShareType(),
+    help="How much slower the step may be. [default: fail at any regression that compare is sure of]",
+)
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write SARIF 2.1.0.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to FILE.")
@@ -83,8 +87,9 @@ def check(
     check_regex(step_range)
     file, against = _asked(budgets, baseline, max_regression)
     outputs = [each for each in (junit, sarif, output) if each is not None]
-    kept = _path_of(against.baseline) if against.baseline else None
-    _check_outputs(outputs, [*sources, *([file.path] if file else []), *([kept] if kept else [])])
+    _check_outputs(
+        outputs, [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
+    )
     measured = _measured(sources, file.budgets if file else (), rank, outputs, step_range)
     if not measured:
         raise click.UsageError(f"There is no trace in {', '.join(sources)}: nothing to check.")
@@ -152,9 +157,9 @@ def _check_baseline(baseline: str) -> None:
 
 def _check_outputs(outputs: Sequence[Path], inputs: Sequence[str]) -> None:
     """Refuse to write what is read, or one file twice, and refuse before reading what cannot be written after."""
-    _keep(outputs, [Path(each) for each in inputs])
-    for output in outputs:
-        check_output(output, output.parent)
+    from traceq.cli.runs import check_outputs
+
+    check_outputs(outputs, inputs)
     if len({each.resolve() for each in outputs}) < len(outputs):
         raise click.UsageError("Two options name the same file to write: name another.")
 
@@ -235,14 +240,15 @@ def _judge(file: BudgetFile | None, against: Compare, measured: Sequence[Measure
 
 def _compared(against: Compare, runs: Sequence[Run], rank: int | None) -> Comparison:
     from traceq.cli.runs import side
-    from traceq.comparisons.compare import LEVEL, SENSITIVITY, compare
+    from traceq.comparisons.compare import FLOOR, LEVEL, SENSITIVITY, compare
 
     allowed = against.max_regression
     return compare(
         side([str(against.baseline)], rank),
         runs,
         level=LEVEL if against.level is None else against.level,
-        # Steps that could not show a regression of the size that fails are no proof that there is none.
+        # A regression of the size that fails is not too small, and steps that could not show it are no proof that there is none.
+        floor_share=FLOOR if allowed is None else min(FLOOR, float(allowed)),
         sensitivity_share=SENSITIVITY if allowed is None else min(SENSITIVITY, float(allowed)),
     )
 

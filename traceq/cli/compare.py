@@ -11,9 +11,10 @@ import click
 from traceq.cli.blocks import write_blocks
 from traceq.cli.ingest import check_regex
 from traceq.cli.report import FORMATS, format_of
+from traceq.cli.runs import check_outputs, every_run, of_rank
 from traceq.cli.several import Several
 from traceq.cli.share import ShareType
-from traceq.cli.source import check_output, write
+from traceq.cli.source import write
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The step to compare: the middle half of all steps, or all of them.",
 )
-@click.option("--level", type=float, default=0.01, show_default=True, help="How often chance may pass for a change.")
+@click.option("--level", type=float, default=0.02, show_default=True, help="How often chance may pass for a change.")
 @click.option("--least", type=ShareType(), default="1%", show_default=True, help="The smallest change to call one.")
 @click.option(
     "--sensitivity",
@@ -83,8 +84,7 @@ def compare(
     check_regex(step_range)
     if not 0 < level < 1:
         raise click.BadParameter(f"{level:g} is no probability between 0 and 1.", param_hint="--level")
-    for source in (*sides[0], *sides[1]):
-        check_output(output, Path(source))
+    check_outputs([output], [*sides[0], *sides[1]])
     from traceq.comparisons.compare import compare as compare_runs
 
     drawn = name == "html"
@@ -115,7 +115,6 @@ def _read(
     sources: tuple[str, ...], rank: int | None, output: Path | None, step_range: str | None, *, drawn: bool
 ) -> tuple[list[Run], Timeline | None]:
     """The runs of a side, and the typical step of the first that is a trace."""
-    from traceq.cli.runs import every_run, of_rank
     from traceq.reports.build_timelines import step_timelines
     from traceq.sql.facts import rows
 
@@ -134,11 +133,11 @@ def _read(
 
 
 def _to_one_scale(base: Timeline | None, new: Timeline | None) -> list[Timeline]:
-    """Both as wide as the longer of them."""
+    """Both drawn as wide as the longer of them."""
     named = [(name, timeline) for name, timeline in (("base", base), ("new", new)) if timeline is not None]
     longest = max((timeline.dur for _, timeline in named), default=0)
     return [
-        replace(timeline, name=f"{name}-step", title=f"{name}: {timeline.title}", dur=longest)
+        replace(timeline, name=f"{name}-step", title=f"{name}: {timeline.title}", span=longest)
         for name, timeline in named
     ]
 

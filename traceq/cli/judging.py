@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from contextlib import closing
 from pathlib import Path
 
 import click
 
+from traceq.cli.sparing import sparing
 from traceq.errors import StoreError
-
-# DuckDB's own; the rules on a million GPU slices take no longer with it, and half the memory.
-_MEMORY = "512MiB"
 
 
 def keep_judgements(database: Path) -> None:
@@ -25,9 +22,7 @@ def keep_judgements(database: Path) -> None:
     if sys.stderr.isatty():
         click.echo("asking the rules ...", err=True)
     try:
-        with tempfile.TemporaryDirectory(prefix="traceq-") as scratch, closing(store.connect(database)) as connection:
-            connection.execute("set memory_limit = ?", [_MEMORY])
-            connection.execute("set temp_directory = ?", [scratch])
+        with closing(store.connect(database)) as connection, sparing(connection):
             name = stamp(connection)
             judged = interruptible(connection, lambda: [judge() for _, judge in judged_or_kept(connection)])
         ranked = [each for trace in judged for each in enumerate(trace.findings, 1)]

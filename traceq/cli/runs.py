@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from traceq.cli.source import opened, unreadable
+from traceq.cli.source import check_output, opened, unreadable
+from traceq.cli.sparing import sparing
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,6 +26,8 @@ def every_run(
 
     `draw` is called while the database is open; a baseline has none.
     """
+    if not source:
+        raise click.UsageError("A source is empty: name a trace, a trace database or a baseline.")
     from traceq.queries import interruptible
     from traceq.runs.read import read_runs
     from traceq.sides import baseline_runs
@@ -32,11 +35,21 @@ def every_run(
     kept = baseline_runs(source)
     if kept is not None:
         return kept
-    with opened(source, output, step_range) as connection, unreadable(source, "compared"):
+    with opened(source, output, step_range) as connection, unreadable(source, "compared"), sparing(connection):
         runs = interruptible(connection, lambda: read_runs(connection, source))
         if draw is not None:
             draw(connection, runs)
         return runs
+
+
+def check_outputs(outputs: Iterable[Path | None], sources: Iterable[str]) -> None:
+    """Refuse to overwrite what is read, baselines by name included, and refuse before reading what cannot be written after."""
+    from traceq.sides import file_of
+
+    files = [file_of(source) for source in sources]
+    for output in outputs:
+        for path in files:
+            check_output(output, path)
 
 
 def side(

@@ -27,7 +27,7 @@ def check_output(output: Path | None, source: Path) -> None:
     if output is None:
         return
     if output.resolve() == source.resolve():
-        raise click.UsageError("-o names the source itself: name another file.")
+        raise click.UsageError(f"{output} is what is read: name another file to write.")
     if not output.resolve().parent.is_dir():
         raise StoreError(f"{output}: cannot be written: no such directory; create it or choose another -o")
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from traceq.cli.blocks import write_blocks
+from traceq.cli.ingest import check_regex
 from traceq.cli.report import FORMATS, format_of
-from traceq.cli.source import check_output, write
+from traceq.cli.source import write
 from traceq.durations import nanoseconds
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class _Duration(click.ParamType[int]):
     help="Which step the budget is about.",
 )
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Take this rank. [default: the lowest]")
+@click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps; for traces only.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to FILE.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="[default: by the suffix of -o, else text]")
 @click.option(
@@ -70,6 +72,7 @@ def tradeoff(
     budget: int | None,
     percentile: Percentile,
     rank: int | None,
+    step_range: str | None,
     output: Path | None,
     format_: str | None,
     plot: Path | None,
@@ -89,7 +92,8 @@ def tradeoff(
     name = format_ or format_of(output, default="text")
     given = [_source(each) for each in sources]
     _check(given, knob, output, plot)
-    runs = _read(given, rank, output)
+    check_regex(step_range)
+    runs = _read(given, rank, output, step_range)
     from traceq.tradeoffs.study import trade_off
     from traceq.tradeoffs.tradeoff import Setting
     from traceq.tradeoffs.values import is_amount
@@ -110,6 +114,7 @@ def _source(text: str) -> _Source:
 def _check(given: list[_Source], knob: str | None, output: Path | None, plot: Path | None) -> None:
     if len({each.value is None for each in given}) > 1:
         raise click.UsageError("Say VALUE=SOURCE of all sources, or of none: some would have no value.")
+    from traceq.cli.runs import check_outputs
     from traceq.tradeoffs.values import AMOUNTS
 
     if (knob or AMOUNTS[0]) in AMOUNTS and any(each.value == 0 for each in given):
@@ -118,15 +123,15 @@ def _check(given: list[_Source], knob: str | None, output: Path | None, plot: Pa
         raise click.UsageError(f"--plot {plot}: pictures end in {' or '.join(_PICTURES)}.")
     if plot is not None and output is not None and plot.resolve() == output.resolve():
         raise click.UsageError("-o and --plot name the same file.")
-    for each in given:
-        check_output(output, Path(each.source))
-        check_output(plot, Path(each.source))
+    check_outputs((output, plot), [each.source for each in given])
 
 
-def _read(given: list[_Source], rank: int | None, output: Path | None) -> list[tuple[float | None, Run]]:
+def _read(
+    given: list[_Source], rank: int | None, output: Path | None, step_range: str | None
+) -> list[tuple[float | None, Run]]:
     from traceq.cli.runs import side
 
-    return [(each.value, run) for each in given for run in side([each.source], rank, output)]
+    return [(each.value, run) for each in given for run in side([each.source], rank, output, step_range)]
 
 
 def _valued(runs: list[tuple[float | None, Run]], knob: str | None) -> tuple[list[Taken], str]:

@@ -9,8 +9,9 @@ import click
 from traceq.cli.blocks import write_blocks
 from traceq.cli.ingest import check_regex
 from traceq.cli.report import FORMATS, format_of
+from traceq.cli.runs import check_outputs, side
 from traceq.cli.several import Several
-from traceq.cli.source import check_output, write
+from traceq.cli.source import write
 
 
 @click.command(cls=Several, short_help="Say whether a fix won what its finding said.")
@@ -52,16 +53,18 @@ def verify(
     """  # noqa: D301 - click wants the backspace itself
     name = format_ or format_of(output, default="text")
     check_regex(step_range)
-    for source in (*before, *after):
-        check_output(output, Path(source))
-        check_output(append, Path(source))
-    from traceq.cli.runs import side
+    check_outputs([output, append], [*before, *after])
     from traceq.verification.calibration import append as append_line
     from traceq.verification.calibration import calibrated
     from traceq.verification.verify import verify as verify_runs
 
     sides = [side(sources, rank, output, step_range) for sources in (before, after)]
     verification = verify_runs(finding, *sides, anyway=anyway)
+    line = calibrated(verification)
+    if append is not None and line is None:
+        click.echo(f"traceq: note: nothing is added to {append}: the prediction cannot be judged", err=True)
+    elif append is not None and line is not None and not append_line(append, line):
+        click.echo(f"traceq: note: {append} has this pair already", err=True)
     if name == "json":
         from traceq.reports.verification_to_json import verification_to_json
 
@@ -70,10 +73,3 @@ def verify(
         from traceq.reports.compose_verification import compose_verification
 
         write_blocks(compose_verification(verification), name, output)
-    if append is None:
-        return
-    line = calibrated(verification)
-    if line is None:
-        click.echo(f"traceq: note: nothing is added to {append}: the prediction cannot be judged", err=True)
-    elif not append_line(append, line):
-        click.echo(f"traceq: note: {append} has this pair already", err=True)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from traceq.runs.run import Item, Run
 
 _NUMBER_OF_STEP = re.compile(r"(#|\b[Ss]tep[ _:=-]?)\d+\b")
+# What emit_nvtx adds to the names of operators.
+_NUMBERS_OF_CALL = re.compile(r", (?:seq|op_id) = \d++")
 
 UNTOLD = "unattributed"
 """The category of a step without a ledger."""
@@ -90,10 +92,10 @@ def _pieces(runs: Sequence[Run], statistic: Statistic) -> dict[str, list[Piece]]
 
 
 def _same_in_every_step(item: Item) -> str | None:
-    """What the host was in, without the number of the step: ProfilerStep#7 is ProfilerStep#."""
+    """What the host was in, without the number of the step or call: ProfilerStep#7 is ProfilerStep#."""
     if item.name is None or not item.category.startswith("idle_"):
         return item.name
-    return _NUMBER_OF_STEP.sub(r"\1", item.name)
+    return _NUMBER_OF_STEP.sub(r"\1", _NUMBERS_OF_CALL.sub("", item.name))
 
 
 def _parts(

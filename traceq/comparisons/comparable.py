@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ _OTHER_SETTINGS = (
     "cupti_version",
     "cuda_graph_trace_options_mode",
 )
+Shapes = Mapping[str, Mapping[str, int]]
+
 _SAME_WORK = 0.01
 _SAME_OVERHEAD = 0.05
 _SAME_SHAPES = 0.5
@@ -37,8 +39,15 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     for name, runs in (("base", base), ("new", new)):
         if not any(run.counted for run in runs):
             yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
-    if not base or not new:
+    if not any(run.counted for run in base) or not any(run.counted for run in new):
         return
+    ledgers = [any(step.ledger for run in runs for step in run.counted) for runs in (base, new)]
+    if ledgers[0] != ledgers[1]:
+        yield f"only the {'base' if ledgers[0] else 'new'} has work on a GPU"
+    for name, runs in (("base", base), ("new", new)):
+        gpus = _values(runs, lambda run: run.device_name)
+        if len(gpus) > 1:
+            yield f"the {name} mixes runs of several GPUs: {', '.join(gpus)}"
     yield from _differ("GPU", base, new, lambda run: run.device_name)
     yield from _differ("number of GPUs in use", base, new, _devices)
     yield from _differ("world size", base, new, _world_size)
@@ -89,7 +98,7 @@ def _payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 def _mean_payload(runs: Sequence[Run]) -> dict[str, float]:
     """Per key the mean of the runs that all have it."""
-    keys = set.intersection(*(set(run.payload) for run in runs))
+    keys = set.intersection(*(set(run.payload) for run in runs)) if runs else set()
     return {key: sum(run.payload[key] for run in runs) / len(runs) for key in keys}
 
 
@@ -97,12 +106,17 @@ def _shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     """Of the operators that both sides have, whether they were given the same inputs; by GPU time."""
     first, second = _all_shapes(base), _all_shapes(new)
     common = sorted(first.keys() & second.keys())
-    total = sum(sum(first[name].values()) for name in common)
-    alike = sum(dur for name in common for dims, dur in first[name].items() if dims in second[name])
-    if total and alike < _SAME_SHAPES * total:
+    if min((_alike(first, second, common), _alike(second, first, common))) < _SAME_SHAPES:
         name = max(common, key=lambda each: sum(first[each].values()))
         before, after = (max(side[name], key=lambda dims: (side[name][dims], dims)) for side in (first, second))
         yield f"input shapes: {name} mostly {before} against {after}"
+
+
+def _alike(shapes: Shapes, others: Shapes, names: Sequence[str]) -> float:
+    """By GPU time, how much of these operators was given inputs that the others were given too."""
+    total = sum(sum(shapes[name].values()) for name in names)
+    alike = sum(dur for name in names for dims, dur in shapes[name].items() if dims in others[name])
+    return alike / total if total else 1.0
 
 
 def _all_shapes(runs: Iterable[Run]) -> dict[str, dict[str, int]]:
@@ -132,8 +146,8 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         )
         if total:
             shares.append(alike / total)
-    if len(shares) > 1 and max(shares) < _SAME_PROGRAM:
-        yield f"they do not run the same program: {share(max(shares))} of the kernel time is known to both"
+    if len(shares) > 1 and min(shares) < _SAME_PROGRAM:
+        yield f"they do not run the same program: {share(min(shares))} of the kernel time of one is known to the other"
 
 
 def _known(runs: Iterable[Run]) -> set[str]:
@@ -156,7 +170,7 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
         yield from _of_side(name, side)
     if base.counted and new.counted and base.counted != new.counted:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
-    if len(base.runs) == len(new.runs) == 1:
+    if all(sum(bool(run.counted) for run in side.runs) == 1 for side in (base, new)):
         yield (
             "one run a side: how much runs differ from one another is not known. Several runs a side tell it: "
             "--base A B --new C D"
@@ -164,6 +178,7 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
+    yield from _differ("rank", base.runs, new.runs, lambda run: None if run.rank is None else str(run.rank))
     yield from _differ("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
     yield from _differ("version of the profiler", base.runs, new.runs, lambda run: run.producer_version)
     yield from _differ("steps found by", base.runs, new.runs, lambda run: run.step_source)
@@ -178,7 +193,12 @@ def _setting(setting: str, run: Run) -> str | None:
 def _of_side(name: str, side: Side) -> Iterator[str]:
     if side.excluded:
         yield f"{name}: {_number(side.excluded, 'step')} left out as warm-up"
+    some = {key for run in side.runs for key in run.payload}
+    for key in sorted(key for key in some if any(key not in run.payload for run in side.runs)):
+        yield f"{name}: not every run says how many {key} a step has; they are not compared"
     for run in side.runs:
+        if not run.counted and len(side.runs) > 1:
+            yield f"{name}: {run.file} has no steps that count and is left out"
         if len(run.ranks) > 1:
             yield f"{name}: rank {run.rank} of {len(run.ranks)} in {run.source}; --rank chooses another"
         if run.lost:
@@ -190,7 +210,7 @@ def _of_side(name: str, side: Side) -> Iterator[str]:
             "the last"
         )
     if side.outliers:
-        worst = max(side.outliers, key=lambda each: each.dur / each.typical_ns)
+        worst = max(side.outliers, key=lambda each: each.dur - each.typical_ns)
         yield (
             f"{name}: {_number(len(side.outliers), 'outlier')}, {worst.name} ({duration(worst.dur)} where "
             f"{duration(worst.typical_ns)} is usual){' first' if len(side.outliers) > 1 else ''}"

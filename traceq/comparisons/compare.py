@@ -13,13 +13,13 @@ from traceq.comparisons.causes import UNTOLD, categories, causes
 from traceq.comparisons.comparable import obstacles, remarks
 from traceq.comparisons.comparison import Change, Comparison, Statistic
 from traceq.comparisons.rows import counts, operators, phases
-from traceq.comparisons.side import same_files, side, step_ns, usable
+from traceq.comparisons.side import given_again, once, same_files, side, step_ns, usable
 from traceq.comparisons.verdict import judged
 
 if TYPE_CHECKING:
     from traceq.runs.run import FindingKept, Run
 
-LEVEL = 0.01
+LEVEL = 0.02
 FLOOR = 0.01
 SENSITIVITY = 0.05
 
@@ -42,6 +42,8 @@ def compare(
     have been found.
     `anyway`: a verdict is given although the sides cannot be compared.
     """
+    repeated = [f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in given_again(runs)]
+    base, new = once(base), once(new)
     sides = (side(base), side(new))
     runs = (usable(base), usable(new))
     found = tuple(dict.fromkeys(obstacles(base, new)))
@@ -50,7 +52,7 @@ def compare(
         reasons=found,
         comparable=not found,
         obstacles=found,
-        remarks=tuple(dict.fromkeys(remarks(*sides))),
+        remarks=tuple(dict.fromkeys([*repeated, *remarks(*sides)])),
         level=level,
         floor_share=floor_share,
         base=sides[0],
@@ -99,7 +101,7 @@ def _change(
     first, second = ([run[:, 0] for run in runs] for runs in samples)
     change = replace(
         change,
-        interval_ns=found.interval(0, change.delta_ns, level),
+        interval_ns=_possible(found.interval(0, change.delta_ns, level), base_ns, new_ns),
         p=statistics.permutation_p(first, second, statistic),
         detectable_ns=round(found.detectable(level)),
     )
@@ -107,6 +109,11 @@ def _change(
     deltas = centers[1] - centers[0]
     intervals = {name: found.interval(column, float(deltas[column]), level) for column, name in enumerate(names, 1)}
     return change, intervals
+
+
+def _possible(interval: tuple[int, int], base_ns: int, new_ns: int) -> tuple[int, int]:
+    """The interval without what would make a step last less than nothing."""
+    return max(interval[0], -base_ns), min(interval[1], new_ns)
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
@@ -120,6 +127,11 @@ def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
 
 
 def _not_in(runs: Sequence[Run], others: Sequence[Run]) -> tuple[FindingKept, ...]:
-    """Findings of the first run of one side whose rule finds nothing on the other."""
-    there = {finding.rule for run in others for finding in run.findings}
-    return tuple(finding for run in runs[:1] for finding in run.findings if finding.rule not in there)
+    """The findings of one side, the largest of each rule, whose rule looked at every run of the other and found nothing."""
+    there = {each.rule for run in others for each in run.found}
+    there |= {rule for run in others for rule in run.cannot_tell}
+    found: dict[str, FindingKept] = {}
+    for finding in (each for run in runs for each in run.findings):
+        if finding.rule not in there and finding.saving_ns >= getattr(found.get(finding.rule), "saving_ns", 0):
+            found[finding.rule] = finding
+    return tuple(sorted(found.values(), key=lambda each: (-each.saving_ns, each.rule))) if others else ()

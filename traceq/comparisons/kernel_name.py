@@ -1,48 +1,66 @@
-"""What of a kernel's name is the kernel, and what is how it was compiled."""
+"""What of a kernel's name is the kernel, and what is how it was compiled or written down."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-_CAST = re.compile(r"\((?:unsigned )?(?:int|long|long long|short|char|bool)\)(?=-?\d|true|false)")
-_RETURNS = re.compile(r"^(?:void|static|__global__)\s+")
-_UNNAMED = re.compile(r"\(anonymous namespace\)|<unnamed>|\{lambda[^{}]*\}|\[lambda[^\[\]]*\]|#\d+|\(instance \d+\)")
-_SPACE = re.compile(r"\s+")
-_HASH = re.compile(r"_?(?:0x)?(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}(?=_|$)")
-_TRITON_VARIANT = re.compile(r"_(?:\d+(?:d|c|e|de|dc)?)+(?:_\d+)?$")
-_NUMBER = re.compile(r"\d+")
-_TILE = re.compile(r"_?\d+(?:x\d+)+")
+# Names come from traces: none of these may try a run of letters or digits again from within it.
+_RETURNS = re.compile(r"^(?:void|static|__global__)\s++")
+_BOOL = {"false": "0", "true": "1"}
+_WORD = re.compile(r"\b(?:false|true)\b")
+_CAST = re.compile(r"\((?:unsigned )?(?:int|long long|long|short|char|bool)\)(?=-?\d)")
+_SUFFIX = re.compile(r"(?<=\d)(?:ull|ul|ll|u|l)\b", re.IGNORECASE)
+_SPACE = re.compile(r"\s++")
+
+_LITERAL = re.compile(r"(?<=[<,])-?\d++(?=[,>])")
+_EMPTY = re.compile(r"<,*+>")
+_UNNAMED = re.compile(r"\(anonymousnamespace\)::|<unnamed>::|#\d++|\(instance\d++\)")
+_HASH = re.compile(r"(?<![0-9a-f])_?(?:0x)?(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{8,}+(?=_|$)")
+_TILE = re.compile(r"(?<!\d)_?\d++(?:x\d++)++")
+_NUMBERED = re.compile(r"(?:_\d[\dcde]*+)++$")
+
+# Of longer names the rest tells nothing more.
+_LONGEST = 4096
+
+# Templates of PyTorch whose arguments say what they do.
+_GENERIC = re.compile(r"elementwise|reduce_kernel|multi_tensor_apply|^at::native::|^at::cuda::detail")
 
 
 @lru_cache(maxsize=8192)
 def canonical(name: str) -> str:
-    """The name with what nsys and PyTorch write differently taken out: return type, casts of template arguments, blanks."""
-    bare = _CAST.sub("", _RETURNS.sub("", name.strip()))
-    return _SPACE.sub("", bare)
+    """The name without what nsys and PyTorch write differently: return type, parameters, casts and suffixes of numbers."""
+    bare = _RETURNS.sub("", name.strip())
+    bare = _WORD.sub(lambda match: _BOOL[match[0]], bare)
+    bare = _SPACE.sub("", _SUFFIX.sub("", _CAST.sub("", bare)))
+    return _without_parameters(bare) or bare
 
 
 @lru_cache(maxsize=8192)
 def family_name(name: str) -> str:
-    """The name without template arguments, parameters, hashes, tile sizes and generated numbers."""
-    bare = _RETURNS.sub("", _UNNAMED.sub("", name.strip()))
-    bare = _without_brackets(bare)
-    bare = _HASH.sub("", bare)
-    bare = _TILE.sub("", bare)
-    bare = _TRITON_VARIANT.sub("", bare)
-    bare = _SPACE.sub("", _NUMBER.sub("", bare)).strip("_:")
-    return bare or canonical(name)
+    """The canonical name without numbers among its template arguments, hashes, tile sizes and numbers that compilers make up.
+
+    Types and functors stay: what adds is not what multiplies, and half precision is no rename.
+    """
+    bare = _UNNAMED.sub("", canonical(name)[:_LONGEST])
+    bare = _EMPTY.sub("", _LITERAL.sub("", bare))
+    bare = _NUMBERED.sub("", _TILE.sub("", _HASH.sub("", bare)))
+    return bare.strip("_:") or canonical(name)
 
 
-def _without_brackets(text: str) -> str:
-    """The text without what stands in <> or (), however deep; from an unbalanced bracket on nothing is left out."""
-    kept: list[str] = []
+def function_name(name: str) -> str | None:
+    """The name of the function without any template arguments; None where they say what it does."""
+    family = family_name(name)
+    return None if _GENERIC.search(family) else family.partition("<")[0] or None
+
+
+def _without_parameters(text: str) -> str:
+    """The text without the brackets it ends with; all of it when they do not match."""
+    if not text.endswith(")"):
+        return text
     depth = 0
-    for letter in text:
-        if letter in "<(":
-            depth += 1
-        elif letter in ">)" and depth:
-            depth -= 1
-        elif not depth:
-            kept.append(letter)
-    return "".join(kept)
+    for place in range(len(text) - 1, -1, -1):
+        depth += (text[place] == ")") - (text[place] == "(")
+        if not depth:
+            return text[:place]
+    return text

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.comparisons.kernel_name import canonical, family_name
+from traceq.comparisons.kernel_name import canonical, family_name, function_name
 
 if TYPE_CHECKING:
     from traceq.comparisons.comparison import Kind
 
 _Pair = tuple[Fraction, Fraction]
+
+# The key of what is too small to be listed.
+_UNNAMED = (None, None)
+_AS_SMALL = 2
 
 
 @dataclass(frozen=True)
@@ -41,25 +45,48 @@ class Matched:
 def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     """Every piece of both sides in exactly one match.
 
-    In this order: the same name and launch shape; the same name; the same name but for template arguments and what
-    compilers make up; another kernel for the same operator. What is left is new or has vanished.
+    In this order: the same name and launch shape; the same name; the same name but for numbers that compilers make up;
+    another kernel for the same operator; the same function with other types. What is left is new or has vanished, unless
+    it is so small that the other side may hold it among what is too small to be listed (pieces without a name).
     """
     left: list[list[Piece]] = [list(base), list(new)]
+    known = [{_name(piece) for piece in side} for side in left]
     found: list[Matched] = []
     keys: tuple[tuple[Kind, Callable[[Piece], Hashable | None]], ...] = (
         ("same", _name_and_shape),
         ("resized", _name),
         ("renamed", _family),
         ("re-tuned", _operator),
+        ("re-tuned", _function),
     )
+    listed = [_least_listed(side) for side in left]
     for kind, key in keys:
         grouped = [_grouped(side, key) for side in left]
-        common = grouped[0].keys() & grouped[1].keys() - {None}
+        common = grouped[0].keys() & grouped[1].keys() - {None, _UNNAMED}
         found += [_match(kind, grouped[0][each], grouped[1][each]) for each in sorted(common, key=repr)]
         left = [[piece for each, pieces in side.items() if each not in common for piece in pieces] for side in grouped]
-    found += [_match("vanished", pieces, []) for pieces in _grouped(left[0], _name_and_shape).values()]
-    found += [_match("new", [], pieces) for pieces in _grouped(left[1], _name_and_shape).values()]
+    rest = [[piece for piece in left[side] if _may_be_unlisted(piece, listed[1 - side])] for side in (0, 1)]
+    if rest[0] or rest[1]:
+        found.append(replace(_match("same", *rest), names=((), ())))
+    for side, kind in ((0, "vanished"), (1, "new")):
+        told = [piece for piece in left[side] if not _may_be_unlisted(piece, listed[1 - side])]
+        alone = _grouped(told, _name_and_shape)
+        for pieces in alone.values():
+            # A further launch shape of what the other side has, too, is neither new nor gone.
+            named: Kind = "resized" if _name(pieces[0]) in known[1 - side] else kind
+            found.append(_match(named, *((pieces, []) if side == 0 else ([], pieces))))
     return found
+
+
+def _least_listed(pieces: Sequence[Piece]) -> Fraction | None:
+    """The time of the smallest piece that has a name, where there are pieces without one."""
+    if all(piece.name is not None for piece in pieces):
+        return None
+    return min((piece.dur for piece in pieces if piece.name is not None), default=Fraction(0))
+
+
+def _may_be_unlisted(piece: Piece, least: Fraction | None) -> bool:
+    return piece.name is None or (least is not None and piece.dur <= _AS_SMALL * least)
 
 
 def _name_and_shape(piece: Piece) -> tuple[str | None, str | None]:
@@ -72,6 +99,10 @@ def _name(piece: Piece) -> str | None:
 
 def _family(piece: Piece) -> str | None:
     return None if piece.name is None else family_name(piece.name)
+
+
+def _function(piece: Piece) -> str | None:
+    return None if piece.name is None else function_name(piece.name)
 
 
 def _operator(piece: Piece) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -31,6 +32,19 @@ def same_files(base: Sequence[Run], new: Sequence[Run]) -> bool:
     """Whether both sides are the same files, byte for byte, with the same rank and steps."""
     first, second = (sorted(runs, key=lambda run: (run.sha256, run.rank or 0)) for runs in (base, new))
     return [(run.sha256, run.rank, run.steps) for run in first] == [(run.sha256, run.rank, run.steps) for run in second]
+
+
+def once(runs: Sequence[Run]) -> list[Run]:
+    """Every trace once: given several times it would pass for several runs."""
+    return list({(run.sha256, run.rank): run for run in reversed(runs)}.values())[::-1]
+
+
+def given_again(runs: Sequence[Run]) -> Iterator[str]:
+    """What is said of traces that are given more than once."""
+    times = Counter((run.sha256, run.rank) for run in runs)
+    for run in once(runs):
+        if times[run.sha256, run.rank] > 1:
+            yield f"{run.file} is given {times[run.sha256, run.rank]} times and counts once"
 
 
 def usable(runs: Sequence[Run]) -> list[Run]:

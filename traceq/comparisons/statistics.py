@@ -7,11 +7,13 @@ queues); then there is less in them than in as many that do not, and intervals a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
@@ -35,7 +37,7 @@ _ROUNDING = 1e-12
 
 _LEAST_TREND = 8
 _MOST_TREND = 1_000
-_DRIFTS = 0.01
+_DRIFTS = 0.001
 
 _LEAST_OUTLIER = 4
 _MADS, _MEDIANS = 5.0, 1.1
@@ -76,12 +78,29 @@ def spread(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) 
     """
     if any(len(run) < 2 for run in (*base, *new)):  # noqa: PLR2004 - a single step has no scatter
         return None
-    random = np.random.default_rng(_SEED)
-    wider = dependence([run[:, 0] for run in (*base, *new)])
     draws = draws_for(sum(run.size for run in (*base, *new)))
-    drawn = [[wider * redrawn(run, statistic, draws, random) for run in side] for side in (base, new)]
+    generators = _generators((*base, *new))
+    drawn = [_of_side(side, statistic, draws, generators) for side in (base, new)]
     total = sum(drawn[1]) / len(new) - sum(drawn[0]) / len(base)
-    return Spread(np.asarray(total + _between(base, new, drawn, statistic, random)))
+    return Spread(np.asarray(total + _between(base, new, drawn, statistic, np.random.default_rng(_SEED))))
+
+
+def _of_side(
+    runs: Sequence[Floats], statistic: Statistic, draws: int, generators: Mapping[int, np.random.Generator]
+) -> list[Floats]:
+    wider = dependence([run[:, 0] for run in runs])
+    return [wider * redrawn(run, statistic, draws, generators[id(run)]) for run in runs]
+
+
+def _generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
+    """One for each run, by the identity of the array: the same on either side, so that swapped sides differ by the opposite."""
+    taken: Counter[int] = Counter()
+    found = {}
+    for run in runs:
+        number = crc32(run[:, 0].tobytes())
+        found[id(run)] = np.random.default_rng([_SEED, number, taken[number]])
+        taken[number] += 1
+    return found
 
 
 def draws_for(cells: int) -> int:
@@ -92,8 +111,17 @@ def draws_for(cells: int) -> int:
 def redrawn(run: Floats, statistic: Statistic, draws: int, random: np.random.Generator) -> Floats:
     """How far the step of a run (steps, quantities) is from itself when its steps are drawn again: (draws, quantities)."""
     count = len(run)
-    chosen = random.integers(0, count, (draws, count))
-    return (center(run[chosen], statistic) - center(run, statistic)) * math.sqrt(count / (count - 1))
+    ordered = run[np.argsort(run[:, 0], kind="stable")]
+    left_out = count // TRIM if statistic == "typical" else 0
+    found = []
+    at_once = max(1, _CELLS // count)
+    for begin in range(0, draws, at_once):
+        drawn = random.multinomial(count, np.full(count, 1 / count), min(at_once, draws - begin))
+        # Of the steps in order of length those between the first and the last that are left out.
+        last = np.clip(np.cumsum(drawn, axis=1), left_out, count - left_out)
+        kept = np.diff(last, axis=1, prepend=left_out)
+        found.append(kept @ ordered / (count - 2 * left_out))
+    return np.asarray((np.concatenate(found) - center(run, statistic)) * math.sqrt(count / (count - 1)))
 
 
 def _between(
@@ -156,8 +184,12 @@ def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Stat
         dealt = np.array([weights[list(chosen)].sum() for chosen in combinations(range(count), first)])
         return float(np.mean(np.abs(dealt - expected) >= observed))
     random = np.random.default_rng(_SEED)
-    dealt = np.array([random.permutation(weights)[:first].sum() for _ in range(_DEALS)])
-    return float((1 + np.sum(np.abs(dealt - expected) >= observed)) / (_DEALS + 1))
+    as_much, at_once = 0, max(1, _CELLS // count)
+    for begin in range(0, _DEALS, at_once):
+        rows = np.broadcast_to(weights, (min(at_once, _DEALS - begin), count))
+        dealt = random.permuted(rows, axis=1)[:, :first].sum(axis=1)
+        as_much += int(np.sum(np.abs(dealt - expected) >= observed))
+    return (1 + as_much) / (_DEALS + 1)
 
 
 def least_p(base: int, new: int) -> float:
@@ -168,7 +200,7 @@ def least_p(base: int, new: int) -> float:
 def drift(durations: Floats) -> tuple[float, float] | None:
     """By how much steps get longer from the first to the last (Theil and Sen's slope), ns, and p of Mann and Kendall's test.
 
-    None when there is no trend that matters to p < 0.01, or too few steps to see one.
+    None when p is 0.001 or more, or steps are too few to see a trend.
     """
     count = len(durations)
     if count < _LEAST_TREND:

@@ -28,28 +28,52 @@ def judged(
         return _changed(sides, change, change.p, level)
     if is_sure:
         return "no change", (
-            f"the difference is no chance (p = {change.p:.2g}), but below {share(floor_share)} of the step, by which "
-            "single runs of one program differ"
+            f"the difference is no chance (p = {change.p:.2g}), but below {share(floor_share)} of the step, which single runs "
+            "are taken to differ by without a cause"
         )
-    if change.detectable_ns > max(sensitivity_share, floor_share) * change.base_ns:
+    judgement = _unsure(change, change.interval_ns, change.p, change.detectable_ns, max(sensitivity_share, floor_share))
+    drifted = _drifted(sides)
+    if judgement[0] == "cannot tell" and drifted > floor_share * change.base_ns:
+        return "cannot tell", _drifts(drifted, change)
+    return judgement
+
+
+def _unsure(
+    change: Change, interval: tuple[int, int], p: float, detectable: int, sensitivity_share: float
+) -> Judgement:
+    """No change, where one would have been seen and nothing speaks for it."""
+    if abs(change.delta_ns) > detectable or not interval[0] <= 0 <= interval[1]:
         return "cannot tell", (
-            f"a change below {_amount(change.detectable_ns, change)} would not have been seen: steps differ too much "
-            "among themselves; capture more of them"
+            f"the sides differ by {_amount(abs(change.delta_ns), change)}, but steps dealt to the sides at random differ as "
+            f"much with p = {p:.2g}: steps are of several kinds, or too few; capture more of them"
+        )
+    if detectable > sensitivity_share * change.base_ns:
+        return "cannot tell", (
+            f"a change below {_amount(detectable, change)} would not have been seen: steps differ too much among "
+            "themselves; capture more of them"
         )
     return "no change", (
-        f"a change of {_amount(change.detectable_ns, change)} or more would have been found in 9 of 10 such comparisons"
+        f"a change of {_amount(detectable, change)} or more would have been found in 9 of 10 such comparisons"
     )
 
 
 def _changed(sides: tuple[Side, Side], change: Change, p: float, level: float) -> Judgement:
-    drifted = max((abs(drift.change_ns) for side in sides for drift in side.drifts), default=0)
+    drifted = _drifted(sides)
     if drifted >= abs(change.delta_ns):
-        return "cannot tell", (
-            f"steps drift by {duration(drifted)} within a run, and the sides differ by {duration(abs(change.delta_ns))}: "
-            "it depends on which part of a run was captured; capture the same steps of both, after they have settled"
-        )
+        return "cannot tell", _drifts(drifted, change)
     reason = f"steps dealt to the sides at random differ as much with p = {p:.2g}; at most {level:g} is asked for"
     return ("regression" if change.delta_ns > 0 else "improvement"), reason
+
+
+def _drifted(sides: tuple[Side, Side]) -> int:
+    return max((abs(drift.change_ns) for side in sides for drift in side.drifts), default=0)
+
+
+def _drifts(drifted: int, change: Change) -> str:
+    return (
+        f"steps drift by {duration(drifted)} within a run, and the sides differ by {duration(abs(change.delta_ns))}: "
+        "it depends on which part of a run was captured; capture the same steps of both, after they have settled"
+    )
 
 
 def _too_few(sides: tuple[Side, Side], level: float) -> str:
@@ -60,4 +84,4 @@ def _too_few(sides: tuple[Side, Side], level: float) -> str:
 
 
 def _amount(ns: int, change: Change) -> str:
-    return f"{duration(ns)} ({share(ns / change.base_ns if change.base_ns else None)})"
+    return f"{duration(ns)} ({share(ns / change.base_ns)})" if change.base_ns else duration(ns)

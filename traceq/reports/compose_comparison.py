@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.comparisons.kernel_name import family_name
+from traceq.comparisons.kernel_name import canonical
 from traceq.reports.category_words import in_words
 from traceq.reports.charts import waterfall
 from traceq.reports.document import (
@@ -100,8 +100,9 @@ def _verdict(comparison: Comparison) -> Spans:
         said = f"a step takes {duration(total.base_ns)} on both sides"
     else:
         way = "longer" if total.delta_ns > 0 else "shorter"
+        by = "" if total.share is None else f" ({share(abs(total.share))})"
         said = (
-            f"a step takes {duration(abs(total.delta_ns))} ({share(abs(total.share or 0))}) {way}, "
+            f"a step takes {duration(abs(total.delta_ns))}{by} {way}, "
             f"{duration(total.base_ns)} before and {duration(total.new_ns)} now"
         )
     return (f"{begins}{said}; {_interval(comparison, total)}{_mostly(comparison, total)}.",)
@@ -129,7 +130,8 @@ def _mostly(comparison: Comparison, total: Change) -> str:
         return ""
     sign = 1 if total.delta_ns > 0 else -1
     first = max(comparison.causes, key=lambda cause: sign * cause.delta_ns)
-    return f". Most of it: {in_words(first.category)} ({first.category}, {change(first.delta_ns)})"
+    words = "Most of it" if abs(first.delta_ns) * 2 >= abs(total.delta_ns) else "The largest part"
+    return f". {words}: {in_words(first.category)} ({first.category}, {change(first.delta_ns)})"
 
 
 def _because(comparison: Comparison) -> Iterator[Block]:
@@ -156,13 +158,15 @@ def _disagree(comparison: Comparison, total: Change, other: Change) -> bool:
     if other.interval_ns is None or other.interval_ns[0] <= 0 <= other.interval_ns[1] or other.p is None:
         return False
     matters = abs(other.delta_ns) >= comparison.floor_share * other.base_ns and other.p <= comparison.level
-    return matters and (comparison.verdict == "no change" or other.delta_ns * total.delta_ns < 0)
+    is_silent = comparison.verdict == "no change" or (comparison.verdict == "cannot tell" and comparison.comparable)
+    return matters and (is_silent or other.delta_ns * total.delta_ns < 0)
 
 
 def _disagreement(comparison: Comparison, total: Change, other: Change) -> str:
     names = {"typical": "the typical step", "mean": "the mean of all steps"}
+    says = "goes the other way" if other.delta_ns * total.delta_ns < 0 else "changed and the other did not"
     return (
-        f"{names[other.statistic].capitalize()} changed, {names[total.statistic]} did not: {change(other.delta_ns)} "
+        f"{names[other.statistic].capitalize()} {says}: {change(other.delta_ns)} "
         f"({change_share(other.share)}), {_interval(comparison, other)}. A few steps that are much longer do that; "
         f"--by {other.statistic} says what they are made of."
     )
@@ -266,7 +270,7 @@ def _part(part: Part) -> tuple[str, ...]:
 
 def _named(part: Part) -> str:
     if part.name is None:
-        return "smaller ones together"
+        return "not told apart"
     names = part.new_names or part.base_names
     return Name(_names(names, part.category) + (f" {part.shape}" if part.shape else ""))
 
@@ -275,7 +279,7 @@ def _names(names: Sequence[str], category: str) -> str:
     """The first name, of a kernel what tells it from others, and how many more there are."""
     if not names:
         return "-"
-    first = family_name(names[0]) if category == "compute" else names[0]
+    first = canonical(names[0]) if category == "compute" else names[0]
     more = f" +{len(names) - 1}" if len(names) > 1 else ""
     return shortened(first, _NAME_WIDTH) + more
 
@@ -393,12 +397,14 @@ def _facts(side: Side) -> Iterator[tuple[str, Spans]]:
     yield "files", tuple(span for number, file in enumerate(files) for span in ((", ", file) if number else (file,)))
     if len(side.runs) > _LISTED:
         yield "and", (f"{len(side.runs) - _LISTED} more",)
-    yield "GPU", (Name(first.device_name) if first.device_name else "name not in the trace",)
+    gpus = sorted({run.device_name or "name not in the trace" for run in side.runs})
+    yield "GPU", (Name(", ".join(gpus)),)
     producer = " ".join(filter(None, (first.producer or first.format, first.producer_version)))
     yield "profiler", (Name(producer),)
     if first.rank is not None or first.world_size is not None:
         yield "rank", (f"{maybe(count, first.rank)} of {maybe(count, first.world_size)}",)
-    yield "steps", (f"{count(side.counted)} counted, {count(side.excluded)} left out; found by {first.step_source}",)
+    found_by = Name(first.step_source) if first.step_source else "nothing"
+    yield "steps", (f"{count(side.counted)} counted, {count(side.excluded)} left out; found by ", found_by)
     for key, value in first.payload.items():
         yield f"{key} a step", (rate(value),)
 

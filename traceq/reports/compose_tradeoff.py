@@ -177,9 +177,7 @@ def _notes(found: Tradeoff) -> Iterator[Spans]:
     unsure = [point for point in found.points if point.throughput_interval is None]
     if unsure:
         where = "" if unsure[0].value is None else f" at {listed([point.value or 0.0 for point in unsure])}"
-        yield (
-            f"No interval{where}: too few steps to tell their scatter.",
-        )
+        yield (f"No interval{where}: too few steps to tell their scatter.",)
     elif fewest < _FEW_STEPS:
         yield (f"Intervals from fewer than {_FEW_STEPS} steps are rough.",)
     if found.between_runs:

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from traceq.reports.compose_tradeoff_words import at, knob, number, per_second
-from traceq.reports.document import Block, Heading, Paragraph, Spans, Warn
+from traceq.reports.document import Block, Heading, Paragraph, Spans
 from traceq.units import duration, share
 
 if TYPE_CHECKING:
     from traceq.tradeoffs.tradeoff import Fit, Knee, Tradeoff
 
 _NS_PER_S = 1_000_000_000
-_ROUGH = 0.1
 _FEWEST = 3
 
 _SHAPES = {"affine": "a straight line", "hinge": "a flat part and a line"}
@@ -29,15 +28,15 @@ def curve(found: Tradeoff) -> Iterator[Block]:
         yield Paragraph(
             (knob(setting), " is no amount of work per step: no curve is fitted, and there is no knee to look for.")
         )
+    elif found.missed is not None:
+        missed = f"the curve misses the measured steps by {share(found.missed)}"
+        yield Paragraph((f"Cannot tell: {missed}. There is no knee, and nothing is said about other values.",))
     elif found.fit is None or found.knee is None:
         few = f"a curve needs runs at {_FEWEST} values at least, here are {len(found.points)}"
         yield Paragraph((f"Cannot tell: {few}. Nothing is said about other values.",))
     else:
         yield Paragraph(_cost(found, found.fit))
         yield Paragraph(_error(found.fit))
-        if found.fit.largest_error > _ROUGH:
-            missed = f"The curve misses a measured step by {share(found.fit.largest_error)}"
-            yield Warn((f"{missed}: trust the measured values, not the curve.",))
         yield Paragraph(_knee(found, found.fit, found.knee))
 
 

@@ -30,7 +30,7 @@ def limits(found: Tradeoff) -> Iterator[Block]:
     if found.parts:
         yield _parts(found)
     if found.setting.is_amount or len(found.points) <= 1:
-        remarks = dict.fromkeys(_headroom(each) for each in found.headroom)
+        remarks = dict.fromkeys(_headroom(found, each) for each in found.headroom)
         yield Items(tuple(remarks)[:_MOST_REMARKS])
 
 
@@ -44,7 +44,7 @@ def headroom_verdict(found: Tradeoff) -> Spans:
         return ("Cannot tell whether the GPU is saturated", *where, ".")
     bound = max(each.bound or 1.0 for each in found.headroom)
     state = "nearly" if bound <= 1 / SATURATED else "not"
-    gain = f"a larger batch could give {factor(bound)} the throughput at most, unless kernels do not fill the GPU."
+    gain = f"a larger batch could give {factor(bound)} the throughput at most, if compute grows in proportion to it."
     return (f"The GPU is {state} saturated", *where, f": {gain}")
 
 
@@ -54,6 +54,13 @@ def _limit(found: Tradeoff, limit: Limit) -> Spans:
     computes = f" the GPU computes {share(limit.compute_share)} of the step"
     if limit.is_compute:
         return (*start, computes, ": GPU compute is the limit.")
+    if limit.compute_share >= SATURATED:
+        grown = (
+            ", but that time does not grow with ",
+            knob(found.setting),
+            " throughout: nothing shows that it is the limit.",
+        )
+        return (*start, computes, *grown)
     if limit.category is None:
         return (*start, computes, ".")
     return (*start, computes, f"; the largest other part, {share(limit.share)}, is ", *_category(limit.category), ".")
@@ -99,18 +106,31 @@ def _grows(found: Tradeoff, part: Part) -> str:
     }[part.growth]
 
 
-def _headroom(each: Headroom) -> Spans:
+def _headroom(found: Tradeoff, each: Headroom) -> Spans:
+    several = len(found.points) > 1
     if each.saturated is not None:
         return (f"Saturated, a larger batch will not help: {each.saturated}",)
     if each.reason is not None:
         return (f"Whether the GPU is saturated cannot be told: {each.reason}.",)
+    if several and found.limit is not None and each.bound is None:
+        return _unbounded(found, each)
     if each.bound is None:
         return ("Whether the GPU is saturated cannot be told: no GPU work was recorded.",)
-    if each.bound <= 1 / SATURATED:
-        text = f"The GPU computes nearly all of the step: a larger batch gives at most {factor(each.bound)} the throughput."
-        return (text,)
-    grown = "If compute grew in proportion to the batch and all else stayed as it is, throughput could become"
+    state = "Nearly saturated" if each.bound <= 1 / SATURATED else "Not saturated"
+    bound = f"throughput could become {factor(each.bound)} what it is: an upper bound, as other parts grow as well."
+    if several:
+        so = " Compute was measured to grow in proportion. If it goes on so and all else stays as it is, "
+        return (f"{state} at ", *at(found.setting, each.value), f".{so}{bound}")
     return (
-        f"Not saturated. {grown} {factor(each.bound)} what it is: an upper bound, as other parts grow as well. ",
+        f"{state}. If compute grew in proportion to the batch and all else stayed as it is, {bound} ",
         "Only kernels that do not fill the GPU grow more slowly; where they do, more can be won.",
     )
+
+
+def _unbounded(found: Tradeoff, each: Headroom) -> Spans:
+    """Why nothing bounds what more work could win."""
+    what = "What a larger value could win has no bound here: "
+    if each.exponent is None:
+        return (f"{what}how compute grows with ", knob(found.setting), " could not be measured.")
+    power = round(each.exponent, 2) + 0.0  # no minus before a zero
+    return (f"{what}compute was measured to grow as ", knob(found.setting), f"^{power:.2f}, not in proportion.")

@@ -42,7 +42,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Timeline:
-    """What happened within `dur` ns from `ts` (ns of the trace's clock). Slices below `resolution` ns are drawn together."""
+    """What happened within `dur` ns from `ts` (ns of the trace's clock). Slices below `resolution` ns are drawn together.
+
+    `span` is how many ns the drawing is wide, where that is more: beside a longer one.
+    """
 
     name: str
     title: str
@@ -51,3 +54,9 @@ class Timeline:
     lanes: tuple[Lane, ...]
     resolution: int
     marks: tuple[Mark, ...] = ()
+    span: int = 0
+
+    @property
+    def width(self) -> int:
+        """The ns that the drawing is wide."""
+        return max(self.dur, self.span)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from traceq.tradeoffs.resources import COMPUTE
+
 if TYPE_CHECKING:
     from traceq.tradeoffs.tradeoff import Fit, Headroom, Knee, Limit, Point, Tradeoff, Within
 
@@ -36,6 +38,7 @@ def tradeoff_to_json(found: Tradeoff) -> str:
         "differs": dict(found.differs),
         "intervals_hold_runs": found.between_runs,
         "curve": None if found.fit is None else _curve(found.fit),
+        "curve_missed_share": found.missed,
         "knee": None if found.knee is None else _knee(found.knee),
         "latency_optimal": None if choice is None else choice.latency.value,
         "latency_alike": [] if choice is None else choice.latency_alike,
@@ -111,8 +114,17 @@ def _headroom(each: Headroom) -> dict[str, Any]:
         "value": each.value,
         "source": each.run.source,
         "file": each.run.file,
-        "is_saturated": True if each.saturated is not None else None if each.reason or each.bound is None else False,
+        "is_saturated": _is_saturated(each),
         "saturated": each.saturated,
         "reason": each.reason,
+        "compute_exponent": each.exponent,
         "upper_bound": each.bound,
     }
+
+
+def _is_saturated(each: Headroom) -> bool | None:
+    """None where the rule cannot tell, where what it says is refuted, and where no GPU was seen to compute."""
+    if each.saturated is not None:
+        return True
+    computes = any(step.ledger.get(COMPUTE) for step in each.run.typical)
+    return None if each.reason or each.run.saturated is not None or not computes else False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +14,12 @@ from traceq.runs.run import Run
 
 _VERSION = 1
 
-# The first field, so that the first bytes of a file tell it from a trace.
-_BEGINS = b'{"kind":"traceq-baseline",'
-BEGIN_LENGTH = len(_BEGINS)
+# `kind` comes first, so that the first bytes of a file tell it from a trace, however the JSON is laid out.
+_BEGINS = re.compile(rb'\s*\{\s*"kind"\s*:\s*"traceq-baseline"')
+BEGIN_LENGTH = 200
+
+_LONGEST = 2**63 - 1  # what a column of ns holds
+_NO_AMOUNT = "a number is below 0, or larger than any in a trace"
 
 
 @dataclass(frozen=True)
@@ -34,12 +39,15 @@ def text_of(runs: tuple[Run, ...], *, traceq: str, saved: str) -> bytes:
 
 
 def is_kept(begin: bytes) -> bool:
-    """Whether a file that begins with these BEGIN_LENGTH bytes is a baseline."""
-    return begin == _BEGINS
+    """Whether a file that begins with these (at most BEGIN_LENGTH) bytes is a baseline: its first key is `kind`."""
+    return _BEGINS.match(begin) is not None
 
 
 def kept_of(content: bytes, path: str) -> Kept:
-    """The baseline that `text_of` wrote. Raises UnusableBaseline, which names `path`, for anything else."""
+    """The baseline of the shape that `text_of` writes. Raises UnusableBaseline, which names `path`, for anything else.
+
+    `damage` says whether its numbers can be true.
+    """
     try:
         kept = msgspec.json.decode(content, type=Kept)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -49,3 +57,36 @@ def kept_of(content: bytes, path: str) -> Kept:
             f"{path}: was made by traceq {kept.traceq}, whose baselines differ; save it again with this version"
         )
     return kept
+
+
+def damage(kept: Kept) -> str:
+    """What no trace can have, and where; empty where there is nothing such. What is computed from it would be wrong."""
+    if not kept.runs:
+        return "there is no run - at `$.runs`"
+    if len({(run.sha256, run.rank) for run in kept.runs}) < len(kept.runs):
+        return "a run is there twice - at `$.runs`"
+    found = (f"{what} - at `$.runs[{number}].{at}`" for number, run in enumerate(kept.runs) for what, at in _wrong(run))
+    return next(found, "")
+
+
+def _wrong(run: Run) -> Iterator[tuple[str, str]]:
+    """What is wrong and where, without its values: they may be as long as the file."""
+    for number, step in enumerate(run.steps):
+        if not _is_amount(step.dur, *step.ledger.values()):
+            yield _NO_AMOUNT, f"steps[{number}]"
+        elif step.ledger and sum(step.ledger.values()) != step.dur:
+            yield "the parts of the ledger do not add up to the step's duration", f"steps[{number}].ledger"
+    for number, item in enumerate(run.items):
+        for each in (item.every, item.typical):
+            if not _is_amount(each.count, each.dur, each.bytes):
+                yield _NO_AMOUNT, f"items[{number}]"
+    if not all(_is_amount(*durations.values()) for durations in run.shapes.values()):
+        yield _NO_AMOUNT, "shapes"
+    if not all(each >= 0 for each in run.payload.values()):
+        yield _NO_AMOUNT, "payload"
+    if not all(each.saving_ns >= 0 for each in run.found):
+        yield _NO_AMOUNT, "findings"
+
+
+def _is_amount(*numbers: int) -> bool:
+    return all(0 <= number <= _LONGEST for number in numbers)

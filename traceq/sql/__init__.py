@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+# Parsing takes as long as planning where there are few rows, and statements outlive the connection that parsed them.
+_parsed: dict[str, list[duckdb.Statement]] = {}
+
 
 @cache
 def statement(name: str) -> str:
@@ -18,6 +21,8 @@ def statement(name: str) -> str:
 
 def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: object) -> None:
     """Run every statement of the SQL file `name`; each gets those of `parameters` that it names."""
-    for each in connection.extract_statements(statement(name)):
+    if name not in _parsed:
+        _parsed[name] = connection.extract_statements(statement(name))
+    for each in _parsed[name]:
         given = {key: value for key, value in parameters.items() if key in each.named_parameters}
         connection.execute(each, given or None)

@@ -8,6 +8,8 @@ from math import inf, sqrt
 from traceq.tradeoffs.tradeoff import Curve, Fit, Shape
 
 FEWEST = 3
+# A curve that misses a measured step by more, as a share of it, says nothing about the others.
+MOST_ERROR = 0.1
 # A hinge has a parameter more: with fewer values it goes through all of them, or misses the value it is tested on.
 _FEWEST_FOR_HINGE = 4
 # The curve of fewer parameters is kept unless the other is clearly better where it was not fitted.

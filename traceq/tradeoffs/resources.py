@@ -11,15 +11,20 @@ from traceq.tradeoffs.tradeoff import Growth, Headroom, Limit, Part, Point, Take
 SATURATED = 0.9
 _RULE = "gpu-saturated"
 
-# The GPU computes; of an opaque CUDA graph nothing else is known.
-COMPUTE = frozenset({"compute", "graph"})
+# The category in which the GPU computes; the ledger counts CUDA graphs whose nodes were not recorded there as well.
+COMPUTE = "compute"
+
+# The exponent from which compute grows with the work: below, twice the work a step wins 3.5 % and more of throughput.
+_IN_PROPORTION = 0.95
 
 # Of a step: what is less at every value is no part of the story.
 _LEAST = 0.01
+# The exponent up to which a part is called constant.
+_CONSTANT = 0.2
 # Exponents up to which a part is called so.
 _CLASSES: tuple[tuple[float, Growth], ...] = (
-    (-0.2, "shrinks"),
-    (0.2, "constant"),
+    (-_CONSTANT, "shrinks"),
+    (_CONSTANT, "constant"),
     (0.8, "slower"),
     (1.2, "proportional"),
 )
@@ -61,34 +66,56 @@ def _growth(exponent: float) -> Growth:
     return next((growth for highest, growth in _CLASSES if exponent <= highest), "faster")
 
 
-def limit_of(points: Sequence[Point]) -> Limit | None:
-    """What the step at the largest value is made of; None where that has no ledger."""
+def compute_growth(points: Sequence[Point]) -> float | None:
+    """The exponent of compute against the value: of that over all values and that over the last two the lesser.
+
+    The last two count by themselves: compute may stop growing within the values. None where it is not known.
+    """
+    measured = [(point.value or 0.0, _compute(point.ledger)) for point in points]
+    overall, last = _exponent(measured), _exponent(measured[-2:])
+    return None if overall is None or last is None else min(overall, last)
+
+
+def limit_of(points: Sequence[Point], growth: float | None) -> Limit | None:
+    """What the step at the largest value is made of; None where that has no ledger. `growth` is compute_growth, if known.
+
+    Compute that is not seen to grow with the work is not called a limit to it.
+    """
     if not points or not sum(points[-1].ledger.values()):
         return None
     ledger = points[-1].ledger
     whole = sum(ledger.values())
     compute = _compute(ledger)
-    others = {category: ns for category, ns in ledger.items() if category not in COMPUTE and ns > 0}
+    others = {category: ns for category, ns in ledger.items() if category != COMPUTE and ns > 0}
     largest = min(others, key=lambda category: (-others[category], category), default=None)
     return Limit(
         points[-1],
         compute / whole,
-        compute / whole >= SATURATED,
+        compute / whole >= SATURATED and (growth is None or growth > _CONSTANT),
         largest,
         others[largest] / whole if largest is not None else 0.0,
     )
 
 
 def _compute(ledger: Mapping[str, float]) -> float:
-    return sum(ns for category, ns in ledger.items() if category in COMPUTE)
+    return ledger.get(COMPUTE, 0.0)
 
 
-def headroom_of(taken: Taken) -> Headroom:
-    """What a larger batch than that of the run could win at most."""
+def headroom_of(taken: Taken, growth: float | None, *, is_alone: bool) -> Headroom:
+    """What a larger batch than that of the run could win at most.
+
+    `is_alone`: there is no other value, so that nothing tells how compute grows. Else `growth` is compute_growth.
+    """
     run = taken.run
     ledgers = [step.ledger for step in run.typical]
     whole = sum(sum(ledger.values()) for ledger in ledgers)
     compute = sum(_compute(ledger) for ledger in ledgers)
+    is_bounded = is_alone or (growth is not None and growth >= _IN_PROPORTION)
     return Headroom(
-        run, taken.value, run.saturated, run.cannot_tell.get(_RULE), whole / compute if whole and compute else None
+        run,
+        taken.value,
+        run.saturated if is_bounded or growth is None else None,
+        run.cannot_tell.get(_RULE),
+        growth,
+        whole / compute if is_bounded and whole and compute else None,
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traceq.tradeoffs.choose import choice_of, within_budget
-from traceq.tradeoffs.curve import fit
+from traceq.tradeoffs.curve import MOST_ERROR, fit
 from traceq.tradeoffs.differing import differing
 from traceq.tradeoffs.knee import knee_of
 from traceq.tradeoffs.points import points_of
-from traceq.tradeoffs.resources import headroom_of, limit_of, parts_of
+from traceq.tradeoffs.resources import compute_growth, headroom_of, limit_of, parts_of
 from traceq.tradeoffs.tradeoff import LeftOut, Point, Setting, Taken, Tradeoff
 
 
@@ -17,7 +17,7 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
     """What the runs say. Values are at least 0, those of an amount of work above 0; only a single one may be None.
 
     Runs that say nothing of the length of a step are left out. On different GPUs no curve is fitted and nothing is
-    chosen: what differs may be the GPU.
+    chosen: what differs may be the GPU. A curve that misses what was measured is not used for anything.
     """
     left_out = [each for each in map(_left_out, taken) if each is not None]
     kept = [each for each in taken if _left_out(each) is None]
@@ -25,8 +25,12 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
     gpus = tuple(sorted({each.run.device_name for each in kept if each.run.device_name is not None}))
     is_fair = len(gpus) <= 1
     valued = [(point.value, point) for point in points if point.value is not None]
-    fitted = fit([(value, point.typical_ns) for value, point in valued]) if is_fair and setting.is_amount else None
+    is_series = is_fair and setting.is_amount
+    tried = fit([(value, point.typical_ns) for value, point in valued]) if is_series else None
+    fitted = None if tried is None or tried.largest_error > MOST_ERROR else tried
     choice = choice_of(points, draws) if is_fair else None
+    growth = compute_growth(points) if is_series else None
+    is_alone = len(points) <= 1
     return Tradeoff(
         setting=setting,
         points=tuple(points),
@@ -35,12 +39,13 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
         differs=tuple(differing([each.run for each in kept])),
         between_runs=between,
         fit=fitted,
+        missed=tried.largest_error if tried is not None and fitted is None else None,
         knee=None if fitted is None else knee_of(fitted.curve, valued, draws),
         choice=choice,
         within=within_budget(points, None if fitted is None else fitted.curve, choice, setting) if is_fair else None,
         parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),
-        limit=limit_of(points),
-        headroom=tuple(headroom_of(each) for each in _largest(taken, points)),
+        limit=limit_of(points, growth),
+        headroom=tuple(headroom_of(each, growth, is_alone=is_alone) for each in _largest(taken, points)),
     )
 
 

@@ -158,7 +158,8 @@ class Part:
 class Limit:
     """What the step is made of at the largest value; shares are of the step.
 
-    `is_compute`: the GPU computes nearly all the time. `category` is the largest that is no compute, None where there is none.
+    `is_compute`: the GPU computes nearly all the time, and longer the more work there is. `category` is the largest
+    that is no compute, None where there is none.
     """
 
     point: Point
@@ -172,14 +173,17 @@ class Limit:
 class Headroom:
     """Whether a run leaves something for a larger batch to win.
 
-    `saturated` is what the rule gpu-saturated says, `reason` why it cannot tell. `bound` is the factor by which throughput
-    could grow at most if compute grew in proportion to the batch and nothing else grew; None where no GPU was seen.
+    `saturated` is what the rule gpu-saturated says unless measured growth refutes it, `reason` why it cannot tell.
+    `exponent` is the least with which compute was measured to grow against the value, None where that is not known.
+    `bound` is the factor by which throughput could grow at most if compute grew in proportion to the batch and nothing
+    else grew. It is None where no GPU was seen, and with several values unless compute was measured to grow so.
     """
 
     run: Run
     value: float | None
     saturated: str | None
     reason: str | None
+    exponent: float | None
     bound: float | None
 
 
@@ -188,7 +192,8 @@ class Tradeoff:
     """What runs at several values say; what could not be computed is None.
 
     `points` are in the order of their values. `differs` holds what else differs between the runs, with what it is in them.
-    `between_runs`: intervals hold what runs of one value differ by, and not only their steps.
+    `between_runs`: intervals hold what runs of one value differ by, and not only their steps. `missed` is the largest
+    error of a curve that was not kept because of it, as a share of the step; `fit` and `knee` are None then.
     """
 
     setting: Setting
@@ -198,6 +203,7 @@ class Tradeoff:
     differs: tuple[tuple[str, tuple[str, ...]], ...]
     between_runs: bool
     fit: Fit | None
+    missed: float | None
     knee: Knee | None
     choice: Choice | None
     within: Within | None

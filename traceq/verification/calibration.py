@@ -69,8 +69,9 @@ def append(path: Path, line: Calibrated) -> bool:
     known = list(read(path)) if path.exists() else []
     if any((each.pair, each.rule, each.traceq) == (line.pair, line.rule, line.traceq) for each in known):
         return False
+    begins = "\n" if known and not path.read_bytes().endswith(b"\n") else ""
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(line)) + "\n")
+        file.write(f"{begins}{json.dumps(asdict(line))}\n")
     return True
 
 

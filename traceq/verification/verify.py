@@ -46,14 +46,14 @@ def verify(name: str, before: Sequence[Run], after: Sequence[Run], *, anyway: bo
     """What became of the finding `name`, an id or a rule, of the first run before. Raises NoSuchFinding."""
     finding = _named(name, before)
     comparison = compare(before, after, statistic="mean", anyway=anyway)
-    now = _still(finding, after)
+    now = _still(finding, before, after)
     change = comparison.change
     is_comparable = change is not None and (comparison.comparable or anyway)
     interval = change.interval_ns if change is not None and is_comparable else None
     won = (-interval[1], -interval[0]) if interval else None
     silent = next((run.cannot_tell[finding.rule] for run in after if finding.rule in run.cannot_tell), None)
     state = _state(finding, now, is_silent=silent is not None or not is_comparable)
-    prediction = _prediction(finding, won) if state == "gone" else "cannot tell"
+    prediction = _prediction(finding, won, comparison) if state == "gone" else "cannot tell"
     return Verification(
         finding=finding,
         state=state,
@@ -80,12 +80,14 @@ def _named(name: str, runs: Sequence[Run]) -> FindingKept:
     raise NoSuchFinding(f"{name}: no such finding before the fix{there}")
 
 
-def _still(finding: FindingKept, runs: Sequence[Run]) -> FindingKept | PartKept | None:
-    """The finding among those after, else the largest of its rule: what its id is made of may have been renamed."""
-    kept = [each for run in runs for each in run.found]
-    found = [each for each in kept if each.rule == finding.rule]
+def _still(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> FindingKept | PartKept | None:
+    """The finding among those after, else the largest new one of its rule: what its id is made of may have been renamed."""
+    known = {each.finding_id for run in before for each in run.found}
+    found = [each for run in after for each in run.found if each.rule == finding.rule]
     same = [each for each in found if each.finding_id == finding.finding_id]
-    return max(same or found, key=lambda each: each.saving_ns, default=None)
+    return max(
+        same or [each for each in found if each.finding_id not in known], key=lambda each: each.saving_ns, default=None
+    )
 
 
 def _state(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silent: bool) -> State:
@@ -94,12 +96,14 @@ def _state(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silen
     return "cannot tell" if is_silent else "gone"
 
 
-def _prediction(finding: FindingKept, won: tuple[int, int] | None) -> Prediction:
-    """Right when what was won may lie between the finding's bounds."""
-    if won is None:
+def _prediction(finding: FindingKept, won: tuple[int, int] | None, comparison: Comparison) -> Prediction:
+    """Right when something was surely won, and it may lie between the finding's bounds."""
+    if won is None or comparison.verdict == "cannot tell":
         return "cannot tell"
     if won[1] < finding.saving_low_ns:
         return "too high"
+    if comparison.verdict != "improvement":
+        return "cannot tell"
     return "too low" if won[0] > finding.saving_high_ns else "right"
 
 
@@ -110,4 +114,6 @@ def _reason(comparison: Comparison, state: State, silent: str | None, *, is_comp
         return "what was won has other causes too: the finding is there as before, or in part"
     if comparison.change is not None and comparison.change.interval_ns is None:
         return "a single step has no spread by which to judge what was won"
+    if comparison.verdict != "improvement":
+        return f"{comparison.verdict}: {comparison.reasons[0]}"
     return silent

@@ -44,7 +44,7 @@ def tracks(timeline: Timeline) -> Markup:
         height=height,
         class_="spans",
     )
-    scale = tag("div", *(tag("span", text(duration(part * timeline.dur / 4))) for part in range(5)), class_="scale")
+    scale = tag("div", *(tag("span", text(duration(part * timeline.width / 4))) for part in range(5)), class_="scale")
     names = tag("div", *_labels(timeline), class_="lanes")
     content = [
         tag("figcaption", text(timeline.title)),
@@ -53,7 +53,7 @@ def tracks(timeline: Timeline) -> Markup:
     ]
     if is_close:
         return tag("figure", *content, _note(timeline), class_="tracks")
-    return tag("figure", *content, _note(timeline), _names(timeline), class_="tracks", data_dur=timeline.dur)
+    return tag("figure", *content, _note(timeline), _names(timeline), class_="tracks", data_dur=timeline.width)
 
 
 def _rows(lane: Lane) -> int:
@@ -79,7 +79,7 @@ def _placed(timeline: Timeline) -> Iterator[tuple[Span, int]]:
 
 def _zoomable(timeline: Timeline, height: int) -> Iterator[Markup]:
     """In units that a script can change: it shows another part by another viewBox, and says what a slice is."""
-    scale = _WIDTH / timeline.dur
+    scale = _WIDTH / timeline.width
     for mark in timeline.marks:
         yield _rect(f"{mark.ts * scale:.0f}", 0, f"{max(_LEAST, mark.dur * scale):.0f}", height, "mark", class_="mark")
     for number, (span, y) in enumerate(_placed(timeline)):
@@ -89,7 +89,7 @@ def _zoomable(timeline: Timeline, height: int) -> Iterator[Markup]:
 
 def _close(timeline: Timeline, height: int) -> Iterator[Markup]:
     """In per cent of the width, so that names can be written into the slices."""
-    scale = 100 / timeline.dur
+    scale = 100 / timeline.width
     for mark in timeline.marks:
         yield _rect(f"{mark.ts * scale:.2f}%", 0, f"{max(0.1, mark.dur * scale):.2f}%", height, "mark", class_="mark")
     for span, y in _placed(timeline):

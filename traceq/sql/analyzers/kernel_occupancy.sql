@@ -67,6 +67,9 @@ create temp macro _within(value, most) as case when value between 0 and most the
 
 create temp macro _cluster(recorded) as case when try_cast(recorded as integer) >= 1 then try_cast(recorded as integer) end;
 
+-- Once: planning the view costs more than all else here in a small trace.
+create temp table _device_limits as from device_model where trace_id = $trace_id;
+
 -- Launches repeat themselves: the rules are worked out once per geometry.
 create temp table _kernel_geometry as
 with
@@ -92,7 +95,7 @@ allocated as (
         ceil(g.registers_per_thread * 32 / 256)::integer * 256 as registers_per_warp,
         ceil((g.shared_memory + m.reserved_shared_memory) / m.shared_memory_unit)::bigint * m.shared_memory_unit as shared_per_block
     from geometry as g
-    inner join device_model as m on m.trace_id = $trace_id and m.device = g.device
+    inner join _device_limits as m on m.device = g.device
     where m.compute_capability is not null
 ),
 
@@ -175,7 +178,7 @@ placed as (
             and o.threads = k.threads
             and o.registers_per_thread = k.registers_per_thread
             and o.shared_memory = k.shared_memory
-    left join device_model as m on m.trace_id = $trace_id and m.device = k.device
+    left join _device_limits as m on m.device = k.device
 )
 
 select

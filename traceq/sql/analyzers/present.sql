@@ -8,4 +8,5 @@ select
     exists (from gpu_slice where is_communication) or exists (from collective)
     or exists (from communication_name where kind = 'range') as communication,
     exists (from gpu_slice where kind = 'kernel') or exists (from cpu_slice where kind = 'op') as kernels,
-    exists (from cpu_slice where kind = 'op') as operators;
+    -- costs follow from recorded shapes
+    exists (from cpu_slice where kind = 'op' and args is not null) as shapes;

@@ -22,60 +22,87 @@ window_ as (
 
 busy as (
     select
-        b.category, b.slice_id, b.launch_id, b.name, b.step as launch_step, b.ts, b.ts + b.dur as ts_end, b.dur, b.ledger_dur,
-        w.step, w.ts_end as window_end
+        b.category,
+        b.slice_id,
+        b.launch_id,
+        b.ts,
+        b.dur,
+        b.ledger_dur::bigint as ledger_dur,
+        coalesce(l.is_counted, false) as is_counted,
+        coalesce(l.is_typical, false) as is_typical,
+        coalesce(w.is_counted, false) as first_counted,
+        coalesce(w.is_typical, false) as first_typical,
+        w.step as first_step,
+        z.step as last_step,
+        w.step is distinct from z.step as is_cut
     from busy_piece as b
+    left join window_ as l on l.step = b.step
     asof left join window_ as w on b.ts >= w.ts
+    asof left join window_ as z on b.ts + b.dur > z.ts
     where b.trace_id = $trace_id and b.device = $device
 ),
 
--- What begins in one step and ends in a later one is two parts.
+-- A slice that lasts into other steps has in each the share of its time that lies in it; rounded so that they add up.
 cut as (
     select
-        *,
-        if(ts_end > window_end, round(ledger_dur * (greatest(window_end - ts, 0) / dur)), ledger_dur)::bigint as first_dur
-    from busy
+        b.slice_id,
+        sum(b.part_dur) filter (w.is_counted) as dur,
+        sum(b.part_dur) filter (w.is_typical) as typical_dur
+    from (
+        select
+            b.slice_id,
+            w.step,
+            round(b.ledger_dur * ((least(b.ts + b.dur, w.ts_end) - b.ts) / b.dur))::bigint
+            - round(b.ledger_dur * ((greatest(b.ts, w.ts) - b.ts) / b.dur))::bigint as part_dur
+        from (
+            select *, unnest(range(coalesce(first_step, 0), last_step + 1)) as in_step
+            from busy
+            where is_cut and last_step is not null
+        ) as b
+        inner join window_ as w on w.step = b.in_step
+    ) as b
+    inner join window_ as w using (step)
+    group by b.slice_id
 ),
 
-part as (
-    select * exclude (step), step, 0 as begins, first_dur as part_dur
-    from cut
-    where step is not null
-    union all
-    select c.* exclude (step), w.step, 0, c.ledger_dur::bigint - c.first_dur
-    from (from cut where ts_end > window_end) as c
-    asof left join window_ as w on c.ts_end > w.ts
-    where w.step > c.step
-    union all
-    select * exclude (step), launch_step, 1, 0
-    from cut
+summed as (
+    select
+        b.category,
+        b.slice_id,
+        b.launch_id,
+        b.is_counted::integer as count,
+        b.is_typical::integer as typical_count,
+        case when b.is_cut then coalesce(c.dur, 0) when b.first_counted then b.ledger_dur else 0 end as dur,
+        case when b.is_cut then coalesce(c.typical_dur, 0) when b.first_typical then b.ledger_dur else 0 end as typical_dur
+    from busy as b
+    left join cut as c using (slice_id)
 ),
 
 busy_item as (
     select
         p.category,
         case p.category
-            when 'compute' then p.name
-            when 'communication' then coalesce(c.op, p.name)
+            when 'compute' then g.name
+            when 'communication' then coalesce(c.op, g.name)
             when 'memset' then 'memset'
-            else o.copy_kind
+            else g.copy_kind
         end as name,
         case
             when p.category = 'compute' and g.grid_x is not null
-                then
-                    format('{}x{}x{}', g.grid_x, g.grid_y, g.grid_z)
-                    || format(' of {}x{}x{}', g.block_x, g.block_y, g.block_z)
+                then format('{}x{}x{} of {}x{}x{}', g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z)
             when p.category = 'communication' then c.bytes || ' B' || coalesce(' in a group of ' || c.group_size, '')
             when p.category <> 'compute' then g.bytes || ' B' || if(o.is_pageable, ' pageable', '')
         end as shape,
         k.family,
         q.phase,
         operator.name as operator,
-        g.bytes,
-        p.step,
-        p.begins,
-        p.part_dur as dur
-    from part as p
+        sum(p.count) as count,
+        sum(p.dur) as dur,
+        sum(p.count * coalesce(g.bytes, 0)) as bytes,
+        sum(p.typical_count) as typical_count,
+        sum(p.typical_dur) as typical_dur,
+        sum(p.typical_count * coalesce(g.bytes, 0)) as typical_bytes
+    from summed as p
     inner join gpu_slice as g on g.trace_id = $trace_id and g.slice_id = p.slice_id
     left join kernel_occupancy as k on k.trace_id = $trace_id and k.slice_id = p.slice_id
     left join collective_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
@@ -83,6 +110,7 @@ busy_item as (
     left join launch_state as q on q.trace_id = $trace_id and q.slice_id = p.slice_id
     left join cpu_slice as call on call.trace_id = $trace_id and call.slice_id = p.launch_id
     left join cpu_slice as operator on operator.trace_id = $trace_id and operator.slice_id = call.operator_id
+    group by all
 ),
 
 idle_item as (
@@ -93,35 +121,26 @@ idle_item as (
         null as family,
         q.phase,
         g.operator,
-        null as bytes,
-        g.step,
-        1 as begins,
-        c.dur
+        count(*) as count,
+        sum(c.dur) as dur,
+        0 as bytes,
+        count(*) filter (w.is_typical) as typical_count,
+        coalesce(sum(c.dur) filter (w.is_typical), 0) as typical_dur,
+        0 as typical_bytes
     from idle_gap_cause as c
     inner join idle_gap as g using (trace_id, gap_id)
+    inner join window_ as w on w.step = g.step
     left join cpu_slice as h on h.trace_id = $trace_id and h.slice_id = c.cpu_slice_id
     left join launch_state as q on q.trace_id = $trace_id and q.slice_id = g.next_slice_id
-    where c.trace_id = $trace_id and g.device = $device
+    where c.trace_id = $trace_id and g.device = $device and w.is_counted
+    group by all
 ),
 
 item as (
-    select
-        category,
-        name,
-        shape,
-        family,
-        phase,
-        operator,
-        sum(i.begins) as count,
-        sum(i.dur) as dur,
-        sum(i.bytes) filter (i.begins = 1) as bytes,
-        sum(i.begins) filter (w.is_typical) as typical_count,
-        sum(i.dur) filter (w.is_typical) as typical_dur,
-        sum(i.bytes) filter (i.begins = 1 and w.is_typical) as typical_bytes
-    from (from busy_item union all from idle_item) as i
-    inner join window_ as w using (step)
-    where w.is_counted
-    group by category, name, shape, family, phase, operator
+    from busy_item
+    where count > 0 or dur > 0
+    union all
+    from idle_item
 ),
 
 ranked as (

@@ -164,10 +164,15 @@ comment on column gpu_model.host_link_source is 'Document that gives the bandwid
 
 create view device_model as
 with
+-- planned once, used twice: planning it costs more than reading it
+known as materialized (
+    from gpu_model
+),
+
 named as (
     select d.trace_id, d.device, arg_min(m.model, m.rank_order) as model
     from device as d
-    inner join gpu_model as m on regexp_matches(d.name, m.pattern)
+    inner join known as m on regexp_matches(d.name, m.pattern)
     group by d.trace_id, d.device
 ),
 
@@ -186,7 +191,7 @@ made as (
         end as capability
     from device as d
     left join named as n on n.trace_id = d.trace_id and n.device = d.device
-    left join gpu_model as m on m.model = n.model
+    left join known as m on m.model = n.model
 )
 
 select

@@ -1,0 +1,220 @@
+"""The words, pictures and JSON of a comparison, whatever the trace calls things."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from made_runs import MS, item, noisy, run
+
+from traceq.comparisons.compare import compare
+from traceq.reports.category_words import in_words
+from traceq.reports.charts import waterfall
+from traceq.reports.comparison_to_json import comparison_to_json
+from traceq.reports.compose_comparison import compose_comparison
+from traceq.reports.to_html import html_of
+from traceq.reports.to_markdown import markdown_of
+from traceq.reports.to_text import text_of
+from traceq.units import change, change_share
+
+pytestmark = pytest.mark.usefixtures("fewer_draws")
+
+EVIL = "]]> <script>alert(1)</script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octocat ${{ github.token }} " + "x" * 100_000
+
+
+def text(comparison, top=10, width=100):
+    return text_of(compose_comparison(comparison, top), width, colour=False)
+
+
+def made(**facts):
+    """Steps that do not differ, so that no random number is in the text."""
+    base = run(
+        *[100 * MS] * 12,
+        name="base.json",
+        ledger={"idle_data": 20 * MS},
+        items=[
+            item("void gemm<128>(float*)", 60 * MS, 3, shape="8x1x1 of 256x1x1", operator="aten::mm", steps=12),
+            item("cudnn_conv", 10 * MS, 1, operator="aten::conv2d", steps=12),
+            item("gone", 5 * MS, 1, steps=12),
+            item("enumerate(DataLoader)#_Single.__next__", 20 * MS, 1, category="idle_data", steps=12),
+        ],
+    )
+    after = run(
+        *[110 * MS] * 12,
+        name="new.json",
+        ledger={"idle_data": 25 * MS},
+        items=[
+            item("void gemm<128>(float*)", 62 * MS, 3, shape="8x1x1 of 256x1x1", operator="aten::mm", steps=12),
+            item("cublas_conv", 13 * MS, 2, operator="aten::conv2d", steps=12),
+            item("enumerate(DataLoader)#_Single.__next__", 25 * MS, 1, category="idle_data", steps=12),
+        ],
+        **facts,
+    )
+    return [base], [after]
+
+
+def test_a_regression_in_text(golden):
+    golden.check("regression.txt", text(compare(*made())))
+
+
+def test_a_regression_in_a_narrow_terminal():
+    lines = text(compare(*made()), width=60).splitlines()
+    words = [line for line in lines if not line.startswith(("-", "=")) and "  " not in line]
+    assert all(len(line) <= 60 for line in words)
+
+
+def test_without_a_verdict_the_reason_stands_first(golden):
+    golden.check("other_gpu.md", markdown_of(compose_comparison(compare(*made(device_name="NVIDIA A100")), 10)))
+
+
+def test_where_the_mean_says_otherwise_it_is_said():
+    durations = noisy(100 * MS, 40, 0.005, 2)
+    slow = [round(1.2 * dur) if number % 5 == 4 else dur for number, dur in enumerate(durations)]
+    words = " ".join(text(compare([run(*noisy(100 * MS, 40, 0.005, 1), name="a")], [run(*slow, name="b")])).split())
+    assert "The mean of all steps changed and the other did not: +3.9" in words
+    assert "--by mean says what they are made of." in words
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [
+        pytest.param(([], []), id="nothing"),
+        pytest.param(([run(5, name="a")], []), id="no new"),
+        pytest.param(([run(0, 0, 0, name="a")], [run(0, 0, name="b")]), id="steps of 0 ns"),
+        pytest.param(([run(*[0] * 9, name="a")], [run(*[5] * 9, name="b")]), id="from 0 ns"),
+        pytest.param(([run(*[5] * 9, name="a")], [run(*[0] * 9, name="b")]), id="to 0 ns"),
+        pytest.param(([run(2**61, 2**61, name="a")], [run(1, 1, name="b")]), id="centuries"),
+        pytest.param(([run(5, name="a")], [run(5, name="a")]), id="the same"),
+        pytest.param(([run(*[9] * 9, ledger={}, name="a")], [run(*[12] * 9, ledger={}, name="b")]), id="no ledger"),
+        pytest.param(
+            ([run(*[9] * 9, ledger={"memset": 30}, name="a")], [run(*[8] * 9, name="b")]), id="crooked ledger"
+        ),
+    ],
+)
+def test_every_format_can_say_it(sides):
+    found = compare(*sides)
+    assert text(found)
+    assert markdown_of(compose_comparison(found, 1))
+    assert html_of(compose_comparison(found, 1, draws=True))
+    assert json.loads(comparison_to_json(found))["verdict"] == found.verdict
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """A name of its own for everything that a trace may name."""
+    facts = {
+        "file": EVIL,
+        "source": EVIL,
+        "device_name": EVIL,
+        "producer": EVIL,
+        "producer_version": EVIL,
+        "settings": {"nccl_version": EVIL},
+        "payload": {"samples": 5.0},
+        "lost": (EVIL,),
+    }
+    base = run(
+        *noisy(100 * MS),
+        900 * MS,
+        ledger={"idle_python": 6 * MS},
+        items=[
+            item(EVIL, 50 * MS, steps=31, shape=EVIL, operator=EVIL, phase=EVIL),
+            item(EVIL, 5 * MS, steps=31, category="idle_python"),
+        ],
+        names=EVIL[:100].replace("{", "").replace("}", "") + "{}",
+        shapes={EVIL: {"[[1]]": 5}},
+        **facts,
+    )
+    new = run(
+        *noisy(120 * MS),
+        ledger={"idle_python": 16 * MS},
+        items=[item(EVIL + "y", 50 * MS, steps=30, operator=EVIL)],
+        shapes={EVIL: {EVIL: 5}},
+        **facts | {"device_name": EVIL + "y", "settings": {"nccl_version": "2"}},
+    )
+    return compare([base], [new], anyway=True)
+
+
+@pytest.mark.parametrize(
+    "rendered",
+    [
+        pytest.param(text, id="text"),
+        pytest.param(lambda found: markdown_of(compose_comparison(found, 10)), id="md"),
+        pytest.param(lambda found: html_of(compose_comparison(found, 10, draws=True)), id="html"),
+    ],
+)
+def test_names_are_shown_as_text_and_cut(hostile, rendered):
+    page = rendered(hostile)
+    assert not {"\x00", "\x1b", "\u202e", "\ufffe"} & set(page)
+    assert "x" * 1000 not in page
+    assert len(page) < 200_000
+    assert page == rendered(hostile)
+
+
+def test_no_name_becomes_markup(hostile):
+    assert "<script>alert" not in html_of(compose_comparison(hostile, 10, draws=True))
+    outside_of_code = re.sub(r"(`+).*?\1", "", markdown_of(compose_comparison(hostile, 10)))
+    assert "<script>" not in outside_of_code
+    assert " @octocat" not in outside_of_code
+
+
+def test_json_keeps_names_whole(hostile):
+    content = json.loads(comparison_to_json(hostile))
+    assert content["base"]["runs"][0]["device_name"] == EVIL
+
+
+def test_the_picture_is_of_the_causes_that_changed():
+    found = compare(*made())
+    assert waterfall.applies(found)
+    assert waterfall.alt(found) == (
+        "What the change of a step is made of, the largest first: compute +5.000 ms, idle_data +5.000 ms."
+    )
+    assert not waterfall.applies(compare([run(5, name="a")], [run(5, name="b")]))
+
+
+def test_many_causes_are_drawn_as_the_largest_and_the_others():
+    ledger = {f"idle_{number}": number * MS for number in range(1, 11)}
+    found = compare([run(*[100 * MS] * 9, name="a")], [run(*[100 * MS] * 9, ledger=ledger, name="b")])
+    bars = waterfall._bars(found)
+    assert [label for _, label, *_ in bars][-3:] == ["idle_5", "others", "new"]
+    assert bars[0][3] + sum(size for *_, size, _ in bars[1:-1]) == bars[-1][3]
+
+
+def test_rows_that_are_left_out_are_summed():
+    def many(extra, name):
+        items = [item(f"kernel_{chr(97 + number)}", (number + 1) * MS + extra, steps=9) for number in range(9)]
+        return run(*[100 * MS + 9 * extra] * 5, *[101 * MS + 9 * extra] * 4, items=items, name=name)
+
+    words = text(compare([many(0, "a")], [many(2 * MS, "b")]), top=2)
+    assert "8 others" in words
+
+
+def test_what_is_too_small_to_be_listed_is_no_new_kernel():
+    base, new = made()
+    others = replace(item("x", MS, steps=12), name=None)
+    found = compare(base, [replace(new[0], items=(*new[0].items, others))])
+    words = text(found)
+    assert "not told apart" in words
+    assert "1 new" not in words
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, "cannot tell"), (0, "0 ns"), (1, "+1 ns"), (-1, "-1 ns"), (1_500, "+1.500 µs"), (-51_730_000, "-51.73 ms")],
+)
+def test_changes_have_a_sign(value, expected):
+    assert change(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, "cannot tell"), (0, "0.0 %"), (0.031, "+3.1 %"), (-0.5, "-50.0 %"), (1e-9, "+<0.1 %"), (-1e-9, "-<0.1 %")],
+)
+def test_shares_of_changes_have_a_sign(value, expected):
+    assert change_share(value) == expected
+
+
+def test_categories_without_words_keep_their_names():
+    assert in_words("idle_data") == "data loading"
+    assert in_words("idle_new") == "idle_new"
