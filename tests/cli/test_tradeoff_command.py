@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner
 
-from traceq.cli.group import LazyGroup
-
-
-class Group(LazyGroup):
-    lazy: ClassVar = {"tradeoff": ("traceq.cli.tradeoff", "")}
+from traceq.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +57,7 @@ def tradeoff(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
     def run(*arguments):
-        return CliRunner().invoke(Group("traceq"), ["tradeoff", *arguments])
+        return CliRunner().invoke(main, ["tradeoff", *arguments])
 
     return run
 

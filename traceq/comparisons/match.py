@@ -65,13 +65,19 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
         common = grouped[0].keys() & grouped[1].keys() - {None, _UNNAMED}
         found += [_match(kind, grouped[0][each], grouped[1][each]) for each in sorted(common, key=repr)]
         left = [[piece for each, pieces in side.items() if each not in common for piece in pieces] for side in grouped]
+    return found + _left_over(left, known, listed)
+
+
+def _left_over(
+    left: Sequence[Sequence[Piece]], known: Sequence[set[str | None]], listed: Sequence[Fraction | None]
+) -> list[Matched]:
+    """What was not found again; `known` are the names of each side, `listed` the times of its smallest named pieces."""
     rest = [[piece for piece in left[side] if _may_be_unlisted(piece, listed[1 - side])] for side in (0, 1)]
-    if rest[0] or rest[1]:
-        found.append(replace(_match("same", *rest), names=((), ())))
-    for side, kind in ((0, "vanished"), (1, "new")):
+    found = [replace(_match("same", *rest), names=((), ()))] if rest[0] or rest[1] else []
+    alone: tuple[Kind, Kind] = ("vanished", "new")
+    for side, kind in enumerate(alone):
         told = [piece for piece in left[side] if not _may_be_unlisted(piece, listed[1 - side])]
-        alone = _grouped(told, _name_and_shape)
-        for pieces in alone.values():
+        for pieces in _grouped(told, _name_and_shape).values():
             # A further launch shape of what the other side has, too, is neither new nor gone.
             named: Kind = "resized" if _name(pieces[0]) in known[1 - side] else kind
             found.append(_match(named, *((pieces, []) if side == 0 else ([], pieces))))

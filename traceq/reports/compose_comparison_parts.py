@@ -1,0 +1,180 @@
+"""The words about parts of a change: inside a category, kernels that are others, other cuts through the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from traceq.comparisons.kernel_name import canonical
+from traceq.reports.document import (
+    Block,
+    Heading,
+    Literal,
+    Name,
+    Paragraph,
+    Table,
+)
+from traceq.reports.names import shortened
+from traceq.units import change, change_share, count, duration, rate, size
+
+if TYPE_CHECKING:
+    from traceq.comparisons.comparison import Cause, Comparison, Count, Part, Row
+
+_NAME_WIDTH = 48
+_LISTED = 5
+_TAKEN_APART = 0.03
+_MOST_TAKEN_APART = 5
+
+# Sentences that say how a part was found again; "same" needs none.
+_KINDS = {
+    "same": "",
+    "resized": "other launch shape or size",
+    "renamed": "renamed",
+    "re-tuned": "re-tuned",
+    "new": "new",
+    "vanished": "vanished",
+}
+_BEGINNINGS = {
+    "regression": "Regression: ",
+    "improvement": "Improvement: ",
+    "no change": "No change: ",
+    "cannot tell": "Cannot tell: ",
+}
+
+_NAME_WIDTH = 48
+
+# Sentences that say how a part was found again; "same" needs none.
+_KINDS = {
+    "same": "",
+    "resized": "other launch shape or size",
+    "renamed": "renamed",
+    "re-tuned": "re-tuned",
+    "new": "new",
+    "vanished": "vanished",
+}
+
+
+def inside(cause: Cause, top: int) -> Iterator[Block]:
+    """What a category is made of, the parts that changed most; the others are summed."""
+    yield Heading(4, ("Inside ", Literal(cause.category), f", {change(cause.delta_ns)}"))
+    shown = [part for part in cause.parts if part.delta_ns][:top]
+    rows = [_part(part) for part in shown]
+    rest = cause.delta_ns - sum(part.delta_ns for part in shown)
+    if len(shown) < len(cause.parts) and rest:
+        base = cause.base_ns - sum(part.base_ns for part in shown)
+        rows.append(
+            (
+                f"{count(len(cause.parts) - len(shown))} others",
+                "",
+                "",
+                duration(base),
+                duration(base + rest),
+                change(rest),
+            )
+        )
+    yield Table(("what", "matched", "a step", "base", "new", "change"), tuple(rows), text_columns=(0, 1))
+
+
+def _part(part: Part) -> tuple[str, ...]:
+    counts = f"{_number(part.base_count)} -> {_number(part.new_count)}"
+    return (
+        _named(part),
+        _KINDS[part.kind],
+        counts if part.base_count or part.new_count else "",
+        duration(part.base_ns) if part.kind != "new" else "-",
+        duration(part.new_ns) if part.kind != "vanished" else "-",
+        change(part.delta_ns),
+    )
+
+
+def _named(part: Part) -> str:
+    if part.name is None:
+        return "not told apart"
+    names = part.new_names or part.base_names
+    return Name(_names(names, part.category) + (f" {part.shape}" if part.shape else ""))
+
+
+def _names(names: Sequence[str], category: str) -> str:
+    """The first name, of a kernel what tells it from others, and how many more there are."""
+    if not names:
+        return "-"
+    first = canonical(names[0]) if category == "compute" else names[0]
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return shortened(first, _NAME_WIDTH) + more
+
+
+def _number(value: float) -> str:
+    return count(round(value)) if abs(value - round(value)) < 1e-9 else rate(value)  # noqa: PLR2004 - rounding of floats
+
+
+def kernels(comparison: Comparison, top: int) -> Iterator[Block]:
+    """Kernels that are not what they were."""
+    changed = [
+        part
+        for cause in comparison.causes
+        if cause.category == "compute"
+        for part in cause.parts
+        if part.kind != "same"
+    ]
+    if not changed:
+        return
+    yield Heading(3, ("Kernels that are others than before",), anchor="kernels")
+    numbers = {
+        kind: sum(part.kind == kind for part in changed)
+        for kind in ("new", "vanished", "re-tuned", "renamed", "resized")
+    }
+    yield Paragraph((", ".join(f"{count(number)} {kind}" for kind, number in numbers.items() if number) + ".",))
+    rows = [
+        (
+            Name(_names(part.base_names, part.category)),
+            Name(_names(part.new_names, part.category)),
+            _KINDS[part.kind],
+            Name(part.operator) if part.operator else "-",
+            change(part.delta_ns),
+        )
+        for part in sorted(changed, key=lambda part: -max(part.base_ns, part.new_ns))[:top]
+    ]
+    yield Table(("base", "new", "how", "operator", "change"), tuple(rows), text_columns=(0, 1, 2, 3))
+    if len(changed) > top:
+        yield Paragraph((f"... and {count(len(changed) - top)} more.",))
+
+
+def cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]:
+    """The time of the GPU by operator or phase."""
+    if not any(row.delta_ns for row in rows):
+        return
+    yield Heading(3, (title,))
+    yield Paragraph(
+        (f"Work of the GPU by the {what} that launched it: another cut through the same time, idle time left out.",)
+    )
+    shown = [
+        (
+            Name(row.name) if row.name is not None else f"no {what} known",
+            f"{_number(row.base_count)} -> {_number(row.new_count)}",
+            duration(row.base_ns),
+            duration(row.new_ns),
+            change(row.delta_ns),
+        )
+        for row in rows[:top]
+    ]
+    if len(rows) > top:
+        others = rows[top:]
+        both = [sum(getattr(row, name) for row in others) for name in ("base_ns", "new_ns", "delta_ns")]
+        shown.append((f"{count(len(others))} others", "", duration(both[0]), duration(both[1]), change(both[2])))
+    yield Table((what, "slices a step", "base", "new", "change"), tuple(shown))
+
+
+def numbers(counts: Sequence[Count]) -> Iterator[Block]:
+    """How many kernels, copies and bytes a step has."""
+    if not counts:
+        return
+    yield Heading(3, ("How many a step",))
+    rows = [
+        (
+            each.what,
+            *(size(round(value)) if each.unit == "bytes" else _number(value) for value in (each.base, each.new)),
+            change_share((each.new - each.base) / each.base if each.base else None),
+        )
+        for each in counts
+    ]
+    yield Table(("what", "base", "new", "change"), tuple(rows))

@@ -1,0 +1,119 @@
+"""The words about what was compared: findings that come and go, the runs of both sides, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from traceq.reports.document import (
+    Block,
+    Facts,
+    Heading,
+    Items,
+    Literal,
+    Name,
+    Paragraph,
+    Spans,
+)
+from traceq.reports.names import shortened
+from traceq.units import count, duration, maybe, rate, share
+
+if TYPE_CHECKING:
+    from traceq.comparisons.comparison import Comparison, Side
+    from traceq.runs.run import FindingKept
+
+_NAME_WIDTH = 48
+_LISTED = 5
+_TAKEN_APART = 0.03
+_MOST_TAKEN_APART = 5
+
+# Sentences that say how a part was found again; "same" needs none.
+_KINDS = {
+    "same": "",
+    "resized": "other launch shape or size",
+    "renamed": "renamed",
+    "re-tuned": "re-tuned",
+    "new": "new",
+    "vanished": "vanished",
+}
+_BEGINNINGS = {
+    "regression": "Regression: ",
+    "improvement": "Improvement: ",
+    "no change": "No change: ",
+    "cannot tell": "Cannot tell: ",
+}
+
+_LISTED = 5
+_TEXT_LIMIT = 400
+
+
+def said(text: str) -> Spans:
+    """Reasons name files and shapes, which come from a trace; they may be cut like names."""
+    return (shortened(text, _TEXT_LIMIT),)
+
+
+def findings(comparison: Comparison) -> Iterator[Block]:
+    """Findings that only one side has."""
+    if not comparison.findings_new and not comparison.findings_gone:
+        return
+    yield Heading(3, ("Findings that come and go",))
+    yield Items(
+        (
+            *(("gone: ", *_finding(each)) for each in comparison.findings_gone[:_LISTED]),
+            *(("new: ", *_finding(each)) for each in comparison.findings_new[:_LISTED]),
+        )
+    )
+
+
+def _finding(finding: FindingKept) -> Spans:
+    return (
+        f"{finding.title} (",
+        Literal(finding.rule),
+        f"), {duration(finding.saving_ns)} a step likely to be won, {finding.confidence} confidence",
+    )
+
+
+def compared(comparison: Comparison) -> Iterator[Block]:
+    """The runs of both sides, what has to be known of them, and how they were compared."""
+    yield Heading(3, ("What was compared",))
+    for name, side in (("base", comparison.base), ("new", comparison.new)):
+        if side.runs:
+            yield Heading(4, (name,))
+            yield Facts(tuple(_facts(side)))
+    if comparison.remarks:
+        yield Paragraph(("To be known before a difference is believed:",))
+        yield Items(tuple(said(remark) for remark in comparison.remarks))
+    yield Paragraph((_method(comparison),))
+
+
+def _facts(side: Side) -> Iterator[tuple[str, Spans]]:
+    first = side.runs[0]
+    files = [Name(run.file) for run in side.runs[:_LISTED]]
+    yield "files", tuple(span for number, file in enumerate(files) for span in ((", ", file) if number else (file,)))
+    if len(side.runs) > _LISTED:
+        yield "and", (f"{len(side.runs) - _LISTED} more",)
+    gpus = sorted({run.device_name or "name not in the trace" for run in side.runs})
+    yield "GPU", (Name(", ".join(gpus)),)
+    producer = " ".join(filter(None, (first.producer or first.format, first.producer_version)))
+    yield "profiler", (Name(producer),)
+    if first.rank is not None or first.world_size is not None:
+        yield "rank", (f"{maybe(count, first.rank)} of {maybe(count, first.world_size)}",)
+    found_by = Name(first.step_source) if first.step_source else "nothing"
+    yield "steps", (f"{count(side.counted)} counted, {count(side.excluded)} left out; found by ", found_by)
+    for key, value in first.payload.items():
+        yield f"{key} a step", (rate(value),)
+
+
+def _method(comparison: Comparison) -> str:
+    total = comparison.change
+    statistic = total.statistic if total else "typical"
+    what = (
+        "A typical step is the mean of the counted steps without the shortest and the longest quarter of each run"
+        if statistic == "typical"
+        else "A step is the mean of all counted steps of each run"
+    )
+    return (
+        f"{what}; runs of a side count the same. The interval is drawn by resampling steps and runs, p by dealing steps to "
+        f"the sides at random. A change counts from {share(comparison.floor_share)} of the base, at p of "
+        f"{comparison.level:g} or less."
+    )
