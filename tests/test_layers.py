@@ -24,6 +24,7 @@ LAYERS = (
         "units",
         "durations",
         "percent",
+        "categories",
         "findings",
     ),  # words and shapes that everybody may use; they know nothing
     ("written",),  # files that are there in full or not at all

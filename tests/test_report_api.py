@@ -12,7 +12,8 @@ import pytest
 from builder import TraceBuilder
 
 import traceq
-from traceq import frames, plots, store
+from traceq import plots, store
+from traceq.categories import CATEGORIES
 from traceq.reports import RENDERERS, SUFFIXES
 from traceq.store.database import create_database
 
@@ -101,7 +102,7 @@ trace_id,rank,device,category,dur_ns,per_step_ns,step_share
 
 def test_the_categories_of_a_step_add_up_to_it_and_the_ledger_to_the_steps(report):
     steps, ledger = report.steps, report.ledger
-    categories = [f"{category}_ns" for category in frames.CATEGORIES]
+    categories = [f"{category}_ns" for category in CATEGORIES]
     assert steps[["trace_id", "step", "dur_ns", "compute_ns", "copy_h2d_ns", "memset_ns"]].to_numpy().tolist() == [
         [trace, step, 100_000, 50_000, copy, 0] for trace, copy in ((1, 30_000), (2, 20_000)) for step in range(3)
     ]
@@ -115,7 +116,7 @@ def test_the_steps_have_a_column_for_every_category_there_is():
         store.create_schema(connection)
         comment = "select comment from duckdb_columns() where (table_name, column_name) = ('idle_gap_cause', 'cause')"
         causes = set(re.findall(r"idle_\w+", connection.execute(comment).fetchone()[0]))
-    assert causes == {category for category in frames.CATEGORIES if category.startswith("idle")}
+    assert causes == {category for category in CATEGORIES if category.startswith("idle")}
 
 
 def test_findings_are_numbered_as_in_the_text_and_bring_their_queries(report, database):

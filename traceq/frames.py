@@ -10,34 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from traceq.categories import CATEGORIES
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from traceq.findings import Where
     from traceq.reports.report import Report, TraceFacts
-
-# Of the ledger, in the order in which time is given to them; the database knows no others.
-CATEGORIES = (
-    "compute",
-    "communication",
-    "copy_h2d",
-    "copy_d2h",
-    "copy_other",
-    "memset",
-    "idle_data",
-    "idle_sync",
-    "idle_allocation",
-    "idle_compile",
-    "idle_launch",
-    "idle_python",
-    "idle_os",
-    "idle_checkpoint",
-    "idle_communication",
-    "idle_dependency",
-    "idle_launch_latency",
-    "idle_profiler",
-    "idle_unattributed",
-)
 
 _WHOLE, _MAYBE, _REAL, _TEXT = "int64", "Int64", "float64", "string"
 

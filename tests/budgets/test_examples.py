@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from traceq.budgets.known import CATEGORIES, STEP, SUMS
+from traceq.budgets.known import STEP, SUMS
 from traceq.budgets.read import read
+from traceq.categories import CATEGORIES
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -6,9 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from traceq import frames
 from traceq.budgets.budget import Compare, Limit
-from traceq.budgets.known import CATEGORIES
 from traceq.budgets.read import read
 from traceq.errors import UnusableBudget
 
@@ -144,10 +142,6 @@ def test_what_is_wrong_is_said_with_file_line_and_key(written, content, said):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UnusableBudget, match=r"cannot be read: No such file"):
         read(tmp_path / "none.toml")
-
-
-def test_the_categories_are_those_of_the_ledger():
-    assert CATEGORIES == frames.CATEGORIES
 
 
 def test_a_limit_holds_at_its_amount():

@@ -6,29 +6,12 @@ import difflib
 from collections.abc import Collection
 from functools import cache
 
+from traceq.categories import BUSY, IDLE
+
 STEP = ("typical", "mean", "p50", "p90", "p95", "p99", "max")
 
-# Of the ledger: the database knows no others. A test compares them with those of traceq.frames.
-_BUSY = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset")
-_IDLE = (
-    "idle_data",
-    "idle_sync",
-    "idle_allocation",
-    "idle_compile",
-    "idle_launch",
-    "idle_python",
-    "idle_os",
-    "idle_checkpoint",
-    "idle_communication",
-    "idle_dependency",
-    "idle_launch_latency",
-    "idle_profiler",
-    "idle_unattributed",
-)
-CATEGORIES = (*_BUSY, *_IDLE)
-
 # Sums of categories, by the name a budget gives them.
-SUMS = {"idle": _IDLE, "busy": _BUSY, "copy": tuple(each for each in _BUSY if each.startswith("copy_"))}
+SUMS = {"idle": IDLE, "busy": BUSY, "copy": tuple(each for each in BUSY if each.startswith("copy_"))}
 
 ANY = "any"
 

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from traceq.budgets import amounts
 from traceq.budgets.budget import SHARE, Bound, Budget, Compare, Limit, Table
-from traceq.budgets.known import ANY, CATEGORIES, STEP, SUMS, closest, rules
+from traceq.budgets.known import ANY, STEP, SUMS, closest, rules
 from traceq.budgets.toml_lines import toml_lines
+from traceq.categories import CATEGORIES
 from traceq.claims.subject import WORTH_LISTING
 from traceq.errors import UnusableBudget
 

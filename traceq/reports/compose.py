@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from traceq.categories import BUSY
 from traceq.reports.compose_capture import capture, quality
 from traceq.reports.compose_communication import communication, no_communication
 from traceq.reports.compose_copies import copies, no_copies
@@ -53,8 +54,6 @@ _FEW_STEPS = 20
 _LISTED = 5
 _MOST_IN_OVERVIEW = 500
 _NOTE_LIMIT = 600
-
-_CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset")
 
 _SOURCES = {
     "recurrence": "the same launches or collectives over and over; nothing marks steps",
@@ -275,7 +274,7 @@ def _in_order_of_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, flo
 
 
 def _rank(category: str) -> int:
-    return _CATEGORIES.index(category) if category in _CATEGORIES else len(_CATEGORIES)
+    return BUSY.index(category) if category in BUSY else len(BUSY)
 
 
 def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:

@@ -21,27 +21,6 @@ if TYPE_CHECKING:
     from traceq.comparisons.comparison import Cause, Comparison, Count, Part, Row
 
 _NAME_WIDTH = 48
-_LISTED = 5
-_TAKEN_APART = 0.03
-_MOST_TAKEN_APART = 5
-
-# Sentences that say how a part was found again; "same" needs none.
-_KINDS = {
-    "same": "",
-    "resized": "other launch shape or size",
-    "renamed": "renamed",
-    "re-tuned": "re-tuned",
-    "new": "new",
-    "vanished": "vanished",
-}
-_BEGINNINGS = {
-    "regression": "Regression: ",
-    "improvement": "Improvement: ",
-    "no change": "No change: ",
-    "cannot tell": "Cannot tell: ",
-}
-
-_NAME_WIDTH = 48
 
 # Sentences that say how a part was found again; "same" needs none.
 _KINDS = {

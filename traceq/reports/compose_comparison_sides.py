@@ -22,27 +22,6 @@ if TYPE_CHECKING:
     from traceq.comparisons.comparison import Comparison, Side
     from traceq.runs.run import FindingKept
 
-_NAME_WIDTH = 48
-_LISTED = 5
-_TAKEN_APART = 0.03
-_MOST_TAKEN_APART = 5
-
-# Sentences that say how a part was found again; "same" needs none.
-_KINDS = {
-    "same": "",
-    "resized": "other launch shape or size",
-    "renamed": "renamed",
-    "re-tuned": "re-tuned",
-    "new": "new",
-    "vanished": "vanished",
-}
-_BEGINNINGS = {
-    "regression": "Regression: ",
-    "improvement": "Improvement: ",
-    "no change": "No change: ",
-    "cannot tell": "Cannot tell: ",
-}
-
 _LISTED = 5
 _TEXT_LIMIT = 400
 
