@@ -10,9 +10,10 @@ from statistics import mean, median
 import numpy as np
 import pytest
 from builder import TraceBuilder
-from made_runs import run
+from made_runs import MS, run
 
 from traceq.comparisons import statistics
+from traceq.comparisons.compare import compare
 from traceq.comparisons.side import step_ns
 
 SIZES = [(1, 1), (2, 2), (3, 4), (5, 5), (2, 9), (7, 6)]
@@ -256,3 +257,10 @@ def test_outliers_are_those_of_the_view(tmp_path):
 )
 def test_an_outlier_is_above_5_mads_and_above_a_tenth(durations, expected):
     assert statistics.outliers(np.array(durations, dtype=float)) == expected
+
+
+def test_an_interval_holds_what_the_longer_side_may_have_been():
+    base, new = run(*[5 * MS] * 8, name="a"), run(*(MS * dur for dur in (40, 70, 90, 100, 110, 130, 150, 60)), name="b")
+    found = compare([base], [new], anyway=True)
+    low, high = found.change.interval_ns
+    assert -5 * MS <= low < found.change.delta_ns < found.change.new_ns < high

@@ -37,9 +37,9 @@ def compare(
     """What changed from `base` to `new`, whose runs are pooled, every run counting the same.
 
     A change is called one when steps dealt at random differ as much with a probability of `level` at most, when its
-    interval (confidence 1 - level) does not hold 0, and when it is at least `floor_share` of the base: single runs
-    of one program differ by less than that without a cause. "No change" is said when one of `sensitivity_share` would
-    have been found.
+    interval (confidence 1 - level) does not hold 0, and when it is at least `floor_share` of the base: single runs of one
+    program are taken to differ by less than that without a cause. "No change" is said when one of `sensitivity_share`
+    would have been found.
     `anyway`: a verdict is given although the sides cannot be compared.
     """
     repeated = [f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in given_again(runs)]
@@ -92,16 +92,16 @@ def _change(
     base_ns, new_ns = (round(step_ns(runs, statistic)) for runs in (base, new))
     names = [*categories([*base, *new]), UNTOLD]
     samples = [[_sample(run, names) for run in runs] for runs in (base, new)]
-    found = None if same_files(base, new) else statistics.spread(samples[0], samples[1], statistic)
     change = Change(statistic, base_ns, new_ns, new_ns - base_ns, None, None, None)
     if same_files(base, new):
         return replace(change, interval_ns=(0, 0), p=1.0, detectable_ns=0), dict.fromkeys(names, (0, 0))
+    found = statistics.spread(samples[0], samples[1], statistic)
     if found is None:
         return change, {}
     first, second = ([run[:, 0] for run in runs] for runs in samples)
     change = replace(
         change,
-        interval_ns=_possible(found.interval(0, change.delta_ns, level), base_ns, new_ns),
+        interval_ns=found.interval(0, change.delta_ns, level),
         p=statistics.permutation_p(first, second, statistic),
         detectable_ns=round(found.detectable(level)),
     )
@@ -109,11 +109,6 @@ def _change(
     deltas = centers[1] - centers[0]
     intervals = {name: found.interval(column, float(deltas[column]), level) for column, name in enumerate(names, 1)}
     return change, intervals
-
-
-def _possible(interval: tuple[int, int], base_ns: int, new_ns: int) -> tuple[int, int]:
-    """The interval without what would make a step last less than nothing."""
-    return max(interval[0], -base_ns), min(interval[1], new_ns)
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:

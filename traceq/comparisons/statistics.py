@@ -88,8 +88,11 @@ def spread(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) 
 def _of_side(
     runs: Sequence[Floats], statistic: Statistic, draws: int, generators: Mapping[int, np.random.Generator]
 ) -> list[Floats]:
+    """Nothing that is drawn is shorter than nothing."""
     wider = dependence([run[:, 0] for run in runs])
-    return [wider * redrawn(run, statistic, draws, generators[id(run)]) for run in runs]
+    return [
+        np.maximum(wider * redrawn(run, statistic, draws, generators[id(run)]), -center(run, statistic)) for run in runs
+    ]
 
 
 def _generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
