@@ -1,28 +1,29 @@
-"""A trace in a line: slices given by hand, joined up by the real pipeline, asked with SQL.
+"""A trace in a line: slices given by hand, joined up and analysed, asked with SQL.
 
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 100)
     trace.kernel("gemm", 10, 20, launched=(2, 5))
-    trace.build(tmp_path)
+    trace.fill("time_ledger")
     assert trace.rows("select category, dur from time_ledger order by all") == [...]
 
+`fill` runs the analyses that a test is about, in memory; `build` does a whole ingest, into a file.
 Times are ns, (ts, dur) as in the tables. The main thread is 0.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from tables import filled, filled_as_by_ingest
 
-from traceq.store import connect
-from traceq.store.build import Task, build
-from traceq.store.publish import fingerprint, publish
-from traceq.store.sources import Source
-
-_SCHEMAS = {"cpu_slice": {"is_async": pa.bool_()}}
+from traceq.database.connect import connect
+from traceq.database.publish import fingerprint, publish
+from traceq.loading.build import Task, build
+from traceq.loading.sources import Source
 
 
 class TraceBuilder:
@@ -88,19 +89,35 @@ class TraceBuilder:
     def sniff(self, _: Path) -> bool:
         return True
 
-    def read(self, _path: Path, _progress: Any, _jobs: int) -> Any:
+    def read(self, _path: Path | None, _progress: Any = None, _jobs: int = 1) -> Any:
+        yield from self._batches()
+
+    def _batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The rows, those of the same columns and types together."""
         threads = {row["thread_id"] for row in self._rows["cpu_slice"]}
         described = {row["thread_id"] for row in self._rows["thread"]}
         for thread_id in sorted(threads - described):
             self.add("thread", thread_id=thread_id, pid=1, tid=100 + thread_id)
         if not self._rows["trace"]:
             self.add("trace", producer="tests")
+        alike = defaultdict(list)
         for table, rows in self._rows.items():
-            # each row a batch of its own: rows of one table need not have the same columns
             for row in rows:
-                yield table, pa.RecordBatch.from_pylist([row])
+                alike[table, tuple((column, type(value)) for column, value in row.items())].append(row)
+        for (table, _), rows in alike.items():
+            yield table, pa.RecordBatch.from_pylist(rows)
 
     # ---- asking
+
+    def fill(self, *analyses: str, step_range: str | None = None) -> TraceBuilder:
+        """Join the rows up and run the analyses named, each with those before it in its topic."""
+        self._connection = filled(self._batches(), *analyses, format_=self.NAME, step_range=step_range)
+        return self
+
+    def fill_all(self) -> TraceBuilder:
+        """Join the rows up and run all analyses that an ingest would run."""
+        self._connection = filled_as_by_ingest(self._batches(), format_=self.NAME)
+        return self
 
     def build(self, folder: Path, step_range: str | None = None) -> TraceBuilder:
         parts = [each._build(folder, number, step_range) for number, each in enumerate((self, *self._others), start=1)]
@@ -112,7 +129,9 @@ class TraceBuilder:
     def _build(self, folder: Path, number: int, step_range: str | None) -> Path:
         path, database = folder / f"made-up-{number}.json", folder / f"part-{number}.duckdb"
         path.write_text("made up")
-        task = Task(Source(path, self), database, folder, number, None, f"{number - 1:064}", step_range, 1, 256 << 20)
+        task = Task(
+            Source((path,), self), database, folder, number, None, f"{number - 1:064}", step_range, 1, 256 << 20
+        )
         build(task, lambda _read, _rows: None)
         return database
 

@@ -50,15 +50,14 @@ def shared_file(request, tmp_path_factory):
 @pytest.fixture(scope="session")
 def databases(shared_file):
     """A read-only connection to the database of the given trace file."""
-    from traceq import store
+    from traceq.database.connect import connect
+    from traceq.loading.ingest import ingest
 
     opened = {}
 
     def database(path):
         if path not in opened:
-            opened[path] = store.connect(
-                shared_file(f"{path.name}.duckdb", lambda target: store.ingest([path], target))
-            )
+            opened[path] = connect(shared_file(f"{path.name}.duckdb", lambda target: ingest([path], target)))
         return opened[path]
 
     yield database

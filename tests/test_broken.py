@@ -6,62 +6,63 @@ import gzip
 from contextlib import closing
 
 import pytest
+from tables import filled
 from test_fixtures import described, files
 
-from traceq import importers, store
+from traceq import importers
+from traceq.database.connect import connect
 from traceq.errors import TraceqError
+from traceq.loading.ingest import ingest
 
 OUTCOMES = {name: cells[1] for name, cells in described("broken").items()}
 ENTIRE = [name for name, outcome in OUTCOMES.items() if outcome == "ok"]
 NOTED = {name: outcome for name, outcome in OUTCOMES.items() if outcome.startswith("note: ")}
 REFUSED = {name: outcome.removeprefix("error: ") for name, outcome in OUTCOMES.items() if outcome.startswith("error: ")}
+STRANGE = (
+    "deep_stack.json.gz",
+    "nsys_missing_strings.sqlite",
+    "nsys_negative_duration.sqlite",
+    "nsys_unclosed_ranges.sqlite",
+)
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    """Everything that can be read, in one database."""
-    path = tmp_path_factory.mktemp("broken") / "broken.duckdb"
-    store.ingest([files("broken")[name] for name in OUTCOMES if name not in REFUSED], path)
-    with closing(store.connect(path)) as connection:
-        yield connection
-
-
-def notes_of(database, name):
-    """Code -> severity of the notes on a file."""
-    query = "select code, severity from import_note join trace using (trace_id) where path like '%/' || ?"
-    return dict(database.execute(query, [name]).fetchall())
-
-
-def rows_of(database, name):
-    """How many slices a file gave."""
-    query = """
-        select (select count(*) from cpu_slice c where c.trace_id = t.trace_id)
-             + (select count(*) from gpu_slice g where g.trace_id = t.trace_id)
-        from trace t where path like '%/' || ?"""
-    return database.execute(query, [name]).fetchone()[0]
+def read(name):
+    """(how many slices a file gives, code -> severity of the notes on it), of what is read and joined up."""
+    path = files("broken")[name]
+    importer = importers.find(path)
+    with closing(filled(importer.read(path), "missing_input", "notes", format_=importer.NAME)) as tables:
+        rows = tables.execute("select (select count(*) from cpu_slice) + (select count(*) from gpu_slice)").fetchone()
+        return rows[0], dict(tables.execute("select code, severity from import_note").fetchall())
 
 
 @pytest.mark.parametrize("name", ENTIRE)
-def test_what_only_looks_broken_is_read_whole(database, name):
-    assert rows_of(database, name) > 0
-    assert set(notes_of(database, name).values()) <= {"info"}
+def test_what_only_looks_broken_is_read_whole(name):
+    rows, notes = read(name)
+    assert rows > 0
+    assert set(notes.values()) <= {"info"}
 
 
 @pytest.mark.parametrize(("name", "outcome"), NOTED.items())
-def test_what_can_be_read_is_read_and_the_rest_is_noted(database, name, outcome):
-    assert rows_of(database, name) > 0
+def test_what_can_be_read_is_read_and_the_rest_is_noted(name, outcome):
+    rows, found = read(name)
+    assert rows > 0
     expected = {each.removeprefix("note: ") for each in outcome.split("; ")}
-    found = notes_of(database, name)
     assert expected <= set(found)
     # Nothing else is the matter with the file.
     assert [code for code in set(found) - expected if found[code] != "info"] == []
+
+
+def test_the_strangest_are_analysed_to_the_end(tmp_path):
+    ingest([files("broken")[name] for name in STRANGE], tmp_path / "broken.duckdb")
+    with closing(connect(tmp_path / "broken.duckdb")) as connection:
+        assert connection.execute("select count(distinct trace_id) from step_stats").fetchone() == (len(STRANGE),)
 
 
 @pytest.mark.parametrize(("name", "slug"), REFUSED.items())
 def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name, slug):
     path = files("broken")[name]
     with pytest.raises(TraceqError) as caught:
-        store.ingest([path], tmp_path / "broken.duckdb")
+        ingest([path], tmp_path / "broken.duckdb")
     assert caught.value.slug == slug
     assert is_told(caught.value, path)
     assert list(tmp_path.iterdir()) == []
@@ -70,11 +71,11 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name, slug):
 def test_a_refused_file_costs_the_others_nothing(tmp_path):
     """They are not ingested either, and a database that was there stays as it was."""
     target = tmp_path / "traces.duckdb"
-    store.ingest([files("broken")["bom.json"]], target)
+    ingest([files("broken")["bom.json"]], target)
     before = target.read_bytes()
     for bad in ("html_page.json", "no_events.json"):
         with pytest.raises(TraceqError):
-            store.ingest([files("broken")["trailing_comma.json"], files("broken")[bad]], target)
+            ingest([files("broken")["trailing_comma.json"], files("broken")[bad]], target)
         assert target.read_bytes() == before
         assert list(tmp_path.iterdir()) == [target]
 
@@ -126,10 +127,10 @@ def test_a_cut_file_is_stored_or_leaves_nothing(tmp_path, name):
         path, target = folder / name, folder / "traces.duckdb"
         path.write_bytes(CUT[name][: len(CUT[name]) * percent // 100])
         try:
-            store.ingest([path], target)
+            ingest([path], target)
         except TraceqError:
             assert list(folder.iterdir()) == [path]
         else:
-            with closing(store.connect(target)) as connection:
+            with closing(connect(target)) as connection:
                 query = "select count(*) from import_note where severity = 'data_loss'"
                 assert connection.execute(query).fetchone()[0] > 0

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from golden import Golden
 
 import traceq
-from traceq import catalogue
 from traceq.cli import main
 from traceq.cli.tables import dictionary
-from traceq.diagnosis.handbook import handbook
-from traceq.rules.registry import built_in
+from traceq.database import catalogue
+from traceq.diagnosis.rules.registry import built_in
+from traceq.diagnosis.rules_page import handbook
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -61,7 +62,9 @@ def test_cli_md_is_the_help_of_every_command(docs):
 
 
 def test_rules_md_is_the_manual_pages(docs):
-    docs.check("rules.md", handbook(built_in()))
+    printed = CliRunner().invoke(main, ["rules", "list", "--format", "md"], env={"TRACEQ_RULES": None}).stdout
+    assert printed == handbook(built_in())
+    docs.check("rules.md", printed)
 
 
 def test_every_rule_has_sections_and_a_reference_and_a_title_of_its_own():
@@ -112,7 +115,7 @@ def test_every_note_code_is_explained():
     package = Path(traceq.__file__).parent
     nsys = "\n".join(path.read_text("utf-8") for path in (package / "importers" / "nsys").glob("*.py"))
     codes = set(NOTES) | set(re.findall(r"\.(?:info|data_loss|error)\(\s*\"([a-z_0-9]+)\"", nsys))
-    for name in ("ingest/notes.sql", "analyzers/missing_input.sql"):
+    for name in ("analysis/notes.sql", "analysis/missing_input.sql"):
         codes |= set(re.findall(r"\$trace_id, '(?:info|data_loss|error)', '(\w+)'", traceq_sql(name)))
     explained = set(re.findall(r"`([a-z_0-9]+)`", (DOCS / "messages.md").read_text("utf-8")))
     assert len(codes) > 30
@@ -120,7 +123,7 @@ def test_every_note_code_is_explained():
 
 
 def traceq_sql(name):
-    from traceq.sql import statement
+    from traceq.database.sql import statement
 
     return statement(name)
 
@@ -129,3 +132,26 @@ def traceq_sql(name):
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text("utf-8"))
     assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def paths_named(text):
+    """Words that begin with a folder of the checkout, and names in backticks of a Python or SQL file in a folder."""
+    rooted = re.findall(r"(?<![\w/.-])(?:traceq|tests|fixtures|docs)/[\w./*-]*", text)
+    return {path.rstrip(".") for path in (*rooted, *re.findall(r"`([\w*-]+/[\w./*-]+\.(?:py|sql))`", text))}
+
+
+def exists(path):
+    """Whether the checkout or the package has the path, with anything in the place of words in capitals (NAME, TOPIC)."""
+    pattern = re.sub(r"(?<=[/_])[A-Z]+(?=[/.])", "*", path)
+    return any((root / path).exists() or any(root.glob(pattern)) for root in (DOCS.parent, DOCS.parent / "traceq"))
+
+
+@pytest.mark.parametrize("page", [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
+def test_paths_that_a_page_names_exist(page):
+    assert [path for path in sorted(paths_named(page.read_text("utf-8"))) if not exists(path)] == []
+
+
+def test_a_path_that_does_not_exist_is_noticed():
+    text = "See `traceq/no_such_room/`, tests/test_docs.py. A rule is `traceq/NO/RULE.xyz` or `sql/gone.sql`; docs/metrics.md."
+    missing = ["sql/gone.sql", "traceq/NO/RULE.xyz", "traceq/no_such_room/"]
+    assert [path for path in sorted(paths_named(text)) if not exists(path)] == missing

@@ -12,7 +12,9 @@ from contextlib import closing
 import pytest
 from test_fixtures import files
 
-from traceq import store
+from traceq.analysis import order
+from traceq.database.connect import connect
+from traceq.loading.ingest import ingest
 
 REFERENCE = "kineto_2026.json.gz"
 CUT_TO_MICROSECONDS = ("kineto_2021_array.json.gz", "kineto_2022_microseconds.json.gz")
@@ -66,10 +68,12 @@ SAYS_LESS = {
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    path = tmp_path_factory.mktemp("parity") / "run.duckdb"
-    store.ingest(list(files("run").values()), path)
-    with closing(store.connect(path)) as connection:
+def database(shared_file):
+    with pytest.MonkeyPatch.context() as patch:
+        # the others have no part in what is compared
+        patch.setattr(order, "TOPICS", (order.TOPICS[0], order.Topic(None, ("step_stats",))))
+        path = shared_file("run_of_every_era.duckdb", lambda target: ingest(list(files("run").values()), target))
+    with closing(connect(path)) as connection:
         yield connection
 
 

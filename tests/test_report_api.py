@@ -12,10 +12,10 @@ import pytest
 from builder import TraceBuilder
 
 import traceq
-from traceq import plots, store
-from traceq.categories import CATEGORIES
+from traceq.analysis.categories import CATEGORIES
+from traceq.app import plots
+from traceq.database.connect import create_database, create_schema
 from traceq.reports import RENDERERS, SUFFIXES
-from traceq.store.database import create_database
 
 FRAMES = ("traces", "findings", "observations", "ledger", "steps")
 
@@ -113,7 +113,7 @@ def test_the_categories_of_a_step_add_up_to_it_and_the_ledger_to_the_steps(repor
 
 def test_the_steps_have_a_column_for_every_category_there_is():
     with duckdb.connect() as connection:
-        store.create_schema(connection)
+        create_schema(connection)
         comment = "select comment from duckdb_columns() where (table_name, column_name) = ('idle_gap_cause', 'cause')"
         causes = set(re.findall(r"idle_\w+", connection.execute(comment).fetchone()[0]))
     assert causes == {category for category in CATEGORIES if category.startswith("idle")}
@@ -169,7 +169,7 @@ def test_the_report_needs_the_database_no_more(report):
 
 
 def test_top_and_goal_are_handed_on(database, monkeypatch):
-    monkeypatch.setattr("traceq.reports.build.build", lambda _, *values, **options: (values, options))
+    monkeypatch.setattr("traceq.app.report.report_of", lambda _, *values, **options: ((values[:2], options), []))
     with traceq.open(database) as traces:
         assert traces.report().content == ((10, "throughput"), {"drawn": True})
         assert traces.report(3, goal="latency").content == ((3, "latency"), {"drawn": True})

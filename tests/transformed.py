@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from traceq.store import connect
-from traceq.store.build import Task, build
-from traceq.store.sources import Source
+from tables import filled
 
 Change = Callable[[str, pa.RecordBatch], list[pa.RecordBatch]]
 
@@ -107,31 +103,12 @@ def host_cuts(database: duckdb.DuckDBPyConnection) -> dict[int, int]:
     return dict(database.execute(_CUTS).fetchall())
 
 
-@dataclass(frozen=True)
-class _Changed:
-    """An importer whose rows are changed on their way."""
-
-    importer: Any
-    change: Change
-    NAME = "changed"
-
-    def sniff(self, _: Path) -> bool:
-        return True
-
-    def read(self, path: Path, progress: Any, jobs: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        for table, batch in self.importer.read(path, progress, jobs):
-            for changed in self.change(table, batch):
-                if changed.num_rows:
-                    yield table, changed
-
-
-def analyzed(importer: Any, path: Path, folder: Path, change: Change = unchanged) -> duckdb.DuckDBPyConnection:
-    """A connection to the database of the trace in `path`, changed; `folder` holds it."""
-    folder.mkdir()
-    source = Source(path, _Changed(importer, change))
-    task = Task(source, folder / "trace.duckdb", folder, 1, None, "0" * 64, None, 1, 256 << 20)
-    build(task, lambda _read, _rows: None)
-    return connect(task.database)
+def analyzed(importer: Any, path: Path, change: Change = unchanged) -> duckdb.DuckDBPyConnection:
+    """Tables of the trace in `path`, changed, with the analyses that this module asks."""
+    rows = (
+        (table, changed) for table, batch in importer.read(path) for changed in change(table, batch) if changed.num_rows
+    )
+    return filled(rows, "launch_state", "notes", format_=importer.NAME)
 
 
 # ---- what the analyses say; what is in times is named t_ (points) and d_ (durations), so that a test can shift and double it

@@ -2,10 +2,10 @@
 
     import traceq
 
+    traceq.report("profile.sqlite")  # shows itself in a notebook; .findings is a DataFrame
     traceq.ingest(["profile.sqlite"], "profile.duckdb")
     with traceq.open("profile.duckdb") as traces:
         frame = traces.sql("select name, sum(dur) as dur from kernel group by all order by dur desc").df()
-        report = traces.report()  # shows itself in a notebook; report.findings is a DataFrame
 
 `import traceq` is cheap: DuckDB and Arrow are loaded at the first use of a name that needs them.
 """
@@ -15,11 +15,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from traceq.common.version import __version__
+
 if TYPE_CHECKING:
-    from traceq import annotate, plots
+    from traceq import annotate
+    from traceq.app import plots
+    from traceq.app.check import CheckView, check
+    from traceq.app.compare import ComparisonView, compare
+    from traceq.app.doctor import HealthView, doctor
+    from traceq.app.export import export
+    from traceq.app.ingest import ingest
+    from traceq.app.open import Traces
+    from traceq.app.open import open_traces as open  # noqa: A004 - traceq.open reads as it should
+    from traceq.app.report import ReportView, report
+    from traceq.app.tradeoff import TradeoffView, tradeoff
+    from traceq.app.verify import VerificationView, verify
     from traceq.capture.profile import profile
-    from traceq.comparison_view import ComparisonView
-    from traceq.comparison_view import compare_traces as compare
     from traceq.errors import (
         BrokenIdentity,
         MissingTool,
@@ -35,19 +46,17 @@ if TYPE_CHECKING:
         UnusableBaseline,
         UnusableBudget,
         UnusableCalibration,
+        UnusablePlugin,
         UnusableRule,
         UnusableTrace,
+        WrongUse,
     )
-    from traceq.report_view import ReportView
-    from traceq.store.ingest import ingest
-    from traceq.traces import Traces
-    from traceq.traces import open_traces as open  # noqa: A004 - traceq.open reads as it should
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BrokenIdentity",
+    "CheckView",
     "ComparisonView",
+    "HealthView",
     "MissingTool",
     "NoSuchFinding",
     "NoSuchRule",
@@ -58,39 +67,61 @@ __all__ = [
     "StoreError",
     "TraceqError",
     "Traces",
+    "TradeoffView",
     "UnknownFormat",
     "UnknownMetric",
     "UnusableBaseline",
     "UnusableBudget",
     "UnusableCalibration",
+    "UnusablePlugin",
     "UnusableRule",
     "UnusableTrace",
+    "VerificationView",
+    "WrongUse",
     "__version__",
     "annotate",
+    "check",
     "compare",
+    "doctor",
+    "export",
     "ingest",
     "open",
     "plots",
     "profile",
+    "report",
+    "tradeoff",
+    "verify",
 ]
 
 # Public name -> where it lives; what is not listed is an error, under its own name.
 _ELSEWHERE = {
-    "ComparisonView": ("traceq.comparison_view", "ComparisonView"),
-    "ReportView": ("traceq.report_view", "ReportView"),
-    "Traces": ("traceq.traces", "Traces"),
-    "compare": ("traceq.comparison_view", "compare_traces"),
-    "ingest": ("traceq.store", "ingest"),
-    "open": ("traceq.traces", "open_traces"),
+    "CheckView": ("traceq.app.check", "CheckView"),
+    "ComparisonView": ("traceq.app.compare", "ComparisonView"),
+    "HealthView": ("traceq.app.doctor", "HealthView"),
+    "ReportView": ("traceq.app.report", "ReportView"),
+    "TradeoffView": ("traceq.app.tradeoff", "TradeoffView"),
+    "Traces": ("traceq.app.open", "Traces"),
+    "VerificationView": ("traceq.app.verify", "VerificationView"),
+    "check": ("traceq.app.check", "check"),
+    "compare": ("traceq.app.compare", "compare"),
+    "doctor": ("traceq.app.doctor", "doctor"),
+    "export": ("traceq.app.export", "export"),
+    "ingest": ("traceq.app.ingest", "ingest"),
+    "open": ("traceq.app.open", "open_traces"),
     "profile": ("traceq.capture.profile", "profile"),
+    "report": ("traceq.app.report", "report"),
+    "tradeoff": ("traceq.app.tradeoff", "tradeoff"),
+    "verify": ("traceq.app.verify", "verify"),
 }
+
+_MODULES = {"annotate": "traceq.annotate", "plots": "traceq.app.plots"}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("annotate", "plots"):
-        return import_module(f"traceq.{name}")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     module, attribute = _ELSEWHERE.get(name, ("traceq.errors", name))
     return getattr(import_module(module), attribute)
 

@@ -1,6 +1,7 @@
 """Every error traceq raises on purpose, in one tree.
 
 TraceqError
+|-- WrongUse          arguments that do not go together; a ValueError as well
 |-- UnknownFormat     the file is no trace traceq can read
 |-- UnusableTrace     the format is known, the content cannot be used (empty, damaged, unreadable)
 |-- NoTraces          a directory, glob or archive holds no trace
@@ -9,6 +10,7 @@ TraceqError
 |-- QueryError        the user's SQL failed
 |-- UnknownMetric     a capture is planned for a metric that does not exist
 |-- UnusableRule      a rule of the user's own cannot be used
+|-- UnusablePlugin    an installed package adds something to traceq that cannot be used
 |-- NoSuchRule        a rule is asked for that does not exist
 |-- UnusableBudget    the file of budgets for traceq check cannot be used
 |-- UnusableBaseline  a baseline cannot be read, made or found
@@ -27,6 +29,12 @@ class TraceqError(Exception):
     """Root of all errors a user can meet; the command line prints it as one line and exits 1."""
 
     slug = "error"
+
+
+class WrongUse(TraceqError, ValueError):
+    """Arguments that cannot be, or do not go together; the command line exits 2."""
+
+    slug = "wrong-use"
 
 
 class UnknownFormat(TraceqError):
@@ -75,6 +83,12 @@ class UnusableRule(TraceqError):
     """A rule that a user added cannot be used; the message says what its file lacks."""
 
     slug = "unusable-rule"
+
+
+class UnusablePlugin(TraceqError):
+    """An entry point of an installed package cannot be loaded, or takes a name that is taken."""
+
+    slug = "unusable-plugin"
 
 
 class NoSuchRule(TraceqError):

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
+from tables import insert_row
 
-from traceq import sql
-
-
-def insert(connection: duckdb.DuckDBPyConnection, table: str, **columns: Any) -> None:
-    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-    connection.execute(f"insert into {table} (trace_id, {names}) values (1, {marks})", list(columns.values()))
+from traceq.analysis.order import run
 
 
 def device(connection: duckdb.DuckDBPyConnection, number: int, capability: str | None = None, **columns: Any) -> None:
     """A GPU with 100 multiprocessors unless told otherwise."""
     columns = {"compute_capability": capability, "sm_count": 100, "source": "trace", **columns}
-    insert(connection, "device", device=number, **columns)
+    insert_row(connection, "device", device=number, **columns)
 
 
 def kernel(
@@ -35,13 +31,11 @@ def kernel(
     geometry = {"grid_x": grid, "grid_y": 1, "grid_z": 1, "block_x": threads, "block_y": 1, "block_z": 1}
     rest = {"registers_per_thread": registers, "shared_memory": shared, "args": args}
     place = {"name": "k", "ts": slice_id * 10, "dur": 10, "is_communication": False}
-    insert(
-        connection, "gpu_slice", slice_id=slice_id, device=on, kind="kernel", **{**geometry, **rest, **place, **columns}
-    )
+    columns = {**geometry, **rest, **place, **columns}
+    insert_row(connection, "gpu_slice", slice_id=slice_id, device=on, kind="kernel", **columns)
 
 
 def analysed(connection: duckdb.DuckDBPyConnection, columns: str) -> list[tuple[Any, ...]]:
     """These columns of kernel_occupancy, a row per kernel in the order of their ids."""
-    for name in ("kernel_family", "kernel_occupancy"):
-        sql.run(connection, f"analyzers/{name}.sql", trace_id=1)
+    run(connection, ("kernel_family", "kernel_occupancy"), 1)
     return connection.execute(f"select {columns} from kernel_occupancy order by slice_id").fetchall()

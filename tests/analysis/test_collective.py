@@ -22,7 +22,7 @@ def nccl(trace, name, ts, size, group="0x1"):
     trace.add("collective", slice_id=slice_id, op=name, bytes=size, group_name=group, group_size=4)
 
 
-def test_nccls_own_ranges_describe_the_kernel_they_launch(tmp_path):
+def test_nccls_own_ranges_describe_the_kernel_they_launch():
     trace = TraceBuilder()
     # a capture that begins inside a group
     trace.annotation("ncclGroupEnd", 0, 5)
@@ -49,7 +49,7 @@ def test_nccls_own_ranges_describe_the_kernel_they_launch(tmp_path):
     trace.kernel("first half", 1080, 10, launched=(101, 1))
     trace.kernel("second half", 1090, 10, launched=(102, 1))
     nccl(trace, "ncclReduce", 110, None)
-    assert trace.build(tmp_path).text(DESCRIBED).splitlines() == [
+    assert trace.fill("collective_slice").text(DESCRIBED).splitlines() == [
         "ncclBroadcast ncclBroadcast 300 0x1 4",
         "ncclReduce ncclReduce - 0x1 4",
         "alone ncclAllReduce 100 0x1 4",
@@ -89,7 +89,7 @@ RECORD = arguments(
 )
 
 
-def test_recorded_shapes_describe_collectives_that_are_not_described(tmp_path):
+def test_recorded_shapes_describe_collectives_that_are_not_described():
     trace = TraceBuilder()
     nothing = (None, None)
     halves = ("c10d::allreduce_", arguments([[[4, 8]], []], ["TensorList", ""]))
@@ -107,7 +107,7 @@ def test_recorded_shapes_describe_collectives_that_are_not_described(tmp_path):
     asked(trace, 160, nothing, ("nccl:broadcast", arguments([[5]], ["float"])), launches=2)
     asked(trace, 180, nothing, ("nccl:all_reduce", "no JSON"))
     trace.annotation("gloo:all_reduce", 200, 10, args=arguments([[7]], ["float"]))
-    assert trace.build(tmp_path).text(DESCRIBED).splitlines() == [
+    assert trace.fill("collective_slice").text(DESCRIBED).splitlines() == [
         "nccl:broadcast nccl:broadcast 20 - -",
         "gloo:all_reduce gloo:all_reduce 28 - -",
         "nccl nccl:all_reduce nccl:all_reduce 64 93825 8",
@@ -124,15 +124,15 @@ def test_recorded_shapes_describe_collectives_that_are_not_described(tmp_path):
     ) == ("c10::Half 32 32 337\nfloat 128 16 -\nfloat 31 28 -")
 
 
-def test_the_sources_own_description_goes_first(tmp_path):
+def test_the_sources_own_description_goes_first():
     trace = TraceBuilder()
     asked(trace, 0, (None, None), ("nccl:all_reduce", arguments([[5]], ["float"])))
     kernel = trace._slices - 1
     trace.add("collective", slice_id=kernel, op="allreduce", bytes=7, group_size=2)
-    assert trace.build(tmp_path).text(DESCRIBED) == "nccl nccl:all_reduce allreduce 7 - 2"
+    assert trace.fill("collective_slice").text(DESCRIBED) == "nccl nccl:all_reduce allreduce 7 - 2"
 
 
-def test_shapes_tell_bytes_of_the_hosts_collectives_without_any_on_a_gpu(tmp_path):
+def test_shapes_tell_bytes_of_the_hosts_collectives_without_any_on_a_gpu():
     trace = TraceBuilder()
     trace.annotation("gloo:all_reduce", 0, 10, args=arguments([[100]], ["float"]))
-    assert trace.build(tmp_path).text("select op, bytes from host_collective") == "all_reduce 400"
+    assert trace.fill("collective_slice").text("select op, bytes from host_collective") == "all_reduce 400"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
+ANALYSES = ("time_ledger", "collective_slice", "communication_overlap")
+
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
 ASKED = "select overlapped, exposed, blocking from collective_slice order by slice_id"
 COMPUTE, NCCL = 7, 20
@@ -44,8 +46,8 @@ def two_streams(*, edge, **kernel):
 
 
 @pytest.mark.parametrize(("edge", "blocking"), [(True, 200), (False, 0)])
-def test_the_same_geometry_blocks_only_with_an_edge(tmp_path, edge, blocking):
-    trace = two_streams(edge=edge).build(tmp_path)
+def test_the_same_geometry_blocks_only_with_an_edge(edge, blocking):
+    trace = two_streams(edge=edge).fill(*ANALYSES)
     assert trace.rows(ASKED) == [(50, 200, blocking)]
     assert trace.rows(
         "select communication, compute, overlapped, exposed, overlap_share from communication_overlap"
@@ -53,7 +55,7 @@ def test_the_same_geometry_blocks_only_with_an_edge(tmp_path, edge, blocking):
     assert trace.rows("select dur from time_ledger where category = 'communication'") == [(200,)]
 
 
-def test_nobody_knows_without_synchronization_records_or_inside_a_graph(tmp_path):
+def test_nobody_knows_without_synchronization_records_or_inside_a_graph():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 400)
     trace.kernel(ALL_REDUCE, 50, 50, launched=(10, 5), stream=NCCL)
@@ -63,20 +65,20 @@ def test_nobody_knows_without_synchronization_records_or_inside_a_graph(tmp_path
     # the next on its own stream waits, and yet others may have
     trace.kernel(ALL_REDUCE, 220, 50, launched=(62, 5), stream=NCCL)
     trace.kernel("update", 280, 20, launched=(70, 5), stream=NCCL)
-    assert trace.build(tmp_path).rows(ASKED) == [(0, 50, None), (50, 0, 0), (0, 50, None)]
+    assert trace.fill(*ANALYSES).rows(ASKED) == [(0, 50, None), (50, 0, 0), (0, 50, None)]
 
 
 @pytest.mark.parametrize("in_graph", [{"graph_id": 5, "graph_node_id": 1}, {"correlation_id": 77}])
-def test_nobody_knows_inside_a_graph(tmp_path, in_graph):
+def test_nobody_knows_inside_a_graph(in_graph):
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 400)
     trace.call("cudaGraphLaunch", 0, 10, correlation=77)
     trace.kernel(ALL_REDUCE, 50, 50, **{"correlation_id": 77, **in_graph})
     trace.kernel("optimizer", 100, 100, correlation_id=77)
-    assert trace.build(tmp_path).rows(ASKED) == [(0, 50, None)]
+    assert trace.fill(*ANALYSES).rows(ASKED) == [(0, 50, None)]
 
 
-def test_on_one_stream_the_next_kernel_waits_from_its_launch_on(tmp_path):
+def test_on_one_stream_the_next_kernel_waits_from_its_launch_on():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel(ALL_REDUCE, 100, 100, launched=(10, 5))
@@ -89,7 +91,7 @@ def test_on_one_stream_the_next_kernel_waits_from_its_launch_on(tmp_path):
     trace.memcpy("d2h", 800, 20, launched=(640, 10))
     trace.kernel("behind a copy", 820, 20, launched=(660, 10))
     trace.kernel(ALL_REDUCE, 850, 50, launched=(670, 10))
-    assert trace.build(tmp_path).rows("select blocking from collective_slice order by slice_id") == [
+    assert trace.fill(*ANALYSES).rows("select blocking from collective_slice order by slice_id") == [
         (100,),
         (30,),
         (0,),
@@ -98,18 +100,18 @@ def test_on_one_stream_the_next_kernel_waits_from_its_launch_on(tmp_path):
     ]
 
 
-def test_gpu_work_whose_launch_is_not_there(tmp_path):
+def test_gpu_work_whose_launch_is_not_there():
     trace = TraceBuilder()
     trace.kernel(ALL_REDUCE, 100, 100)
     trace.kernel("next", 200, 50)
     trace.kernel(ALL_REDUCE, 300, 0)
-    assert trace.build(tmp_path).text(
+    assert trace.fill(*ANALYSES).text(
         "select dur, bytes, group_size, overlapped, exposed, blocking, algorithm_bandwidth, bus_bandwidth"
         " from collective_slice order by slice_id"
     ) == ("100 - - 0 100 - - -\n0 - - 0 0 0 - -")
 
 
-def test_waiting_for_one_is_waiting_for_all_before_it_and_busy_streams_wait_for_themselves(tmp_path):
+def test_waiting_for_one_is_waiting_for_all_before_it_and_busy_streams_wait_for_themselves():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("busy", 20, 130, launched=(0, 5), stream=COMPUTE)
@@ -119,7 +121,7 @@ def test_waiting_for_one_is_waiting_for_all_before_it_and_busy_streams_wait_for_
     trace.kernel("next", 300, 100, launched=(40, 5), stream=COMPUTE)
     # meanwhile something else, which is no business of the waiting kernel
     trace.kernel("beside", 220, 30, launched=(50, 5), stream=30)
-    assert trace.build(tmp_path).rows(ASKED) == [(50, 50, 50), (30, 70, 70)]
+    assert trace.fill(*ANALYSES).rows(ASKED) == [(50, 50, 50), (30, 70, 70)]
 
 
 BANDWIDTHS = """
@@ -139,7 +141,7 @@ BANDWIDTHS = """
 """
 
 
-def test_bandwidths_are_those_of_nccl_tests(tmp_path):
+def test_bandwidths_are_those_of_nccl_tests():
     trace = TraceBuilder()
     expected = []
     for number, line in enumerate(BANDWIDTHS.strip().splitlines()):
@@ -147,12 +149,12 @@ def test_bandwidths_are_those_of_nccl_tests(tmp_path):
         expected.append(" ".join(answer))
         kernel = trace.kernel("transport", 1000 * number, 4)
         trace.add("collective", slice_id=kernel, op=op, bytes=4000, group_size=None if size == "-" else int(size))
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     found = trace.text("select op, algorithm_bandwidth, bus_bandwidth from collective_slice order by slice_id")
     assert found.splitlines() == expected
 
 
-def test_cost_per_operation_group_and_size_class(tmp_path):
+def test_cost_per_operation_group_and_size_class():
     trace = TraceBuilder()
     for number, (op, size, group, dur) in enumerate(
         [
@@ -167,7 +169,7 @@ def test_cost_per_operation_group_and_size_class(tmp_path):
     ):
         kernel = trace.kernel("transport", 100 * number, dur)
         trace.add("collective", slice_id=kernel, op=op, bytes=size, group_name=group, group_size=2)
-    assert trace.build(tmp_path).text(
+    assert trace.fill(*ANALYSES).text(
         "select op, group_name, size_class, count, bytes, dur, exposed, blocking, bus_bandwidth"
         " from collective_cost order by all"
     ).splitlines() == [
@@ -180,7 +182,7 @@ def test_cost_per_operation_group_and_size_class(tmp_path):
     ]
 
 
-def test_the_range_says_what_a_kernel_of_sends_and_receives_is_and_names_say_the_rest(tmp_path):
+def test_the_range_says_what_a_kernel_of_sends_and_receives_is_and_names_say_the_rest():
     trace = TraceBuilder()
     trace.annotation("nccl:all_to_all", 0, 10)
     trace.annotation("ncclGroupEnd", 2, 5)
@@ -194,7 +196,7 @@ def test_the_range_says_what_a_kernel_of_sends_and_receives_is_and_names_say_the
     trace.op("record_param_comms", 301, 10)
     trace.kernel("ncclDevKernel_Generic_1(ncclDevComm*)", 320, 10, launched=(303, 1))
     trace.kernel("ncclDevKernel_SendRecv(ncclDevComm*)", 420, 10)
-    assert trace.build(tmp_path).text("select library, op from collective_slice order by slice_id").splitlines() == [
+    assert trace.fill(*ANALYSES).text("select library, op from collective_slice order by slice_id").splitlines() == [
         "NCCL all_to_all",
         "NCCL all_to_all",
         "NCCL send",

@@ -76,7 +76,7 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def named(tmp_path_factory):
+def named():
     trace = TraceBuilder()
     ts = 0
     for line in [*KERNELS.strip().splitlines(), *COMPUTE.strip().splitlines()]:
@@ -90,7 +90,7 @@ def named(tmp_path_factory):
         "encoder.scatter",
     ]:
         trace.annotation(line.split(" | ")[0], ts := ts + 10, 10)
-    return trace.build(tmp_path_factory.mktemp("names"))
+    return trace.fill()
 
 
 def test_kernels(named):
@@ -108,7 +108,7 @@ def test_ranges(named):
     assert sorted(line for (line,) in found) == sorted(RANGES.strip().splitlines())
 
 
-def test_peer_copies_are_communication_where_a_library_or_fsdp_makes_them(tmp_path):
+def test_peer_copies_are_communication_where_a_library_or_fsdp_makes_them():
     trace = TraceBuilder()
     trace.annotation("FSDP::all_gather (layers.0)", 0, 10)
     trace.kernel("split_with_sizes_copy", 20, 10, launched=(1, 1))
@@ -119,7 +119,7 @@ def test_peer_copies_are_communication_where_a_library_or_fsdp_makes_them(tmp_pa
     trace.kernel("gemm", 130, 10, launched=(108, 1))
     trace.op("aten::copy_", 200, 10)
     trace.memcpy("p2p", 220, 10, launched=(201, 1))
-    trace.build(tmp_path)
+    trace.fill("collective_slice")
     assert trace.text(
         "select name, is_communication, library, op, algorithm"
         " from gpu_slice left join collective_slice using (slice_id) order by gpu_slice.ts"

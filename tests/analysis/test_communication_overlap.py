@@ -6,8 +6,9 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from builder import TraceBuilder
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import a_hundred, worlds
 
 KINDS = ["compute", "compute", "compute", "communication", "communication", "communication", "copy", "graph"]
 NAMES = {"compute": "gemm", "communication": "ncclDevKernel_AllReduce", "copy": "Memcpy", "graph": "graph"}
@@ -124,12 +125,12 @@ def _is_ready(kernel, one, items, instant):
     return kernel.issued <= instant and all(k.end <= instant for k in _before(kernel, items) if k is not one)
 
 
-@settings(max_examples=3, deadline=None)
-@given(devices=st.lists(DEVICE, min_size=8, max_size=12))
+@a_hundred
+@given(devices=worlds(DEVICE))
 @example(devices=[[("communication", 1, 0, 10, 5, 0), ("compute", 1, 0, 5, 20, 0)]])
-def test_overlapped_exposed_and_blocking_time(tmp_path_factory, devices):
+def test_overlapped_exposed_and_blocking_time(devices):
     trace, work = made_up(devices)
-    trace.build(tmp_path_factory.mktemp("overlap"))
+    trace.fill("time_ledger", "collective_slice", "communication_overlap")
     edges = trace.rows("select waited_for_id, next_slice_id from stream_wait where waited_for_id is not null")
     found = {
         slice_id: times

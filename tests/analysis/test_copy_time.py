@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import count, pairwise
+from itertools import pairwise
 
-import duckdb
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import category_at
+from tables import a_hundred, empty_tables, insert, worlds
 
-from traceq import sql
-from traceq.store import create_schema
+from traceq.analysis.order import run
 
 # activity -> the columns of gpu_slice that make it one
 COLUMNS = {
@@ -30,56 +28,30 @@ BOUNDARIES = st.lists(TIME, min_size=2, max_size=5, unique=True).map(sorted)
 NO_CALLS = "create temp table _copy_position (slice_id bigint, position varchar)"
 
 
-@pytest.fixture(scope="module")
-def connection():
-    connection = duckdb.connect()
-    create_schema(connection)
-    return connection
-
-
-def clear(connection):
-    for table in ("cpu_slice", "gpu_slice", "step", "device_activity", "copy_overlap"):
-        connection.execute(f"delete from {table}")
-    for (table,) in connection.execute("select table_name from duckdb_tables() where temporary").fetchall():
-        connection.execute(f"drop table temp.{table}")
-
-
-def insert(connection, columns, rows):
-    """Rows into a table, in one statement: one each would take most of the time."""
-    marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
-    connection.execute(f"insert into {columns} values {marks}", [value for row in rows for value in row])
-
-
-def run(connection, *analyses):
-    for analysis in analyses:
-        sql.run(connection, f"analyzers/{analysis}.sql", trace_id=1)
-
-
-def fill(connection, devices, boundaries):
-    """Slices per device and steps between the boundaries; returns (slice_id, device, activity, ts, dur) and the steps."""
-    clear(connection)
-    slice_ids = count()
-    slices = [
-        (next(slice_ids), device, activity, ts, dur)
-        for device, each in enumerate(devices)
-        for activity, ts, dur in each
-    ]
+def filled(devices, boundaries):
+    """Slices per device and steps between the boundaries, with the times of copies: a connection to them, (slice_id,
+    device, activity, ts, dur) and the steps."""
+    connection = empty_tables()
+    found = [(device, *each) for device, slices in enumerate(devices) for each in slices]
+    slices = [(slice_id, *each) for slice_id, each in enumerate(found)]
     insert(
         connection,
-        "gpu_slice (trace_id, slice_id, device, name, ts, dur, kind, is_communication, copy_kind)",
+        "gpu_slice",
+        "slice_id device name ts dur kind is_communication copy_kind",
         [
-            (1, slice_id, device, "Memcpy HtoD", ts, dur, *COLUMNS[activity])
+            (slice_id, device, "Memcpy HtoD", ts, dur, *COLUMNS[activity])
             for slice_id, device, activity, ts, dur in slices
         ],
     )
     steps = list(pairwise(boundaries))
     insert(
         connection,
-        "step (trace_id, step, name, source, ts, dur)",
-        [(1, number, "s", "annotation", ts, end - ts) for number, (ts, end) in enumerate(steps)],
+        "step",
+        "step name source ts dur",
+        [(number, "s", "annotation", ts, end - ts) for number, (ts, end) in enumerate(steps)],
     )
-    run(connection, "device_activity", "copy_call", "copy_time")
-    return slices, steps
+    run(connection, ("device_activity", "copy_call", "copy_time"), 1)
+    return connection, slices, steps
 
 
 def computes(slices, instant):
@@ -95,10 +67,10 @@ def expected(slices, steps, category, ts, dur):
     return overlapped, dur - overlapped - exposed, exposed, could_overlap
 
 
-@settings(max_examples=30, deadline=None)
-@given(devices=st.lists(SLICES, min_size=1, max_size=2), boundaries=BOUNDARIES)
-def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(connection, devices, boundaries):
-    slices, steps = fill(connection, devices, boundaries)
+@a_hundred
+@given(devices=worlds(SLICES), boundaries=BOUNDARIES)
+def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(devices, boundaries):
+    connection, slices, steps = filled(devices, boundaries)
     found = {
         slice_id: times
         for slice_id, *times in connection.execute(
@@ -112,12 +84,12 @@ def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(connection, devices
     }
 
 
-@settings(max_examples=20, deadline=None)
-@given(devices=st.lists(SLICES, min_size=1, max_size=2), boundaries=BOUNDARIES)
-def test_totals_are_unions_and_their_exposed_part_is_the_ledgers(connection, devices, boundaries):
-    slices, steps = fill(connection, devices, boundaries)
+@a_hundred
+@given(devices=worlds(SLICES), boundaries=BOUNDARIES)
+def test_totals_are_unions_and_their_exposed_part_is_the_ledgers(devices, boundaries):
+    connection, slices, steps = filled(devices, boundaries)
     connection.execute(NO_CALLS)
-    run(connection, "copy_return", "copy_overlap")
+    run(connection, ("copy_return", "copy_overlap"), 1)
     rows = connection.execute(
         "select device, step, category, busy, overlapped, hidden, exposed from copy_total where busy > 0"
     ).fetchall()
@@ -170,25 +142,33 @@ def brought_back(copies):
     return found
 
 
-@settings(max_examples=30, deadline=None)
-@given(copies=ROUND_TRIPS)
-def test_bytes_that_come_back_are_those_the_oracle_pairs(connection, copies):
-    clear(connection)
+@a_hundred
+@given(devices=worlds(ROUND_TRIPS))
+def test_bytes_that_come_back_are_those_the_oracle_pairs(devices):
+    connection = empty_tables()
+    copies = [(device, number, *each) for device, of_one in enumerate(devices) for number, each in enumerate(of_one)]
     insert(
         connection,
-        "cpu_slice (trace_id, thread_id, dur, kind, name, slice_id, ts)",
+        "cpu_slice",
+        "thread_id dur kind name slice_id ts",
         [
-            (1, 0, 1, "runtime", "cudaMemcpyAsync", 100 + number, launched)
-            for number, (_, launched, *_) in enumerate(copies)
+            (0, 1, "runtime", "cudaMemcpyAsync", 1000 + 100 * device + number, launched)
+            for device, number, _, launched, *_ in copies
         ],
     )
     insert(
         connection,
-        "gpu_slice (trace_id, device, kind, name, is_communication, slice_id, launch_id, ts, copy_kind, dur, bytes, step)",
+        "gpu_slice",
+        "kind name is_communication device slice_id launch_id ts copy_kind dur bytes step",
         [
-            (1, 0, "memcpy", "Memcpy", False, number, 100 + number, launched + 1, direction, *rest)
-            for number, (direction, launched, *rest) in enumerate(copies)
+            ("memcpy", "Memcpy", False, device, 100 * device + number, 1000 + 100 * device + number, ts + 1, *rest)
+            for device, number, direction, ts, *numbers in copies
+            for rest in [(direction, *numbers)]
         ],
     )
-    run(connection, "copy_call", "copy_return")
-    assert dict(connection.execute("from _copy_return").fetchall()) == brought_back(copies)
+    run(connection, ("copy_call", "copy_return"), 1)
+    assert dict(connection.execute("from _copy_return").fetchall()) == {
+        100 * device + back: 100 * device + gone
+        for device, of_one in enumerate(devices)
+        for back, gone in brought_back(of_one).items()
+    }

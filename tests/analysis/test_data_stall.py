@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from builder import TraceBuilder
 
+ANALYSES = ("launch_state", "copy_overlap", "data_stall")
+
 IN_PROCESS = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 MULTI_PROCESS = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 PARTS = "waiting, reading, transform, python, calls, unexplained"
@@ -26,7 +28,7 @@ def two_steps(gpu=True):
 # ---- data_fetch
 
 
-def test_a_fetch_is_the_outermost_range_of_data(tmp_path):
+def test_a_fetch_is_the_outermost_range_of_data():
     trace = two_steps()
     trace.annotation("traceq.fetch#train", 100, 400)
     trace.annotation(MULTI_PROCESS, 110, 300)
@@ -34,7 +36,7 @@ def test_a_fetch_is_the_outermost_range_of_data(tmp_path):
     # a save that fetches is a save
     trace.annotation("save_checkpoint", 1200, 400)
     trace.annotation("next_batch", 1300, 100)
-    assert trace.build(tmp_path).text(FETCHES) == "0 train multi_process 0 100 400\n1 next_batch - 0 1100 50"
+    assert trace.fill(*ANALYSES).text(FETCHES) == "0 train multi_process 0 100 400\n1 next_batch - 0 1100 50"
 
 
 DATA = [
@@ -64,25 +66,25 @@ NO_DATA = [
 ]
 
 
-def test_what_names_fetching(tmp_path):
+def test_what_names_fetching():
     trace = two_steps()
     for number, (kind, name, *_) in enumerate([*DATA, *NO_DATA]):
         trace.cpu(kind, name, 100 + 20 * number, 10)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.rows("select loader, loader_kind from data_fetch order by ts") == [
         (loader or name, loader_kind) for _, name, loader, loader_kind in DATA
     ]
     assert trace.rows("select data_wait, fetches from data_stall") == [(10 * len(DATA), len(DATA)), (0, 0)]
 
 
-def test_frames_tell_the_kind_of_loader(tmp_path):
+def test_frames_tell_the_kind_of_loader():
     trace = two_steps()
     frame = "torch/utils/data/dataloader.py(703): __next__"
     trace.cpu("python", frame, 100, 100)
     trace.cpu("python", "torch/utils/data/_utils/fetch.py(25): fetch", 110, 50)
     trace.cpu("python", frame, 1100, 100)
     trace.cpu("python", "torch/utils/data/dataloader.py(1270): _get_data", 1110, 50)
-    assert trace.build(tmp_path).rows("select loader_kind from data_fetch order by ts") == [
+    assert trace.fill(*ANALYSES).rows("select loader_kind from data_fetch order by ts") == [
         ("in_process",),
         ("multi_process",),
     ]
@@ -109,7 +111,7 @@ DONE = [
 ]
 
 
-def test_time_in_a_fetch_by_what_was_done(tmp_path):
+def test_time_in_a_fetch_by_what_was_done():
     trace = two_steps()
     for number, (kind, name, _) in enumerate(DONE):
         trace.annotation(IN_PROCESS, 100 + 40 * number, 30)
@@ -118,7 +120,7 @@ def test_time_in_a_fetch_by_what_was_done(tmp_path):
     trace.annotation(IN_PROCESS, 1100, 40)
     trace.call("cudaHostAlloc", 1110, 30)
     trace.cpu("os", "poll", 1115, 10)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.rows("select waiting, calls, unexplained from data_stall where step = 1") == [(0, 30, 10)]
     expected = []
     for *_, part in DONE:
@@ -130,7 +132,7 @@ def test_time_in_a_fetch_by_what_was_done(tmp_path):
     assert trace.rows(f"select {PARTS} from data_stall where step = 0") == [sums]
 
 
-def test_the_first_fetch_of_an_iterator_shows_where_frames_are_recorded(tmp_path):
+def test_the_first_fetch_of_an_iterator_shows_where_frames_are_recorded():
     trace = two_steps()
     frame = "torch/utils/data/dataloader.py({}): {}"
     trace.cpu("python", frame.format(703, "__next__"), 50, 10)
@@ -141,18 +143,18 @@ def test_the_first_fetch_of_an_iterator_shows_where_frames_are_recorded(tmp_path
     trace.cpu("python", frame.format(703, "__next__"), 400, 20)
     trace.annotation("next_batch", 500, 10)
     trace.annotation("next_batch", 520, 10)
-    assert trace.build(tmp_path).text("select ts, is_first, iterator_dur from data_fetch order by ts") == (
+    assert trace.fill(*ANALYSES).text("select ts, is_first, iterator_dur from data_fetch order by ts") == (
         "50 - -\n70 False -\n300 True 100\n400 False -\n500 - -\n520 - -"
     )
     assert trace.rows("select first_fetch, longest_fetch from data_stall order by step") == [(140, 40), (None, None)]
 
 
-def test_loaders_are_numbered_apart_and_the_one_with_most_time_is_named(tmp_path):
+def test_loaders_are_numbered_apart_and_the_one_with_most_time_is_named():
     trace = two_steps()
     trace.annotation("traceq.fetch#train", 100, 10)
     trace.annotation("traceq.fetch#masks", 120, 30)
     trace.annotation("traceq.fetch#train", 160, 10)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.text("select loader, number from data_fetch order by ts") == "train 0\nmasks 0\ntrain 1"
     assert trace.rows("select loader, fetches from data_stall where step = 0") == [("masks", 3)]
 
@@ -160,17 +162,17 @@ def test_loaders_are_numbered_apart_and_the_one_with_most_time_is_named(tmp_path
 # ---- data_stall
 
 
-def test_what_is_hidden_behind_queued_work_is_no_stall(tmp_path):
+def test_what_is_hidden_behind_queued_work_is_no_stall():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("long", 20, 480, launched=(0, 10))
     trace.annotation(IN_PROCESS, 100, 700)
     trace.kernel("next", 820, 180, launched=(810, 5))
-    assert trace.build(tmp_path).text(STALLS) == "0 700 300 0 300 400 1"
+    assert trace.fill(*ANALYSES).text(STALLS) == "0 700 300 0 300 400 1"
     assert trace.rows("select stalled from data_fetch") == [(300,)]
 
 
-def test_exposed_copies_of_input_are_stall_in_the_step_they_elapse_in(tmp_path):
+def test_exposed_copies_of_input_are_stall_in_the_step_they_elapse_in():
     trace = two_steps()
     trace.annotation(IN_PROCESS, 100, 100)
     # the two overlap from 950 to 1050, where the kernel of the first step and that of the second run
@@ -178,74 +180,74 @@ def test_exposed_copies_of_input_are_stall_in_the_step_they_elapse_in(tmp_path):
     trace.memcpy("h2d", 950, 200, launched=(160, 5), src_memory="pinned", stream=9)
     trace.annotation("forward", 300, 100)
     trace.memcpy("h2d", 1200, 100, launched=(310, 5), src_memory="pinned", stream=8)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.rows("select step, input_copy from data_stall order by step") == [(0, 120), (1, 20 + 50)]
 
 
-def test_a_step_without_a_fetch_waits_for_none(tmp_path):
+def test_a_step_without_a_fetch_waits_for_none():
     trace = two_steps()
     trace.annotation("next_batch", 100, 700)
-    assert trace.build(tmp_path).text(STALLS) == "0 700 700 0 700 0 1\n1 0 0 0 0 0 0"
+    assert trace.fill(*ANALYSES).text(STALLS) == "0 700 700 0 700 0 1\n1 0 0 0 0 0 0"
 
 
-def test_a_fetch_before_the_first_step_belongs_to_none(tmp_path):
+def test_a_fetch_before_the_first_step_belongs_to_none():
     trace = TraceBuilder()
     trace.annotation("next_batch", 0, 100)
     trace.annotation("traceq.step#0", 200, 100)
     trace.annotation("traceq.step#1", 300, 100)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.rows("select step, dur from data_fetch") == [(None, 100)]
     assert trace.rows("select data_wait, fetches from data_stall") == [(0, 0), (0, 0)]
 
 
-def test_without_a_gpu_there_is_no_stall_to_speak_of(tmp_path):
+def test_without_a_gpu_there_is_no_stall_to_speak_of():
     trace = two_steps(gpu=False)
     trace.annotation(IN_PROCESS, 100, 300)
-    assert trace.build(tmp_path).text(STALLS) == "0 300 - - - - 1\n1 0 - - - - 0"
+    assert trace.fill(*ANALYSES).text(STALLS) == "0 300 - - - - 1\n1 0 - - - - 0"
     assert trace.rows("select device, unexplained from data_stall") == [(None, 300), (None, 0)]
     assert trace.rows("select stalled from data_fetch") == [(None,)]
 
 
-def test_where_nothing_names_fetching_nobody_can_tell(tmp_path):
+def test_where_nothing_names_fetching_nobody_can_tell():
     trace = two_steps()
     trace.op("aten::mm", 100, 300)
-    assert trace.build(tmp_path).text(STALLS) == "0 - - 0 - - 0\n1 - - 0 - - 0"
+    assert trace.fill(*ANALYSES).text(STALLS) == "0 - - 0 - - 0\n1 - - 0 - - 0"
     assert trace.rows(f"select {PARTS}, workers, loader from data_stall where step = 0") == [(None,) * 8]
 
 
-def test_without_a_host_side_everything_is_unknown(tmp_path):
+def test_without_a_host_side_everything_is_unknown():
     trace = TraceBuilder()
     trace.memcpy("h2d", 0, 100)
     trace.kernel("k", 200, 100)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.text("select * exclude (trace_id, step, device) from data_stall") == " ".join(["-"] * 19)
 
 
-def test_copies_of_input_are_seen_even_where_fetching_is_not(tmp_path):
+def test_copies_of_input_are_seen_even_where_fetching_is_not():
     trace = two_steps()
     trace.annotation("forward", 700, 200)
     trace.op("aten::to", 180, 30)
     trace.memcpy("h2d", 300, 50, launched=(200, 5), src_memory="pageable")
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     position = trace.rows("select position from copy_overlap")
     assert position in ([("data",)], [("other",)])
     expected = (50, 50) if position == [("data",)] else (None, 0)
     assert trace.rows("select data_stall, input_copy from data_stall where step = 0") == [expected]
 
 
-def test_the_device_that_fetching_costs_most(tmp_path):
+def test_the_device_that_fetching_costs_most():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     for device, end in ((0, 600), (1, 300)):
         trace.kernel("long", 20, end - 20, launched=(5 * device, 5), device=device)
         trace.kernel("next", 850, 150, launched=(810 + 10 * device, 5), device=device)
     trace.annotation(IN_PROCESS, 100, 700)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.rows("select device, idle_data, hidden from data_stall") == [(1, 500, 200)]
     assert trace.rows("select stalled from data_fetch") == [(500,)]
 
 
-def test_another_training_process_has_fetches_of_its_own(tmp_path):
+def test_another_training_process_has_fetches_of_its_own():
     trace = two_steps()
     trace.add("thread", thread_id=0, pid=1, tid=1)
     trace.add("thread", thread_id=1, pid=2, tid=2)
@@ -254,7 +256,7 @@ def test_another_training_process_has_fetches_of_its_own(tmp_path):
     trace.annotation("next_batch", 100, 600, thread=1)
     trace.kernel("theirs", 820, 100, launched=(800, 10), device=1, thread=1, pid=2)
     trace.annotation("next_batch", 100, 300, thread=2)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     assert trace.text("select thread_id, is_training, dur from data_fetch order by thread_id") == (
         "0 True 100\n1 True 600\n2 False 300"
     )
@@ -297,21 +299,21 @@ def test_a_loader_that_works_in_the_training_process_has_no_workers(tmp_path):
     assert trace.rows("select workers, worker_busy from data_stall") == [(0, None), (None, None)]
 
 
-def test_a_thread_that_fetches_ahead(tmp_path):
+def test_a_thread_that_fetches_ahead():
     trace = two_steps()
     trace.annotation("next_batch", 200, 600, thread=1)
     trace.op("decode", 300, 100, thread=1)
-    trace.build(tmp_path)
+    trace.fill(*ANALYSES)
     # without OS calls nobody sees it wait
     assert trace.text("select * exclude (trace_id) from data_worker") == "0 1 prefetch 600 600 0 -"
     assert trace.text("select data_wait, workers, worker_busy from data_stall") == "- 1 -\n- 0 -"
 
 
-def test_frames_tell_workers(tmp_path):
+def test_frames_tell_workers():
     trace = two_steps()
     trace.cpu("python", "torch/utils/data/_utils/worker.py(200): _worker_loop", 0, 500, thread=1)
     trace.cpu("python", "torch/utils/data/_utils/pin_memory.py(20): _pin_memory_loop", 0, 500, thread=2)
     trace.cpu("python", "<built-in method poll of select.poll object at 0x1>", 100, 100, thread=1)
-    assert trace.build(tmp_path).text("select thread_id, role, active, waiting, busy from data_worker") == (
+    assert trace.fill(*ANALYSES).text("select thread_id, role, active, waiting, busy from data_worker") == (
         "1 worker 400 100 -\n2 pin_memory 500 0 -"
     )

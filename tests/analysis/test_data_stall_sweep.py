@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from builder import TraceBuilder
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import category_at
+from tables import a_hundred, worlds
 
 PARTS = "waiting, reading, transform, python, calls, unexplained"
 
@@ -49,40 +50,55 @@ def laid_out(fetches):
 UNIT = 10_000
 
 
-@settings(max_examples=4, deadline=None)
-@given(fetches=FETCH, gpu=GPU)
-def test_fetches_against_the_slow_way(tmp_path_factory, fetches, gpu):
-    steps = [(0, 60), (60, 120)]
+# From one world to the next: the steps of each, and what outlasts them.
+APART = 300
+STEPS = [(0, 60), (60, 120)]
+STALLS = """
+    select s.step, coalesce(l.dur, 0), s.data_wait, s.input_copy, s.idle_data, s.data_stall, s.hidden
+    from data_stall as s left join time_ledger as l on l.step = s.step and l.category = 'idle_data'
+"""
+
+
+@a_hundred
+@given(several=worlds(st.tuples(FETCH, GPU)))
+def test_fetches_against_the_slow_way(several):
     trace = Scaled()
-    for number, (ts, end) in enumerate(steps):
-        trace.annotation(f"traceq.step#{number}", ts, end - ts)
-    trace.annotation("forward", 1, 3)
-    trace.annotation("next_batch", 5, 3)
-    fetches = [(5, 8, []), *laid_out(fetches)]
+    several = [([(5, 8, []), *laid_out(fetches)], gpu) for fetches, gpu in several]
+    for number, (fetches, gpu) in enumerate(several):
+        add(trace, APART * number, fetches, gpu)
+    trace.fill("launch_state", "copy_overlap", "data_stall")
+    found = trace.rows(f"select ts, dur, {PARTS} from data_fetch order by ts")
+    assert found == [
+        times(UNIT, (APART * number + ts, *rest))
+        for number, (fetches, _) in enumerate(several)
+        for ts, *rest in parts_of(fetches)
+    ]
+    stalls = {step: rest for step, *rest in trace.rows(STALLS)}
+    for number, (fetches, gpu) in enumerate(several):
+        for step, (start, stop) in enumerate(STEPS):
+            wait = UNIT * sum(start <= t < stop for ts, ts_end, _ in fetches for t in range(ts, ts_end))
+            copy = UNIT * sum(is_input_alone(gpu, t) for t in range(start, stop))
+            idle, *stall = stalls[3 * number + step]
+            assert stall == [wait, copy, idle, idle + copy, wait - idle]
+    assert trace.rows("select count(*) from data_fetch where stalled not between 0 and dur") == [(0,)]
+
+
+def add(trace, at, fetches, gpu):
+    """A world of two steps that begins at `at`; a third step takes the time to the next world."""
+    for ts, end in (*STEPS, (120, APART)):
+        trace.annotation(f"traceq.step#{at + ts}", at + ts, end - ts)
+    trace.annotation("forward", at + 1, 3)
+    trace.annotation("next_batch", at + 5, 3)
     for ts, end, inside in fetches[1:]:
-        trace.annotation("next_batch", ts, end - ts)
+        trace.annotation("next_batch", at + ts, end - ts)
         for part, start, stop in inside:
-            trace.cpu(*WHAT[part], start, stop - start)
+            trace.cpu(*WHAT[part], at + start, stop - start)
     for what, ts, dur, stream in gpu:
         if what == "kernel":
-            trace.kernel("k", ts, dur, (2, 0), stream=stream)
+            trace.kernel("k", at + ts, dur, (at + 2, 0), stream=stream)
         else:
-            trace.memcpy("h2d", ts, dur, (6 if what == "data" else 2, 0), stream=stream, src_memory="pinned")
-    trace.build(tmp_path_factory.mktemp("fetch"))
-    parts = trace.rows(f"select ts, dur, {PARTS} from data_fetch order by ts")
-    assert parts == [times(UNIT, each) for each in parts_of(fetches)]
-
-    for step, (start, stop) in enumerate(steps):
-        wait = sum(start <= t < stop for ts, ts_end, _ in fetches for t in range(ts, ts_end))
-        copy = sum(is_input_alone(gpu, t) for t in range(start, stop))
-        ((idle,),) = trace.rows(
-            f"select coalesce(sum(dur), 0) from time_ledger where step = {step} and category = 'idle_data'"
-        )
-        wait, copy = UNIT * wait, UNIT * copy
-        assert trace.rows(
-            f"select data_wait, input_copy, idle_data, data_stall, hidden from data_stall where step = {step}"
-        ) == [(wait, copy, idle, idle + copy, wait - idle)]
-    assert trace.rows("select count(*) from data_fetch where stalled not between 0 and dur") == [(0,)]
+            called = (at + (6 if what == "data" else 2), 0)
+            trace.memcpy("h2d", at + ts, dur, called, stream=stream, src_memory="pinned")
 
 
 class Scaled(TraceBuilder):

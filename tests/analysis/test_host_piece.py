@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.analyzers import host_piece
+from traceq.analysis.ledger import host_piece
 
 TIME = st.integers(0, 30)
 

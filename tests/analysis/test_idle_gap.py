@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from builder import TraceBuilder
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-pytestmark = pytest.mark.usefixtures("ledger_only")
+from tables import a_hundred, worlds
 
 CAUSES = """
-    select g.ts, g.dur, c.cause, c.dur, s.name
+    select g.ts, g.dur, c.cause, c.dur as cause_dur, s.name
     from idle_gap as g
     inner join idle_gap_cause as c using (gap_id)
     left join cpu_slice as s on s.slice_id = c.cpu_slice_id
@@ -30,51 +28,60 @@ def late_launch(*host, thread=0):
     return trace
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "cause"),
-    [
-        ("annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "idle_data"),
-        ("annotation", "traceq.fetch#train", "idle_data"),
-        ("annotation", "save_checkpoint", "idle_checkpoint"),
-        ("annotation", "compile_fx.<locals>.fw_compiler_base", "idle_compile"),
-        ("annotation", "Torch-Compiled Region: 0/0", "idle_python"),
-        ("annotation", "forward", "idle_python"),
-        ("op", "CompiledFunction", "idle_launch"),
-        ("op", "aten::linear", "idle_launch"),
-        ("op", "aten::item", "idle_sync"),
-        ("runtime", "cudaStreamSynchronize", "idle_sync"),
-        ("runtime", "cudaMemcpy", "idle_sync"),
-        ("runtime", "cudaMalloc", "idle_allocation"),
-        ("runtime", "hipFree", "idle_allocation"),
-        ("runtime", "cuLibraryLoadData", "idle_compile"),
-        ("runtime", "cudaFuncGetAttributes", "idle_launch"),
-        ("os", "poll", "idle_os"),
-        ("overhead", "Buffer Flush", "idle_profiler"),
-        ("overhead", "Lazy Function Loading", "idle_compile"),
-        ("python", "train.py(3): step", "idle_python"),
-        ("op", "gloo:all_reduce", "idle_communication"),
-        ("annotation", "ucp_tag_send_nbx", "idle_communication"),
-    ],
-)
-def test_the_cause_is_what_the_launching_thread_did(tmp_path, kind, name, cause):
-    trace = late_launch((kind, name, 100, 700))
+CASES = [
+    ("annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "idle_data"),
+    ("annotation", "traceq.fetch#train", "idle_data"),
+    ("annotation", "save_checkpoint", "idle_checkpoint"),
+    ("annotation", "compile_fx.<locals>.fw_compiler_base", "idle_compile"),
+    ("annotation", "Torch-Compiled Region: 0/0", "idle_python"),
+    ("annotation", "forward", "idle_python"),
+    ("op", "CompiledFunction", "idle_launch"),
+    ("op", "aten::linear", "idle_launch"),
+    ("op", "aten::item", "idle_sync"),
+    ("runtime", "cudaStreamSynchronize", "idle_sync"),
+    ("runtime", "cudaMemcpy", "idle_sync"),
+    ("runtime", "cudaMalloc", "idle_allocation"),
+    ("runtime", "hipFree", "idle_allocation"),
+    ("runtime", "cuLibraryLoadData", "idle_compile"),
+    ("runtime", "cudaFuncGetAttributes", "idle_launch"),
+    ("os", "poll", "idle_os"),
+    ("overhead", "Buffer Flush", "idle_profiler"),
+    ("overhead", "Lazy Function Loading", "idle_compile"),
+    ("python", "train.py(3): step", "idle_python"),
+    ("op", "gloo:all_reduce", "idle_communication"),
+    ("annotation", "ucp_tag_send_nbx", "idle_communication"),
+]
+
+
+def test_the_cause_is_what_the_launching_thread_did():
+    """One case a step, all in one trace."""
+    trace = TraceBuilder()
+    for number, (kind, name, _) in enumerate(CASES):
+        at = 1000 * number
+        trace.annotation(f"ProfilerStep#{number}", at, 1000)
+        trace.kernel("first", at + 20, 80, launched=(at, 10))
+        trace.cpu(kind, name, at + 100, 700)
+        trace.kernel("second", at + 820, 180, launched=(at + 800, 10))
+    trace.fill("time_ledger")
     # the launching call comes on top
     launch = 10
-    if cause == "idle_launch":
-        expected = [f"100 720 idle_launch {700 + launch} {name}"]
-    else:
-        expected = [f"100 720 {cause} 700 {name}", f"100 720 idle_launch {launch} cudaLaunchKernel"]
-    expected.append("100 720 idle_launch_latency 10 cudaLaunchKernel")
-    assert trace.build(tmp_path).text(CAUSES).splitlines() == expected
+    for number, (_, name, cause) in enumerate(CASES):
+        if cause == "idle_launch":
+            expected = [f"720 idle_launch {700 + launch} {name}"]
+        else:
+            expected = [f"720 {cause} 700 {name}", f"720 idle_launch {launch} cudaLaunchKernel"]
+        expected.append("720 idle_launch_latency 10 cudaLaunchKernel")
+        found = trace.text(f"select dur, cause, cause_dur, name from ({CAUSES}) where ts = {1000 * number + 100}")
+        assert found.splitlines() == expected, name
 
 
-def test_one_gap_has_several_causes(tmp_path):
+def test_one_gap_has_several_causes():
     trace = late_launch(
         ("runtime", "cudaStreamSynchronize", 50, 60),
         ("annotation", "next_batch", 200, 300),
         ("op", "aten::mm", 700, 130),
     )
-    assert trace.build(tmp_path).text(CAUSES).splitlines() == [
+    assert trace.fill("time_ledger").text(CAUSES).splitlines() == [
         "100 720 idle_sync 10 cudaStreamSynchronize",
         "100 720 idle_python 290 ProfilerStep#1",
         "100 720 idle_data 300 next_batch",
@@ -84,23 +91,23 @@ def test_one_gap_has_several_causes(tmp_path):
     assert trace.text("select cause, drained_by is not null from idle_gap where ts = 100") == "idle_data True"
 
 
-def test_operators_inside_a_data_range_are_data(tmp_path):
+def test_operators_inside_a_data_range_are_data():
     trace = late_launch(("annotation", "enumerate(DataLoader)#x.__next__", 100, 600), ("op", "aten::stack", 200, 300))
-    assert trace.build(tmp_path).rows("select dur from time_ledger where category = 'idle_data'") == [(600,)]
+    assert trace.fill("time_ledger").rows("select dur from time_ledger where category = 'idle_data'") == [(600,)]
 
 
-def test_fetching_behind_queued_work_costs_nothing(tmp_path):
+def test_fetching_behind_queued_work_costs_nothing():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("long", 20, 900, launched=(0, 10))
     trace.annotation("enumerate(DataLoader)#x.__next__", 100, 300)
     trace.kernel("next", 920, 80, launched=(500, 10))
-    assert trace.build(tmp_path).text(
+    assert trace.fill("time_ledger").text(
         "select category, dur from time_ledger where category like 'idle%' order by all"
     ) == ("idle_launch 10\nidle_launch_latency 10")
 
 
-def test_work_that_was_queued_waited_for_the_device_or_for_an_event(tmp_path):
+def test_work_that_was_queued_waited_for_the_device_or_for_an_event():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("a", 20, 80, launched=(0, 10))
@@ -108,28 +115,28 @@ def test_work_that_was_queued_waited_for_the_device_or_for_an_event(tmp_path):
     trace.call("cudaStreamWaitEvent", 70, 5, correlation=77)
     trace.add("synchronization", slice_id=900, kind="stream_wait_event", device=0, stream=7, ts=70, dur=5)
     trace.kernel("c", 600, 400, launched=(80, 10))
-    assert trace.build(tmp_path).text(CAUSES).splitlines() == [
+    assert trace.fill("time_ledger").text(CAUSES).splitlines() == [
         "100 200 idle_launch_latency 200 cudaLaunchKernel",
         "400 200 idle_dependency 200 cudaLaunchKernel",
     ]
 
 
-def test_without_its_launch_a_gap_has_no_known_cause(tmp_path):
+def test_without_its_launch_a_gap_has_no_known_cause():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("a", 0, 100)
     trace.kernel("b", 500, 500)
-    assert trace.build(tmp_path).text(CAUSES) == "100 400 idle_unattributed 400 -"
+    assert trace.fill("time_ledger").text(CAUSES) == "100 400 idle_unattributed 400 -"
 
 
-def test_a_thread_that_does_nothing_is_asked_after_by_the_one_that_waits_for_it(tmp_path):
+def test_a_thread_that_does_nothing_is_asked_after_by_the_one_that_waits_for_it():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("forward", 20, 80, launched=(0, 10))
     trace.annotation("next_batch", 100, 400)
     trace.op("autograd::engine::evaluate_function: MmBackward0", 700, 200, thread=1)
     trace.kernel("backward", 820, 180, launched=(800, 10), thread=1)
-    assert trace.build(tmp_path).text(CAUSES).splitlines() == [
+    assert trace.fill("time_ledger").text(CAUSES).splitlines() == [
         "100 720 idle_data 400 next_batch",
         "100 720 idle_python 200 ProfilerStep#1",
         "100 720 idle_launch 110 autograd::engine::evaluate_function: MmBackward0",
@@ -137,12 +144,12 @@ def test_a_thread_that_does_nothing_is_asked_after_by_the_one_that_waits_for_it(
     ]
 
 
-def test_pageable_copies_hold_the_host(tmp_path):
+def test_pageable_copies_hold_the_host():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.memcpy("d2h", 20, 80, launched=(0, 300), src_memory="device", dst_memory="pageable")
     trace.kernel("next", 520, 480, launched=(500, 10))
-    assert trace.build(tmp_path).text(CAUSES).splitlines() == [
+    assert trace.fill("time_ledger").text(CAUSES).splitlines() == [
         "100 420 idle_sync 200 cudaLaunchKernel",
         "100 420 idle_python 200 ProfilerStep#1",
         "100 420 idle_launch 10 cudaLaunchKernel",
@@ -163,26 +170,28 @@ HOST = st.lists(
 GPU = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20), st.integers(0, 1), st.integers(-20, 5)), max_size=8)
 
 
-def made_up(host, gpu, factor=1, shift=0):
+def made_up(several, factor=1, shift=0):
+    """One world after the other, each with two steps; the second lasts to the next world."""
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", shift, 40 * factor)
-    trace.annotation("ProfilerStep#2", shift + 40 * factor, 40 * factor)
-    for kind, name, ts, dur, thread in host:
-        trace.cpu(kind, name, shift + ts * factor, dur * factor, thread)
-    for ts, dur, device, launch in gpu:
-        trace.kernel(
-            "k", shift + ts * factor, dur * factor, (shift + (ts + launch) * factor, 2 * factor), device=device
-        )
-    return trace
+    for number, (host, gpu) in enumerate(several):
+        start = shift + 200 * factor * number
+        for step in range(2):
+            trace.annotation(f"ProfilerStep#{2 * number + step}", start + 40 * factor * step, 40 * factor)
+        for kind, name, ts, dur, thread in host:
+            trace.cpu(kind, name, start + ts * factor, dur * factor, thread)
+        for ts, dur, device, launch in gpu:
+            launched = (start + (ts + launch) * factor, 2 * factor)
+            trace.kernel("k", start + ts * factor, dur * factor, launched, device=device)
+    return trace.fill("host_ledger")
 
 
 PARTS = "select step, device, category, dur from time_ledger order by all"
 
 
-@settings(max_examples=6, deadline=None)
-@given(host=HOST, gpu=GPU)
-def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(tmp_path_factory, host, gpu):
-    trace = made_up(host, gpu).build(tmp_path_factory.mktemp("plain"))
+@a_hundred
+@given(several=worlds(st.tuples(HOST, GPU)))
+def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(several):
+    trace = made_up(several)
     assert trace.rows(
         "select count(*) from idle_gap as g where dur <> (select sum(dur) from idle_gap_cause as c where c.gap_id = g.gap_id)"
     ) == [(0,)]
@@ -200,6 +209,5 @@ def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(tmp_path_fa
         == []
     )
     parts = trace.rows(PARTS)
-    assert made_up(host, gpu, shift=10**15).build(tmp_path_factory.mktemp("later")).rows(PARTS) == parts
-    doubled = made_up(host, gpu, factor=2).build(tmp_path_factory.mktemp("double")).rows(PARTS)
-    assert doubled == [(*key, 2 * dur) for *key, dur in parts]
+    assert made_up(several, shift=10**15).rows(PARTS) == parts
+    assert made_up(several, factor=2).rows(PARTS) == [(*key, 2 * dur) for *key, dur in parts]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from kernel_tables import analysed, device, insert, kernel
+from kernel_tables import analysed, device, kernel
+from tables import insert_row
 
 
 def sample(tables, name, ts, value, on=0):
-    insert(tables, "counter", device=on, name=name, unit="percent", ts=ts, value=value)
+    insert_row(tables, "counter", device=on, name=name, unit="percent", ts=ts, value=value)
 
 
 def steps(tables, *ends):
     start = 0
     for number, end in enumerate(ends):
-        insert(tables, "step", step=number, name="s", source="annotation", ts=start, dur=end - start)
+        insert_row(tables, "step", step=number, name="s", source="annotation", ts=start, dur=end - start)
         start = end
 
 

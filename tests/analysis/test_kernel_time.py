@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import closing
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_tables import analysed, kernel
+from tables import a_hundred, empty_tables, insert, worlds
 
 TIME = st.integers(0, 30)
 KERNELS = st.lists(st.tuples(st.integers(0, 1), TIME, st.integers(0, 12)), min_size=1, max_size=24)
@@ -25,18 +27,19 @@ def shared_out(kernels):
     return shares, busy
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(kernels=KERNELS)
-def test_kernels_share_the_time_in_which_they_run_at_once(tables, kernels):
-    tables.rollback()
-    tables.begin()
-    for slice_id, (device, ts, dur) in enumerate(kernels):
-        kernel(tables, slice_id, device, ts=ts, dur=dur)
-    rows = analysed(tables, "device, exclusive_dur")
+@a_hundred
+@given(several=worlds(KERNELS))
+def test_kernels_share_the_time_in_which_they_run_at_once(several):
+    # worlds have two devices each
+    kernels = [(2 * world + device, *rest) for world, each in enumerate(several) for device, *rest in each]
+    rows = [(slice_id, *each, "kernel", "k", False) for slice_id, each in enumerate(kernels)]
+    with closing(empty_tables()) as tables:
+        insert(tables, "gpu_slice", "slice_id device ts dur kind name is_communication", rows)
+        found = analysed(tables, "device, exclusive_dur")
     shares, busy = shared_out(kernels)
-    assert [dur for _, dur in rows] == pytest.approx(shares, rel=1e-6, abs=1e-6)
+    assert [dur for _, dur in found] == pytest.approx(shares, rel=1e-6, abs=1e-6)
     for device, time in busy.items():
-        assert sum(dur for d, dur in rows if d == device) == pytest.approx(time, rel=1e-6)
+        assert sum(dur for d, dur in found if d == device) == pytest.approx(time, rel=1e-6)
 
 
 def test_communication_kernels_share_as_well_and_nothing_else_does(tables):

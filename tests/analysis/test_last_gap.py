@@ -5,18 +5,16 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-pytestmark = pytest.mark.usefixtures("ledger_only")
-
 
 @pytest.mark.parametrize("marked", [True, False])
-def test_after_the_last_work_the_training_thread_explains_the_gap(tmp_path, marked):
+def test_after_the_last_work_the_training_thread_explains_the_gap(marked):
     trace = TraceBuilder()
     if marked:
         trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("last", 20, 80, launched=(0, 10))
     trace.call("cudaMalloc", 300, 600)
     trace.annotation("elsewhere", 0, 1000, thread=1)
-    trace.build(tmp_path)
+    trace.fill("time_ledger")
     rest = "idle_python" if marked else "idle_unattributed"
     assert trace.text(
         "select c.cause, c.dur from idle_gap_cause as c join idle_gap as g using (gap_id) where g.ts = 100 order by all"
@@ -32,7 +30,7 @@ def test_after_the_last_work_the_training_thread_explains_the_gap(tmp_path, mark
         "KernelExecutor::compile",
     ],
 )
-def test_nvfusers_ranges_of_compilation_are_compilation(tmp_path, name):
+def test_nvfusers_ranges_of_compilation_are_compilation(name):
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("first", 20, 80, launched=(0, 10))
@@ -40,5 +38,5 @@ def test_nvfusers_ranges_of_compilation_are_compilation(tmp_path, name):
     trace.annotation("executor_utils::NVRTC", 200, 300)
     trace.annotation("KernelExecutor::runFusion", 750, 100)
     trace.kernel("second", 820, 180, launched=(800, 10))
-    trace.build(tmp_path)
+    trace.fill("time_ledger")
     assert trace.rows("select dur from time_ledger where category = 'idle_compile'") == [(600,)]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
 from builder import TraceBuilder
 
-pytestmark = pytest.mark.usefixtures("ledger_only")
 
-
-def test_a_kernel_finds_its_call_and_the_operator_and_annotation_around_it(tmp_path):
+def test_a_kernel_finds_its_call_and_the_operator_and_annotation_around_it():
     trace = TraceBuilder()
     trace.annotation("forward", 0, 100)
     trace.op("aten::mm", 10, 20)
     trace.kernel("gemm", 50, 10, launched=(12, 5))
     assert (
-        trace.build(tmp_path).text(
+        trace.fill("launch_state").text(
             "select name, api_name, operator, annotation, queue_delay, launch_latency from launch"
         )
         == "gemm cudaLaunchKernel aten::mm forward 33 38"
     )
 
 
-def test_correlation_ids_are_per_process(tmp_path):
+def test_correlation_ids_are_per_process():
     trace = TraceBuilder()
     trace.add("thread", thread_id=0, pid=10, tid=1)
     trace.add("thread", thread_id=1, pid=20, tid=1)
@@ -30,63 +27,63 @@ def test_correlation_ids_are_per_process(tmp_path):
     trace.kernel("a", 10, 5, correlation_id=1, pid=20)
     trace.kernel("b", 10, 5, correlation_id=1, pid=10)
     trace.kernel("cannot tell", 10, 5, correlation_id=1)
-    rows = trace.build(tmp_path).rows("select name, launch_id from gpu_slice order by name")
+    rows = trace.fill("launch_state", "notes").rows("select name, launch_id from gpu_slice order by name")
     assert rows == [("a", second), ("b", first), ("cannot tell", None)]
     assert trace.text("select count from import_note where code = 'launch_not_traced'") == "1"
 
 
-def test_one_graph_launch_launches_many_kernels_and_the_outer_call_counts(tmp_path):
+def test_one_graph_launch_launches_many_kernels_and_the_outer_call_counts():
     trace = TraceBuilder()
     outer = trace.call("cudaGraphLaunch", 0, 20, correlation=5)
     trace.call("cuGraphLaunch", 2, 10, correlation=5)
     for ts in (30, 40, 50):
         trace.kernel("k", ts, 5, correlation_id=5)
-    assert trace.build(tmp_path).rows("select launch_id from kernel") == [(outer,)] * 3
+    assert trace.fill("launch_state").rows("select launch_id from kernel") == [(outer,)] * 3
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", True),
-        ("ncclDevKernel_SendRecv(ncclDevComm*, unsigned long, ncclWork*)", True),
-        ("void deep_ep::internode::dispatch<true>()", True),
-        ("void dpsk::ep::intranode::combine()", True),
-        ("void vllm::cross_device_reduce_2stage<half, 8>()", True),
-        ("two_shot_all_reduce_kernel", True),
-        ("nvshmemi_transfer_rma", True),
-        ("void at::native::reduce_kernel<512, 1>()", False),
-        ("void at::native::vectorized_scatter_gather_kernel()", False),
-        ("ampere_fp16_s16816gemm_fp16_64x64", False),
-        ("void userbuffers_fp16_sum_inplace_gpu_rr_rs<8>()", True),
-        ("kuserbuffers_pushrecv", True),
-        ("void mscclpp::allreduce()", True),
-        ("void sglang::oneShotAllReduce<half>()", True),
-        ("rcclGenericKernel_1(ncclDevComm*)", True),
-        ("triton_poi_fused_all_reduce_lift_fresh_0", False),
-        ("small_reduce_kernel", False),
-        ("SmallGatherKernel", False),
-        ("asyncClusterLaunch", False),
-        ("FuncClosure", False),
-        ("SrcClampKernel", False),
-        ("void blockAllReduceSum<float>()", False),
-        ("warpAllReduceSoftmax", False),
-    ],
-)
-def test_communication_by_name(tmp_path, name, expected):
+NAMES = {
+    "ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)": True,
+    "ncclDevKernel_SendRecv(ncclDevComm*, unsigned long, ncclWork*)": True,
+    "void deep_ep::internode::dispatch<true>()": True,
+    "void dpsk::ep::intranode::combine()": True,
+    "void vllm::cross_device_reduce_2stage<half, 8>()": True,
+    "two_shot_all_reduce_kernel": True,
+    "nvshmemi_transfer_rma": True,
+    "void at::native::reduce_kernel<512, 1>()": False,
+    "void at::native::vectorized_scatter_gather_kernel()": False,
+    "ampere_fp16_s16816gemm_fp16_64x64": False,
+    "void userbuffers_fp16_sum_inplace_gpu_rr_rs<8>()": True,
+    "kuserbuffers_pushrecv": True,
+    "void mscclpp::allreduce()": True,
+    "void sglang::oneShotAllReduce<half>()": True,
+    "rcclGenericKernel_1(ncclDevComm*)": True,
+    "triton_poi_fused_all_reduce_lift_fresh_0": False,
+    "small_reduce_kernel": False,
+    "SmallGatherKernel": False,
+    "asyncClusterLaunch": False,
+    "FuncClosure": False,
+    "SrcClampKernel": False,
+    "void blockAllReduceSum<float>()": False,
+    "warpAllReduceSoftmax": False,
+}
+
+
+def test_communication_by_name():
     trace = TraceBuilder()
-    trace.kernel(name, 0, 10)
-    assert trace.build(tmp_path).rows("select is_communication from kernel") == [(expected,)]
+    for number, name in enumerate(NAMES):
+        trace.kernel(name, 10 * number, 10)
+    assert dict(trace.fill().rows("select name, is_communication from kernel")) == NAMES
 
 
-def test_communication_by_the_sources_own_word(tmp_path):
+def test_communication_by_the_sources_own_word():
     trace = TraceBuilder()
     described = trace.kernel("my_transport", 0, 10)
     trace.kernel("my_transport", 20, 10)
     trace.add("collective", slice_id=described, op="allreduce")
-    assert trace.build(tmp_path).rows("select is_communication from kernel order by ts") == [(True,), (False,)]
+    assert trace.fill("launch_state").rows("select is_communication from kernel order by ts") == [(True,), (False,)]
 
 
-def test_communication_by_the_range_it_was_launched_in(tmp_path):
+def test_communication_by_the_range_it_was_launched_in():
     trace = TraceBuilder()
     trace.annotation("nccl:all_reduce", 0, 10)
     trace.kernel("triton_fused_0", 20, 10, launched=(2, 3))
@@ -96,6 +93,6 @@ def test_communication_by_the_range_it_was_launched_in(tmp_path):
     trace.kernel("mystery", 70, 10, launched=(52, 3))
     trace.kernel("triton_fused_1", 90, 10, launched=(80, 3))
     trace.memcpy("p2p", 100, 10, launched=(85, 1))
-    assert trace.build(tmp_path).text("select name, is_communication from gpu_slice order by ts") == (
+    assert trace.fill("launch_state").text("select name, is_communication from gpu_slice order by ts") == (
         "triton_fused_0 True\nMemcpy p2p True\nMemcpy d2d False\nmystery True\ntriton_fused_1 False\nMemcpy p2p False"
     )

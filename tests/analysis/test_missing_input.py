@@ -78,11 +78,13 @@ def reduced(*, described):
         "nodes of a graph", "sizes", "nothing of collectives",
     ],
 )  # fmt: skip
-def test_notes_say_what_is_missing(tmp_path, trace, notes):
-    assert sorted(trace.build(tmp_path).text(CODES).splitlines()) == sorted(notes.splitlines())
+def test_notes_say_what_is_missing(trace, notes):
+    assert sorted(trace.fill("launch_state", "missing_input", "notes").text(CODES).splitlines()) == sorted(
+        notes.splitlines()
+    )
 
 
-def test_migrations_of_unified_memory_are_not_expected_to_be_launched(tmp_path):
+def test_migrations_of_unified_memory_are_not_expected_to_be_launched():
     trace = training()
     trace.memcpy("um", 900, 10)
-    assert trace.build(tmp_path).text(CODES) == ""
+    assert trace.fill("launch_state", "missing_input", "notes").text(CODES) == ""

@@ -8,16 +8,14 @@ from builder import TraceBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.analyzers import nesting
-from traceq.analyzers.levels import place_nested
-from traceq.analyzers.stack import NOBODY, Stack
-
-pytestmark = pytest.mark.usefixtures("ledger_only")
+from traceq.analysis.nesting import nesting
+from traceq.analysis.nesting.levels import place_nested
+from traceq.analysis.nesting.stack import NOBODY, Stack
 
 NESTING = "select name, depth, parent_id, operator_id, annotation_id from cpu_slice order by slice_id"
 
 
-def test_a_slice_knows_what_is_around_it(tmp_path):
+def test_a_slice_knows_what_is_around_it():
     trace = TraceBuilder()
     trace.annotation("forward", 0, 100)
     trace.op("aten::linear", 10, 50)
@@ -25,7 +23,7 @@ def test_a_slice_knows_what_is_around_it(tmp_path):
     trace.call("cudaLaunchKernel", 25, 5)
     trace.call("cudaStreamSynchronize", 70, 5)
     trace.op("aten::add", 30, 5, thread=1)
-    assert trace.build(tmp_path).text(NESTING) == (
+    assert trace.fill().text(NESTING) == (
         "forward 0 - - -\n"
         "aten::linear 1 0 - 0\n"
         "aten::addmm 2 1 1 0\n"
@@ -35,61 +33,56 @@ def test_a_slice_knows_what_is_around_it(tmp_path):
     )
 
 
-def test_slices_that_touch_are_siblings(tmp_path):
+def test_slices_that_touch_are_siblings():
     trace = TraceBuilder()
     trace.op("a", 0, 10)
     trace.op("b", 10, 10)
-    assert trace.build(tmp_path).text(NESTING) == "a 0 - - -\nb 0 - - -"
+    assert trace.fill().text(NESTING) == "a 0 - - -\nb 0 - - -"
 
 
-def test_a_child_that_ends_a_microsecond_late_does_not_swallow_what_follows(tmp_path):
+def test_a_child_that_ends_a_microsecond_late_does_not_swallow_what_follows():
     trace = TraceBuilder()
     trace.op("parent", 0, 2000)
     trace.op("child", 1000, 2000)
     trace.op("next", 2000, 1000)
-    assert trace.build(tmp_path).text(NESTING) == "parent 0 - - -\nchild 1 0 0 -\nnext 0 - - -"
+    assert trace.fill("notes").text(NESTING) == "parent 0 - - -\nchild 1 0 0 -\nnext 0 - - -"
     assert (
         trace.text("select code, count from import_note where code = 'child_outlasts_parent'")
         == "child_outlasts_parent 1"
     )
 
 
-def test_an_annotation_opened_in_a_python_frame_stays_around_what_follows(tmp_path):
+def test_an_annotation_opened_in_a_python_frame_stays_around_what_follows():
     trace = TraceBuilder()
     trace.cpu("python", "main", 0, 10**6)
     trace.cpu("python", "__enter__", 1000, 2000)
     trace.annotation("ProfilerStep#1", 2000, 500_000)
     trace.op("aten::mm", 10_000, 1000)
     trace.op("aten::late", 600_000, 1000)
-    assert trace.build(tmp_path).text(NESTING) == (
+    assert trace.fill("notes").text(NESTING) == (
         "main 0 - - -\n__enter__ 1 0 - -\nProfilerStep#1 2 1 - -\naten::mm 2 2 - 2\naten::late 1 0 - -"
     )
     assert trace.text("select code, count from import_note where code = 'overlapping_slices'") == "overlapping_slices 1"
 
 
-def test_with_equal_times_the_caller_is_around_the_callee(tmp_path):
+def test_with_equal_times_the_caller_is_around_the_callee():
     trace = TraceBuilder()
     trace.call("cudaLaunchKernel", 0, 5)
     trace.op("inner", 0, 5, external_id=12)
     trace.op("outer", 0, 5, external_id=11)
     trace.annotation("range", 0, 5)
-    assert (
-        trace.build(tmp_path).text("select name from cpu_slice order by depth")
-        == "range\nouter\ninner\ncudaLaunchKernel"
-    )
+    assert trace.fill().text("select name from cpu_slice order by depth") == "range\nouter\ninner\ncudaLaunchKernel"
 
 
-def test_ranges_that_need_not_nest_have_no_depth_and_are_nobodys_parent(tmp_path):
+def test_ranges_that_need_not_nest_have_no_depth_and_are_nobodys_parent():
     trace = TraceBuilder()
     trace.annotation("request", 0, 50, is_async=True)
     trace.op("a", 10, 100, is_async=False)
-    assert trace.build(tmp_path).text("select name, depth, parent_id from cpu_slice order by slice_id") == (
-        "request - -\na 0 -"
-    )
+    assert trace.fill().text("select name, depth, parent_id from cpu_slice order by slice_id") == ("request - -\na 0 -")
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
-def test_sweeping_window_by_window_changes_nothing(tmp_path, monkeypatch, rows):
+def test_sweeping_window_by_window_changes_nothing(monkeypatch, rows):
     monkeypatch.setattr(nesting, "_ROWS_PER_WINDOW", rows)
     trace = TraceBuilder()
     trace.annotation("step", 0, 10_000)
@@ -98,7 +91,7 @@ def test_sweeping_window_by_window_changes_nothing(tmp_path, monkeypatch, rows):
         trace.op("inner", 2000 * number, 700)
         trace.call("cudaLaunchKernel", 2000 * number + 100, 50)
         trace.op("other thread", 2000 * number + 100, 5000, thread=1)
-    trace.build(tmp_path)
+    trace.fill()
     assert trace.text("select name, depth, count(*) from cpu_slice group by all order by all") == (
         "cudaLaunchKernel 3 5\ninner 2 5\nother thread 0 1\nother thread 1 1\nother thread 2 3\nouter 1 5\nstep 0 1"
     )

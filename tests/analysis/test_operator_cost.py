@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from kernel_tables import device, insert, kernel
+from kernel_tables import device, kernel
+from tables import insert_row
 
-from traceq import sql
+from traceq.analysis.order import run
 
 ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "operator_cost")
 FP32, BF16, NUMBER = "float", "c10::BFloat16", "Scalar"
@@ -22,19 +23,18 @@ def operator(tables, slice_id, name, dims=None, types=None, settings=None, insid
         recorded |= {} if settings is None else {"Concrete Inputs": settings}
     args = None if dims is None else json.dumps(recorded)
     place = {"thread_id": 0, "ts": slice_id if ts is None else ts, "dur": 1, "operator_id": inside}
-    insert(tables, "cpu_slice", slice_id=slice_id, kind="op", name=name, args=args, **place)
+    insert_row(tables, "cpu_slice", slice_id=slice_id, kind="op", name=name, args=args, **place)
 
 
 def launched(tables, slice_id, inside, name=TENSOR_CORES, dur=1000, **columns):
     """A kernel with its launching call inside an operator; ids from 1000 on are free for calls."""
     place = {"thread_id": 0, "ts": slice_id, "dur": 1, "operator_id": inside}
-    insert(tables, "cpu_slice", slice_id=1000 + slice_id, kind="runtime", name="cudaLaunchKernel", **place)
+    insert_row(tables, "cpu_slice", slice_id=1000 + slice_id, kind="runtime", name="cudaLaunchKernel", **place)
     kernel(tables, slice_id, name=name, ts=slice_id * 10_000, dur=dur, launch_id=1000 + slice_id, **columns)
 
 
 def costs(tables, columns):
-    for name in ANALYSES:
-        sql.run(tables, f"analyzers/{name}.sql", trace_id=1)
+    run(tables, ANALYSES, 1)
     return tables.execute(f"select {columns} from operator_cost order by slice_id").fetchall()
 
 
@@ -304,7 +304,7 @@ def test_single_precision_on_matrix_cores_of_amd_is_no_tf32(tables):
 
 
 def test_without_a_gpu_operators_have_operations_and_no_rates(tables):
-    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=100)
+    insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=100)
     operator(tables, 5, *MM)
     operator(tables, 6, *MM, ts=500)
     rows = costs(tables, "step, device, flops, kernels, gpu_dur, achieved, bound")
@@ -317,7 +317,7 @@ def test_without_a_gpu_operators_have_operations_and_no_rates(tables):
 
 def test_utilization_of_a_step_mixes_types_by_the_time_they_need_at_their_peaks(tables):
     device(tables, 0, "9.0", name=H100)
-    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
+    insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
     operator(tables, 0, *MM)
     operator(tables, 1, MM[0], MM[1], FP32)
     launched(tables, 10, 0, step=0, dur=3000)
@@ -330,7 +330,7 @@ def test_utilization_of_a_step_mixes_types_by_the_time_they_need_at_their_peaks(
 
 def test_utilization_is_unknown_where_one_peak_is(tables):
     device(tables, 0, "9.0", name=H100)
-    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
+    insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
     operator(tables, 0, *MM)
     operator(tables, 1, MM[0], MM[1], FP32)
     launched(tables, 10, 0, step=0)
@@ -346,7 +346,7 @@ BARE_CONVOLUTION = ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7
 
 def test_utilization_is_unknown_where_operations_of_a_convolution_are(tables):
     device(tables, 0, "9.0", name=H100)
-    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
+    insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
     operator(tables, 0, *MM)
     operator(tables, 1, *BARE_CONVOLUTION)
     operator(tables, 2, "aten::cudnn_convolution", inside=1)
@@ -371,7 +371,7 @@ def test_a_product_that_is_only_around_one_with_known_operations_is_not_unknown(
 
 
 def test_an_operator_with_kernels_on_two_devices_is_on_neither(tables):
-    insert(tables, "step", step=0, name="s", source="annotation", ts=0, dur=1000)
+    insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=1000)
     operator(tables, 0, *MM)
     launched(tables, 10, 0, step=0, dur=900)
     launched(tables, 11, 0, step=0, dur=900, on=1)

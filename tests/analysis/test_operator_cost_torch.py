@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from traceq import store
+from traceq.database.connect import connect
+from traceq.loading.ingest import ingest
 
 KINDS = {
     "mm": "matmul",
@@ -61,8 +62,8 @@ def test_operations_are_those_that_pytorch_counts(tmp_path):
         compute(torch)
     trace = tmp_path / "trace.json"
     profiler.export_chrome_trace(str(trace))
-    store.ingest([trace], tmp_path / "trace.duckdb")
-    with store.connect(tmp_path / "trace.duckdb") as connection:
+    ingest([trace], tmp_path / "trace.duckdb")
+    with connect(tmp_path / "trace.duckdb") as connection:
         rows = connection.execute("select kind, sum(flops)::bigint from operator_cost where flops > 0 group by kind")
         found = dict(rows.fetchall())
     assert found == counted(torch)

@@ -8,10 +8,8 @@ from builder import TraceBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.analyzers.recurrence import recurring_sequence
-from traceq.analyzers.recurring_communication import recurring_communication
-
-pytestmark = pytest.mark.usefixtures("ledger_only")
+from traceq.analysis.steps.recurrence import recurring_sequence
+from traceq.analysis.steps.recurring_communication import recurring_communication
 
 STEP = "ABABABABCCDE"
 
@@ -52,11 +50,11 @@ def test_any_step_with_a_kernel_of_its_own_is_found_whole(step, times, cut):
     assert found.length == len(step) + 1
 
 
-def test_unmarked_launches_become_steps(tmp_path):
+def test_unmarked_launches_become_steps():
     trace = TraceBuilder()
     for number in range(5 * 10):
         trace.kernel(f"kernel {number % 10}", 1000 * number + 500, 300, launched=(1000 * number, 100))
-    assert trace.build(tmp_path).text("select step, name, source, ts, dur from step where step < 2 order by step") == (
+    assert trace.fill().text("select step, name, source, ts, dur from step where step < 2 order by step") == (
         "0 sequence of 10 launches recurrence 0 10000\n1 sequence of 10 launches recurrence 10000 10000"
     )
 
@@ -141,8 +139,8 @@ def varying(trace, bytes_of=lambda _: None, **options):
 STEPS = "select step, name, source, thread_id, ts, dur from step order by step"
 
 
-def test_steps_of_varying_kernels_end_after_their_last_collective(tmp_path):
-    assert varying(TraceBuilder(), lambda bucket: 1 << bucket).build(tmp_path).text(STEPS) == (
+def test_steps_of_varying_kernels_end_after_their_last_collective():
+    assert varying(TraceBuilder(), lambda bucket: 1 << bucket).fill().text(STEPS) == (
         "0 after a sequence of 4 collectives recurrence 0 810 1000\n"
         "1 after a sequence of 4 collectives recurrence 0 1810 1000\n"
         "2 after a sequence of 4 collectives recurrence 0 2810 1000\n"
@@ -150,8 +148,8 @@ def test_steps_of_varying_kernels_end_after_their_last_collective(tmp_path):
     )
 
 
-def test_without_launching_calls_steps_lie_between_collectives_on_the_device(tmp_path):
-    assert varying(TraceBuilder(), launched=None).build(tmp_path).text(STEPS) == (
+def test_without_launching_calls_steps_lie_between_collectives_on_the_device():
+    assert varying(TraceBuilder(), launched=None).fill().text(STEPS) == (
         "0 after a sequence of 4 collectives recurrence - 880 1000\n"
         "1 after a sequence of 4 collectives recurrence - 1880 1000\n"
         "2 after a sequence of 4 collectives recurrence - 2880 1000\n"
@@ -159,28 +157,28 @@ def test_without_launching_calls_steps_lie_between_collectives_on_the_device(tmp
     )
 
 
-def test_collectives_of_the_host_recur_where_there_is_no_gpu(tmp_path):
+def test_collectives_of_the_host_recur_where_there_is_no_gpu():
     trace = TraceBuilder()
     for number in range(4 * 8):
         asked = trace.op("record_param_comms", 100 * number, 10, thread=number % 2)
         trace.add("collective", slice_id=asked, op="allreduce", bytes=number % 8)
-    steps = trace.build(tmp_path).text("select step, name, thread_id, ts, dur from step order by step")
+    steps = trace.fill().text("select step, name, thread_id, ts, dur from step order by step")
     assert steps.splitlines()[0] == "0 after a sequence of 8 collectives 0 10 800"
 
 
-def test_what_does_not_recur_leaves_the_whole_trace(tmp_path):
+def test_what_does_not_recur_leaves_the_whole_trace():
     trace = TraceBuilder()
     for number in range(40):
         trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1000 * number + 500, 300, launched=(1000 * number, 100))
-    assert trace.build(tmp_path).text("select source, count(*) from step group by source") == "whole_trace 1"
+    assert trace.fill().text("select source, count(*) from step group by source") == "whole_trace 1"
 
 
-def test_kernels_of_one_stream_recur_where_launching_calls_are_missing(tmp_path):
+def test_kernels_of_one_stream_recur_where_launching_calls_are_missing():
     trace = TraceBuilder()
     for number in range(5 * 10):
         trace.kernel(f"kernel {number % 10}", 1000 * number, 300)
         if number % 7 == 0:
             trace.kernel("memset", 1000 * number + 10 * (number % 3), 30, stream=8)
-    assert trace.build(tmp_path).text("select step, source, ts, dur from step where step < 2 order by step") == (
+    assert trace.fill().text("select step, source, ts, dur from step where step < 2 order by step") == (
         "0 recurrence 0 10000\n1 recurrence 10000 10000"
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from traceq.analyzers.replay import Model, span
+from traceq.analysis.replay.replay import Model, span
 
 
 def model(events, work=()):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-pytestmark = pytest.mark.usefixtures("ledger_only")
-
 GAPS = "select ts, dur, cause, thread_id from idle_gap order by ts"
 
 
@@ -28,20 +26,20 @@ def two_processes(work_of_the_other):
     return trace
 
 
-def test_alone_the_first_process_has_a_gap(tmp_path):
-    found = two_processes([]).build(tmp_path).rows("select ts, dur, cause, thread_id from idle_gap order by ts")
+def test_alone_the_first_process_has_a_gap():
+    found = two_processes([]).fill("time_ledger").rows("select ts, dur, cause, thread_id from idle_gap order by ts")
     assert found == [(0, 20, "idle_launch", 0), (100, 700, "idle_data", 0)]
 
 
 @pytest.mark.parametrize("pieces", [[(100, 700, 90)], [(90, 410, 80), (450, 400, 400)]])
-def test_what_another_process_fills_is_no_gap(tmp_path, pieces):
-    trace = two_processes(pieces).build(tmp_path)
+def test_what_another_process_fills_is_no_gap(pieces):
+    trace = two_processes(pieces).fill("time_ledger")
     assert trace.rows(GAPS) == [(0, 20, "idle_launch", 0)]
     assert trace.rows("select category, dur from time_ledger where category not like 'idle%'") == [("compute", 980)]
 
 
-def test_a_gap_belongs_to_the_process_whose_work_ends_it(tmp_path):
-    trace = two_processes([(300, 100, 290)]).build(tmp_path)
+def test_a_gap_belongs_to_the_process_whose_work_ends_it():
+    trace = two_processes([(300, 100, 290)]).fill("time_ledger")
     assert trace.rows("select g.ts, g.dur, g.thread_id from idle_gap as g order by ts") == [
         (0, 20, 0),
         (100, 200, 1),
@@ -54,12 +52,12 @@ def test_a_gap_belongs_to_the_process_whose_work_ends_it(tmp_path):
     assert set(trace.rows(owner)) == {(10, 10), (20, 20)}
 
 
-def test_kernels_that_overlap_on_one_stream_are_all_counted(tmp_path):
+def test_kernels_that_overlap_on_one_stream_are_all_counted():
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     for number in range(4):
         trace.kernel(f"dependent {number}", 100 + 50 * number, 100, launched=(10 * number, 5))
-    trace.build(tmp_path)
+    trace.fill("time_ledger")
     assert trace.text("select ts, dur, compute from device_activity where compute > 0 order by ts").splitlines() == [
         "100 50 1",
         "150 50 2",
@@ -72,12 +70,12 @@ def test_kernels_that_overlap_on_one_stream_are_all_counted(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["memset", "graph"])
-def test_other_work_inside_a_range_of_a_communication_library_is_no_communication(tmp_path, kind):
+def test_other_work_inside_a_range_of_a_communication_library_is_no_communication(kind):
     trace = TraceBuilder()
     trace.annotation("nccl:all_reduce", 0, 100)
     trace.gpu(kind, "other", 20, 30, launched=(10, 5))
     trace.kernel("reduce", 60, 30, launched=(20, 5))
-    trace.build(tmp_path)
+    trace.fill("time_ledger")
     assert trace.rows("select name, is_communication from gpu_slice order by ts") == [
         ("other", False),
         ("reduce", True),

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-pytestmark = pytest.mark.usefixtures("ledger_only")
-
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_an_event_behind_a_graph_fires_with_its_last_node(tmp_path, order):
+def test_an_event_behind_a_graph_fires_with_its_last_node(order):
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.call("cudaGraphLaunch", 5, 10, correlation=906)
@@ -31,7 +29,7 @@ def test_an_event_behind_a_graph_fires_with_its_last_node(tmp_path, order):
     )
     trace.kernel("before", 50, 100, launched=(16, 2), device=1)
     trace.kernel("after", 520, 400, launched=(40, 10), device=1)
-    trace.build(tmp_path)
+    trace.fill("time_ledger")
     assert trace.rows(
         "select w.finished, b.name, n.name from stream_wait as w"
         " join gpu_slice as b on b.slice_id = w.waited_for_id join gpu_slice as n on n.slice_id = w.next_slice_id"
@@ -40,7 +38,7 @@ def test_an_event_behind_a_graph_fires_with_its_last_node(tmp_path, order):
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_what_waits_is_the_first_node_of_a_graph(tmp_path, order):
+def test_what_waits_is_the_first_node_of_a_graph(order):
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("awaited", 20, 480, launched=(5, 5), device=1)
@@ -61,7 +59,7 @@ def test_what_waits_is_the_first_node_of_a_graph(tmp_path, order):
     trace.call("cudaGraphLaunch", 40, 10, correlation=906)
     for node in order:
         trace.kernel(f"node {node}", 510 + 200 * node, 100, correlation_id=906)
-    assert trace.build(tmp_path).rows("select ts, cause from idle_gap where device = 0 and ts > 0 order by ts") == [
+    assert trace.fill("time_ledger").rows("select ts, cause from idle_gap where device = 0 and ts > 0 order by ts") == [
         (120, "idle_dependency"),
         (610, "idle_launch_latency"),
         (810, "idle_python"),

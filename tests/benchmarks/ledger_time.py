@@ -69,10 +69,9 @@ def timed_ingest(trace: str, database: str) -> None:
     """Ingest as the command does, in a process of its own, and print what each part took."""
     sys.path.insert(0, str(ROOT))
     import traceq
-    from traceq import sql
-    from traceq.analyzers import analyses
-    from traceq.cli.ingest import usable_cpus
-    from traceq.store import build
+    from traceq.analysis import order
+    from traceq.common.process import usable_cpus
+    from traceq.database import sql
 
     parts: list[Part] = []
 
@@ -85,8 +84,8 @@ def timed_ingest(trace: str, database: str) -> None:
 
     with (
         mock.patch.object(sql, "run", timed(sql.run, lambda _, file: file)),
-        mock.patch.object(build, "find_steps", timed(build.find_steps, lambda *_: "steps")),
-        mock.patch.object(analyses, "run", timed(analyses.run, lambda _, names, *__: f"{_TOPIC}{names[0]}")),
+        mock.patch.object(order, "find_steps", timed(order.find_steps, lambda *_: "steps")),
+        mock.patch.object(order, "run", timed(order.run, lambda _, names, *__: f"{_TOPIC}{names[0]}")),
     ):
         traceq.ingest(trace, database, jobs=usable_cpus())
     sys.stdout.write(f"\nparts={json.dumps([vars(part) for part in parts])}\n")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from traceq import store
+from traceq.database.connect import connect
 
 pytest.importorskip("torch")
 
@@ -78,7 +78,7 @@ def whole_steps(connection):
 
 def compared(database, measured):
     """What -> (in the tables, by the program), over the whole steps; ns, and samples per second."""
-    with store.connect(database) as connection:
+    with connect(database) as connection:
         steps = whole_steps(connection)
         numbers = [number for _, number in steps]
         inside = f"step between {steps[0][0]} and {steps[-1][0]}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from traceq import store
+from traceq.database.connect import connect
 
 pytest.importorskip("torch")
 
@@ -28,7 +28,7 @@ def test_recorded_the_example_shows_steps_phases_fetches_and_throughput(tmp_path
     assert json.loads(measured)["samples_per_s"] > 0
     assert "Phases" in report
     assert "Throughput: samples" in report
-    with store.connect(tmp_path / "train.duckdb") as connection:
+    with connect(tmp_path / "train.duckdb") as connection:
         steps = connection.execute("select source, count(*) from step group by source").fetchall()
         phases = connection.execute("select distinct phase from step_phase order by phase").fetchall()
         samples = connection.execute("select distinct value from step_payload where key = 'samples'").fetchall()

@@ -8,13 +8,32 @@ from itertools import combinations
 
 import pytest
 
-from traceq import store
 from traceq.capture import nsys as capture_nsys
-from traceq.capture.plan import METRICS, Nsys, Torch, named
-from traceq.capture.plan_commands import nsys_commands, record_backend, record_command, torch_snippet
+from traceq.capture.plan import record_backend
+from traceq.database.connect import connect
 from traceq.errors import UnknownMetric
+from traceq.formats.capabilities import METRICS, metrics_named
+from traceq.formats.chrome import CHROME
+from traceq.formats.format import Capture, merged
+from traceq.formats.nsys import NSYS
+from traceq.loading.ingest import ingest
 
 EVERY = list(METRICS.values())
+
+
+def commands(form, metrics):
+    """What is pasted to capture the metrics, as lines; none where the profiler can give none of them."""
+    captures = [each for metric in metrics if isinstance(each := form.captures[metric.name], Capture)]
+    return form.commands(merged(captures)).splitlines() if captures else []
+
+
+def torch_snippet(metrics):
+    return "\n".join(commands(CHROME, metrics))
+
+
+def nsys_commands(metrics):
+    return commands(NSYS, metrics)
+
 
 # What `nsys profile --help` of 2024 to 2026 knows, as far as plans use it.
 KNOWN_OPTIONS = {
@@ -45,24 +64,27 @@ def test_what_people_ask_for_has_a_plan():
 def test_a_metric_says_what_it_is_and_some_tool_gives_it(metric):
     assert metric.answers
     assert metric.cost
-    assert isinstance(metric.nsys, Nsys) or isinstance(metric.torch, Torch)
-    for tool in (metric.nsys, metric.torch):
-        assert not isinstance(tool, str) or tool, "a tool that cannot says why"
+    captures = [capture for _, capture in metric.captures()]
+    assert any(isinstance(each, Capture) for each in captures)
+    for each in captures:
+        assert each, "a tool that cannot says why"
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
 def test_what_record_brings_a_profiler_can_give(metric):
     assert set(metric.record) <= {"torch", "nsys"}
-    assert "torch" not in metric.record or isinstance(metric.torch, Torch)
-    assert "nsys" not in metric.record or isinstance(metric.nsys, Nsys)
+    assert "torch" not in metric.record or isinstance(CHROME.captures[metric.name], Capture)
+    assert "nsys" not in metric.record or isinstance(NSYS.captures[metric.name], Capture)
 
 
 @pytest.mark.parametrize("metric", [each for each in EVERY if "nsys" in each.record], ids=lambda metric: metric.name)
 def test_record_with_nsys_passes_what_the_metric_needs(metric, tmp_path):
     given = capture_nsys.profile_command(tmp_path / "trace", windowed=False)
     traces = next(word.removeprefix("--trace=") for word in given if word.startswith("--trace=")).split(",")
-    assert set(metric.nsys.trace) <= set(traces)
-    assert set(metric.nsys.options) <= set(given)
+    options = dict(NSYS.captures[metric.name].options)
+    options.pop("--include-blobs", None)
+    assert set(options.pop("--trace")) <= set(traces)
+    assert {f"{name}={','.join(values)}" for name, values in options.items()} <= set(given)
 
 
 # ---- nsys
@@ -82,13 +104,13 @@ def test_the_nsys_line_holds_every_option_once():
 
 
 def test_the_nsys_line_holds_nothing_that_is_not_needed():
-    profile, export = nsys_commands(named(["os", "flops"]))
+    profile, export = nsys_commands(metrics_named(["os", "flops"]))
     assert profile == "nsys profile --trace=osrt --sample=none --cpuctxsw=none --output=trace python train.py"
     assert export == "nsys export --type=sqlite --output=trace.sqlite trace.nsys-rep"
 
 
 def test_without_anything_for_nsys_there_is_no_line():
-    assert nsys_commands(named(["flops", "python"])) == []
+    assert nsys_commands(metrics_named(["flops", "python"])) == []
 
 
 @pytest.mark.parametrize("pair", list(combinations(EVERY, 2)), ids=lambda pair: "-".join(each.name for each in pair))
@@ -109,17 +131,19 @@ def test_every_argument_for_torch_exists():
 
     known = inspect.signature(profiler.profile).parameters
     for metric in EVERY:
-        if isinstance(metric.torch, Torch):
-            assert set(metric.torch.flags) <= set(known), metric.name
-            assert _ExperimentalConfig(**dict.fromkeys(metric.torch.experimental, True))
+        capture = CHROME.captures[metric.name]
+        if isinstance(capture, Capture):
+            assert set(capture.options) <= set(known), metric.name
+            flags = [flag.removesuffix("=True") for flag in capture.options.get("experimental_config", ())]
+            assert _ExperimentalConfig(**dict.fromkeys(flags, True))
 
 
 def test_the_snippet_holds_only_what_is_needed():
-    snippet = torch_snippet(named(["steps"]))
+    snippet = torch_snippet(metrics_named(["steps"]))
     assert "ProfilerActivity.CUDA" not in snippet
     assert "_ExperimentalConfig" not in snippet
     assert "=True" not in snippet
-    assert torch_snippet(named(["os", "hardware-counters"])) is None
+    assert not torch_snippet(metrics_named(["os", "hardware-counters"]))
 
 
 @pytest.mark.parametrize("names", [["steps"], ["flops", "memory"], ["idle", "sync"], list(METRICS)], ids=" ".join)
@@ -128,9 +152,9 @@ def test_the_snippet_runs_and_leaves_a_trace_that_can_be_read(names, tmp_path, m
     torch = pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     weights = torch.ones(8, 8)
-    exec(torch_snippet(named(names)), {"loader": range(20), "train": lambda _: weights @ weights})  # noqa: S102
-    database = store.ingest([tmp_path / "trace.json.gz"], tmp_path / "t.duckdb").database
-    with store.connect(database) as connection:
+    exec(torch_snippet(metrics_named(names)), {"loader": range(20), "train": lambda _: weights @ weights})  # noqa: S102
+    database = ingest([tmp_path / "trace.json.gz"], tmp_path / "t.duckdb").database
+    with connect(database) as connection:
         steps = connection.execute("select count(*), any_value(source) from step").fetchone()
         matmuls = connection.execute("select count(*) from operator where name = 'aten::matmul'").fetchone()
         shapes = connection.execute("select count(*) from operator where args like '%[8, 8]%'").fetchone()
@@ -153,18 +177,14 @@ def test_the_snippet_runs_and_leaves_a_trace_that_can_be_read(names, tmp_path, m
     ],
 )
 def test_record_takes_the_backend_that_gives_most(names, backend):
-    assert record_backend(named(names)) == backend
-
-
-def test_the_record_line():
-    assert record_command("nsys") == "traceq record --backend nsys -- python train.py"
+    assert record_backend(metrics_named(names)) == backend
 
 
 # ---- names
 
 
 def test_metrics_are_found_once_in_the_order_given():
-    assert [each.name for each in named(["sync", "IDLE", "sync"])] == ["sync", "idle"]
+    assert [each.name for each in metrics_named(["sync", "IDLE", "sync"])] == ["sync", "idle"]
 
 
 @pytest.mark.parametrize(
@@ -172,4 +192,4 @@ def test_metrics_are_found_once_in_the_order_given():
 )
 def test_an_unknown_metric_is_told_what_comes_closest(name, close):
     with pytest.raises(UnknownMetric, match=f"no metric is called '{name}'; did you mean: {close}"):
-        named(["idle", name])
+        metrics_named(["idle", name])

@@ -158,7 +158,7 @@ def test_the_file_says_what_to_compare_with_and_the_command_line_says_otherwise(
         (("--baseline", "slow.duckdb", "--junit", "slow.duckdb"), "is what is read"),
         (("--baseline", "slow.duckdb", "--junit", "x", "--sarif", "x"), "Two options name the same file"),
         (("--baseline", "slow.duckdb", "-o", "x.html"), "x.html: no format has this suffix"),
-        (("--baseline", "slow.duckdb", "--rank", "3"), "--rank 3: base.duckdb does not say of which rank it is"),
+        (("--baseline", "slow.duckdb", "--rank", "3"), "rank 3: base.duckdb does not say of which rank it is"),
         (("--budgets", "none.toml"), "File 'none.toml' does not exist"),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_trace_is_not_overwritten(place, traceq):
     trace = place / "a" / "made-up-1.json"
     outcome = traceq("check", "base.duckdb", "--baseline", "slow.duckdb", "--sarif", trace)
     assert outcome.exit_code == 2
-    assert f"{trace} is one of the files that are read" in outcome.stderr
+    assert f"{trace} is a trace that is read" in outcome.stderr
     assert trace.read_text() == "made up"
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from traceq import baselines
 from traceq.errors import UnusableBaseline
-from traceq.runs.kept import kept_of
+from traceq.runs import baselines
+from traceq.runs.stored import kept_of
 
 STEPS = 10
 
@@ -47,15 +47,15 @@ def trace(length, kernel="gemm", *, payload=None):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """before.duckdb and after.duckdb, whose steps take 1 and 1.1 ms, their traces, and baselines of them: main and next."""
-    from traceq.cli.runs import every_run
-    from traceq.store import ingest
+    from traceq.app.source import runs_of
+    from traceq.loading.ingest import ingest
 
     folder = tmp_path_factory.mktemp("compare")
     for name, length in (("before", 1000), ("after", 1100)):
         (folder / f"{name}.json").write_text(trace(length))
         ingest([folder / f"{name}.json"], folder / f"{name}.duckdb")
     for name, source in (("main", "before"), ("next", "after")):
-        baselines.save(name, every_run(str(folder / f"{source}.duckdb")), folder / ".traceq" / "baselines")
+        baselines.save(name, runs_of(str(folder / f"{source}.duckdb")), folder / ".traceq" / "baselines")
     return folder
 
 
@@ -216,7 +216,7 @@ def test_in_a_narrow_terminal(compare):
         (
             ("before.duckdb", "after.duckdb", "--rank", "3"),
             2,
-            "--rank 3: before.duckdb does not say of which rank it is.",
+            "rank 3: before.duckdb does not say of which rank it is",
         ),
         (("before.duckdb", "after.duckdb", "--rank", "-1"), 2, "--rank"),
         (("before.duckdb", "after.duckdb", "--level", "2"), 2, "2 is no probability between 0 and 1."),
@@ -231,7 +231,11 @@ def test_in_a_narrow_terminal(compare):
         (("before.json", "after.json", "--step-range", "("), 2, "--step-range"),
         (("before.duckdb", "after.duckdb", "-o", "after.duckdb", "--format", "md"), 2, "is what is read"),
         (("before.json", "after.json", "-o", "before.json"), 2, "is what is read"),
-        (("before.duckdb", "after.duckdb", "-o", "before.json"), 2, "-o names the trace"),
+        (
+            ("before.duckdb", "after.duckdb", "-o", "before.json"),
+            2,
+            "or that the database was made from",
+        ),
         (("before.duckdb", "after.duckdb", "-o", "x.pdf"), 2, "no format has this suffix"),
         (("before.duckdb", "after.duckdb", "-o", "nowhere/x.md"), 1, "no such directory"),
         (("main", "after.duckdb", "-o", ".traceq/baselines/main.json"), 2, "is what is read"),

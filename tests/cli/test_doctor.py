@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from traceq.capture.plan import METRICS
+from traceq.formats.capabilities import METRICS
 
 
 def test_without_names_the_metrics_are_listed(traceq):

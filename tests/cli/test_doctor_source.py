@@ -9,20 +9,20 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from traceq.capture.plan import METRICS
+from traceq.formats.capabilities import METRICS
 from traceq.health.identities import IDENTITIES
 
-DEMO = Path(__file__).parents[2] / "traceq" / "demo" / "training.pt.trace.json.gz"
+DEMO = Path(__file__).parents[2] / "traceq" / "app" / "demo" / "training.pt.trace.json.gz"
 BROKEN = Path(__file__).parents[2] / "fixtures" / "broken"
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     """The database of the bundled trace."""
-    from traceq import store
+    from traceq.loading.ingest import ingest
 
     path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
-    store.ingest([DEMO], path)
+    ingest([DEMO], path)
     return path
 
 
@@ -120,17 +120,17 @@ All 25 identities hold
 
 
 def test_a_database_of_several_traces_is_told_trace_by_trace(traceq, tmp_path):
-    from traceq import store
+    from traceq.loading.ingest import ingest
 
     sources = [trace_file(tmp_path / f"{name}.json", kernel(name)) for name in ("first", "second")]
-    store.ingest(sources, tmp_path / "both.duckdb", run="night")
+    ingest(sources, tmp_path / "both.duckdb", run="night")
     stdout = traceq("doctor", tmp_path / "both.duckdb").stdout
     assert stdout.index(f"{sources[0]}\n") < stdout.index("trace 1, run night") < stdout.index(f"\n\n{sources[1]}\n")
     assert stdout.count("All 25 identities hold\n") == 2
 
 
 def test_a_database_without_traces_says_so(traceq, tmp_path):
-    from traceq.store.database import create_database
+    from traceq.database.connect import create_database
 
     create_database(tmp_path / "none.duckdb")
     outcome = traceq("doctor", tmp_path / "none.duckdb")

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
-from traceq import store
+import traceq
 from traceq.cli import main
+from traceq.database.connect import connect
 
 NAME = 'evil "quoted", \x1b[31mred\nline | <script>\u202e'
 
@@ -30,7 +31,7 @@ def source(tmp_path_factory):
             event("kernel", NAME, ts + 450, 100.5, 7, device=0, stream=7, correlation=number),
         ]
     (folder / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
-    return store.ingest([folder / "t.json"], folder / "t.duckdb").database
+    return traceq.ingest([folder / "t.json"], folder / "t.duckdb").database
 
 
 def run(*arguments):
@@ -83,7 +84,7 @@ def test_a_directory_of_all_that_has_rows(source, tmp_path):
     assert {"trace", "step", "gpu_slice", "kernel", "launch", "time_ledger", "finding"} < set(tables)
     assert "collective" not in tables
     assert tables["kernel"]["name"].to_pylist() == [NAME] * 4
-    with store.connect(source) as connection:
+    with connect(source) as connection:
         assert tables["time_ledger"].num_rows == connection.execute("select count(*) from time_ledger").fetchone()[0]
     assert tables["finding"]["rank_order"].to_pylist()[0] == 1
     assert [path.name for path in tmp_path.iterdir()] == ["all"]

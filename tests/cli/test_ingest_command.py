@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from traceq import store
-from traceq.cli import progress
-from traceq.cli.ingest import summary, usable_cpus
+from traceq.cli import _progress
+from traceq.cli.ingest import summary
+from traceq.common.process import usable_cpus
+from traceq.loading.ingest import IngestedTrace, IngestResult
 
 KERNEL = {
     "ph": "X",
@@ -49,13 +50,28 @@ def test_options_reach_the_store(traceq, monkeypatch):
 
     def ingest(sources, database, **options):
         asked.update(sources=sources, database=database, **options)
-        return store.IngestResult(Path("x.duckdb"), (), ())
+        return IngestResult(Path("x.duckdb"), (), ())
 
-    monkeypatch.setattr(store, "ingest", ingest)
-    traceq("ingest", "a", "b", "-o", "x.duckdb", "--run", "r", "--jobs", "3", "--force", "--step-range", "^s")
+    monkeypatch.setattr("traceq.app.ingest.ingest", ingest)
+    traceq(
+        "ingest",
+        "a",
+        "b",
+        "-o",
+        "x.duckdb",
+        "--run",
+        "r",
+        "--jobs",
+        "3",
+        "--force",
+        "--step-range",
+        "^s",
+        "--memory-limit",
+        "2GiB",
+    )
     assert asked == {
         "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
-        "progress": None,
+        "memory_limit": 2 << 30, "progress": None,
     }  # fmt: skip
     traceq("ingest", "a")
     assert (asked["database"], asked["jobs"]) == (None, usable_cpus())
@@ -83,17 +99,17 @@ def test_a_missing_file_is_one_line(traceq, tmp_path):
 )
 def test_the_summary_counts(counts, skipped, line):
     traces = tuple(
-        store.IngestedTrace(Path("t"), number, cpu_slices=cpu, gpu_slices=gpu, notes=notes)
+        IngestedTrace(Path("t"), number, cpu_slices=cpu, gpu_slices=gpu, notes=notes)
         for number, (cpu, gpu, notes) in enumerate(counts)
     )
-    assert summary(store.IngestResult(Path("d"), traces, (Path("s"),) * skipped)) == line
+    assert summary(IngestResult(Path("d"), traces, (Path("s"),) * skipped)) == line
 
 
 def test_the_bar_shows_bytes_and_rows_on_a_terminal(monkeypatch):
     file = io.StringIO()
-    console = progress.Console
-    monkeypatch.setattr(progress, "Console", lambda **_: console(file=file, force_terminal=True, width=100))
-    bar = progress.Bar()
+    console = _progress.Console
+    monkeypatch.setattr(_progress, "Console", lambda **_: console(file=file, force_terminal=True, width=100))
+    bar = _progress.Bar()
     bar.start(2_000_000)
     bar.advance(1_000_000, 500)
     bar.finish()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import click
 import pytest
@@ -10,10 +11,10 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from traceq.cli.database import locked
-from traceq.cli.prompt import completer, history, prompt_for
-from traceq.cli.ready import is_ready
-from traceq.cli.shell import Session
+from traceq.app.open import locked
+from traceq.cli._prompt import completer, history, prompt_for
+from traceq.cli.shell import Session, is_ready, line_editor
+from traceq.errors import MissingTool
 
 
 def test_statements_are_answered_one_by_one(traceq, database):
@@ -77,7 +78,7 @@ def typed(keys, database):
     with locked(database) as connection, create_pipe_input() as keyboard, create_app_session(keyboard, DummyOutput()):
         keyboard.send_text(keys)
         session = Session(connection)
-        session.interact(prompt_for(connection))
+        session.interact(prompt_for(connection, is_ready))
         return session
 
 
@@ -109,7 +110,7 @@ def test_ctrl_c_stops_a_query_and_the_next_one_runs(database, capfd, monkeypatch
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("traceq.cli.result._cell", stopped)
+    monkeypatch.setattr("traceq.exports.result._text_of", stopped)
     typed("from range(100000000);\rselect 2 as n;\r\x04", database)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("n\n-\n2\n", "interrupted\n")
@@ -131,3 +132,21 @@ def test_history_is_private_and_optional(tmp_path):
     assert (tmp_path / "new" / "history").stat().st_mode & 0o077 == 0
     (tmp_path / "file").touch()
     assert isinstance(history(tmp_path / "file"), InMemoryHistory)
+
+
+@pytest.mark.parametrize("package", ["prompt_toolkit", "pygments"])
+def test_what_only_typing_needs_is_said_to_be_missing(database, monkeypatch, package):
+    monkeypatch.delitem(sys.modules, "traceq.cli._prompt")
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    with (
+        locked(database) as connection,
+        pytest.raises(MissingTool, match=rf"traceq shell needs {package}[\w.]*, .*: pip install 'traceq\[shell\]'"),
+    ):
+        line_editor(connection)
+
+
+def test_statements_are_piped_in_without_a_line_editor(traceq, database, monkeypatch):
+    monkeypatch.setitem(sys.modules, "traceq.cli._prompt", None)
+    assert traceq("shell", database, input="select 1 as a;").stdout == "a\n-\n1\n"

@@ -30,6 +30,7 @@ COMMANDS = (
     "tables",
     "record",
     "doctor",
+    "upgrade",
     "demo",
 )
 

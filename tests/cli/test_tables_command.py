@@ -3,8 +3,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from traceq import catalogue
 from traceq.cli.tables import dictionary
+from traceq.database import catalogue
 
 
 def test_every_table_and_view_has_a_line(traceq):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from traceq.cli.terminal import terminal
+from traceq.cli._output import terminal
 
 
 class Screen(io.StringIO):

@@ -15,12 +15,12 @@ from traceq.cli import main
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Databases b8, b16 and b32 whose steps take 1 ms + 0.1 ms a sample and say so, and one without marks."""
-    from traceq import store
+    from traceq.loading.ingest import ingest
 
     folder = tmp_path_factory.mktemp("tradeoff")
     for name, batch, marks in (("b8", 8, True), ("b16", 16, True), ("b32", 32, True), ("bare", 8, False)):
         (folder / f"{name}.json").write_text(trace(batch, marks=marks))
-        store.ingest([str(folder / f"{name}.json")], folder / f"{name}.duckdb")
+        ingest([str(folder / f"{name}.json")], folder / f"{name}.duckdb")
     return folder
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from traceq import catalogue
+from traceq.database import catalogue
 
 PRIVATE = "_"
 

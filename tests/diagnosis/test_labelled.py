@@ -1,12 +1,10 @@
 """Reports of traces whose bottleneck is known: a part of what `traceq rules test` measures.
 
-A cause alone is read in one of the two formats, in turn; in both with TRACEQ_ALL_CASES=1. That both give the same ledger is
-proven in tests/simulation.
+A cause alone is read in one of the two formats, in turn: that both give the same ledger is proven in tests/simulation.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -21,10 +19,9 @@ ALONE = [
     for case in simulated.cases()
     if case.kind == "single" and " x0.6" not in case.name and " x2.0" not in case.name
 ]
-if "TRACEQ_ALL_CASES" not in os.environ:
-    # they come by format, each cause in the same place
-    half = len(ALONE) // 2
-    ALONE = [ALONE[number % 2 * half + number] for number in range(half)]
+# They come by format, each cause in the same place.
+_HALF = len(ALONE) // 2
+ALONE = [ALONE[number % 2 * _HALF + number] for number in range(_HALF)]
 PAIRS = [case for case in simulated.cases() if case.kind == "pair"][::40]
 HEALTHY = [case for case in simulated.cases() if case.kind == "clean"]
 REAL = list(real.cases()) or [pytest.param(None, marks=pytest.mark.skip(reason="no shared/traces beside the checkout"))]

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 import traceq
 from traceq.cli import main
-from traceq.diagnosis import user
+from traceq.database.connect import connect
+from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
-from traceq.store import connect
 
 QUERY = """select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id
 from busy_piece where trace_id = $trace_id and device = $device;
@@ -51,7 +51,7 @@ def connection(made_once, tmp_path):
 
 
 def only(path, connection):
-    rules = [each for each in user.rules([path]) if each.name == "my-rule"]
+    rules = [each for each in user_rules.rules([path]) if each.name == "my-rule"]
     (judged,) = judge(connection, rules=rules)
     return judged
 
@@ -66,18 +66,18 @@ def test_a_file_is_a_rule(write, connection):
 
 def test_its_name_is_that_of_the_file_unless_it_has_one(write):
     path = write("-- fix: x\n" + QUERY, "slow_thing.sql")
-    assert user.rules([path])[0].name == "slow-thing"
+    assert user_rules.rules([path])[0].name == "slow-thing"
 
 
 def test_a_directory_is_all_rules_in_it(write, tmp_path):
     write("-- fix: x\n" + QUERY, "a.sql")
     write("-- fix: x\n" + QUERY, "b.sql")
-    assert [each.name for each in user.rules([tmp_path])[:2]] == ["a", "b"]
+    assert [each.name for each in user_rules.rules([tmp_path])[:2]] == ["a", "b"]
 
 
 def test_a_query_that_fails_is_a_failed_outcome_and_the_rest_stands(write, connection):
     path = write("-- rule: my-rule\n-- fix: x\nselect * from nowhere\n")
-    (judged,) = judge(connection, rules=user.rules([path]))
+    (judged,) = judge(connection, rules=user_rules.rules([path]))
     assert [each.rule for each in judged.failed] == ["my-rule"]
     assert judged.findings
 
@@ -108,12 +108,12 @@ def test_what_it_needs_is_not_there(write, connection):
 )
 def test_a_header_that_is_wrong_says_what_and_where(write, text, says):
     with pytest.raises(traceq.UnusableRule, match=re.escape(says)):
-        user.rules([write(text)])
+        user_rules.rules([write(text)])
 
 
 def test_a_directory_without_rules_says_so(tmp_path):
     with pytest.raises(traceq.UnusableRule, match="no rule in it"):
-        user.rules([tmp_path])
+        user_rules.rules([tmp_path])
 
 
 def test_the_command_line_takes_files_and_the_environment(write, connection, tmp_path):
@@ -179,11 +179,11 @@ def claiming(claimed="ledger_dur", cause="category", busy_id="slice_id", more=""
         (claiming(busy_id="null"), "without gap_id or busy_id"),
         (claiming(more=", 'a' as gap_id"), "Could not convert string 'a'"),
         (MINE + QUERY.replace("ts, dur, name, ", ""), 'column "ts" not found'),
-        (claiming().replace("slice_id,", "'a' as slice_id,", 1), "VARCHAR"),
+        (claiming().replace("slice_id,", "'a' as slice_id,", 1), "Could not convert string 'a'"),
     ],
 )
 def test_a_claim_on_what_is_not_there_fails_and_the_rest_stands(write, connection, text, says):
-    (judged,) = judge(connection, rules=user.rules([write(text)]))
+    (judged,) = judge(connection, rules=user_rules.rules([write(text)]))
     assert [each.rule for each in judged.failed] == ["my-rule"]
     assert says in judged.failed[0].error
     assert judged.findings
@@ -227,7 +227,7 @@ def test_it_reads_its_database_and_nothing_else(write, connection, tmp_path):
 
 
 def test_the_manual_page_has_what_the_file_says(write):
-    page = user.rules([write("-- reason: Seen in names.\n-- fix: Do less: <b>.\n" + QUERY)])[0].manual
+    page = user_rules.rules([write("-- reason: Seen in names.\n-- fix: Do less: <b>.\n" + QUERY)])[0].manual
     assert page.text == "How it is measured\n    Seen in names.\n\nWhat to try\n    Do less: <b>."
 
 
@@ -245,11 +245,11 @@ def test_an_entry_point_that_breaks_is_one_line(monkeypatch, error):
         def load(self):
             raise error
 
-    monkeypatch.setattr(user, "entry_points", lambda **_: [Broken()])
+    monkeypatch.setattr(user_rules, "entry_points", lambda **_: [Broken()])
     with pytest.raises(
         traceq.UnusableRule, match=r"^entry point broken \(broken:rule\): [A-Z].*reinstall or remove.*$"
     ):
-        user.rules()
+        user_rules.rules()
 
 
 def test_a_pattern_that_is_none_is_a_usage_error():

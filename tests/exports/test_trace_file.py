@@ -8,10 +8,11 @@ import pytest
 from builder import TraceBuilder
 from viewer import load, show
 
-from traceq import store
+from traceq.database.connect import connect
 from traceq.diagnosis.judge import judge
 from traceq.exports.choose import choose
 from traceq.exports.trace_file import write_finding, write_trace
+from traceq.loading.ingest import ingest
 
 HOSTILE = 'x|"y`</script><script>alert(1)</script>\\\n\r\t\0\x1b[31m\u202e\u2028, NaN, [1,] é漢字'
 SINCE_1970 = 1_623_142_623_460_016_001
@@ -254,7 +255,7 @@ def test_an_export_that_is_ingested_again_says_the_same(tmp_path):
     trace.add("trace", producer="tests", rank=3, world_size=8, utc_origin_ns=1_000_000)
     trace.build(tmp_path)
     (tmp_path / "again.json").write_bytes(text_of(trace))
-    with store.connect(store.ingest([tmp_path / "again.json"], tmp_path / "again.duckdb").database) as again:
+    with connect(ingest([tmp_path / "again.json"], tmp_path / "again.duckdb").database) as again:
         for query in SAME:
             assert again.execute(query.format(start=0)).fetchall() == trace.rows(query.format(start=7))
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from traceq import store
+from traceq.database.connect import connect
 from traceq.health.identities import IDENTITIES, check, check_one
+from traceq.loading.ingest import ingest
 
 # (identity, what breaks it, where it is found)
 BREAKING = (
@@ -123,7 +124,7 @@ def found(connection, trace_id=1):
 
 
 def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
-    with store.connect(whole) as connection:
+    with connect(whole) as connection:
         checked = check(connection, 1)
     counted = " ".join(f"{each.identity.name}:{each.checked}" for each in checked)
     assert [each for each in checked if each.broken or each.example is not None] == []
@@ -156,7 +157,7 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
     """Ids, steps and devices are the same in both traces; only the second is broken."""
     paths = [kineto(tmp_path / f"rank{rank}.json", rank) for rank in range(2)]
     database = tmp_path / "job.duckdb"
-    store.ingest(paths, database)
+    ingest(paths, database)
     with duckdb.connect(str(database)) as connection:
         assert (found(connection, 1), found(connection, 2)) == ({}, {})
         for table in ("host_ledger", "idle_gap_cause", "device_activity"):
@@ -178,8 +179,8 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
 
 
 def test_work_that_either_of_two_processes_may_have_launched_is_rightly_unjoined(tmp_path):
-    store.ingest([Path(__file__).parents[2] / "fixtures/broken/two_processes_one_file.json"], tmp_path / "t.duckdb")
-    with store.connect(tmp_path / "t.duckdb") as connection:
+    ingest([Path(__file__).parents[2] / "fixtures/broken/two_processes_one_file.json"], tmp_path / "t.duckdb")
+    with connect(tmp_path / "t.duckdb") as connection:
         assert connection.execute("select count(*) from gpu_slice where launch_id is null").fetchone() == (2,)
         assert found(connection) == {}
 

@@ -7,10 +7,11 @@ from dataclasses import fields, replace
 import pytest
 from builder import TraceBuilder
 
-from traceq.capture.plan import METRICS
+from traceq.formats.capabilities import METRICS
+from traceq.health.coverage import Inputs, Lost, read
 from traceq.health.diagnosis import diagnose
-from traceq.health.inputs import Inputs, Lost, read
 from traceq.health.judges import JUDGES
+from traceq.health.suggestions import suggestions
 
 NOTHING = Inputs(
     **{field.name: () if field.name == "lost" else None if "None" in str(field.type) else 0 for field in fields(Inputs)}
@@ -353,7 +354,8 @@ def rich():
     trace.call("cudaStreamWaitEvent", 87, 1)
     trace.annotation("traceq.step#1", 100, 100)
     trace.add("synchronization", slice_id=900, kind="stream_wait_event", device=0, stream=7, ts=84, dur=0)
-    trace.add("counter", device=0, name="memory_allocated", unit="bytes", ts=1, value=1.0)
+    for name in ("memory_allocated", "memory_reserved"):
+        trace.add("counter", device=0, name=name, unit="bytes", ts=1, value=1.0)
     trace.add("counter", device=0, name="SMs Active", ts=1, value=1.0)
     trace.add("collective", slice_id=graph, op="allreduce", bytes=8)
     return trace
@@ -413,15 +415,16 @@ def test_the_tables_are_counted(tmp_path):
         "steps_with_input_copy": 2,
         "memory_samples": 1,
         "memory_samples_total": 1,
+        "metric_samples": 1,
         "devices_with_memory": 1,
         "devices_with_capacity": 1,
     }
     assert held.idle_dur == trace.rows("select sum(dur) from idle_gap")[0][0]
 
 
-def test_counters_of_nsys_that_are_no_memory_and_no_faults_are_gpu_metrics(tmp_path):
+def test_counters_of_a_device_that_are_no_memory_and_no_faults_are_gpu_metrics(tmp_path):
     trace = rich()
-    trace.NAME = "nsys"
+    trace.add("counter", name="of the program", ts=1, value=1.0)
     trace.add("counter", device=0, name="gpu_page_faults", ts=1, value=1.0)
     held = read(trace.build(tmp_path)._connection, 1)
     assert (held.metric_samples, held.metrics, held.memory_samples) == (1, 0, 1)
@@ -433,7 +436,7 @@ def test_metrics_are_known_by_their_names(tmp_path):
         for name in ("SMs Active [Throughput %]", "GR Active [Throughput %]", "Unheard of [Throughput %]"):
             trace.add("counter", device=device, name=name, ts=1, value=1.0)
     held = read(trace.build(tmp_path)._connection, 1)
-    assert (held.metric_samples, held.metrics, held.devices_with_metrics) == (0, 2, 2)
+    assert (held.metric_samples, held.metrics, held.devices_with_metrics) == (7, 2, 2)
 
 
 def test_a_capture_that_is_not_complete_is_quite_right_in_nothing(tmp_path):
@@ -458,9 +461,7 @@ def test_a_loss_of_single_values_degrades_nothing(tmp_path):
 
 
 def ways_of(metric, format_):
-    from traceq.health.ways import ways
-
-    return [f"{way.tool}: {way.options}" for way in ways(METRICS[metric], format_)]
+    return [f"{each.tool}: {each.options}" for each in suggestions(METRICS[metric], format_)]
 
 
 def test_the_way_is_that_of_the_profiler_that_made_the_trace():
@@ -486,15 +487,17 @@ def test_only_waits_that_were_not_recorded_call_for_another_capture():
     assert needs(stream_wait_calls=1, stream_waits=1) is None
 
 
-def test_of_a_format_of_no_profiler_both_ways_are_told():
-    assert len(ways_of("idle", "made up")) == 2
+def test_of_a_format_that_is_not_known_no_way_is_told():
+    assert ways_of("idle", "made up") == []
 
 
 def test_a_metric_that_another_capture_would_not_improve_has_no_way(tmp_path):
-    health, metrics = diagnosed(rich(), tmp_path)
+    trace = rich()
+    trace.NAME = "nsys"
+    health, metrics = diagnosed(trace, tmp_path)
     assert metrics["flops"].ways == metrics["launch"].ways == metrics["os"].ways == ()
     told = {each.metric for each in health.metrics if each.ways}
-    assert told == {"hardware-counters", "idle", "ledger", "graphs", "copies", "communication"}
+    assert told == {"idle", "ledger", "graphs", "copies", "communication"}
 
 
 def test_convolutions_without_known_flops_are_seen(tmp_path):

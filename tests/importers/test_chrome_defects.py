@@ -74,7 +74,9 @@ def test_escaped_control_characters_are_text(tmp_path):
 )
 def test_bytes_that_are_no_utf8_are_replaced(tmp_path, raw, stored):
     content = text(BEFORE, op("NAME", 2, 1), op("\ufffd \u00e9", 3, 1), **AROUND).encode()
-    tables = read_tables(write_text(tmp_path, content.replace(b"NAME", raw)))
+    # the replacement character stands in the file itself as well, and is not counted
+    content = content.replace(b"NAME", raw).replace(b"\\ufffd", "\ufffd".encode())
+    tables = read_tables(write_text(tmp_path, content))
     assert names(tables) == ["before", stored, "\ufffd \u00e9"]
     assert notes(tables) == {"invalid_utf8": stored.count("\ufffd")}
 

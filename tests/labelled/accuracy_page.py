@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 from labelled import rule_cases
 from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured, accuracy, cases, measure
-from traceq.rules.registry import RULES
-from traceq.verification.calibration import read
+from traceq.diagnosis.rules.registry import RULES
+from traceq.runs.verify.calibration import read
 
 CALIBRATION = Path(__file__).parents[2] / "docs" / "calibration.jsonl"
 

@@ -15,9 +15,10 @@ import duckdb
 
 from labelled import real, simulated
 from labelled.case import Case
+from traceq.database.connect import connect
+from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged, judge
-from traceq.findings import Finding
-from traceq.store import connect, ingest
+from traceq.loading.ingest import ingest
 
 # What a healthy loop may be told to have lost, and what a true finding has to win, as shares of the step.
 MOST_OF_HEALTHY = 0.02

@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable
 from contextlib import closing
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from builder import TraceBuilder
 
-from traceq.diagnosis.judge import judge_subject, subjects
-from traceq.rules.registry import built_in
+from traceq.diagnosis.judge import judge
+from traceq.diagnosis.rules.registry import built_in
 
 KINDS = ("found", "clean", "cannot_tell")
 
@@ -19,7 +20,9 @@ Add = Callable[[TraceBuilder], None]
 
 
 def functions(rule: str) -> dict[str, Add]:
-    """The cases of a rule by name; the name begins with how the rule has to end."""
+    """The cases of a rule by name, none where it has no file of them; the name begins with how the rule has to end."""
+    if find_spec(f"labelled.cases.{rule}") is None:
+        return {}
     module = import_module(f"labelled.cases.{rule}")
     return {name: each for name, each in vars(module).items() if inspect.isfunction(each) and name.startswith(KINDS)}
 
@@ -30,14 +33,13 @@ def expected(name: str) -> str:
 
 
 def outcome(rule: str, name: str, folder: Path) -> str:
-    """How the rule ends in a case: one of KINDS, or that it failed and why."""
+    """How the rule ends in a case: one of KINDS, or that it failed and why. `folder` is for databases of several ranks."""
     trace = TraceBuilder()
     functions(rule)[name](trace)
-    trace.build(folder)
+    trace.build(folder) if trace._others else trace.fill_all()
     only = [each for each in built_in() if each.name == rule.replace("_", "-")]
     with closing(trace._connection) as connection:
-        subject, *_ = subjects(connection)
-        judged = judge_subject(subject, only)
+        judged, *_ = judge(connection, rules=only)
     if judged.failed:
         return f"failed: {judged.failed[0].error}"
     if judged.findings or judged.observations:

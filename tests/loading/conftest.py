@@ -5,14 +5,21 @@ import shutil
 import pytest
 from stored import trace_file
 
-from traceq import store
+from traceq.analysis import order
+from traceq.loading.ingest import ingest
+
+
+@pytest.fixture(autouse=True)
+def few_analyses(monkeypatch):
+    """How traces are stored does not depend on what is worked out from them, which takes most of the time."""
+    monkeypatch.setattr(order, "TOPICS", (order.Topic(None, ("step_stats", "way", "missing_input")),))
 
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory):
     """A database of one trace; tests take copies."""
     folder = tmp_path_factory.mktemp("made_once")
-    store.ingest([trace_file(folder / "first.json")], folder / "t.duckdb")
+    ingest([trace_file(folder / "first.json")], folder / "t.duckdb")
     return folder / "t.duckdb"
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from traceq import store
+from traceq.database.connect import connect
 from traceq.errors import TraceqError
+from traceq.loading.ingest import ingest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +27,7 @@ def trace_file(path: Path, rank: int = 0, kernels: int = 3) -> Path:
 
 def contents(database: Path, trace_id: int | None = None, but: str = "ingested_at") -> dict[str, list[tuple]]:
     """All rows of all tables (of one trace), in one order, without the column named `but`."""
-    with store.connect(database) as connection:
+    with connect(database) as connection:
         tables = [name for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()]
         of_trace = "true" if trace_id is None else f"trace_id = {trace_id}"
         return {
@@ -39,7 +40,7 @@ def contents(database: Path, trace_id: int | None = None, but: str = "ingested_a
 
 
 def ask(database: Path, query: str) -> list[tuple]:
-    with store.connect(database) as connection:
+    with connect(database) as connection:
         return connection.execute(query).fetchall()
 
 
@@ -50,16 +51,15 @@ def names_in(folder: Path) -> list[str]:
 def error_of(kind: type[TraceqError], *arguments, **options) -> str:
     """The message of the error of this kind that the ingest raises: one line, always."""
     with pytest.raises(kind) as caught:
-        store.ingest(*arguments, **options)
+        ingest(*arguments, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def started(code: str, *arguments: object) -> subprocess.Popen[str]:
     """A child process that has imported traceq, said so on stdout, and goes on with `code` (arguments: sys.argv)."""
-    setup = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from traceq.store import ingest; print('ready', flush=True)\n"
-    )
+    setup = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from traceq.loading.ingest import ingest\n"
+    setup += "print('ready', flush=True)\n"
     child = subprocess.Popen(
         [sys.executable, "-c", setup + code, *map(str, arguments)],
         stdin=subprocess.PIPE,

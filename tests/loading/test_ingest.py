@@ -14,9 +14,10 @@ import duckdb
 import pytest
 from stored import ROOT, ask, contents, error_of, names_in, trace_file
 
-from traceq import store
+from traceq.database.connect import connect
 from traceq.errors import NoTraces, QueryError, StoreError, UnusableTrace
-from traceq.store.sources import default_database, find_sources
+from traceq.loading.ingest import IngestedTrace, IngestResult, ingest
+from traceq.loading.sources import default_database, find_sources
 
 RUN = ROOT / "fixtures" / "run"
 BOTH_FORMATS = [RUN / "kineto_2026.json.gz", RUN / "nsys_pre2021.sqlite"]
@@ -35,18 +36,16 @@ def place(*given):
 
 def test_one_file(tmp_path):
     source = trace_file(tmp_path / "a.json", kernels=4)
-    result = store.ingest([source], tmp_path / "t.duckdb")
-    assert result == store.IngestResult(
-        tmp_path / "t.duckdb", (store.IngestedTrace(source, 1, cpu_slices=0, gpu_slices=4, notes=2),), ()
+    result = ingest([source], tmp_path / "t.duckdb")
+    assert result == IngestResult(
+        tmp_path / "t.duckdb", (IngestedTrace(source, 1, cpu_slices=0, gpu_slices=4, notes=2),), ()
     )
     assert names_in(tmp_path) == ["a.json", "t.duckdb"]
 
 
 def test_the_time_of_ingest_is_utc_wherever_the_machine_stands(tmp_path):
     source = trace_file(tmp_path / "a.json")
-    program = (
-        f"import sys; sys.path[:] = {sys.path!r}; from traceq import store; store.ingest(sys.argv[1], sys.argv[2])"
-    )
+    program = f"import sys; sys.path[:] = {sys.path!r}; import traceq; traceq.ingest(sys.argv[1], sys.argv[2])"
     before = datetime.now(UTC).replace(tzinfo=None)
     subprocess.run(
         [sys.executable, "-c", program, source, tmp_path / "t.duckdb"],
@@ -58,13 +57,13 @@ def test_the_time_of_ingest_is_utc_wherever_the_machine_stands(tmp_path):
 
 
 def test_files_of_both_formats_are_numbered_in_the_order_given(tmp_path):
-    result = store.ingest(BOTH_FORMATS, tmp_path / "t.duckdb")
+    result = ingest(BOTH_FORMATS, tmp_path / "t.duckdb")
     assert [(each.path, each.trace_id) for each in result.ingested] == list(zip(BOTH_FORMATS, (1, 2), strict=True))
     assert ask(result.database, "select trace_id, format from trace order by all") == [(1, "chrome"), (2, "nsys")]
 
 
 def test_counts_of_the_result_are_those_of_the_tables(tmp_path):
-    result = store.ingest(BOTH_FORMATS, tmp_path / "t.duckdb")
+    result = ingest(BOTH_FORMATS, tmp_path / "t.duckdb")
     for table, counts in [
         ("cpu_slice", [each.cpu_slices for each in result.ingested]),
         ("gpu_slice", [each.gpu_slices for each in result.ingested]),
@@ -140,7 +139,7 @@ def test_nothing_named():
 
 def test_name_that_is_not_utf8(tmp_path):
     source = trace_file(Path(os.fsdecode(os.fsencode(tmp_path) + b"/rank\xff.json")))
-    database = store.ingest([source], tmp_path / "t.duckdb").database
+    database = ingest([source], tmp_path / "t.duckdb").database
     assert ask(database, "select path from trace") == [(f"{tmp_path}/rank\\xff.json",)]
 
 
@@ -182,7 +181,7 @@ def test_default_database_is_in_the_current_directory_when_the_sources_may_not_b
     monkeypatch.chdir(tmp_path / "here")
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != source.parent and access(path, mode))
-    assert store.ingest([source]).database == Path("a.duckdb")
+    assert ingest([source]).database == Path("a.duckdb")
     assert names_in(tmp_path / "here") == ["a.duckdb"]
     assert names_in(tmp_path / "archive") == ["a.json"]
 
@@ -195,14 +194,14 @@ def test_database_where_the_user_may_not_write(tmp_path, source):
 
 def test_default_database_gets_the_traces_of_the_same_name_too(tmp_path):
     first, second = trace_file(tmp_path / "a.json"), trace_file(tmp_path / "a.pt.trace.json", rank=1)
-    assert store.ingest([first]).database == store.ingest([second]).database
+    assert ingest([first]).database == ingest([second]).database
     assert ask(tmp_path / "a.duckdb", "select count(*) from trace") == [(2,)]
 
 
 @pytest.mark.parametrize("name", [":memory:", "md:x", 'it\'s "a"; b*[c].db'])
 def test_database_of_any_name_is_a_file_of_that_name(tmp_path, source, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    store.ingest([source, trace_file(tmp_path / "sources" / "other.json")], name)
+    ingest([source, trace_file(tmp_path / "sources" / "other.json")], name)
     assert names_in(tmp_path) == sorted([name, "sources"])
     assert ask(Path(name), "select count(*) from trace") == [(2,)]
 
@@ -218,7 +217,7 @@ def test_database_whose_path_duckdb_misreads(tmp_path, source):
 def test_link_to_a_database_stays_a_link(database, source, tmp_path):
     link = tmp_path / "link.duckdb"
     link.symlink_to(database)
-    assert store.ingest([source], link).database == link
+    assert ingest([source], link).database == link
     assert link.is_symlink()
     assert ask(database, "select count(*) from trace") == [(2,)]
     assert names_in(database.parent) == ["t.duckdb"]
@@ -226,7 +225,7 @@ def test_link_to_a_database_stays_a_link(database, source, tmp_path):
 
 def test_permissions_of_a_database_stay(database, source):
     database.chmod(0o600)
-    store.ingest([source], database)
+    ingest([source], database)
     assert oct(database.stat().st_mode & 0o777) == "0o600"
 
 
@@ -234,7 +233,7 @@ def test_permissions_of_a_database_stay(database, source):
 
 
 def test_run_is_the_name_given(database, source):
-    store.ingest([source], database, run="baseline; it's")
+    ingest([source], database, run="baseline; it's")
     assert ask(database, "select trace_id, run from trace order by all") == [(1, None), (2, "baseline; it's")]
 
 
@@ -242,7 +241,7 @@ def test_content_decides_what_a_trace_is(tmp_path):
     source = trace_file(tmp_path / "a.json")
     same = shutil.copyfile(source, tmp_path / "b.json")
     other = trace_file(tmp_path / "c.json", rank=1)
-    result = store.ingest([source, same, other], tmp_path / "t.duckdb")
+    result = ingest([source, same, other], tmp_path / "t.duckdb")
     assert [each.path for each in result.ingested] == [source, other]
     assert result.skipped == (same,)
 
@@ -250,49 +249,51 @@ def test_content_decides_what_a_trace_is(tmp_path):
 def test_same_content_again_does_not_touch_the_database(database, tmp_path):
     before = (database.read_bytes(), database.stat())
     renamed = trace_file(tmp_path / "sources" / "renamed.json")
-    assert store.ingest([renamed], database) == store.IngestResult(database, (), (renamed,))
+    assert ingest([renamed], database) == IngestResult(database, (), (renamed,))
     assert (database.read_bytes(), database.stat().st_mtime_ns) == (before[0], before[1].st_mtime_ns)
 
 
 def test_force_replaces_the_rows_and_keeps_the_number(tmp_path):
     sources = [trace_file(tmp_path / f"{rank}.json", rank) for rank in range(3)]
-    database = store.ingest(sources, tmp_path / "t.duckdb").database
+    database = ingest(sources, tmp_path / "t.duckdb").database
     before = contents(database)
-    result = store.ingest([sources[1]], database, force=True)
+    result = ingest([sources[1]], database, force=True)
     assert [(each.path, each.trace_id, each.gpu_slices) for each in result.ingested] == [(sources[1], 2, 3)]
     assert contents(database) == before
 
 
 def test_force_is_a_plain_ingest_for_what_is_not_there(database, source):
-    result = store.ingest([source], database, force=True)
+    result = ingest([source], database, force=True)
     assert [each.trace_id for each in result.ingested] == [2]
     assert ask(database, "select count(*) from gpu_slice") == [(6,)]
 
 
 @pytest.mark.parametrize("source", BOTH_FORMATS, ids=lambda path: path.name)
 def test_reading_the_same_file_again_gives_the_same_tables(tmp_path, source):
-    first, second = (store.ingest([source], tmp_path / name).database for name in ("a.duckdb", "b.duckdb"))
+    first, second = (ingest([source], tmp_path / name).database for name in ("a.duckdb", "b.duckdb"))
     assert contents(first) == contents(second)
     assert contents(first)["gpu_slice"]
 
 
 def test_second_trace_leaves_the_first_as_it_was(database):
     before = contents(database, but="")
-    store.ingest(BOTH_FORMATS[:1], database)
+    ingest(BOTH_FORMATS[:1], database)
     assert contents(database, trace_id=1, but="") == before
     assert contents(database, trace_id=2)["gpu_slice"]
 
 
 def test_trace_is_the_same_alone_and_beside_others(tmp_path):
-    alone = contents(store.ingest(BOTH_FORMATS[:1], tmp_path / "a.duckdb").database, trace_id=1)
-    beside = contents(store.ingest(BOTH_FORMATS, tmp_path / "b.duckdb").database, trace_id=1)
+    alone = contents(ingest(BOTH_FORMATS[:1], tmp_path / "a.duckdb").database, trace_id=1)
+    beside = contents(ingest(BOTH_FORMATS, tmp_path / "b.duckdb").database, trace_id=1)
     assert alone == beside
 
 
-def test_processes_change_nothing(tmp_path):
+def test_processes_change_nothing(tmp_path, monkeypatch):
+    # other processes run all analyses
+    monkeypatch.undo()
     ranks = [trace_file(tmp_path / "ranks" / f"{rank}.json", rank, kernels=100 - rank) for rank in range(3)]
-    one = store.ingest([*ranks, BOTH_FORMATS[1]], tmp_path / "one.duckdb", jobs=1)
-    four = store.ingest([*ranks, BOTH_FORMATS[1]], tmp_path / "four.duckdb", jobs=4)
+    one = ingest([*ranks, BOTH_FORMATS[1]], tmp_path / "one.duckdb", jobs=1)
+    four = ingest([*ranks, BOTH_FORMATS[1]], tmp_path / "four.duckdb", jobs=4)
     assert contents(one.database) == contents(four.database)
     assert one.ingested == four.ingested
     assert names_in(tmp_path) == ["four.duckdb", "one.duckdb", "ranks"]
@@ -313,15 +314,15 @@ def test_tables_of_the_user_are_left_alone(database, source):
         connection.execute("create table remark (trace_id integer, said varchar)")
         connection.execute("insert into remark values (1, 'slow')")
         connection.execute("create view mine as select * from trace")
-    store.ingest([source], database)
-    store.ingest([source], database, force=True)
+    ingest([source], database)
+    ingest([source], database, force=True)
     assert ask(database, "select * from remark") == [(1, "slow")]
     assert ask(database, "select count(*) from mine") == [(2,)]
 
 
 def test_database_open_to_read_in_this_process(database, source):
-    with store.connect(database):
-        result = store.ingest([source], database)
+    with connect(database):
+        result = ingest([source], database)
     assert result.ingested[0].gpu_slices == 3
     assert ask(database, "select count(*) from trace") == [(2,)]
 
@@ -351,6 +352,9 @@ class Told:
     def advance(self, read_bytes, rows):
         self._hear("advance", read_bytes, rows)
 
+    def judge(self):
+        self._hear("judge")
+
     def finish(self):
         self._hear("finish")
 
@@ -358,7 +362,7 @@ class Told:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_only_grows_and_is_told_in_the_calling_thread(tmp_path, jobs):
     told = Told()
-    store.ingest(BOTH_FORMATS, tmp_path / "t.duckdb", jobs=jobs, progress=told)
+    ingest(BOTH_FORMATS, tmp_path / "t.duckdb", jobs=jobs, progress=told)
     total = sum(path.stat().st_size for path in BOTH_FORMATS)
     assert told.calls[0] == ("start", total)
     assert told.calls[-1] == ("finish",)
@@ -371,7 +375,7 @@ def test_progress_only_grows_and_is_told_in_the_calling_thread(tmp_path, jobs):
 
 def test_progress_ends_with_everything_read_and_every_row(tmp_path):
     told = Told()
-    store.ingest(BOTH_FORMATS, tmp_path / "t.duckdb", progress=told)
+    ingest(BOTH_FORMATS, tmp_path / "t.duckdb", progress=told)
     _, read_bytes, rows = told.calls[-2]
     assert read_bytes == sum(path.stat().st_size for path in BOTH_FORMATS)
     assert rows >= 2 * (600 + 170)
@@ -387,7 +391,7 @@ def test_progress_is_finished_when_the_ingest_fails(tmp_path, source):
 
 def test_progress_is_not_bothered_when_there_is_nothing_to_do(database, tmp_path):
     told = Told()
-    store.ingest([trace_file(tmp_path / "sources" / "first.json")], database, progress=told)
+    ingest([trace_file(tmp_path / "sources" / "first.json")], database, progress=told)
     assert told.calls == []
 
 
@@ -397,5 +401,5 @@ def test_progress_that_raises_leaves_nothing(source, tmp_path):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        store.ingest([source], tmp_path / "t.duckdb", progress=Impatient())
+        ingest([source], tmp_path / "t.duckdb", progress=Impatient())
     assert names_in(tmp_path) == ["sources"]

@@ -11,8 +11,8 @@ import zipfile
 import pytest
 from stored import ROOT, error_of, names_in, trace_file
 
-from traceq import store
 from traceq.errors import MissingTool, NoTraces, TraceqError, UnknownFormat, UnusableTrace
+from traceq.loading.ingest import ingest
 
 TRACE = b'{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 0, "tid": 0}]}'
 SQLITE = (ROOT / "fixtures" / "broken" / "sqlite_not_nsys.sqlite").read_bytes()
@@ -88,7 +88,7 @@ def broken():
 def test_broken_fixture_is_refused_as_its_line_in_the_readme_says(tmp_path, name, slug):
     path = ROOT / "fixtures" / "broken" / name
     with pytest.raises(TraceqError, match=re.escape(str(path))) as caught:
-        store.ingest([path], tmp_path / "t.duckdb")
+        ingest([path], tmp_path / "t.duckdb")
     assert (caught.value.slug, names_in(tmp_path)) == (slug, [])
 
 

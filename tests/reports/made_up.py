@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from traceq import sql
-from traceq.analyzers.analyses import analyse
-from traceq.analyzers.nesting import nest
+from traceq.analysis.nesting.nesting import nest
+from traceq.analysis.order import analyse
+from traceq.database import sql
+from traceq.database.connect import create_database
+from traceq.database.publish import fingerprint, publish
 from traceq.reports.build import build
-from traceq.store.database import create_database
-from traceq.store.publish import fingerprint, publish
 
 # What a test calls an activity -> kind, copy_kind, is_communication of the GPU slice.
 _ACTIVITIES = {
@@ -166,14 +166,14 @@ def _analysed(trace, trace_id):
     create_database(path)
     with closing(duckdb.connect(str(path))) as connection:
         connection.execute("attach ':memory:' as staging")
-        sql.run(connection, "ingest/staging.sql")
+        sql.run(connection, "loading/staging.sql")
         tables = {"trace": [trace.facts], **trace.rows}
         _insert(connection, {"staging.cpu_slice": tables.pop("cpu_slice")})
         _insert(connection, {table: [{"trace_id": trace_id, **row} for row in rows] for table, rows in tables.items()})
         connection.execute(
             "update gpu_slice as g set step = s.step from step as s where g.ts >= s.ts and g.ts < s.ts_end"
         )
-        sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
+        sql.run(connection, "analysis/nesting/host_name.sql", trace_id=trace_id)
         nest(connection, trace_id)
         analyse(connection, trace_id)
     return path
@@ -331,12 +331,12 @@ def complete():
     return trace
 
 
-def eight_ranks():
-    """A step of each of eight ranks, of which the last computes longest while the others communicate."""
+def three_ranks():
+    """A step of each of three ranks, of which the last computes longest while the others communicate."""
     traces = []
-    for rank in range(8):
-        trace = MadeUp(path=f"job/rank{rank}.json", rank=rank, world_size=8).device(0, "NVIDIA A100").step(0, 1_000_000)
-        late = 300_000 + (rank == 7) * 200_000
+    for rank in range(3):
+        trace = MadeUp(path=f"job/rank{rank}.json", rank=rank, world_size=3).device(0, "NVIDIA A100").step(0, 1_000_000)
+        late = 300_000 + (rank == 2) * 200_000
         trace.gpu("compute", 0, late).gpu("communication", late, 600_000 - late, stream=7)
         traces.append(trace)
     return traces

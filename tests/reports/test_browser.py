@@ -13,7 +13,7 @@ import pytest
 from made_up import HOSTILE, MadeUp, complete, database, hostile, on_host_only, waiting
 
 from traceq.reports.build import build
-from traceq.reports.to_html import to_html
+from traceq.reports.renderers.to_html import to_html
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 MODULES = os.environ.get("TRACEQ_NODE_MODULES")

@@ -4,8 +4,8 @@ import made_up
 import pytest
 from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
+from traceq.diagnosis.rules.registry import built_in
 from traceq.reports.build import build
-from traceq.rules.registry import built_in
 
 
 def only(*traces, top=10, rules=None):

@@ -8,6 +8,7 @@ from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import matplotlib as mpl
 import numpy as np
@@ -16,36 +17,32 @@ from made_up import HOSTILE, complete, database, waiting
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import StepPatch
 
-from traceq import sql
 from traceq.reports import charts
 from traceq.reports.build import build
 from traceq.reports.charts import (
     CHARTS,
-    communication,
-    copies,
     gaps,
     memory,
-    occupancy,
     palette,
     ranks,
     roofline,
     step_ledger,
     step_times,
 )
+from traceq.reports.charts.chart import Chart, Place
 from traceq.reports.charts.png import png
 from traceq.reports.charts.svg import svg
-from traceq.reports.compose_data import _PARTS as DATA_PARTS
-from traceq.reports.report import Report, StepLedger
+from traceq.reports.document import Picture
+from traceq.reports.model import Report, StepLedger
+from traceq.reports.sections.compose import compose
+from traceq.reports.sections.data import _PARTS as DATA_PARTS
 from traceq.reports.topics import (
     Communication,
-    CommunicationTotal,
     Copies,
-    CopyTotal,
     Kernels,
     Memory,
     MemoryPart,
     MemoryPeak,
-    OccupancyClass,
     OperatorKind,
 )
 
@@ -86,17 +83,6 @@ def texts_of(figure):
 
 
 # --- colours
-
-
-def listed(column):
-    (comment,) = re.findall(rf"comment on column {column} is '([^']*)'", sql.statement("analyzers/schema/ledger.sql"))
-    return comment
-
-
-def test_every_category_of_the_ledger_has_a_colour():
-    assert set(re.findall("idle_[a-z_]+", listed("idle_gap_cause.cause"))) == set(palette.IDLE)
-    named = set(re.findall("[a-z0-9_]+", listed("device_activity.category").partition("that runs of")[2]))
-    assert named - {"or", "else", "idle"} == set(palette.WORK)
 
 
 @pytest.mark.parametrize(
@@ -263,41 +249,6 @@ def test_gaps_are_drawn_with_their_number_and_time():
     assert gaps.alt(report) == "Gaps by size: 12 in all, 4.700 ms. Most of that time, 3.285 ms, is in 11 of below 1 ms."
 
 
-def test_copies_are_split_by_what_hides_them_and_of_many_the_most_exposed_are_drawn():
-    def total(device, exposed):
-        return CopyTotal(device, "copy_h2d", 1, 10, 10, 10, 5, 5 - exposed, exposed, 0)
-
-    report = with_topic("copies", totals=(total(0, 1), *(total(device, 2) for device in range(1, 8)), total(8, 3)))
-    rows = bars_of(copies.copies(report))
-    assert list(rows) == [f"GPU {device} copy_h2d" for device in range(1, 9)]
-    assert rows["GPU 1 copy_h2d"] == [("behind compute", 5), ("behind other work", 3), ("exposed", 2)]
-    assert copies.alt(report).endswith("GPU 8 copy_h2d, 3 ns of 10 ns (30.0 %). Left out are 1 with less exposed time.")
-
-
-def test_communication_in_graphs_has_a_bar_of_its_own():
-    report = with_topic("communication", totals=(CommunicationTotal(0, 10, 4, 6, 7), CommunicationTotal(1, 0, 0, 0, 0)))
-    assert communication.applies(report)
-    figure = communication.communication(report)
-    assert [(bars.get_label(), bars[0].get_width()) for bars in figure.axes[0].containers] == [
-        ("behind compute", 4),
-        ("exposed", 6),
-        ("opaque", 7),
-    ]
-    assert "6 ns of 10 ns (60.0 %). 7 ns in CUDA graphs may hold more." in communication.alt(report)
-
-
-def test_occupancy_has_all_quarters_and_what_is_not_known():
-    report = with_topic("kernels", occupancy=(OccupancyClass(1, 3, 60), OccupancyClass(None, 1, 40)))
-    assert bars_of(occupancy.occupancy(report)) == {
-        "below 25 %": [],
-        "25 to 50 %": [("compute", 60)],
-        "50 to 75 %": [],
-        "75 % and above": [],
-        "not known": [("unknown", 40)],
-    }
-    assert occupancy.alt(report).endswith("25 to 50 %: 60.0 %; not known: 40.0 %.")
-
-
 def operators(*kinds):
     return with_topic("kernels", operators=kinds)
 
@@ -403,13 +354,30 @@ def test_many_ranks_are_columns():
 def drawn():
     for case in (complete, waiting):
         report = trace_of(case)
-        for chart in CHARTS:
-            if chart.applies(report):
-                yield chart, report
+        for each in CHARTS:
+            if each.applies(report):
+                yield each, report
 
 
 def test_every_chart_is_in_one_of_these_reports():
     assert {chart.name for chart, _ in drawn()} == {chart.name for chart in CHARTS}
+
+
+def placed(report):
+    return [block.name for block in compose(Report((report,), "")) if isinstance(block, Picture)]
+
+
+def test_every_chart_of_the_list_is_in_a_report_that_it_applies_to():
+    for case in (complete, waiting):
+        report = trace_of(case)
+        assert sorted(placed(report)) == sorted(f"t1-{each.name}" for each in CHARTS if each.applies(report))
+
+
+def test_there_is_room_for_a_chart_at_every_place(monkeypatch):
+    places = get_args(Place)
+    made_up = [Chart(place, place, step_ledger.step_ledger, lambda _: True, lambda _: "words", "") for place in places]
+    monkeypatch.setattr("traceq.reports.sections.pictures.CHARTS", made_up)
+    assert sorted(placed(trace_of(complete))) == sorted(f"t1-{place}" for place in places)
 
 
 def test_a_report_of_nothing_has_no_charts():
@@ -454,7 +422,8 @@ def test_svgs_are_bare_and_coloured_by_variables():
             "x",
             "y",
             "text-anchor",
-            "font-size",
+            "transform",
+            "opacity",
         }
         paints = {attributes[key] for _, attributes in others for key in ("fill", "stroke") if key in attributes}
         assert all(re.fullmatch(r"none|currentColor|var\(--c-[a-z0-9-]+\)", paint) for paint in paints)

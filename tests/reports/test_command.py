@@ -7,8 +7,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from traceq import store
 from traceq.cli import main
+from traceq.database.connect import connect
+from traceq.loading.ingest import ingest
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def trace(tmp_path):
 @pytest.fixture(scope="module")
 def database(tmp_path_factory):
     folder = tmp_path_factory.mktemp("database")
-    return store.ingest([write_trace(folder)], folder / "t.duckdb").database
+    return ingest([write_trace(folder)], folder / "t.duckdb").database
 
 
 def write_trace(folder):
@@ -57,11 +58,11 @@ def test_a_trace_is_reported_and_nothing_is_left_beside_it(trace, tmp_path, monk
 @pytest.mark.parametrize("command", ["report", "export"])
 def test_the_trace_that_a_database_was_made_from_is_not_overwritten(command, tmp_path):
     path = write_trace(tmp_path / "in")
-    made = store.ingest([path], tmp_path / "t.duckdb").database
+    made = ingest([path], tmp_path / "t.duckdb").database
     before = path.read_bytes()
     result = CliRunner().invoke(main, [command, str(made), "-o", str(path)])
     assert result.exit_code == 2
-    assert "from which the database was made: name another file" in result.output
+    assert "or that the database was made from: name another file" in result.output
     assert path.read_bytes() == before
 
 
@@ -121,7 +122,7 @@ def test_a_trace_found_in_a_directory_is_not_overwritten(trace):
     before = trace.read_bytes()
     result = run(trace.parent, "-o", trace)
     assert result.exit_code == 2
-    assert "names one of the sources" in result.stderr
+    assert "is a trace that is read" in result.stderr
     assert trace.read_bytes() == before
 
 
@@ -146,8 +147,8 @@ def test_what_is_neither_trace_nor_database_is_one_line(tmp_path, content):
 
 
 def test_a_damaged_database_is_one_line(trace, tmp_path):
-    damaged = store.ingest([trace], tmp_path / "d.duckdb").database
-    with store.connect(damaged, read_only=False) as connection:
+    damaged = ingest([trace], tmp_path / "d.duckdb").database
+    with connect(damaged, read_only=False) as connection:
         connection.execute("drop table step_stats")
     result = run(damaged)
     assert result.exit_code == 1

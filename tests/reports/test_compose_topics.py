@@ -8,24 +8,24 @@ from functools import cache
 import pytest
 from made_up import MadeUp, complete, database, hostile, on_host_only, training, unmarked, waiting
 
-from traceq.capture.plan import METRICS
-from traceq.reports import compose_communication, compose_copies, compose_data, compose_kernels, compose_memory
+from traceq.common.text import width
+from traceq.formats.capabilities import METRICS
 from traceq.reports.build import build
-from traceq.reports.compose import compose
-from traceq.reports.compose_missing import brought_by
 from traceq.reports.document import Bars, Curve, Heading, Items, Paragraph, Query, Table
-from traceq.reports.names import width
-from traceq.reports.report import Report
-from traceq.reports.to_markdown import to_markdown
-from traceq.reports.to_text import to_text
+from traceq.reports.model import Report
+from traceq.reports.renderers.to_markdown import to_markdown
+from traceq.reports.renderers.to_text import to_text
+from traceq.reports.sections import communication, copies, data, kernels, memory
+from traceq.reports.sections.compose import compose
+from traceq.reports.sections.missing import brought_by
 from traceq.reports.topics import Blocking
 
 SECTIONS = (
-    (compose_copies.copies, compose_copies.no_copies),
-    (compose_communication.communication, compose_communication.no_communication),
-    (compose_kernels.kernels, compose_kernels.no_kernels),
-    (compose_data.data, compose_data.no_data),
-    (compose_memory.memory, compose_memory.no_memory),
+    (copies.copies, copies.no_copies),
+    (communication.communication, communication.no_communication),
+    (kernels.kernels, kernels.no_kernels),
+    (data.data, data.no_data),
+    (memory.memory, memory.no_memory),
 )
 QUERY_OF = {
     "copies": ("copies", "totals"),
@@ -157,18 +157,18 @@ def test_unknown_sizes_and_limits_are_no_zeros():
     report = only(
         MadeUp().step(0, 100).gpu("h2d", 0, 10).gpu("d2h", 10, 10).gpu("compute", 20, 50).gpu("communication", 70, 5)
     )
-    totals, groups = blocks(compose_copies.copies, report, Table)
+    totals, groups = blocks(copies.copies, report, Table)
     assert [row[3] for row in totals.rows] == ["-", "-"]
     assert {row[index] for row in groups.rows for index in (1, 2, 4, 5, 8, 9)} == {"-"}
-    (names,) = blocks(compose_kernels.kernels, report, Table)
+    (names,) = blocks(kernels.kernels, report, Table)
     assert names.columns == ("kernel", "count", "time", "share", "tensor")
     assert names.rows == (("compute", "1", "50 ns", "100.0 %", "-"),)
-    assert "Occupancy: cannot tell" in words(compose_kernels.kernels, report)
-    assert "do not tell" in words(compose_kernels.kernels, report)
-    assert not blocks(compose_kernels.kernels, report, Bars)
-    (collectives,) = blocks(compose_communication.communication, report, Table)
+    assert "Occupancy: cannot tell" in words(kernels.kernels, report)
+    assert "do not tell" in words(kernels.kernels, report)
+    assert not blocks(kernels.kernels, report, Bars)
+    (collectives,) = blocks(communication.communication, report, Table)
     assert collectives.columns == ("operation", "count", "time", "exposed")
-    assert "record_shapes=True" in words(compose_communication.communication, report)
+    assert "record_shapes=True" in words(communication.communication, report)
 
 
 def test_an_unknown_convolution_leaves_no_utilization_that_looks_whole():
@@ -181,7 +181,7 @@ def test_an_unknown_convolution_leaves_no_utilization_that_looks_whole():
     report = only(trace)
     (mfu,) = report.topics.kernels.mfu
     assert (mfu.unknown_ns, mfu.mfu_share) == (2_800_000, None)
-    text = words(compose_kernels.kernels, report)
+    text = words(kernels.kernels, report)
     assert "do at least 2.15 GFLOP" in text
     assert "MFU: cannot tell, 27.5 % of that time is other products" in text
     (row,) = [each for each in report.topics.kernels.operators if each.kind == "convolution"]
@@ -192,7 +192,7 @@ def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
     trace = MadeUp().step(0, 100, excluded="warm-up").step(100, 100).gpu("compute", 100, 10)
     report = only(trace.gpu("h2d", 90, 40))
     assert [(each.copies, each.busy_ns, each.exposed_ns) for each in report.topics.copies.totals] == [(0, 30, 20)]
-    assert words(compose_copies.copies, report).startswith("Most exposed: copies to the device. They take 30 ns")
+    assert words(copies.copies, report).startswith("Most exposed: copies to the device. They take 30 ns")
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
 def test_blocking_is_said_as_far_as_it_is_known(blocking, said):
     report = known(complete)
     topics = report.topics
-    communication = replace(topics.communication, blocking=(blocking,))
-    report = replace(report, topics=replace(topics, communication=communication))
-    assert said in words(compose_communication.communication, report)
+    blocked = replace(topics.communication, blocking=(blocking,))
+    report = replace(report, topics=replace(topics, communication=blocked))
+    assert said in words(communication.communication, report)
 
 
 def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted():
@@ -221,14 +221,14 @@ def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted(
         )
         trace.counter("memory_allocated", 5, 1000 + device, device=device)
     report = only(trace)
-    (bars,) = blocks(compose_communication.communication, report, Bars)
+    (bars,) = blocks(communication.communication, report, Bars)
     assert [row.label for row in bars.rows] == [f"GPU {device}" for device in range(4, 12)]
-    assert "4 GPUs with less exposed communication not shown." in words(compose_communication.communication, report)
-    totals = blocks(compose_copies.copies, report, Table)[0]
+    assert "4 GPUs with less exposed communication not shown." in words(communication.communication, report)
+    totals = blocks(copies.copies, report, Table)[0]
     assert [row[0] for row in totals.rows] == [str(device) for device in range(4, 12)]
-    assert "4 with less exposed time not shown." in words(compose_copies.copies, report)
-    assert "8 GPUs with less kernel time not shown." in words(compose_kernels.kernels, report)
-    assert "8 GPUs with lower peaks not shown." in words(compose_memory.memory, report)
+    assert "4 with less exposed time not shown." in words(copies.copies, report)
+    assert "8 GPUs with less kernel time not shown." in words(kernels.kernels, report)
+    assert "8 GPUs with lower peaks not shown." in words(memory.memory, report)
     assert len(report.topics.memory.peaks) == 12
 
 
@@ -246,7 +246,7 @@ def test_groups_of_ranks_have_untrusted_names_and_tables_stay_within_the_page():
 def test_the_curve_of_memory_goes_on_between_samples():
     trace = MadeUp().device(0, "GPU", memory_bytes=1000).step(0, 600, excluded="warm-up").step(600, 600)
     trace.counter("memory_allocated", 500, 70).counter("memory_allocated", 900, 10).counter("memory_allocated", 905, 90)
-    (curve,) = blocks(compose_memory.memory, only(trace.gpu("compute", 0, 5)), Curve)
+    (curve,) = blocks(memory.memory, only(trace.gpu("compute", 0, 5)), Curve)
     assert curve.values == (70.0,) * 30 + (90.0,) * 30
 
 

@@ -13,13 +13,13 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from jsonschema import Draft202012Validator
-from test_renderers import CASES
+from test_renderers import CASES, report
 
-from traceq import findings
+from traceq.diagnosis import finding
 from traceq.health import verdict
 from traceq.reports import timeline, topics
-from traceq.reports.report import SCHEMA_VERSION, Report, TraceReport
-from traceq.reports.to_json import to_json
+from traceq.reports.model import SCHEMA_VERSION, Report, TraceReport
+from traceq.reports.renderers.to_json import to_json
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text("utf-8"))
 SHAPES = SCHEMA["$defs"]
@@ -28,8 +28,7 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 
 @cache
 def content(case):
-    """Of the golden report, which test_renderers.py compares with what is written."""
-    return json.loads((Path(__file__).parent / "golden" / f"{case}.json").read_text("utf-8"))
+    return json.loads(to_json(report(case)))
 
 
 def objections(instance):
@@ -145,7 +144,7 @@ def test_keys_and_types_are_those_of_the_dataclasses():
 NOT_IN_JSON = {"timelines", "close_ups"}
 
 # What the dataclasses of a report name in their annotations, and import for type checkers only.
-NAMES = {name: value for module in (findings, verdict, timeline, topics) for name, value in vars(module).items()}
+NAMES = {name: value for module in (finding, verdict, timeline, topics) for name, value in vars(module).items()}
 
 
 def made(type_, *, known):

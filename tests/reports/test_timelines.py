@@ -6,7 +6,7 @@ import made_up
 import pytest
 from made_up import MadeUp, database, waiting
 
-from traceq.findings import Evidence
+from traceq.diagnosis.finding import Evidence
 from traceq.reports.build import build
 from traceq.reports.build_timelines import close_ups, step_timelines
 

@@ -14,9 +14,9 @@ import made_up
 import pytest
 from made_up import HOSTILE, complete, hostile, on_host_only, waiting
 
-from traceq.reports.document import Address, Literal, Name
-from traceq.reports.html.markup import inline, span, tag
-from traceq.reports.to_html import LIMIT, to_html
+from traceq.reports.document import Address, Bar, BarRow, Bars, Literal, Name, Paragraph, Table
+from traceq.reports.renderers.html.blocks import markup
+from traceq.reports.renderers.to_html import LIMIT, to_html
 
 CASES = {
     "hostile": lambda: [hostile()],
@@ -157,24 +157,34 @@ def test_hostile_names_stay_text():
 
 def test_a_name_of_ten_megabytes_is_cut():
     name = HOSTILE + "n" * 10_000_000
-    assert len(inline((Name(name),))) < 2000
+    assert len(markup(Paragraph((Name(name),)), "")) < 2000
 
 
 def test_text_is_escaped_in_elements_and_attributes():
     quoted = "<b>\"'&"
-    assert tag("p", span(quoted), title=quoted) == '<p title="&lt;b&gt;&#34;&#39;&amp;">&lt;b&gt;&#34;&#39;&amp;</p>'
-    assert span(Literal(quoted)) == "<code>&lt;b&gt;&#34;&#39;&amp;</code>"
-    assert span(Name(quoted)) == "<bdi>&lt;b&gt;&#34;&#39;&amp;</bdi>"
-    assert span(Address("javascript:alert(1)")) == "javascript:alert(1)"
-    assert span("https://e.vil/") == "https://e.vil/"
-    assert span(Address('https://e.vil/"')).startswith('<a href="https://e.vil/&#34;" rel="noopener noreferrer"')
+    escaped = "&lt;b&gt;&#34;&#39;&amp;"
+
+    def paragraph(span):
+        return markup(Paragraph((span,)), "").removeprefix("<p>").removesuffix("</p>")
+
+    assert paragraph(Literal(quoted)) == f"<code>{escaped}</code>"
+    assert paragraph(Name(quoted)) == f"<bdi>{escaped}</bdi>"
+    assert paragraph(Address("javascript:alert(1)")) == "javascript:alert(1)"
+    assert paragraph("https://e.vil/") == "https://e.vil/"
+    assert paragraph(Address('https://e.vil/"')).startswith('<a href="https://e.vil/&#34;" rel="noopener noreferrer"')
+    long = Name(quoted + "x" * 100)
+    assert f'title="{escaped}xxx' in markup(Table((quoted,), ((long,),)), "")
+    assert f'aria-label="table: {escaped}"' in markup(Table((quoted,), ()), "")
+    for block in (Bar(((quoted, 1.0),)), Bars((BarRow(quoted, ((quoted, 1.0),), quoted),))):
+        assert escaped in markup(block, "")
+        assert "<b>" not in markup(block, "")
 
 
 def test_a_page_that_would_be_too_large_leaves_drawings_out_before_findings(monkeypatch):
     whole = page("eight")
     sizes = []
     for limit in (len(whole.encode()) - 1, len(whole) // 2, len(whole) // 8):
-        monkeypatch.setattr(importlib.import_module("traceq.reports.to_html"), "LIMIT", limit)
+        monkeypatch.setattr(importlib.import_module("traceq.reports.renderers.to_html"), "LIMIT", limit)
         text = to_html(times(8, "complete"))
         sizes.append(len(text.encode()))
         assert sizes[-1] <= limit

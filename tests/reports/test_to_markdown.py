@@ -24,7 +24,7 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-from traceq.reports.to_markdown import markdown_of
+from traceq.reports.renderers.to_markdown import markdown_of
 
 READER = MarkdownIt("commonmark", {"html": True}).enable("table")
 WHOLE = "The same command with `-o report.html`"

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
-from traceq.printable import printable
-from traceq.reports.bar import WIDTH, curve, draw, draw_rows
+from traceq.common import units
+from traceq.common.text import printable, shortened, width
+from traceq.common.units import bytes_in, cell, duration, maybe, per_cent, rate, share, short, short_size, size
 from traceq.reports.document import BarRow
-from traceq.reports.names import shortened, width
-from traceq.units import cell, duration, maybe, rate, share, size
+from traceq.reports.renderers.bar import WIDTH, curve, draw, draw_rows
 
 
 @pytest.mark.parametrize(
@@ -118,3 +121,49 @@ def test_rates_have_three_digits_and_no_exponent():
         "18,297",
     ]
     assert [maybe(rate, None), maybe(size, 5)] == ["-", "5 B"]
+
+
+# ---- numbers are formatted in units.py
+
+_SCALES = {1024**power for power in range(1, 5)} | {10**power for power in (3, 6, 9)}
+
+
+def _scaled_by_hand(text):
+    """The lines in which a text formats a size or a duration by itself: f"{x / 2**30:.1f} GiB"."""
+    for node in ast.walk(ast.parse(text)):
+        value = node.value if isinstance(node, ast.FormattedValue) and node.format_spec is not None else None
+        for each in ast.walk(value) if value else ():
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div) and _constant(each.right) in _SCALES:
+                yield node.lineno
+
+
+def _constant(node):
+    names = [each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute | ast.Call | ast.Subscript)]
+    return None if names else eval(compile(ast.Expression(node), "", "eval"))  # noqa: S307 - a constant of our own sources
+
+
+def test_what_scales_by_hand_is_found():
+    assert list(_scaled_by_hand('f"{a / 2**30:.1f} {b} {c / 1e6:,.0f} {d / 7:.1f} {e / (1 << 20):g}"')) == [1, 1, 1]
+
+
+def test_sizes_and_durations_are_formatted_in_units_alone():
+    package = Path(units.__file__).parents[1]
+    found = [
+        (str(path.relative_to(package)), line)
+        for path in package.rglob("*.py")
+        for line in _scaled_by_hand(path.read_text("utf-8"))
+    ]
+    assert [each for each in found if each[0] != "common/units.py"] == []
+
+
+def test_sizes_of_sentences():
+    assert [short_size(each) for each in (None, 0, 1, 1536, 3 << 30, 3 << 40)] == [
+        "an unknown number of bytes",
+        "0 bytes",
+        "1 bytes",
+        "1.5 KiB",
+        "3 GiB",
+        "3,072 GiB",
+    ]
+    assert (bytes_in("GiB", 3 << 29, 2), bytes_in("MiB", 5 << 30, 1)) == ("1.50", "5,120.0")
+    assert (short(12.345), per_cent(0.95)) == ("12.3", "95 %")

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from traceq import baselines
 from traceq.errors import UnusableBaseline
-from traceq.runs.kept import text_of
+from traceq.runs import baselines
 from traceq.runs.run import Amount, FindingKept, Item, Run, RunStep
+from traceq.runs.stored import text_of
 
 AMOUNT = Amount(count=2, dur=60, bytes=0)
 RUN = Run(

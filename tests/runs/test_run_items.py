@@ -9,10 +9,10 @@ from builder import TraceBuilder
 from made_runs import MS, run
 from random_slices import Worlds
 
-from traceq.comparisons.compare import compare
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.runs.compare.compare import compare
 from traceq.runs.read import _items, _steps, read_runs
-from traceq.sql import statement
-from traceq.sql.facts import ask
 
 
 def steps_of(trace, *lengths, ts=0):
@@ -27,7 +27,7 @@ def read(trace, folder):
     connection = trace.build(folder)._connection
     devices = [device for (device,) in trace.rows("select distinct device from time_ledger order by all")]
     device = devices[0] if devices else -2
-    steps = ask(connection, statement("run/step.sql"), trace_id=1, device=device)
+    steps = ask(connection, statement("runs/sql/step.sql"), trace_id=1, device=device)
     return replace(run(), steps=tuple(_steps(steps)), items=_items(connection, 1, device))
 
 

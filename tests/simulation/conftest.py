@@ -8,14 +8,19 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "fixtures" / "make")]
 
+# What the simulator knows nothing of.
+UNASKED = {"kernels", "shapes", "samples", "calls", "unified_memory"}
+
 
 @pytest.fixture(scope="session")
 def ingested(shared_file, tmp_path_factory):
     """ingested(scene, format, rank): the database of the trace that a rank of a scene leaves."""
     from simulator import SCENES, simulate, write_kineto, write_nsys
 
-    from traceq import store
+    from traceq.analysis import order
+    from traceq.loading.ingest import ingest
 
+    topics = tuple(topic for topic in order.TOPICS if topic.needs not in UNASKED)
     writers = {"nsys": (write_nsys, "sqlite"), "kineto": (write_kineto, "json")}
     folder = tmp_path_factory.mktemp("scenes")
 
@@ -25,7 +30,9 @@ def ingested(shared_file, tmp_path_factory):
         def make(target):
             path = folder / f"{scene}.{rank}.{suffix}"
             write(simulate(SCENES[scene]()), path, rank)
-            store.ingest([path], target)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(order, "TOPICS", topics)
+                ingest([path], target)
 
         return shared_file(f"{scene}.{rank}.{suffix}.duckdb", make)
 

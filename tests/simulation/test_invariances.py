@@ -10,7 +10,7 @@ import os
 
 import pytest
 from random_loops import loops
-from random_slices import Worlds
+from random_slices import FLAVOURS, Worlds
 from simulator import Step, simulate, truth
 from test_traces import LEDGER, STEPS, WORK, WRITERS, happened
 from test_traces import differences as beside_the_truth
@@ -34,31 +34,30 @@ from traceq import importers
 
 TRACES = int(os.environ.get("TRACEQ_RANDOM_TRACES", "0"))
 WORLDS, LOOPS = 100, 50
-WORLD_SEEDS = range(TRACES // WORLDS or 3)
+WORLD_SEEDS = range(TRACES // WORLDS or len(FLAVOURS))
 LOOP_SEEDS = range(TRACES // LOOPS // len(WRITERS) or 1)
 LATER = 10**15
 
 
-def assert_invariant(importer, path, folder, *, nests=True):
+def assert_invariant(importer, path, *, nests=True):
     """A connection to the database of a trace for which everything holds that must hold for any."""
-    plain = analyzed(importer, path, folder / "plain")
+    plain = analyzed(importer, path)
     assert broken(plain) == []
     # whether a slice that outlasts the one around it is cut depends on whether it is by more than a rounding error of 1 us
     factor = 2 if nests else 1
-    other = analyzed(importer, path, folder / "moved", after(scaled(factor), shifted(LATER)))
+    other = analyzed(importer, path, after(scaled(factor), shifted(LATER)))
     assert differences(said(other, UNIONS | SLICES), moved(said(plain, UNIONS | SLICES), factor, LATER)) == []
     cut = cut_on_host(host_cuts(plain) if nests else {})
-    other = analyzed(importer, path, folder / "cut", after(cut_on_device, cut))
+    other = analyzed(importer, path, after(cut_on_device, cut))
     assert broken(other) == []
     assert differences(said(other, UNIONS), said(plain, UNIONS)) == []
     return plain
 
 
 @pytest.mark.parametrize("seed", WORLD_SEEDS)
-def test_made_up_traces(seed, tmp_path):
+def test_made_up_traces(seed):
     worlds = Worlds(seed, WORLDS)
-    (tmp_path / "made-up.json").write_text("made up")
-    plain = assert_invariant(worlds.trace, tmp_path / "made-up.json", tmp_path, nests=worlds.flavour != "crooked")
+    plain = assert_invariant(worlds.trace, None, nests=worlds.flavour != "crooked")
     assert plain.execute("select count(*) from cpu_slice").fetchone() > (5 * WORLDS,)
     assert (worlds.flavour == "no device") == (plain.execute("select 1 from idle_gap limit 1").fetchone() is None)
 
@@ -71,7 +70,7 @@ def test_simulated_loops(seed, trace_format, tmp_path):
     path = tmp_path / f"loops.{suffix}"
     write(run, path, 0)
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
-    plain = assert_invariant(importer, path, tmp_path)
+    plain = assert_invariant(importer, path)
     work, marks, ledger = (plain.execute(query, {"t": 1}).fetchall() for query in (WORK, STEPS, LEDGER))
     told = truth(run, trace_format)
     assert work == happened(told)

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from simulator import CAUSES, SCENES, simulate, steps
 
-from traceq.store import connect
+from traceq.database.connect import connect
 
 FORMATS = ("nsys", "kineto")
 WORK = ("copy_h2d", "memset", "communication")

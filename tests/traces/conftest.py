@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import duckdb
 import pytest
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Report
+    from traceq.reports.model import Report
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,11 @@ def reports(databases: Callable[[Path], duckdb.DuckDBPyConnection], shared_file)
         return made[path]
 
     return report
+
+
+@pytest.fixture(scope="session")
+def rendered(reports: Callable[[Path], Report]) -> Callable[[Path, str], str]:
+    """The text of the report on the given trace file in the given format."""
+    from traceq.reports import RENDERERS
+
+    return cache(lambda path, form: RENDERERS[form](reports(path)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from trace_files import TRACES
 
-from traceq.comparisons.compare import compare
+from traceq.runs.compare.compare import compare
 from traceq.runs.read import read_runs
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "run"
@@ -88,10 +88,10 @@ def test_another_program_on_another_gpu_cannot_be_compared(runs):
 
 @real
 def test_every_pair_adds_up(runs, monkeypatch):
-    from traceq.comparisons import statistics
+    from traceq.runs.compare import statistics
 
     # Sums do not hang on how often is drawn.
-    for name, number in (("_MOST_DRAWS", 20), ("_LEAST_DRAWS", 20), ("_DEALS", 20), ("_MOST_EXACT", 20)):
+    for name, number in (("_MOST_RESAMPLES", 20), ("_LEAST_RESAMPLES", 20), ("_PERMUTATIONS", 20), ("_MOST_EXACT", 20)):
         monkeypatch.setattr(statistics, name, number)
     for base, new in permutations(NAMES, 2):
         statistic = "typical" if base < new else "mean"

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from trace_files import every_trace
 
-from traceq import queries
+from traceq.database import user_sql
 from traceq.diagnosis.judge import WORTH_LISTING
 from traceq.reports import RENDERERS
 
@@ -37,7 +37,7 @@ def test_every_query_gives_the_numbers_it_stands_beside(path, reports, databases
     connection = databases(path)
     for trace in reports(path).traces:
         for evidence in evidence_of(trace):
-            relation = queries.run(connection, evidence.query)
+            relation = user_sql.run(connection, evidence.query)
             assert tuple(relation.columns) == evidence.columns
             found = relation.fetchall()
             assert len(found) == len(evidence.rows)
@@ -75,5 +75,5 @@ def test_reports_repeat_nothing(path, reports):
 
 @every_trace
 @pytest.mark.parametrize("format_", RENDERERS)
-def test_the_report_is_written(path, format_, reports):
-    assert RENDERERS[format_](reports(path))
+def test_the_report_is_written(path, format_, rendered):
+    assert rendered(path, format_)

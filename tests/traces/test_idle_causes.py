@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
 import pytest
+from tables import filled
 from trace_files import PEER_FACTS, TRACES
 
-from traceq import store
-from traceq.analyzers import analyses, step
-from traceq.sql import statement
+from traceq import importers
+from traceq.analysis.steps import step
+from traceq.database.sql import statement
 
 FACTS = PEER_FACTS / "idle_causes.md"
 
@@ -63,23 +65,21 @@ def number(cell):
     facts() or [pytest.param([], marks=pytest.mark.skip("no shared facts"))],
     ids=lambda row: row[0] if row else "none",
 )
-def test_idle_time_by_cause(row, tmp_path, monkeypatch):
+def test_idle_time_by_cause(row, monkeypatch):
     def whole(connection, _step_range):
         connection.execute(
             "create or replace temp table _step_mark (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
         )
         connection.execute(
             "insert into _step_mark select *, 'whole_trace' from"
-            f" ({statement('analyzers/step_whole_trace.sql').rstrip().rstrip(';')})"
+            f" ({statement('analysis/steps/step_whole_trace.sql').rstrip().rstrip(';')})"
         )
         return "whole_trace"
 
     monkeypatch.setattr(step, "_mark_steps", whole)
-    monkeypatch.setattr(analyses, "TOPICS", analyses.TOPICS[:1])
     name = row[0].split()[0]
     (path,) = (file for file in (TRACES / "torch").iterdir() if file.name.startswith(f"{name}."))
-    store.ingest([path], tmp_path / "whole.duckdb")
-    with store.connect(tmp_path / "whole.duckdb") as connection:
+    with closing(filled(importers.find(path).read(path), "idle_gap")) as connection:
         mine = dict(connection.execute(BY_CAUSE).fetchall())
     idle, data, operator, launch, python, waiting, latency, allocation, _ = (number(cell) for cell in row[1:])
     assert sum(mine.values()) == pytest.approx(idle, abs=0.06)

@@ -30,19 +30,19 @@ LATER = 10**15
 
 
 @parametrized(CHOSEN)
-def test_what_must_not_change_does_not(path, tmp_path):
+def test_what_must_not_change_does_not(path):
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
-    plain = analyzed(importer, path, tmp_path / "plain")
+    plain = analyzed(importer, path)
     assert broken(plain) == []
     (overlapping,) = plain.execute(
         "select count(*) from import_note where code in ('overlapping_slices', 'child_outlasts_parent')"
     ).fetchone()
     factor = 1 if overlapping else 2
-    other = analyzed(importer, path, tmp_path / "moved", after(scaled(factor), shifted(LATER)))
+    other = analyzed(importer, path, after(scaled(factor), shifted(LATER)))
     assert differences(said(other, UNIONS | SLICES), moved(said(plain, UNIONS | SLICES), factor, LATER)) == []
     cut = cut_on_host({} if overlapping else host_cuts(plain))
     # where the recurrence of GPU work is all that shows steps, cut work recurs in another way
     recurs = plain.execute("select 1 from step where source = 'recurrence'").fetchone()
-    other = analyzed(importer, path, tmp_path / "cut", after(unchanged if recurs else cut_on_device, cut))
+    other = analyzed(importer, path, after(unchanged if recurs else cut_on_device, cut))
     assert broken(other) == []
     assert differences(said(other, UNIONS), said(plain, UNIONS)) == []

@@ -58,12 +58,11 @@ def test_processes_are_named_without_their_path(path, databases):
 
 
 @every_trace
-def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_user(path, reports):
+def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_user(path, rendered):
     from traceq.reports import RENDERERS
 
-    report = reports(path)
-    for form, render in RENDERERS.items():
-        text = render(report)
+    for form in RENDERERS:
+        text = rendered(path, form)
         assert [(form, name) for name in {CANARY, *raw(path).machine} if name in text] == []
 
 

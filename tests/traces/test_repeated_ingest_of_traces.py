@@ -32,11 +32,12 @@ TABLES = """
 @pytest.fixture(scope="module")
 def together(tmp_path_factory):
     """The sample in one database, ingested by two processes."""
-    from traceq import store
+    from traceq.database.connect import connect
+    from traceq.loading.ingest import ingest
 
     target = tmp_path_factory.mktemp("together") / "all.duckdb"
-    store.ingest(SAMPLES, target, jobs=2)
-    with store.connect(target) as connection:
+    ingest(SAMPLES, target, jobs=2)
+    with connect(target) as connection:
         yield connection
 
 

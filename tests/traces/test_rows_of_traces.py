@@ -125,10 +125,10 @@ def test_rows_that_no_table_holds_are_counted_in_the_notes(path, databases):
 def test_a_file_that_only_has_the_name_of_a_trace_is_refused_in_one_line(tmp_path):
     if not NO_TRACE.exists():
         pytest.skip("the folder shared/traces is not beside the checkout")
-    from traceq import store
     from traceq.errors import TraceqError
+    from traceq.loading.ingest import ingest
 
     with pytest.raises(TraceqError) as caught:
-        store.ingest([NO_TRACE], tmp_path / "x.duckdb")
+        ingest([NO_TRACE], tmp_path / "x.duckdb")
     assert NO_TRACE.name in str(caught.value)
     assert "\n" not in str(caught.value)

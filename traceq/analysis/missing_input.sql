@@ -1,4 +1,5 @@
 -- What the capture lacks, and how that changes what the tables of the analyses say. Last of all, as it looks at them.
+-- _way says what records an input, as far as that is known of the profiler.
 
 create or replace temp table _host_kind as
 select kind, count(*) as slices
@@ -9,13 +10,15 @@ group by kind;
 insert into import_note
 select
     $trace_id, 'info', 'no_gpu_work', 1,
-    'no GPU work is in the trace: time_ledger, idle_gap and device_activity are empty, which does not say that a GPU was idle; host_ledger has the time of the host; capture with ProfilerActivity.CUDA (nsys: --trace=cuda)'
+    'no GPU work is in the trace: time_ledger, idle_gap and device_activity are empty, which does not say that a GPU was idle; host_ledger has the time of the host'
+    || coalesce('; capture with ' || (select words from _way where name = 'gpu'), '')
 where not exists (select 1 from gpu_slice) and exists (select 1 from cpu_slice);
 
 insert into import_note
 select
     $trace_id, 'info', 'no_host_side', count(*),
-    'GPU slices of which nothing says what the host did: all idle time is idle_unattributed, launch names no calls, host_ledger is empty; capture with ProfilerActivity.CPU (nsys: --trace=cuda,nvtx,osrt)'
+    'GPU slices of which nothing says what the host did: all idle time is idle_unattributed, launch names no calls, host_ledger is empty'
+    || coalesce('; capture with ' || (select words from _way where name = 'host_side'), '')
 from gpu_slice
 where not exists (select 1 from _host_kind)
 having count(*) > 0;
@@ -23,7 +26,8 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'no_operators', slices,
-    'API calls, and neither operators nor annotations around them: what the host did between calls is unknown (idle_unattributed, host_ledger none), operators and phases are too; capture with ProfilerActivity.CPU (nsys: --trace=cuda,nvtx, and mark the program with traceq.annotate or torch.autograd.profiler.emit_nvtx)'
+    'API calls, and neither operators nor annotations around them: what the host did between calls is unknown (idle_unattributed, host_ledger none), operators and phases are too'
+    || coalesce('; capture with ' || (select words from _way where name = 'operator_names'), '')
 from _host_kind
 where kind = 'runtime' and not exists (select 1 from _host_kind where kind in ('op', 'annotation', 'python'));
 
@@ -39,7 +43,8 @@ where
 insert into import_note
 select
     $trace_id, 'info', 'no_synchronization', count(distinct (device, context, stream)),
-    'streams side by side, and no synchronization is in the trace: idle time in which one stream waits for another counts as idle_launch_latency instead of idle_dependency; capture with _ExperimentalConfig(enable_cuda_sync_events=True) (nsys: --trace=cuda)'
+    'streams side by side, and no synchronization is in the trace: idle time in which one stream waits for another counts as idle_launch_latency instead of idle_dependency'
+    || coalesce('; capture with ' || (select words from _way where name = 'synchronizations'), '')
 from gpu_slice
 where
     not exists (select 1 from synchronization)
@@ -52,7 +57,8 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'graph_not_traced', count(*),
-    'CUDA graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen; capture with nsys --cuda-graph-trace=node'
+    'CUDA graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen'
+    || coalesce('; capture with ' || (select words from _way where name = 'graph_nodes'), '')
 from gpu_slice
 where kind = 'graph'
 having count(*) > 0;
@@ -60,7 +66,8 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'collective_not_described', count(*),
-    'communication kernels without a row in collective: neither operation nor size nor group is known; newer PyTorch profilers write them for NCCL'
+    'communication kernels without a row in collective: neither operation nor size nor group is known'
+    || coalesce('; ' || (select words from _way where name = 'described_collectives'), '')
 from gpu_slice
 where kind = 'kernel' and is_communication and slice_id not in (select slice_id from collective)
 having count(*) > 0;
@@ -68,7 +75,8 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'steps_not_marked', 1,
-    'nothing marks steps and no work recurs: the whole trace is one step, start-up and end included; mark steps with traceq.annotate.step() (PyTorch profiler: prof.step()), or name annotations with --step-range'
+    'nothing marks steps and no work recurs: the whole trace is one step, start-up and end included; mark steps with traceq.annotate.step()'
+    || coalesce(' or ' || (select words from _way where name = 'step_call'), '') || ', or name annotations with --step-range'
 from step
 where source = 'whole_trace';
 

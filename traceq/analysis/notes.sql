@@ -15,7 +15,8 @@ where $overlapping > 0;
 insert into import_note
 select
     $trace_id, 'info', 'launch_not_traced', count(*),
-    'GPU slices whose launching call is not in the trace: idle time before them is idle_unattributed, launch.queue_depth leaves them out; capture the runtime API as well (nsys: --trace=cuda; PyTorch: ProfilerActivity.CPU) and start the profiler before the work is launched'
+    'GPU slices whose launching call is not in the trace: idle time before them is idle_unattributed, launch.queue_depth leaves them out; capture the runtime API as well'
+    || coalesce(' (' || (select words from _way where name = 'launches') || ')', '') || ' and start the profiler before the work is launched'
 from gpu_slice
 -- Nobody calls for migrations of unified memory; and where nothing is known of the host, the note no_host_side says so.
 where

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from traceq.categories import CATEGORIES
+from traceq.analysis.categories import CATEGORIES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from traceq.findings import Where
-    from traceq.reports.report import Report, TraceFacts
+    from traceq.diagnosis.finding import Where
+    from traceq.reports.model import Report, TraceFacts
 
 _WHOLE, _MAYBE, _REAL, _TEXT = "int64", "Int64", "float64", "string"
 

@@ -11,14 +11,13 @@ from html import escape
 from textwrap import indent, wrap
 from typing import TYPE_CHECKING
 
-from traceq.printable import markdown, printable
-from traceq.reports.compose_headline import headline
+from traceq.common.text import markdown, printable, shortened
 from traceq.reports.document import Name, Paragraph, Verdict, Warn
-from traceq.reports.names import shortened
+from traceq.reports.sections.headline import headline
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans
-    from traceq.reports.report import Report, TraceReport
+    from traceq.reports.model import Report, TraceReport
 
 # Of the frame, in pixels: a screen of a notebook, which has its own bars above and below.
 HEIGHT = 640

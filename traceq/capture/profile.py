@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from traceq import annotate
 from traceq.annotate import emit, names
+from traceq.common.text import printable
 from traceq.errors import MissingTool
-from traceq.printable import printable
 
 if TYPE_CHECKING:
     from types import TracebackType

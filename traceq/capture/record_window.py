@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from traceq import __version__
 from traceq.capture import files
 from traceq.capture.overhead import Clock, overhead
 from traceq.capture.session import Plan, profiler
+from traceq.common.version import __version__
 
 
 class Window(Protocol):

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from traceq import __version__
 from traceq.capture import files
 from traceq.capture.others import Watch, is_another_active
 from traceq.capture.overhead import Clock, overhead
+from traceq.common.version import __version__
 
 _ANOTHER = "another PyTorch profiler runs in this process at the same time, and there can be only one"
 

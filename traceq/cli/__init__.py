@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import click
 
-from traceq import __version__
-from traceq.cli.group import LazyGroup
-from traceq.lean import do_without_pandas
+from traceq.cli._group import LazyGroup, stop
+from traceq.common.process import block_pandas_import
+from traceq.common.version import __version__
 
 
 class Commands(LazyGroup):
@@ -33,6 +33,7 @@ class Commands(LazyGroup):
         "rules": ("traceq.cli.rules", "List the rules behind a report, and test them."),
         "doctor": ("traceq.cli.doctor", "Say what a trace can tell, or what a capture needs."),
         "record": ("traceq.cli.record", "Record a training program without editing it."),
+        "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
     }
 
@@ -63,22 +64,19 @@ _WITHOUT_FRAMES = frozenset(
         "explain",
         "rules",
         "record",
+        "upgrade",
         "demo",
     }
 )
 
 
-def _stop(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
-
-
 def run() -> None:
     """The program `traceq`."""
-    # Batch systems end jobs with these; what was begun is cleaned up as after Ctrl-C.
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # Batch systems end jobs with the first two; what was begun is cleaned up as after Ctrl-C.
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         # Ignored under nohup, also by a program that `record` runs.
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stop)
+            signal.signal(number, stop)
     if _WITHOUT_FRAMES.intersection(sys.argv[1:2]):
-        do_without_pandas()
+        block_pandas_import()
     main(prog_name="traceq")

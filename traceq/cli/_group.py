@@ -12,11 +12,23 @@ from typing import ClassVar
 
 import click
 
-from traceq.errors import TraceqError
-from traceq.printable import printable
+from traceq.common.text import printable
+from traceq.errors import TraceqError, WrongUse
 
 INTERRUPTED = 128 + signal.SIGINT
 BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not name
+
+
+# The signals that have come: where one comes inside a query, DuckDB raises an error of its own in its place.
+_signals: list[int] = []
+
+
+def stop(number: int, _frame: object) -> None:
+    """End the program after the signal `number`; what was begun is cleaned up."""
+    _signals.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
 
 
 class LazyGroup(click.Group):
@@ -52,11 +64,20 @@ class LazyGroup(click.Group):
         try:
             result: object = super().invoke(ctx)
             sys.stdout.flush()
+        except WrongUse as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            called = ctx if command is None else click.Context(command, parent=ctx, info_name=ctx.invoked_subcommand)
+            raise click.UsageError(str(error), called) from error
         except TraceqError as error:
             _fail(ctx, str(error))
         except KeyboardInterrupt:
             click.echo("traceq: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+        except RuntimeError as error:
+            if not _signals or str(error) != "Query interrupted":
+                raise
+            click.echo("traceq: interrupted", err=True)
+            ctx.exit(128 + _signals[-1])
         except BrokenPipeError:
             # The reader has all it wants (| head). What is buffered must not fail again when Python exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

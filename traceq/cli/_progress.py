@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import click
 import rich.progress as bars
 from rich.console import Console
 
 
 class Bar:
-    """A traceq.store.Progress that draws a bar."""
+    """A traceq.loading.Progress that draws a bar."""
 
     def __init__(self) -> None:
         self._bar = bars.Progress(
@@ -29,6 +30,11 @@ class Bar:
         elapsed = self._bar.tasks[self._task].elapsed
         rate = f"{rows / elapsed:,.0f} rows/s" if elapsed else ""
         self._bar.update(self._task, completed=read_bytes, rate=rate)
+
+    def judge(self) -> None:
+        """Say that it is not over yet."""
+        self._bar.stop()
+        click.echo("asking the rules ...", err=True)
 
     def finish(self) -> None:
         """Take the bar away."""

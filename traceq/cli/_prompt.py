@@ -16,12 +16,14 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
-from traceq.catalogue import tables
-from traceq.cli.ready import is_ready
+from traceq.database.catalogue import tables
 
 
-def prompt_for(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
-    """A function that asks for the next statement or dot command; raises EOFError on Ctrl-D."""
+def prompt_for(connection: duckdb.DuckDBPyConnection, is_ready: Callable[[str], bool]) -> Callable[[], str]:
+    """A function that asks for the next statement or dot command; raises EOFError on Ctrl-D.
+
+    `is_ready` says whether what is typed can be answered.
+    """
     session: PromptSession[str] = PromptSession(
         "traceq> ",
         prompt_continuation="   ...> ",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from rich.cells import cell_len, set_cell_size
 
-from traceq.printable import markdown, printable
+from traceq.common.text import markdown, printable
+
+if TYPE_CHECKING:
+    from traceq.exports.result import Result
 
 _GAP = "  "
 
@@ -45,6 +48,20 @@ def write_markdown(grid: Grid, file: BinaryIO) -> None:
     rule = ["---:" if numeric else "---" for numeric in grid.numeric]
     cells = chain((map(markdown, grid.header), rule), (map(markdown, row) for row in grid.rows))
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
+
+
+def write_result(result: Result, file: BinaryIO) -> None:
+    """Aligned columns for a person to read; a query plan, which is a drawing, as it is."""
+    rows = list(result.rows())
+    if result.schema.names == ["explain_key", "explain_value"]:
+        file.writelines(f"{printable(line)}\n".encode() for _, plan in rows for line in plan.splitlines())
+    else:
+        write_plain(Grid(result.schema.names, rows, result.numeric), file, result.width)
+
+
+def write_markdown_result(result: Result, file: BinaryIO) -> None:
+    """A Markdown table."""
+    write_markdown(Grid(result.schema.names, list(result.rows()), result.numeric), file)
 
 
 def _narrowed(widths: Sequence[int], numeric: Sequence[bool], available: int) -> list[int]:

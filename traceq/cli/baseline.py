@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from traceq.cli.blocks import write_blocks
-from traceq.cli.group import LazyGroup
+from traceq.cli._group import LazyGroup
+from traceq.cli._options import memory_option, rank_option, reading, step_range_option
+from traceq.cli._output import write_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from traceq.runs.kept import Kept
+    from traceq.runs.stored import Kept
 
 
 directory_option = click.option(
@@ -48,8 +49,9 @@ def baseline() -> None:
 @click.command(short_help="Keep the summary of runs under a name.")
 @click.argument("name")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Keep this rank. [default: the lowest]")
-@click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps; for traces only.")
+@rank_option("Keep")
+@step_range_option
+@memory_option
 @click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
 @directory_option
 def save(
@@ -58,6 +60,7 @@ def save(
     sources: tuple[str, ...],
     rank: int | None,
     step_range: str | None,
+    memory_limit: int | None,
     force: bool,
     directory: Path | None,
 ) -> None:
@@ -71,28 +74,14 @@ def save(
       traceq baseline save main profile.duckdb
       traceq baseline save main run1.duckdb run2.duckdb run3.duckdb --force
     """  # noqa: D301 - click wants the backspace itself
-    from dataclasses import replace
+    from traceq.app.baseline import save_baseline
+    from traceq.common.units import count, size
 
-    from traceq import baselines
-    from traceq.cli.ingest import check_regex
-    from traceq.cli.runs import side
-    from traceq.comparisons.side import once
-    from traceq.errors import UnusableBaseline
-    from traceq.units import count, size
-
-    check_regex(step_range)
-    path = baselines.path_of(name, directory)
-    if path.exists() and not force:  # said before an hour is spent on reading
-        raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
-    given = side(sources, rank, step_range=step_range)
-    runs = [replace(run, source=name) for run in once(given)]
-    steps = sum(len(run.counted) for run in runs)
-    if not steps:
-        raise UnusableBaseline(f"{', '.join(sources)}: no step counts, so that nothing could be compared with it")
-    path = baselines.save(name, runs, directory, force=force)
-    said = f"{_number(len(runs), 'run')}, {count(steps)} {'step' if steps == 1 else 'steps'}"
-    click.echo(f"{path}: {said}, {size(path.stat().st_size)}")
-    if len(runs) < len(given):
+    how = reading(step_range, memory_limit)
+    saved = save_baseline(name, sources, rank=rank, force=force, directory=directory, **how)
+    said = f"{_number(saved.runs, 'run')}, {count(saved.steps)} {'step' if saved.steps == 1 else 'steps'}"
+    click.echo(f"{saved.path}: {said}, {size(saved.path.stat().st_size)}")
+    if saved.repeated:
         click.echo("traces that are given several times are kept once", err=True)
 
 
@@ -104,21 +93,21 @@ def _number(number: int, thing: str) -> str:
 @directory_option
 def list_(*, directory: Path | None) -> None:
     """List the baselines, with their runs, steps and typical step. A file that is none is listed with the reason."""
-    from traceq import baselines
-    from traceq.reports.compose_baseline import compose_baselines
+    from traceq.reports.comparison.baseline import compose_baselines
+    from traceq.runs import baselines
 
     where = directory or baselines.directory()
     rows = [(name, *_read(baselines.path_of(name, directory))) for name in baselines.names(directory)]
     if not rows:
         click.echo(f"no baseline in {where}; traceq baseline save NAME SOURCE makes one", err=True)
         return
-    write_blocks(compose_baselines(rows), "text", None)
+    write_blocks(compose_baselines(rows))
 
 
 def _read(path: Path) -> tuple[Kept | str, int]:
     """The baseline, or why it cannot be read, and the size of its file."""
-    from traceq import baselines
     from traceq.errors import UnusableBaseline
+    from traceq.runs import baselines
 
     try:
         return baselines.read(path), path.stat().st_size
@@ -139,9 +128,9 @@ def _read(path: Path) -> tuple[Kept | str, int]:
 @directory_option
 def show(*, name: str, format_: str, directory: Path | None) -> None:
     """Show steps, ledger and findings of a baseline."""
-    from traceq import baselines
     from traceq.errors import UnusableBaseline
-    from traceq.reports.compose_baseline import compose_baseline
+    from traceq.reports.comparison.baseline import compose_baseline
+    from traceq.runs import baselines
 
     kept = baselines.find(name, directory)
     if kept is None:
@@ -151,7 +140,7 @@ def show(*, name: str, format_: str, directory: Path | None) -> None:
 
         click.echo(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode())
         return
-    write_blocks(compose_baseline(name, kept), "text", None)
+    write_blocks(compose_baseline(name, kept))
 
 
 @click.command(short_help="Delete a baseline.")
@@ -159,6 +148,6 @@ def show(*, name: str, format_: str, directory: Path | None) -> None:
 @directory_option
 def drop(*, name: str, directory: Path | None) -> None:
     """Delete a baseline."""
-    from traceq import baselines
+    from traceq.runs import baselines
 
     click.echo(f"{baselines.drop(name, directory)}: deleted")

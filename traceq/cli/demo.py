@@ -6,11 +6,11 @@ import os
 import shlex
 import tempfile
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import click
 
-_TRACE = "demo/training.pt.trace.json.gz"
 _DATABASE = "traceq-demo.duckdb"
 _QUERY = "select name, sum(dur) as dur from kernel group by all order by dur desc limit 5"
 
@@ -25,17 +25,21 @@ def demo(context: click.Context, output: str | None) -> None:
     network; leaves the database behind to be asked more (in a temporary directory when the current one cannot
     be written).
     """
-    from traceq import store
+    from traceq.app.ingest import ingest
     from traceq.cli.ingest import summary
     from traceq.cli.report import report
 
     database = output or default_database()
-    with resources.as_file(resources.files("traceq").joinpath(_TRACE)) as trace:
-        click.echo(summary(store.ingest([trace], database)))
+    with resources.as_file(_bundled()) as trace:
+        click.echo(summary(ingest([trace], database)))
     click.echo()
     with report.make_context("report", [database], parent=context.parent) as inner:
         report.invoke(inner)
     click.echo(f"\n{next_steps(database)}")
+
+
+def _bundled() -> Traversable:
+    return resources.files("traceq").joinpath("app/demo/training.pt.trace.json.gz")
 
 
 def default_database() -> str:

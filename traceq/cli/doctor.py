@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from traceq.cli.ingest import check_regex
-from traceq.cli.source import check_output, opened, unreadable, write
+from traceq.cli._options import memory_option, output_option, reading, step_range_option
+from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
 
 if TYPE_CHECKING:
-    from traceq.capture.plan import Metric, Nsys, Torch
-    from traceq.health.diagnosis import TraceHealth
+    from traceq.formats.capabilities import Metric
+    from traceq.formats.format import Capture
 
 _WIDTH = 100
 
@@ -23,13 +23,20 @@ _WIDTH = 100
 @click.command(short_help="Say what a trace can tell, or what a capture needs.")
 @click.argument("names", nargs=-1, metavar="SOURCE_OR_DB | --plan [METRIC]...")
 @click.option("--plan", is_flag=True, help="Print the commands that capture these metrics; without names, list them.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to FILE.")
+@output_option
 @click.option(
     "--format", "format_", type=click.Choice(("text", "json")), help="[default: json for -o *.json, else text]"
 )
-@click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps; for traces only.")
+@step_range_option
+@memory_option
 def doctor(
-    *, names: tuple[str, ...], plan: bool, output: Path | None, format_: str | None, step_range: str | None
+    *,
+    names: tuple[str, ...],
+    plan: bool,
+    output: Path | None,
+    format_: str | None,
+    step_range: str | None,
+    memory_limit: int | None,
 ) -> None:
     """Say what a trace can tell, or what a capture needs.
 
@@ -51,9 +58,16 @@ def doctor(
         _plan(names)
         return
     source = _source(names)
-    check_regex(step_range)
-    check_output(output, Path(source))
-    _examine(source, output, format_ or _format_of(output), step_range)
+    from traceq.app.doctor import doctor as examine
+
+    view = examine(source, **reading(step_range, memory_limit, output))
+    is_json = format_ == "json" or (format_ is None and output is not None and output.suffix.lower() == ".json")
+    write(view.to_json() if is_json else view.to_text(), output)
+    if view.broken:
+        raise BrokenIdentity(
+            f"{source}: numbers that must agree do not: {', '.join(view.broken)}; ingest the traces again, and if that does"
+            " not help report it: it is a fault of traceq"
+        )
 
 
 def _refuse_options(*options: object) -> None:
@@ -62,7 +76,7 @@ def _refuse_options(*options: object) -> None:
 
 
 def _source(names: Sequence[str]) -> str:
-    from traceq.capture.plan import METRICS
+    from traceq.formats.capabilities import METRICS
 
     if not names:
         raise click.UsageError("Name a trace or a database, or plan a capture: traceq doctor --plan lists the metrics.")
@@ -76,57 +90,36 @@ def _source(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _format_of(output: Path | None) -> str:
-    return "json" if output is not None and output.suffix.lower() == ".json" else "text"
-
-
-def _examine(source: str, output: Path | None, format_: str, step_range: str | None) -> None:
-    from traceq.health.diagnosis import diagnose
-    from traceq.reports.health_to_json import health_to_json
-    from traceq.reports.health_to_text import health_to_text
-
-    with opened(source, output, step_range) as connection, unreadable(source, "examined"):
-        traces = diagnose(connection)
-    write(health_to_json(traces) if format_ == "json" else health_to_text(traces), output)
-    _fail_if_broken(source, traces)
-
-
-def _fail_if_broken(source: str, traces: Sequence[TraceHealth]) -> None:
-    broken = [f"{each.identity.name} (trace {trace.trace_id})" for trace in traces for each in trace.broken]
-    if broken:
-        raise BrokenIdentity(
-            f"{source}: numbers that must agree do not: {', '.join(broken)}; ingest the traces again, and if that does"
-            " not help report it: it is a fault of traceq"
-        )
-
-
 def _plan(names: Sequence[str]) -> None:
-    from traceq.capture import plan as plans
+    from traceq.formats.capabilities import METRICS, metrics_named
 
-    path = next((name for name in names if name.lower() not in plans.METRICS and Path(name).exists()), None)
+    path = next((name for name in names if name.lower() not in METRICS and Path(name).exists()), None)
     if path is not None:
         raise click.UsageError(
             f"--plan takes names of metrics, and {path} is a file: traceq doctor {path} examines it."
         )
     if names:
-        click.echo("\n\n".join(_sections(plans.named(names))))
+        click.echo("\n\n".join(_sections(metrics_named(names))))
         return
-    width = max(map(len, plans.METRICS))
-    for metric in plans.METRICS.values():
+    width = max(map(len, METRICS))
+    for metric in METRICS.values():
         click.echo(f"{metric.name.ljust(width)}  {metric.answers}")
 
 
 def _sections(metrics: Sequence[Metric]) -> Iterator[str]:
-    from traceq.capture import plan_commands
+    from traceq.capture.plan import record_backend
+    from traceq.formats.capabilities import FORMATS
+    from traceq.formats.format import Capture, merged
 
     for metric in metrics:
         yield "\n".join(_described(metric))
-    nsys = plan_commands.nsys_commands(metrics)
-    yield _commands("nsys", "\n".join(nsys), [each.name for each in metrics if isinstance(each.nsys, str)])
-    snippet = plan_commands.torch_snippet(metrics)
-    yield _commands("torch.profiler", snippet, [each.name for each in metrics if isinstance(each.torch, str)])
-    backend = plan_commands.record_backend(metrics)
-    command = backend and plan_commands.record_command(backend)
+    for form in FORMATS:
+        able = {each.name: form.captures[each.name] for each in metrics}
+        captures = [each for each in able.values() if isinstance(each, Capture)]
+        missing = [name for name, each in able.items() if isinstance(each, str)]
+        yield _commands(form.profiler, form.commands(merged(captures)) if captures else None, missing)
+    backend = record_backend(metrics)
+    command = backend and f"traceq record --backend {backend} -- python train.py"
     yield _commands("traceq record", command, [each.name for each in metrics if backend not in each.record])
 
 
@@ -134,8 +127,7 @@ def _described(metric: Metric) -> Iterator[str]:
     yield f"{metric.name}: {metric.answers}"
     facts = {
         "costs": metric.cost,
-        "nsys": _verdict(metric.nsys),
-        "torch.profiler": _verdict(metric.torch),
+        **{form.profiler: _verdict(capture) for form, capture in metric.captures()},
         "traceq record": " or ".join(f"--backend {each}" for each in metric.record) or "cannot",
     }
     for label, text in facts.items():
@@ -145,10 +137,10 @@ def _described(metric: Metric) -> Iterator[str]:
         )
 
 
-def _verdict(tool: Nsys | Torch | str) -> str:
-    if isinstance(tool, str):
-        return f"cannot: {tool}"
-    return f"yes: {tool.note}" if tool.note else "yes"
+def _verdict(capture: Capture | str) -> str:
+    if isinstance(capture, str):
+        return f"cannot: {capture}"
+    return f"yes: {capture.note}" if capture.note else "yes"
 
 
 def _commands(tool: str, commands: str | None, missing: Sequence[str]) -> str:

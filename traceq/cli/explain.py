@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from traceq.cli.rules import rules_option
-from traceq.printable import printable
+from traceq.cli._options import rules_option
+from traceq.common.text import printable
 
 
 @click.command(short_help="Explain a rule: what it finds, how it is measured, what to try.")
@@ -23,10 +23,10 @@ def explain(rule: str, rules: tuple[Path, ...]) -> None:
     Examples:
       traceq explain synchronous-loader
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.diagnosis import user
+    from traceq.diagnosis import user_rules
     from traceq.errors import NoSuchRule
 
-    known = {each.name: each for each in user.rules(rules)}
+    known = {each.name: each for each in user_rules.rules(rules)}
     wanted = rule.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0].lower().replace("_", "-")
     if wanted not in known:
         close = difflib.get_close_matches(wanted, known, n=3, cutoff=0.4)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from traceq.printable import printable
+from traceq.cli._options import REGEX, bar, memory_option
+from traceq.common.text import printable
 
 if TYPE_CHECKING:
-    from traceq.store import IngestResult
+    from traceq.loading.ingest import IngestResult
 
 
 @click.command(short_help="Read trace files into a trace database.")
@@ -27,7 +25,8 @@ if TYPE_CHECKING:
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
-@click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps.")
+@click.option("--step-range", type=REGEX, help="The annotations whose names match are the steps.")
+@memory_option
 def ingest(
     *,
     sources: tuple[str, ...],
@@ -36,6 +35,7 @@ def ingest(
     jobs: int | None,
     force: bool,
     step_range: str | None,
+    memory_limit: int | None,
 ) -> None:
     """Read trace files into a trace database.
 
@@ -50,45 +50,26 @@ def ingest(
       traceq ingest profile.sqlite
       traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
     """  # noqa: D301 - click wants the backspace itself
-    from traceq import store
-    from traceq.cli.judging import keep_judgements
-    from traceq.cli.progress import Bar
+    from traceq.app.ingest import ingest
+    from traceq.common.process import usable_cpus
 
-    check_regex(step_range)
-    result = store.ingest(
+    result = ingest(
         sources,
         database,
         run=run,
         jobs=jobs or usable_cpus(),
         force=force,
         step_range=step_range,
-        progress=Bar() if sys.stderr.isatty() else None,
+        memory_limit=memory_limit,
+        progress=bar(),
     )
-    if result.ingested:
-        keep_judgements(result.database)
     click.echo(summary(result))
 
 
-def check_regex(pattern: str | None, option: str = "--step-range") -> None:
-    """Refuse an option that is no regular expression before an hour of reading went into it."""
-    if pattern is None:
-        return
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise click.BadParameter(f"{pattern!r} is no regular expression: {error}", param_hint=option) from error
-
-
-def usable_cpus() -> int:
-    """CPUs this process may run on, which in a container or under SLURM are fewer than the machine has."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS, Windows
-        return os.cpu_count() or 1
-
-
 def summary(result: IngestResult) -> str:
-    """What an ingest did to its database, in one line."""
+    """What an ingest did to its database, in one line; a note on stderr where the rules could not be asked."""
+    if result.not_judged is not None:
+        click.echo(f"traceq: note: every report will ask the rules again: {result.not_judged}", err=True)
     new, skipped = result.ingested, len(result.skipped)
     if not new:
         return printable(f"{result.database}: already there, nothing to do")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from traceq.common.text import printable
 from traceq.errors import TraceqError
-from traceq.printable import printable
 
 if TYPE_CHECKING:
     from traceq.capture.record import Launch
@@ -136,12 +136,12 @@ def _kept(context: click.Context, database: Path, traces: tuple[Path, ...], *, r
 
 
 def _ingest(traces: tuple[Path, ...], database: Path) -> None:
-    from traceq import store
-    from traceq.cli.ingest import summary, usable_cpus
-    from traceq.cli.progress import Bar
+    from traceq.app.ingest import ingest
+    from traceq.cli._options import bar
+    from traceq.cli.ingest import summary
+    from traceq.common.process import usable_cpus
 
-    bar = Bar() if sys.stderr.isatty() else None
-    _tell(summary(store.ingest(traces, database, jobs=usable_cpus(), progress=bar)))
+    _tell(summary(ingest(traces, database, jobs=usable_cpus(), progress=bar())))
 
 
 def _report(context: click.Context, database: Path) -> None:

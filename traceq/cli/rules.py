@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import ClassVar
 
 import click
 
-from traceq.cli.group import LazyGroup
-
-
-class _RulePaths(click.Path):
-    """Paths, of which none is empty where the variable that lists them ends in a colon."""
-
-    def split_envvar_value(self, rv: str) -> Sequence[str]:
-        """The paths that a variable of the environment lists."""
-        return [each for each in super().split_envvar_value(rv) if each]
-
-
-rules_option = click.option(
-    "--rules",
-    multiple=True,
-    type=_RulePaths(exists=True, path_type=Path),
-    envvar="TRACEQ_RULES",
-    metavar="FILE_OR_DIR",
-    help="Rules of your own: an SQL file, or a directory of them; may be repeated.  [env: TRACEQ_RULES]",
-)
+from traceq.cli._group import LazyGroup
 
 
 class RuleCommands(LazyGroup):

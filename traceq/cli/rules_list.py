@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from traceq.cli.rules import rules_option
-from traceq.printable import printable
+from traceq.cli._options import rules_option
+from traceq.common.text import printable
 
 
 @click.command("list", short_help="List the rules, in the order in which they are served.")
@@ -19,11 +19,11 @@ def list_rules(rules: tuple[Path, ...], format_: str) -> None:
     Of two rules that see the same time, the one that stands first here owns it. In Markdown the manual pages of all rules
     as one page.
     """
-    from traceq.diagnosis import user
+    from traceq.diagnosis import user_rules
 
-    found = user.rules(rules)
+    found = user_rules.rules(rules)
     if format_ == "md":
-        from traceq.diagnosis.handbook import handbook
+        from traceq.diagnosis.rules_page import handbook
 
         click.echo(handbook(found), nl=False)
         return

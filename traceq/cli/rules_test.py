@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from traceq.cli._options import REGEX
+
 _FOLDERS = ("tests", "fixtures/make")
 
 
@@ -19,7 +21,7 @@ _FOLDERS = ("tests", "fixtures/make")
     metavar="DIR",
     help="Checkout of traceq, which holds the labelled traces.  [default: the current directory]",
 )
-@click.option("--only", metavar="REGEX", help="Only cases whose names match.")
+@click.option("--only", type=REGEX, help="Only cases whose names match.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cases at a time.  [default: one per CPU]")
 @click.option(
     "-o",
@@ -38,10 +40,8 @@ def test_rules(checkout: Path, only: str | None, jobs: int | None, output: Path 
 
     Exit status 1 when a rule breaks or a case of a rule ends otherwise than it says.
     """
-    from traceq.cli.ingest import check_regex
     from traceq.errors import NoTraces
 
-    check_regex(only, "--only")
     folders = [(checkout / name).resolve() for name in _FOLDERS]
     if not all((folder).is_dir() for folder in folders) or not (folders[0] / "labelled").is_dir():
         raise NoTraces(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from traceq.cli.ready import is_ready
-from traceq.errors import QueryError
-from traceq.printable import printable
+from traceq.cli._options import memory_option
+from traceq.common.text import printable
+from traceq.errors import MissingTool, QueryError
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,8 +27,9 @@ A statement ends with a semicolon and may take several lines.
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
 @click.argument("database", metavar="DB", type=click.Path(path_type=Path))
+@memory_option
 @click.pass_context
-def shell(context: click.Context, database: Path) -> None:
+def shell(context: click.Context, *, database: Path, memory_limit: int | None) -> None:
     """Ask a trace database in SQL, interactively.
 
     With history, highlighting and completion of tables, columns and keywords; type .help for its commands.
@@ -40,19 +41,38 @@ def shell(context: click.Context, database: Path) -> None:
       traceq shell profile.duckdb
       echo "select count(*) from kernel;" | traceq shell profile.duckdb
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.cli.database import locked
+    from traceq.app.open import locked
 
-    with locked(database) as connection:
+    with locked(database, memory_limit) as connection:
         session = Session(connection)
         if sys.stdin.isatty() and sys.stdout.isatty():
-            from traceq.cli.prompt import prompt_for
-
+            prompt = line_editor(connection)
             click.echo(f"{printable(str(database))}: type .help for help, .quit to leave")
-            session.interact(prompt_for(connection))
+            session.interact(prompt)
         else:
             session.follow(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
             if session.failures:
                 context.exit(1)
+
+
+def line_editor(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
+    """The function that asks for the next statement. Raises MissingTool where the extra `shell` is not installed."""
+    try:
+        from traceq.cli._prompt import prompt_for
+    except ModuleNotFoundError as error:
+        raise MissingTool(
+            f"traceq shell needs {error.name}, which is not installed here: pip install 'traceq[shell]';"
+            " statements can be piped in without it"
+        ) from error
+    return prompt_for(connection, is_ready)
+
+
+def is_ready(text: str) -> bool:
+    """Whether `text` can be answered: nothing, a dot command, or statements up to the last semicolon."""
+    from traceq.database.user_sql import is_complete
+
+    stripped = text.strip()
+    return not stripped or stripped.startswith(".") or is_complete(text)
 
 
 class Session:
@@ -89,7 +109,7 @@ class Session:
 
     def answer(self, text: str) -> None:
         """Answer one dot command, or every statement of `text`."""
-        from traceq.queries import statements
+        from traceq.database.user_sql import statements
 
         if text.lstrip().startswith("."):
             self._try(self._dot, text.strip())
@@ -105,13 +125,14 @@ class Session:
             click.echo(f"error: {printable(str(error))}", err=True)
 
     def _query(self, statement: str) -> None:
-        from traceq.cli.result import result_of, write_table
+        from traceq.cli._table import write_result
         from traceq.cli.sql import terminal_width
-        from traceq.queries import interruptible, one_line_errors, run
+        from traceq.database.user_sql import interruptible, one_line_errors, run
+        from traceq.exports.result import result_of
 
         with one_line_errors():
             relation = interruptible(self._connection, partial(run, self._connection, statement))
-            write_table(result_of(self._connection, relation, terminal_width()), sys.stdout.buffer)
+            write_result(result_of(self._connection, relation, terminal_width()), sys.stdout.buffer)
         sys.stdout.buffer.flush()
 
     def _dot(self, text: str) -> None:
@@ -121,16 +142,16 @@ class Session:
         self._commands[name](argument.strip())
 
     def _tables(self, _: str) -> None:
-        from traceq import catalogue
         from traceq.cli.tables import write_overview
+        from traceq.database import catalogue
 
         write_overview(catalogue.tables(self._connection), sys.stdout.buffer, "table")
 
     def _schema(self, name: str) -> None:
-        from traceq import catalogue
-        from traceq.cli.tables import named, write_columns
+        from traceq.cli.tables import write_columns
+        from traceq.database import catalogue
 
-        table = named(catalogue.tables(self._connection), name)
+        table = catalogue.find(catalogue.tables(self._connection), name)
         write_columns(table, sys.stdout.buffer, "table")
 
     def _interact_once(self, ask: Callable[[], str]) -> None:

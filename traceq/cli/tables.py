@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import sys
 from collections.abc import Sequence
@@ -10,10 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from traceq.errors import QueryError
-
 if TYPE_CHECKING:
-    from traceq.catalogue import Table
+    from traceq.database.catalogue import Table
 
 _INTRODUCTION = """\
 # Tables
@@ -42,27 +39,17 @@ def tables(name: str | None, format_: str) -> None:
       traceq tables
       traceq tables gpu_slice
     """  # noqa: D301 - click wants the backspace itself
-    from traceq import catalogue
+    from traceq.database import catalogue
 
     with catalogue.empty_database() as connection:
         known = catalogue.tables(connection)
     file = sys.stdout.buffer
     if name is not None:
-        write_columns(named(known, name), file, format_)
+        write_columns(catalogue.find(known, name), file, format_)
     elif format_ == "md":
         file.write(dictionary(known).encode())
     else:
         write_overview(known, file, format_)
-
-
-def named(known: Sequence[Table], name: str) -> Table:
-    """The table called `name`, upper or lower case. Raises QueryError, with what comes closest."""
-    by_name = {table.name: table for table in known}
-    try:
-        return by_name[name.lower()]
-    except KeyError:
-        close = difflib.get_close_matches(name.lower(), by_name, n=3, cutoff=0.5) or list(by_name)
-        raise QueryError(f"no table or view is called {name!r}; did you mean: {', '.join(close)}?") from None
 
 
 def write_overview(known: Sequence[Table], file: BinaryIO, format_: str) -> None:
@@ -73,7 +60,7 @@ def write_overview(known: Sequence[Table], file: BinaryIO, format_: str) -> None
 
 def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
     """What a row of `table` is, then one line for each column."""
-    from traceq.printable import markdown, printable
+    from traceq.common.text import markdown, printable
 
     comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
     file.write(f"{comment}\n\n".encode())
@@ -93,7 +80,7 @@ def dictionary(known: Sequence[Table]) -> str:
 
 
 def _write(header: Sequence[str], rows: Sequence[Sequence[str]], file: BinaryIO, format_: str) -> None:
-    from traceq.cli.grid import Grid, write_markdown, write_plain
+    from traceq.cli._table import Grid, write_markdown, write_plain
 
     grid = Grid(header, rows, [False] * len(header))
     if format_ == "md":

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import click
 
-from traceq.cli.blocks import write_blocks
-from traceq.cli.ingest import check_regex
-from traceq.cli.report import FORMATS, format_of
-from traceq.cli.runs import check_outputs, side
-from traceq.cli.several import Several
-from traceq.cli.source import write
+from traceq.cli._options import (
+    DOCUMENTS,
+    FILE,
+    Several,
+    format_option,
+    memory_option,
+    output_option,
+    rank_option,
+    reading,
+    step_range_option,
+)
+from traceq.cli._output import write_view
 
 
 @click.command(cls=Several, short_help="Say whether a fix won what its finding said.")
@@ -20,15 +26,16 @@ from traceq.cli.source import write
 @click.option("--after", multiple=True, required=True, metavar="SOURCE...", help="Runs after it.")
 @click.option(
     "--append",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Add the result to a file of checked predictions, e.g. docs/calibration.jsonl.",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to FILE.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), help="[default: by the suffix of -o, else text]")
-@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Compare this rank. [default: the lowest]")
+@output_option
+@format_option(DOCUMENTS)
+@rank_option("Compare")
 @click.option("--anyway", is_flag=True, help="Measure what was won although GPUs, shapes or settings differ.")
-@click.option("--step-range", metavar="REGEX", help="The annotations whose names match are the steps; for traces only.")
+@step_range_option
+@memory_option
 def verify(
     *,
     finding: str,
@@ -36,10 +43,11 @@ def verify(
     after: tuple[str, ...],
     append: Path | None,
     output: Path | None,
-    format_: str | None,
+    format_: str,
     rank: int | None,
     anyway: bool,
     step_range: str | None,
+    memory_limit: int | None,
 ) -> None:
     """Say whether FINDING is gone after a fix, how much was won, and whether that is what was predicted.
 
@@ -51,25 +59,11 @@ def verify(
       traceq verify synchronous-loader --before w0.duckdb --after w4.duckdb
       traceq verify item-read --before a1.duckdb a2.duckdb --after b1.duckdb b2.duckdb --append calibration.jsonl
     """  # noqa: D301 - click wants the backspace itself
-    name = format_ or format_of(output, default="text")
-    check_regex(step_range)
-    check_outputs([output, append], [*before, *after])
-    from traceq.verification.calibration import append as append_line
-    from traceq.verification.calibration import calibrated
-    from traceq.verification.verify import verify as verify_runs
+    from traceq.app.verify import verify as verify_runs
 
-    sides = [side(sources, rank, output, step_range) for sources in (before, after)]
-    verification = verify_runs(finding, *sides, anyway=anyway)
-    line = calibrated(verification)
-    if append is not None and line is None:
-        click.echo(f"traceq: note: nothing is added to {append}: the prediction cannot be judged", err=True)
-    elif append is not None and line is not None and not append_line(append, line):
-        click.echo(f"traceq: note: {append} has this pair already", err=True)
-    if name == "json":
-        from traceq.reports.verification_to_json import verification_to_json
-
-        write(verification_to_json(verification), output)
-    else:
-        from traceq.reports.compose_verification import compose_verification
-
-        write_blocks(compose_verification(verification), name, output)
+    how = reading(step_range, memory_limit, output, append)
+    view = verify_runs(finding, before, after, rank=rank, anyway=anyway, **how)
+    note = None if append is None else view.append_to(append)
+    if note is not None:
+        click.echo(f"traceq: note: {note}", err=True)
+    write_view(view, format_, output)

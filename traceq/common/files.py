@@ -12,7 +12,7 @@ from traceq.errors import StoreError
 
 
 @contextmanager
-def written(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Open a file beside `path`, and put it in the place of `path` when the block ends without an error.
 
     What is no regular file (/dev/stdout, a named pipe) is written directly. Raises StoreError when it cannot

@@ -1,11 +1,29 @@
-"""Text from traces is untrusted: here it becomes safe to print on a terminal and fit for a table."""
+"""Untrusted text (from a trace, of a path): made safe for a terminal, a line and a Markdown page, and cut to a width."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+# What Markdown could take for markup; names of C++ templates would otherwise vanish as HTML tags.
+_MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 # Letters may carry a few combining marks; a hundred on one are a prank.
 CHARACTERS_PER_COLUMN = 4
+
+
+def printable(text: str) -> str:
+    r"""`text` in one line: what could steer a terminal (\x1b, \n, bidi overrides) becomes an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def markdown(text: str) -> str:
+    """`text` in one line that Markdown shows as it is, also inside a table."""
+    escaped = _MARKUP.sub(r"\\\g<0>", printable(text))
+    return re.sub("[&<>]", lambda match: _HTML[match[0]], escaped)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -1,10 +1,12 @@
-"""Numbers as people read them. Rounding happens here and nowhere else."""
+"""Numbers as people read and write them: formatted, with all the rounding there is, and parsed."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
-from typing import TypeVar
+from decimal import Decimal, localcontext
+from typing import Literal, TypeVar
 
 UNKNOWN = "cannot tell"
 
@@ -74,6 +76,35 @@ def size(value: int) -> str:
     return f"{amount:.1f} TiB"
 
 
+_BYTES_OF = {"MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def bytes_in(unit: Literal["MiB", "GiB"], value: float, decimals: int) -> str:
+    """Bytes as a number of `unit`, which is written after it: for sentences that compare several."""
+    return f"{value / _BYTES_OF[unit]:,.{decimals}f}"
+
+
+def short_size(value: float | None) -> str:
+    """Bytes in three significant digits, for sentences."""
+    if value is None:
+        return "an unknown number of bytes"
+    for unit in ("bytes", "KiB", "MiB"):
+        if value < _BYTES_PER_UNIT:
+            return f"{value:.3g} {unit}" if value else "0 bytes"
+        value /= _BYTES_PER_UNIT
+    return f"{value:.3g} GiB" if value < _BYTES_PER_UNIT else f"{value:,.0f} GiB"
+
+
+def short(value: float) -> str:
+    """Three significant digits, for sentences: 12.3."""
+    return f"{value:.3g}"
+
+
+def per_cent(value: float) -> str:
+    """A share that was chosen, as it was chosen: 95 %."""
+    return f"{100 * value:g} %"
+
+
 _DURATIONS = ("dur", "claimed")
 
 
@@ -103,3 +134,70 @@ def rate(value: float) -> str:
 def maybe(format_: Callable[[T], str], value: T | None) -> str:
     """`value` by one of the functions above, a dash when it is unknown: for cells of tables."""
     return "-" if value is None else format_(value)
+
+
+# --- as people write them
+
+_NS_PER_UNIT = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,  # the micro sign
+    "μs": 1_000,  # the Greek letter
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "min": 60_000_000_000,
+}
+_DURATION = re.compile(r"\s*([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*([a-zµμ]+)\s*")
+_LONGEST = 2**63 - 1  # what a column of ns holds
+
+
+def parsed_duration(text: str) -> int:
+    """The whole nanoseconds in "50 ms", "1.5s" or "200 µs": a number and ns, us, µs, ms, s or min.
+
+    Rounds halves to the even number. Raises ValueError, which says what is wrong, for anything else, also a number alone.
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None or match[2] not in _NS_PER_UNIT:
+        raise ValueError(f"{text!r} is no duration: a number and one of ns, us, ms, s, min is needed, as in 50 ms")
+    with localcontext(prec=60):
+        exact = int((Decimal(match[1]) * _NS_PER_UNIT[match[2]]).to_integral_value())
+    if exact > _LONGEST:
+        raise ValueError(f"{text!r} is longer than any step can be")
+    return exact
+
+
+_SIZE_UNITS = {
+    "": 1,
+    "B": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+}
+_SIZE = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,6})?)\s*([A-Za-z]*)\s*")
+
+
+def parsed_size(text: str) -> int:
+    """The bytes in "2 GiB", "512MB" or "1073741824". Raises ValueError, which says what is wrong, for anything else."""
+    match = _SIZE.fullmatch(text)
+    if match is None or match[2] not in _SIZE_UNITS:
+        raise ValueError(f"{text!r} is no size: a number and one of {', '.join(_SIZE_UNITS)[2:]} is needed, as in 2GiB")
+    return int(Decimal(match[1]) * _SIZE_UNITS[match[2]])
+
+
+_SHARE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*(%?)\s*")
+
+
+def parsed_share(text: str) -> float:
+    """0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong, for anything else."""
+    match = _SHARE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no share: a number with or without % is needed, as in 3% or 0.03")
+    value = float(match[1])
+    if match[2]:
+        return value / 100
+    if value > 1:
+        raise ValueError(f"{text!r} is more than all of it: write {text.strip()}% for per cent")
+    return value

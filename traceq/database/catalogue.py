@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
+
+from traceq.errors import QueryError
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,22 @@ def tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     return found
 
 
+def find(known: Sequence[Table], name: str) -> Table:
+    """The table called `name`, upper or lower case. Raises QueryError, with what comes closest."""
+    by_name = {table.name: table for table in known}
+    try:
+        return by_name[name.lower()]
+    except KeyError:
+        close = difflib.get_close_matches(name.lower(), by_name, n=3, cutoff=0.5) or list(by_name)
+        raise QueryError(f"no table or view is called {name!r}; did you mean: {', '.join(close)}?") from None
+
+
 def empty_database() -> duckdb.DuckDBPyConnection:
     """A database in memory with every table and view, and no rows."""
-    from traceq import store
+    from traceq.database.connect import create_schema
 
     connection = duckdb.connect()
-    store.create_schema(connection)
+    create_schema(connection)
     return connection
 
 

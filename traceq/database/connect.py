@@ -6,14 +6,19 @@ import os
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import duckdb
 
-from traceq import sql
+from traceq.common.process import usable_cpus, usable_memory
+from traceq.database import sql
 from traceq.errors import SchemaMismatch, StoreError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+
+# Version of a schema -> the file that changes its tables into those of the next version, rows included. Tables and views
+# that are new, views that changed and comments come from SCHEMA.
+MIGRATIONS = {4: "database/migrations/from_4.sql"}
 
 # What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
 FAILURES = (
@@ -34,27 +39,51 @@ _BLOCK_BYTES = 64 << 10
 # Of the connection that creates the tables, bytes.
 _SCHEMA_MEMORY = 128 << 20
 
+# DuckDB needs about so many bytes for each of its threads.
+_MEMORY_PER_THREAD = 128 << 20
+
 # In dependency order: a view over a missing table fails at once.
 SCHEMA = (
-    "schema.sql",
-    "analyzers/schema/ledger.sql",
-    "analyzers/schema/copy.sql",
-    "analyzers/schema/data.sql",
-    "analyzers/schema/memory.sql",
-    "analyzers/schema/communication.sql",
-    "analyzers/schema/kernel.sql",
-    "analyzers/schema/replay.sql",
-    "analyzers/schema/finding.sql",
-    "analyzers/schema/judgement.sql",
-    "views/views.sql",
-    "views/marks.sql",
-    "views/kernel_gpu_model.sql",
-    "views/kernel.sql",
-    "views/copy.sql",
-    "views/data.sql",
-    "views/communication.sql",
-    "views/piece.sql",
+    "database/schema.sql",
+    "analysis/ledger/tables.sql",
+    "analysis/copies/tables.sql",
+    "analysis/data/tables.sql",
+    "analysis/memory/tables.sql",
+    "analysis/communication/tables.sql",
+    "analysis/kernels/tables.sql",
+    "analysis/replay/tables.sql",
+    "diagnosis/sql/tables.sql",
+    "database/views.sql",
+    "analysis/steps/marks.sql",
+    "analysis/kernels/gpu_model.sql",
+    "analysis/kernels/views.sql",
+    "analysis/copies/views.sql",
+    "analysis/data/views.sql",
+    "analysis/communication/views.sql",
+    "analysis/ledger/views.sql",
 )
+
+
+def memory_for(limit: int | None) -> int:
+    """The bytes that DuckDB may hold: `limit`, by default a quarter of the memory that this process may use."""
+    return limit or usable_memory() // 4
+
+
+def threads_for(memory: int) -> int:
+    """The threads to use with so many bytes: one for each usable CPU, as far as the memory goes."""
+    return max(1, min(usable_cpus(), memory // _MEMORY_PER_THREAD))
+
+
+def _limit(connection: duckdb.DuckDBPyConnection, memory: int) -> None:
+    """Let the connection hold `memory` bytes; what does not fit goes to a directory of this process, gone with the connection.
+
+    Set, not given to connect(): all connections of a process to one file must be opened with the same configuration.
+    """
+    connection.execute("set memory_limit = ?", [f"{memory}B"])
+    connection.execute("set threads = ?", [threads_for(memory)])
+    spill = str(Path(gettempdir()) / f"traceq-{os.getpid()}")
+    if connection.execute("select current_setting('temp_directory')").fetchone() != (spill,):
+        connection.execute("set temp_directory = ?", [spill])
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:
@@ -69,11 +98,12 @@ def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | b
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create every table and view of the contract, with their comments, in an empty database."""
+    """Create every table that is missing, every view and comment, and the version; the database may be empty."""
     # One commit: each waits for the disk.
     connection.begin()
     for name in SCHEMA:
         sql.run(connection, name)
+    connection.execute("delete from traceq_schema")
     connection.execute("insert into traceq_schema values (?)", [SCHEMA_VERSION])
     connection.commit()
 
@@ -94,8 +124,12 @@ def _empty_database() -> bytes:
         return path.read_bytes()
 
 
-def connect(path: str | Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnection:
-    """Open a trace database.
+def connect(
+    path: str | Path, *, read_only: bool = True, memory_limit: int | None = None, older: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """Open a trace database; with `older` also one that `traceq upgrade` has yet to bring to this schema.
+
+    DuckDB then holds at most `memory_limit` bytes, by default a quarter of the machine's.
 
     Raises StoreError when there is none or it cannot be read, SchemaMismatch when another version of traceq made it.
     """
@@ -107,7 +141,8 @@ def connect(path: str | Path, *, read_only: bool = True) -> duckdb.DuckDBPyConne
     except duckdb.Error as error:
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
-        check_schema(connection, path)
+        _limit(connection, memory_for(memory_limit))
+        check_schema(connection, path, older=older)
     except Exception:
         connection.close()
         raise
@@ -122,6 +157,17 @@ def check_name(path: Path) -> None:
         raise StoreError(f"{path}: DuckDB opens no file whose name is not UTF-8; choose another name") from error
 
 
+def is_database(path: Path) -> bool:
+    """Whether the file is DuckDB's, whatever its name. Raises StoreError when it cannot be read."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
+
+
 def _check_file(path: Path) -> None:
     """Raise unless the file is DuckDB's. DuckDB itself would try to download an extension to open a SQLite file."""
     check_name(path)
@@ -129,17 +175,12 @@ def _check_file(path: Path) -> None:
         raise StoreError(f"{path}: is a directory, not a trace database; name a file in it")
     if not path.is_file():
         raise StoreError(f"{path}: no such trace database; make one with: traceq ingest SOURCE -o {path}")
-    try:
-        with path.open("rb") as file:
-            head = file.read(_MAGIC_AT + len(_MAGIC))
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
-    if head[_MAGIC_AT:] != _MAGIC:
+    if not is_database(path):
         raise StoreError(f"{path}: no DuckDB database; name a trace database, or a new file to make one")
 
 
-def check_schema(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise unless the database of `connection` has the schema of this version of traceq."""
+def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bool = False) -> None:
+    """Raise unless the database has the schema of this version, or with `older` one that can be brought to it."""
     try:
         row = connection.execute("select version from traceq_schema").fetchone()
     except (duckdb.CatalogException, duckdb.BinderException) as error:
@@ -147,13 +188,17 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     except FAILURES as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
     version = row[0] if row else None
-    if version != SCHEMA_VERSION:
-        way_out = (
-            "upgrade traceq" if isinstance(version, int) and version > SCHEMA_VERSION else "ingest the traces again"
-        )
-        raise SchemaMismatch(
-            f"{path}: has schema version {version}, this traceq understands version {SCHEMA_VERSION}; {way_out}"
-        )
+    if version == SCHEMA_VERSION or (older and version in MIGRATIONS):
+        return
+    if version in MIGRATIONS:
+        way_out = f"bring it up to date with: traceq upgrade {path}"
+    elif isinstance(version, int) and version > SCHEMA_VERSION:
+        way_out = "upgrade traceq"
+    else:
+        way_out = "ingest the traces again"
+    raise SchemaMismatch(
+        f"{path}: has schema version {version}, this traceq understands version {SCHEMA_VERSION}; {way_out}"
+    )
 
 
 def one_line(error: BaseException) -> str:

@@ -7,20 +7,19 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import product
 from pathlib import Path
 
 import duckdb
 
+from traceq.database.connect import connect, create_database, memory_for, writer_config
 from traceq.errors import StoreError
-from traceq.store.database import connect, create_database, writer_config
 
 _STALE_SECONDS = 3600
 
-# Merging only copies; more of either makes it no faster.
-_MERGE_MEMORY = 400 << 20
+# Merging only copies; more make it no faster.
 _MERGE_THREADS = 2
 
 
@@ -92,6 +91,16 @@ def log_of(database: Path) -> Path:
     return database.with_name(f"{database.name}.wal")
 
 
+def check_finished(database: Path) -> None:
+    """Raise unless all changes are in the database file itself, so that it can be copied."""
+    log = log_of(database)
+    if log.exists():
+        raise StoreError(
+            f"{log}: changes somebody else made to {database.name} and did not finish; open it with duckdb to finish"
+            " them, or delete this file to lose them"
+        )
+
+
 def _identity(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
@@ -101,9 +110,17 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
 
 
 def publish(
-    parts: Sequence[Path], database: Path, scratch: Path, before: Fingerprint, replaced: Sequence[int] = ()
+    parts: Sequence[Path],
+    database: Path,
+    scratch: Path,
+    before: Fingerprint,
+    replaced: Sequence[int] = (),
+    memory_limit: int | None = None,
+    complete: Callable[[Path], None] | None = None,
 ) -> None:
     """Make `database` hold what it held before and the traces of `parts`, without those numbered in `replaced`.
+
+    `complete` is given the file that is going to take its place, to write more into it.
 
     Readers see the old file or the new one, never something between. Raises StoreError when the database is not as it
     was at the fingerprint `before`: somebody else's changes, or trace ids, would be lost.
@@ -114,19 +131,26 @@ def publish(
         if database.exists():
             shutil.copyfile(database, finished)
             shutil.copymode(database, finished)
-        _merge(finished, parts, replaced)
+        _merge(finished, parts, replaced, memory_for(memory_limit))
+    if complete is not None:
+        complete(finished)
+    replace(database, finished, before)
+
+
+def replace(database: Path, finished: Path, before: Fingerprint) -> None:
+    """Put the file `finished` in the place of `database`. Raises StoreError when that is not as at the fingerprint `before`."""
     if database.exists():
         # Fails while another process has it open to write.
-        connect(database).close()
+        connect(database, older=True).close()
     if fingerprint(database) != before:
-        raise StoreError(f"{database}: was changed by someone else during the ingest; nothing was written, try again")
+        raise StoreError(f"{database}: was changed by someone else meanwhile; nothing was written, try again")
     finished.replace(database)
 
 
-def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> None:
+def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int], memory: int) -> None:
     if not database.exists():
         create_database(database)
-    config = writer_config(_MERGE_MEMORY, database.parent, _MERGE_THREADS)
+    config = writer_config(memory, database.parent, _MERGE_THREADS)
     with closing(duckdb.connect(str(database), config=config)) as connection:
         for number, part in enumerate(parts):
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from traceq.sql import statement
-
 if TYPE_CHECKING:
     import duckdb
 
@@ -17,11 +15,6 @@ _QUOTED_OR_COMMENT = re.compile(rf"({_QUOTED})|--[^\n]*|/\*.*?\*/", re.DOTALL)
 Setting = int | float | str
 
 
-def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
-    """The rows of the query in traceq/sql/report/`name`.sql, as dictionaries by column name."""
-    return ask(connection, statement(f"report/{name}.sql"), **values)
-
-
 def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting) -> list[dict[str, Any]]:
     """The rows of `query`, as dictionaries by column name. It gets those of `values` that it names."""
     named = {name for code in _split(query)[::2] for name in re.findall(r"\$([a-z]\w*)", code)}
@@ -29,11 +22,6 @@ def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting) ->
     cursor = connection.execute(query, given or None)
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-
-
-def standalone(name: str, **values: Setting) -> str:
-    """The query in traceq/sql/report/`name`.sql on one line, as `literal` makes it."""
-    return literal(statement(f"report/{name}.sql"), **values)
 
 
 def literal(query: str, **values: Setting) -> str:

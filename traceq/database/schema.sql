@@ -5,11 +5,11 @@
 -- No primary keys: an index over tens of millions of slices would cost more memory than the ingest may use.
 -- `args` columns are read rarely and repeat themselves a lot: zstd keeps them at a tenth of their size.
 
-create table traceq_schema (version integer not null);
+create table if not exists traceq_schema (version integer not null);
 comment on table traceq_schema is 'One row: the version of the schema of this database.';
 comment on column traceq_schema.version is 'Raised with every change that breaks a reader.';
 
-create table trace (
+create table if not exists trace (
     trace_id integer not null,
     run varchar,
     path varchar not null,
@@ -47,7 +47,7 @@ comment on column trace.dur is 'Time from the first start to the last end of any
 comment on column trace.ingested_at is 'When the trace was ingested (UTC).';
 comment on column trace.args is 'JSON: what else the source says of the capture (options, library versions, process groups).';
 
-create table device (
+create table if not exists device (
     trace_id integer not null,
     device integer not null,
     name varchar,
@@ -77,7 +77,7 @@ comment on column device.shared_memory_per_sm is 'Shared memory per multiprocess
 comment on column device.memory_bandwidth is 'Peak memory bandwidth, bytes per second; NULL when the trace does not say.';
 comment on column device.source is 'Where the limits come from: trace, or unknown when the trace uses the device without describing it.';
 
-create table thread (
+create table if not exists thread (
     trace_id integer not null,
     thread_id integer not null,
     pid bigint,
@@ -93,7 +93,7 @@ comment on column thread.tid is 'Thread id on the traced machine; NULL when the 
 comment on column thread.process_name is 'Name of the process, without its path; NULL when unknown.';
 comment on column thread.thread_name is 'Name of the thread; NULL when unknown.';
 
-create table cpu_slice (
+create table if not exists cpu_slice (
     trace_id integer not null,
     slice_id bigint not null,
     thread_id integer not null,
@@ -135,7 +135,7 @@ comment on column cpu_slice.correlation_id is 'For API calls: joins to gpu_slice
 comment on column cpu_slice.external_id is 'Id that PyTorch gives an operator and the GPU work it caused.';
 comment on column cpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
 
-create table host_name (
+create table if not exists host_name (
     trace_id integer not null,
     kind varchar not null,
     name varchar not null,
@@ -143,7 +143,7 @@ create table host_name (
     phase varchar,
     activity varchar
 );
-comment on table host_name is 'One row per kind and name of host slices whose name means something; the list of patterns is sql/analyzers/host_name.sql.';
+comment on table host_name is 'One row per kind and name of host slices whose name means something; the list of patterns is traceq/analysis/nesting/host_name.sql.';
 comment on column host_name.trace_id is 'Trace.';
 comment on column host_name.kind is 'cpu_slice.kind.';
 comment on column host_name.name is 'cpu_slice.name.';
@@ -151,7 +151,7 @@ comment on column host_name.context is 'data, checkpoint or compile when whateve
 comment on column host_name.phase is 'data, forward, backward or optimizer when the slice marks that part of a step; NULL otherwise.';
 comment on column host_name.activity is 'synchronization, allocation, compile or communication when the name says more than the kind does; NULL otherwise.';
 
-create table gpu_slice (
+create table if not exists gpu_slice (
     trace_id integer not null,
     slice_id bigint not null,
     device integer not null,
@@ -225,7 +225,7 @@ comment on column gpu_slice.src_device is 'Device copied from, for copies betwee
 comment on column gpu_slice.dst_device is 'Device copied to, for copies between devices.';
 comment on column gpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
 
-create table gpu_annotation (
+create table if not exists gpu_annotation (
     trace_id integer not null,
     slice_id bigint not null,
     device integer not null,
@@ -245,7 +245,7 @@ comment on column gpu_annotation.ts is 'Start, ns.';
 comment on column gpu_annotation.dur is 'Duration, ns.';
 comment on column gpu_annotation.external_id is 'External id of the host annotation it projects.';
 
-create table synchronization (
+create table if not exists synchronization (
     trace_id integer not null,
     slice_id bigint not null,
     kind varchar not null,
@@ -277,7 +277,7 @@ comment on column synchronization.event_sync_id is 'Id of that recording of the 
 comment on column synchronization.wait_on_stream is 'Stream on which the event waited for was recorded.';
 comment on column synchronization.wait_on_correlation_id is 'correlation_id of the cudaEventRecord call of the event waited for.';
 
-create table cuda_event (
+create table if not exists cuda_event (
     trace_id integer not null,
     slice_id bigint not null,
     device integer,
@@ -301,7 +301,7 @@ comment on column cuda_event.correlation_id is 'Joins to the recording call''s c
 comment on column cuda_event.event_id is 'CUDA event; handles are reused.';
 comment on column cuda_event.event_sync_id is 'Unique id of this recording (nsys from 2026).';
 
-create table collective (
+create table if not exists collective (
     trace_id integer not null,
     slice_id bigint not null,
     op varchar not null,
@@ -327,7 +327,7 @@ comment on column collective.group_size is 'Ranks in the process group.';
 comment on column collective.sequence is 'Number of the operation within its group; NULL when the source does not say.';
 comment on column collective.args is 'JSON: what else the source says (ranks, splits, peers, description of the group).';
 
-create table counter (
+create table if not exists counter (
     trace_id integer not null,
     device integer,
     name varchar not null,
@@ -343,7 +343,7 @@ comment on column counter.unit is 'Unit of value: bytes, percent, ...; NULL when
 comment on column counter.ts is 'When the sample was taken, ns.';
 comment on column counter.value is 'The sample.';
 
-create table page_fault (
+create table if not exists page_fault (
     trace_id integer not null,
     processor varchar not null,
     device integer,
@@ -365,7 +365,7 @@ comment on column page_fault.faults is 'Faults of the group; 1 for the CPU.';
 comment on column page_fault.access is 'read, write, atomic or prefetch; NULL when unknown.';
 comment on column page_fault.function is 'Function whose instruction faulted, on the CPU; NULL when unknown.';
 
-create table import_note (
+create table if not exists import_note (
     trace_id integer not null,
     severity varchar not null,
     code varchar not null,

@@ -1,4 +1,4 @@
-"""The project's SQL, one idea a file, and the two functions that read and run it."""
+"""The project's SQL files: read, found by name, run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,20 @@ _parsed: dict[str, list[duckdb.Statement]] = {}
 
 @cache
 def statement(name: str) -> str:
-    """The text of the SQL file `name`, e.g. "ingest/launch.sql"."""
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
+    """The text of the SQL file `name`, a path below traceq/, e.g. "analysis/launches/launch.sql"."""
+    return resources.files("traceq").joinpath(name).read_text("utf-8")
+
+
+@cache
+def shelved(folder: str) -> dict[str, str]:
+    """The SQL files in the folders of `folder`: name without suffix to path below traceq/. Names are unique."""
+    places = [place for place in resources.files("traceq").joinpath(folder).iterdir() if place.is_dir()]
+    return {
+        file.name.removesuffix(".sql"): f"{folder}/{place.name}/{file.name}"
+        for place in places
+        for file in place.iterdir()
+        if file.name.endswith(".sql")
+    }
 
 
 def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: object) -> None:

@@ -1,6 +1,6 @@
 -- Convenience views: the words people type first. Columns are spelled out, so that a view never changes by accident.
 
-create view kernel as
+create or replace view kernel as
 select
     trace_id, slice_id, device, context, stream, name, ts, dur, ts_end, pid, correlation_id, external_id, launch_id, step,
     is_communication, grid_x, grid_y, grid_z, block_x, block_y, block_z,
@@ -9,7 +9,7 @@ from gpu_slice
 where kind = 'kernel';
 comment on view kernel is 'One row per kernel: gpu_slice of kind kernel; columns as there.';
 
-create view memcpy as
+create or replace view memcpy as
 select
     trace_id, slice_id, device, context, stream, name, ts, dur, ts_end, pid, correlation_id, external_id, launch_id, step,
     is_communication, bytes, copy_kind, src_memory, dst_memory, src_device, dst_device,
@@ -20,21 +20,21 @@ where kind = 'memcpy';
 comment on view memcpy is 'One row per copy: gpu_slice of kind memcpy; columns as there.';
 comment on column memcpy.gigabytes_per_second is 'bytes / dur, in bytes per nanosecond, which is GB/s; NULL when the duration is 0.';
 
-create view operator as
+create or replace view operator as
 select
     trace_id, slice_id, thread_id, category, name, ts, dur, ts_end, depth, parent_id, operator_id, annotation_id, external_id, args
 from cpu_slice
 where kind = 'op';
 comment on view operator is 'One row per PyTorch operator: cpu_slice of kind op; columns as there.';
 
-create view annotation as
+create or replace view annotation as
 select
     trace_id, slice_id, thread_id, category, name, ts, dur, ts_end, depth, parent_id, operator_id, annotation_id, external_id, args
 from cpu_slice
 where kind = 'annotation';
 comment on view annotation is 'One row per NVTX range or user annotation: cpu_slice of kind annotation; columns as there.';
 
-create view runtime_call as
+create or replace view runtime_call as
 select
     trace_id, slice_id, thread_id, category, name, ts, dur, ts_end, depth, parent_id, operator_id, annotation_id,
     correlation_id, external_id, args
@@ -42,7 +42,7 @@ from cpu_slice
 where kind = 'runtime';
 comment on view runtime_call is 'One row per CUDA runtime or driver call: cpu_slice of kind runtime; columns as there.';
 
-create view launch as
+create or replace view launch as
 select
     g.trace_id,
     g.slice_id,
@@ -88,7 +88,7 @@ comment on column launch.api_dur is 'Duration of the launching call, ns.';
 comment on column launch.launch_latency is 'From the start of the launching call to the start on the device, ns.';
 comment on column launch.queue_delay is 'From the end of the launching call to the start on the device, ns; negative when it starts before the call returns.';
 
-create view launch_attribution as
+create or replace view launch_attribution as
 select
     trace_id,
     device,
@@ -114,7 +114,7 @@ comment on column launch_attribution.with_step is 'Those that belong to a step.'
 comment on column launch_attribution.unattributed_share is 'Share of the slices whose launching call is not in the trace, 0 to 1.';
 comment on column launch_attribution.unattributed_dur is 'Their time, ns; slices that overlap count each.';
 
-create view idle_histogram as
+create or replace view idle_histogram as
 select
     trace_id,
     device,
@@ -143,7 +143,7 @@ comment on column idle_histogram.bucket is 'below 10 µs, below 100 µs, below 1
 comment on column idle_histogram.gaps is 'Gaps of that size.';
 comment on column idle_histogram.dur is 'Their time, ns.';
 
-create view outlier_step as
+create or replace view outlier_step as
 with
 spread as (
     select trace_id, median(dur) as median, mad(dur) as spread, count(*) as steps
@@ -191,7 +191,7 @@ comment on column outlier_step.device is 'Device; NULL when no GPU was used.';
 comment on column outlier_step.category is 'Ledger category.';
 comment on column outlier_step.change is 'Time of that category in the step less that in the typical step, ns.';
 
-create view annotation_projection as
+create or replace view annotation_projection as
 with recursive
 -- per innermost annotation first, so that what climbs is one row an annotation, not one a launch
 inside as (

@@ -1,1 +1,1 @@
-"""Judging a trace: rules are asked, their claims are served, and findings drawn up and ranked."""
+"""Judging a trace: rules are asked, claimed time is allocated, findings are made and ranked."""

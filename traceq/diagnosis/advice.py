@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from traceq.claims.claim import Claim
-from traceq.findings import Confidence
-from traceq.sql.facts import Setting
+from traceq.database.query import Setting
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.finding import Confidence
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something to know that wins no time by itself; the query traceq/sql/rules/`query`.sql proves it."""
+    """Something to know that wins no time by itself; the query `query`.sql of the rules proves it."""
 
     text: str
     query: str

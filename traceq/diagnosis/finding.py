@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Confidence = Literal["high", "medium", "low"]
-Value = int | float | str | None
+Value = bool | int | float | str | None
 
 
 @dataclass(frozen=True)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.claims.advice import Advice, Remark
-from traceq.claims.at_hand import whole
-from traceq.claims.claim import worst
-from traceq.claims.subject import Subject
-from traceq.diagnosis.serve import Said, Served
-from traceq.findings import Evidence, Finding, Observation, Part, Where
-from traceq.rules.registry import Rule
-from traceq.sql import statement
-from traceq.sql.facts import ask, literal
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.advice import Advice, Remark
+from traceq.diagnosis.allocate import Allocated, Proposal
+from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Where
+from traceq.diagnosis.query import printed, rule_query
+from traceq.diagnosis.rules.registry import Rule
+from traceq.diagnosis.subject import Subject
 
 
-def finding(subject: Subject, served: Served) -> Finding:
+def finding(subject: Subject, served: Allocated) -> Finding:
     """The finding that advice makes; its savings are those of the part of the claim that it owns."""
     rule, advice = served.said
     claim, share = advice.claim, served.share
     high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * share
     saving = min(claim.saving_ns * share, high)
-    evidence = worst(claim, subject.worst(claim))
+    evidence = claim.worst(subject.worst(claim))
     return Finding(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
@@ -46,8 +45,8 @@ def finding(subject: Subject, served: Served) -> Finding:
 
 def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
     """The observation that a remark makes."""
-    query = whole(statement(f"rules/{remark.query}.sql"))
-    given = {**subject.given(), **remark.settings}
+    query = rule_query(remark.query)
+    values = {**subject.workspace.given(), **query.settings, **remark.settings}
     rows = subject.ask(remark.query, **remark.settings)
     columns = tuple(rows[0]) if rows else ()
     return Observation(
@@ -56,7 +55,7 @@ def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
         title=remark.title or rule.manual.title,
         where=Where(subject.trace_id, subject.rank, subject.device, subject.device_name),
         text=remark.text,
-        evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), literal(query, **given)),
+        evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), printed(query, values)),
         fix=remark.fix,
         references=rule.manual.references,
     )
@@ -67,7 +66,7 @@ def finding_id(subject: Subject, rule: Rule, said: Advice | Remark) -> str:
     return f"{rule.name}{f':{said.key}' if said.key else ''}{subject.place}"
 
 
-def _part(subject: Subject, said: Said) -> Part:
+def _part(subject: Subject, said: Proposal) -> Part:
     rule, advice = said
     return Part(
         rule=rule.name,
@@ -83,7 +82,10 @@ def _part(subject: Subject, said: Said) -> Part:
 def _where(subject: Subject, advice: Advice, worst_pieces: Evidence) -> Where:
     claim = advice.claim
     found: dict[str, Any] = {
-        row["what"]: row["value"] for row in subject.ask_of_kept(claim, statement("judge/where.sql"))
+        row["what"]: row["value"]
+        for row in ask(
+            subject.connection, statement("diagnosis/sql/where.sql"), trace_id=subject.trace_id, claim=claim.number
+        )
     }
     return Where(
         subject.trace_id,
@@ -105,5 +107,7 @@ def _source_line(subject: Subject, worst_pieces: Evidence) -> str | None:
     slice_id = worst_pieces.rows[0][worst_pieces.columns.index("slice_id")]
     if not isinstance(slice_id, int):
         return None
-    rows = ask(subject.connection, statement("judge/source_line.sql"), trace_id=subject.trace_id, slice_id=slice_id)
+    rows = ask(
+        subject.connection, statement("diagnosis/sql/source_line.sql"), trace_id=subject.trace_id, slice_id=slice_id
+    )
     return rows[0]["name"] if rows else None

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.at_hand import AtHand
-from traceq.claims.needs import NEEDS, CannotTell, NothingThere
-from traceq.claims.subject import WORTH_LISTING, Goal, Subject
-from traceq.diagnosis.draw_up import finding, observation
-from traceq.diagnosis.serve import Said, Served, serve
-from traceq.findings import Clean, Failed, Finding, NotApplicable, Observation
-from traceq.rules.registry import Rule, built_in
-from traceq.sql import statement
-from traceq.sql.facts import ask, rows
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.allocate import Allocated, Proposal, allocate
+from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
+from traceq.diagnosis.findings import finding, observation
+from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
+from traceq.diagnosis.query import Workspace
+from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
 
 if TYPE_CHECKING:
     import duckdb
@@ -47,7 +47,7 @@ def judge(
 
 def subjects(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput") -> list[Subject]:
     """The traces of the database, each ready to be judged."""
-    traces = ask(connection, statement("judge/traces.sql"))
+    traces = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [_subject(connection, trace, place, goal) for trace, place in zip(traces, _places(traces), strict=True)]
 
 
@@ -63,15 +63,16 @@ def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
 
 def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place: str, goal: Goal) -> Subject:
     device = -2 if trace["device"] is None else trace["device"]
-    present = ask(connection, statement("judge/present.sql"), trace_id=trace["trace_id"], device=device)[0]
+    present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]
     present |= {"steps": trace["steps"], "several_steps": int(trace["steps"] >= _SEVERAL_STEPS)}
     unknown = {need.column for need in NEEDS.values()} - set(present)
     if unknown:
-        raise ValueError(f"judge/present.sql does not count {', '.join(sorted(unknown))}")
+        raise ValueError(f"diagnosis/sql/present.sql does not count {', '.join(sorted(unknown))}")
     capability = trace["compute_capability"]
+    ledgers = _ledgers(connection, trace["trace_id"])
     return Subject(
         connection=connection,
-        at_hand=AtHand(connection, trace["trace_id"], device),
+        workspace=Workspace(connection, trace["trace_id"], device),
         trace_id=trace["trace_id"],
         rank=trace["rank"],
         world_size=trace["world_size"],
@@ -86,14 +87,17 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place
         is_whole_trace=trace["step_source"] == "whole_trace",
         goal=goal,
         present=present,
-        ledger=_ledger(connection, trace["trace_id"], device, trace["steps"]),
+        ledger={category: dur / trace["steps"] for category, dur in ledgers.get(device, {}).items()},
+        ledgers=ledgers,
     )
 
 
-def _ledger(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int, steps: int) -> dict[str, float]:
-    """Category to ns per counted step on the device."""
-    parts = rows(connection, "ledger", trace_id=trace_id)
-    return {each["category"]: each["dur"] / steps for each in parts if each["device"] == device}
+def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:
+    """For each device the ns of each category in the counted steps."""
+    ledgers: dict[int, dict[str, int]] = {}
+    for row in ask(connection, statement("analysis/ledger/ledger.sql"), trace_id=trace_id):
+        ledgers.setdefault(row["device"], {})[row["category"]] = row["dur"]
+    return ledgers
 
 
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
@@ -101,11 +105,11 @@ def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     try:
         return _judge_subject(subject, rules)
     finally:
-        subject.at_hand.drop()
+        subject.workspace.drop()
 
 
 def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
-    said: list[Said] = []
+    said: list[Proposal] = []
     observations: list[Observation] = []
     clean: list[Clean] = []
     not_applicable: list[NotApplicable] = []
@@ -115,7 +119,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         try:
             judgements = list(rule.judge(subject))
             observations += [observation(subject, rule, each) for each in judgements if not isinstance(each, Advice)]
-            said += [Said(rule, each) for each in judgements if isinstance(each, Advice)]
+            said += [Proposal(rule, each) for each in judgements if isinstance(each, Advice)]
             if not judgements:
                 clean.append(Clean(name, title, _NOT_FOUND))
         except CannotTell as error:
@@ -125,7 +129,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
             failed.append(_failed(rule, error))
     findings: list[Finding] = []
-    for served in _served(subject, said):
+    for served in _allocated(subject, said):
         try:
             findings.append(finding(subject, served))
         except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
@@ -143,10 +147,10 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     )
 
 
-def _served(subject: Subject, said: Sequence[Said]) -> list[Served]:
+def _allocated(subject: Subject, said: Sequence[Proposal]) -> list[Allocated]:
     least = WORTH_LISTING * subject.step_ns
     held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
-    return serve(subject, [each for each in said if each.advice.claim.saving_ns >= least], held, least)
+    return allocate(subject, [each for each in said if each.advice.claim.saving_ns >= least], held, least)
 
 
 def _failed(rule: Rule, error: Exception) -> Failed:

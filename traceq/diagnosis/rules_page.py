@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.claims.manual import SECTIONS
+from traceq.diagnosis.manual import SECTIONS
 
 if TYPE_CHECKING:
-    from traceq.rules.registry import Rule
+    from traceq.diagnosis.rules.registry import Rule
 
 _INTRODUCTION = """\
 # Rules

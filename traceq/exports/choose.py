@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from traceq.diagnosis.finding import Finding
 from traceq.errors import StoreError
-from traceq.findings import Finding
 
 
 class Chosen(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from traceq import __version__
-from traceq.sql import statement
-from traceq.sql.facts import ask
+from traceq.common.version import __version__
+from traceq.database.query import ask
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -84,7 +84,7 @@ def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: Exported) -> dict[s
         members["baseTimeNanoseconds"] = trace.row["utc_origin_ns"] + trace.origin
     if trace.row["rank"] is not None:
         members["distributedInfo"] = {"rank": trace.row["rank"], "world_size": trace.row["world_size"]}
-    devices = ask(connection, statement("export/devices.sql"), trace_id=trace.trace_id)
+    devices = ask(connection, statement("exports/sql/devices.sql"), trace_id=trace.trace_id)
     if devices:
         members["deviceProperties"] = [
             {name: value for name, value in device.items() if value is not None} for device in devices

@@ -7,12 +7,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
-from traceq.sql import statement
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     import duckdb
 
-    from traceq.sql.facts import Setting
+    from traceq.database.query import Setting
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> No
 
 
 def _found(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Setting) -> Iterator[tuple[int, int]]:
-    cursor = connection.execute(statement(f"export/overlap_{place}.sql"), {"trace_id": trace_id})
+    cursor = connection.execute(statement(f"exports/sql/overlap_{place}.sql"), {"trace_id": trace_id})
     for _, rows in groupby(_rows(cursor), key=itemgetter(0)):
         yield from lanes((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
 

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from traceq.common.units import duration
+from traceq.database.query import ask
+from traceq.diagnosis.finding import Finding
 from traceq.exports.event import complete
 from traceq.exports.fit import GPU
 from traceq.exports.lanes import lanes
 from traceq.exports.tracks import Process
 from traceq.exports.window import Window
-from traceq.findings import Finding
-from traceq.sql.facts import ask
-from traceq.units import duration
 
 if TYPE_CHECKING:
     import duckdb

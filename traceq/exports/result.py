@@ -1,4 +1,4 @@
-"""The result of a query in the formats of `traceq sql`: a format is a function and a line in FORMATS."""
+"""The result of a query as a file for other tools: a format is a function and a line in WRITERS."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-import duckdb
 import msgspec
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from traceq.cli.grid import Grid, write_markdown, write_plain
-from traceq.printable import printable
-from traceq.queries import interruptible, query_error
+from traceq.database.user_sql import interruptible, query_error
+
+if TYPE_CHECKING:
+    import duckdb
 
 _ROWS_PER_BATCH = 20_000
 
@@ -30,6 +30,18 @@ class Result:
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
     width: int | None = None
+
+    @property
+    def numeric(self) -> list[bool]:
+        """For each column whether it holds numbers."""
+        is_number = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+        return [any(each(kind) for each in is_number) for kind in self.schema.types]
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """The rows as text, NULL for what is missing."""
+        for batch in self.batches:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield tuple("NULL" if value is None else _text_of(value) for value in row)
 
 
 def result_of(
@@ -76,25 +88,10 @@ def write_parquet(result: Result, file: BinaryIO) -> None:
             writer.write_batch(batch)
 
 
-def write_table(result: Result, file: BinaryIO) -> None:
-    """Aligned columns for a person to read."""
-    if result.schema.names == ["explain_key", "explain_value"]:
-        _write_plan(result, file)
-    else:
-        write_plain(_grid(result), file, result.width)
-
-
-def write_md(result: Result, file: BinaryIO) -> None:
-    """A Markdown table."""
-    write_markdown(_grid(result), file)
-
-
-FORMATS: dict[str, Callable[[Result, BinaryIO], None]] = {
-    "table": write_table,
+WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {
     "csv": write_csv,
     "json": write_json,
     "parquet": write_parquet,
-    "md": write_md,
 }
 
 
@@ -128,27 +125,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _grid(result: Result) -> Grid:
-    """The whole result as text."""
-    numeric = [pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) for t in result.schema.types]
-    rows = [
-        tuple(_cell(value) for value in row)
-        for batch in result.batches
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    ]
-    return Grid(tuple(result.schema.names), rows, tuple(numeric))
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "NULL"
-    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _text(value)
-
-
-def _text(value: object) -> str:
-    """A value that is neither NULL nor a number, as text: strings as they are, the rest as JSON, unquoted."""
+def _text_of(value: object) -> str:
+    """A value that is not NULL as text: strings and numbers as they are, the rest as JSON, unquoted."""
     if isinstance(value, str):
         return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dt.datetime):
@@ -172,11 +154,4 @@ def _flat_type(kind: pa.DataType) -> pa.DataType:
 def _flat(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
-    return pa.array([None if value is None else _text(value) for value in column.to_pylist()], pa.string())
-
-
-def _write_plan(result: Result, file: BinaryIO) -> None:
-    """A query plan is a drawing of many lines."""
-    for batch in result.batches:
-        for plan in batch.column("explain_value").to_pylist():
-            file.writelines(f"{printable(line)}\n".encode() for line in plan.splitlines())
+    return pa.array([None if value is None else _text_of(value) for value in column.to_pylist()], pa.string())

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from traceq.database.query import ask
+from traceq.database.sql import run, statement
+from traceq.diagnosis.finding import Finding
 from traceq.exports.fit import Weight, fit
 from traceq.exports.header import Exported, exported, header
 from traceq.exports.lanes import assign_lanes
 from traceq.exports.pieces import piece_events
 from traceq.exports.tracks import Ids, ids, lay_out
 from traceq.exports.window import EVERYTHING, Window, around
-from traceq.findings import Finding
-from traceq.sql import run, statement
-from traceq.sql.facts import ask
 
 if TYPE_CHECKING:
     import duckdb
@@ -72,7 +72,7 @@ class _Trace:
         }
         yield from self.pieces
         for section in _SECTIONS:
-            query = statement(f"export/{section}.sql")
+            query = statement(f"exports/sql/{section}.sql")
             given = {name: value for name, value in values.items() if f"${name}" in query}
             cursor = self.connection.execute(query, given)
             while rows := cursor.fetchmany(_ROWS):
@@ -136,7 +136,7 @@ def _told(chosen: Chosen, window: Window, each: Exported) -> dict[str, object]:
 
 
 def _exported(connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int]) -> list[Exported]:
-    rows = ask(connection, statement("export/traces.sql"))
+    rows = ask(connection, statement("exports/sql/traces.sql"))
     return exported([row for row in rows if row["trace_id"] in trace_ids])
 
 
@@ -149,11 +149,11 @@ def _begun(
     most: int,
     shown: int | None = None,
 ) -> _Trace:
-    run(connection, "export/macros.sql")
+    run(connection, "exports/sql/macros.sql")
     assign_lanes(connection, each.trace_id)
     run(
         connection,
-        "export/arrows.sql",
+        "exports/sql/arrows.sql",
         trace_id=each.trace_id,
         since=window.since,
         until=window.until,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from traceq.database.query import ask
+from traceq.database.sql import statement
 from traceq.exports.event import metadata
-from traceq.sql import statement
-from traceq.sql.facts import ask
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,7 +54,7 @@ class Ids:
 
 def ids(connection: duckdb.DuckDBPyConnection) -> Ids:
     """Ids for a file with traces of this database."""
-    real = frozenset(row["number"] for row in ask(connection, statement("export/numbers.sql")))
+    real = frozenset(row["number"] for row in ask(connection, statement("exports/sql/numbers.sql")))
     return Ids(Numbers(real), Numbers(real))
 
 
@@ -100,7 +100,7 @@ def lay_out(
     """Give every track with anything in the window its ids, in _track too. `prefix` tells traces of one file apart."""
     kept: Any = list(window.kept)
     given = {"trace_id": trace_id, "since": window.since, "until": window.until, "kept": kept}
-    rows = ask(connection, statement("export/tracks.sql"), **given)
+    rows = ask(connection, statement("exports/sql/tracks.sql"), **given)
     events: list[str] = []
     own = new_process(ids_, f"{prefix}traceq", most, events)
     processes: dict[Any, Process] = {}

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from traceq.sql import statement
-from traceq.sql.facts import ask
+from traceq.database.query import ask
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     import duckdb
 
-    from traceq.findings import Finding, Value
+    from traceq.diagnosis.finding import Finding, Value
 
 _EVER = 1 << 62
 
@@ -47,7 +47,7 @@ def around(connection: duckdb.DuckDBPyConnection, finding: Finding, step_ns: flo
     margin = max(_LEAST_NS, min(int(_OF_STEP * step_ns), _OF_PIECE * dur))
     row = ask(
         connection,
-        statement("export/around.sql"),
+        statement("exports/sql/around.sql"),
         trace_id=finding.where.trace_id,
         device=-2 if finding.where.device is None else finding.where.device,
         ts=ts,

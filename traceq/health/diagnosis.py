@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from traceq.capture.plan import METRICS, Metric
-from traceq.health import identities, inputs
+from traceq.formats.capabilities import METRICS, Metric
+from traceq.health import coverage, identities
+from traceq.health.coverage import Inputs, Lost
 from traceq.health.identities import Checked
-from traceq.health.inputs import Inputs, Lost
 from traceq.health.judges import JUDGES
+from traceq.health.suggestions import suggestions
 from traceq.health.verdict import MetricHealth, Verdict
-from traceq.health.ways import ways
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,11 +43,11 @@ class TraceHealth:
 
 def diagnose(connection: duckdb.DuckDBPyConnection) -> tuple[TraceHealth, ...]:
     """What can be said of every trace of the database, in the order of ingest."""
-    return tuple(_trace(connection, row) for row in inputs.rows(connection, "doctor/trace.sql"))
+    return tuple(_trace(connection, row) for row in coverage.rows(connection, "health/trace.sql"))
 
 
 def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceHealth:
-    held = inputs.read(connection, row["trace_id"])
+    held = coverage.read(connection, row["trace_id"])
     return TraceHealth(
         **row,
         inputs=held,
@@ -58,7 +58,7 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceH
 
 def quality(connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str) -> tuple[MetricHealth, ...]:
     """How far each metric goes in one trace; without the identities, which take long to check."""
-    return _metrics(inputs.read(connection, trace_id), format_)
+    return _metrics(coverage.read(connection, trace_id), format_)
 
 
 def _metrics(held: Inputs, format_: str) -> tuple[MetricHealth, ...]:
@@ -67,7 +67,7 @@ def _metrics(held: Inputs, format_: str) -> tuple[MetricHealth, ...]:
 
 def _health(metric: Metric, held: Inputs, format_: str) -> MetricHealth:
     verdict = _less_what_is_lost(JUDGES[metric.name](held), held.lost)
-    more = ways(metric, format_) if verdict.needs else ()
+    more = suggestions(metric, format_) if verdict.needs else ()
     return MetricHealth(metric.name, metric.answers, verdict.state, verdict.reason, verdict.needs, more)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from traceq.sql import statement
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """A rule and what is checked by it; traceq/sql/doctor/identities/`name`.sql counts."""
+    """A rule and what is checked by it; `name`.sql in the identities of a topic of traceq/analysis/ counts."""
 
+    topic: str
     name: str
     rule: str
     unit: str
@@ -31,31 +32,36 @@ class Checked:
 
 
 IDENTITIES = (
-    Identity("slice_time", "slices lie inside the trace, none ends before it starts", "slices"),
-    Identity("slice_id", "an id belongs to one slice", "slices"),
-    Identity("nesting", "a host slice starts inside its parent, one deeper", "host slices"),
-    Identity("launch", "GPU slices are joined with the calls that launched them", "GPU slices"),
-    Identity("step_order", "steps follow each other without a gap", "steps"),
-    Identity("step_of_slice", "a GPU slice belongs to the step that launched it", "GPU slices"),
-    Identity("step_stats", "the statistics of steps are those of the steps that count", "steps"),
-    Identity("activity_segment", "the segments of a GPU's timeline do not overlap", "segments"),
-    Identity("activity_step", "the segments of each GPU add up to each step", "GPUs x steps"),
-    Identity("activity_busy", "a GPU is busy exactly while one of its slices runs", "GPUs"),
-    Identity("time_ledger", "the ledger of each GPU adds up to each step", "GPUs x steps"),
-    Identity("time_ledger_activity", "the ledger is the timeline, summed", "entries"),
-    Identity("time_ledger_busy", "no GPU is busier than the time it has", "GPUs x steps"),
-    Identity("idle_gap", "idle gaps are the idle segments", "gaps"),
-    Identity("idle_gap_cause", "the causes of a gap add up to it", "gaps"),
-    Identity("host_ledger", "the host's ledger adds up to each step", "steps"),
-    Identity("copy_overlap", "a copy is overlapped, hidden or exposed", "copies"),
-    Identity("copy_activity", "the copies of a GPU add up to its timeline", "entries"),
-    Identity("copy_total", "exposed copies are the ledger's", "entries"),
-    Identity("communication_overlap", "communication is overlapped or exposed, as in the ledger", "GPUs x steps"),
-    Identity("collective_slice", "a slice of communication is overlapped or exposed", "GPU slices"),
-    Identity("collective_activity", "the communication of a GPU adds up to its timeline", "GPUs"),
-    Identity("kernel_occupancy", "kernels share the time in which any runs", "GPUs"),
-    Identity("data_fetch", "what is done in a fetch adds up to it", "fetches"),
-    Identity("data_stall", "waiting for input is what the ledgers say", "steps"),
+    Identity("nesting", "slice_time", "slices lie inside the trace, none ends before it starts", "slices"),
+    Identity("nesting", "slice_id", "an id belongs to one slice", "slices"),
+    Identity("nesting", "nesting", "a host slice starts inside its parent, one deeper", "host slices"),
+    Identity("launches", "launch", "GPU slices are joined with the calls that launched them", "GPU slices"),
+    Identity("steps", "step_order", "steps follow each other without a gap", "steps"),
+    Identity("steps", "step_of_slice", "a GPU slice belongs to the step that launched it", "GPU slices"),
+    Identity("steps", "step_stats", "the statistics of steps are those of the steps that count", "steps"),
+    Identity("ledger", "activity_segment", "the segments of a GPU's timeline do not overlap", "segments"),
+    Identity("ledger", "activity_step", "the segments of each GPU add up to each step", "GPUs x steps"),
+    Identity("ledger", "activity_busy", "a GPU is busy exactly while one of its slices runs", "GPUs"),
+    Identity("ledger", "time_ledger", "the ledger of each GPU adds up to each step", "GPUs x steps"),
+    Identity("ledger", "time_ledger_activity", "the ledger is the timeline, summed", "entries"),
+    Identity("ledger", "time_ledger_busy", "no GPU is busier than the time it has", "GPUs x steps"),
+    Identity("ledger", "idle_gap", "idle gaps are the idle segments", "gaps"),
+    Identity("ledger", "idle_gap_cause", "the causes of a gap add up to it", "gaps"),
+    Identity("ledger", "host_ledger", "the host's ledger adds up to each step", "steps"),
+    Identity("copies", "copy_overlap", "a copy is overlapped, hidden or exposed", "copies"),
+    Identity("copies", "copy_activity", "the copies of a GPU add up to its timeline", "entries"),
+    Identity("copies", "copy_total", "exposed copies are the ledger's", "entries"),
+    Identity(
+        "communication",
+        "communication_overlap",
+        "communication is overlapped or exposed, as in the ledger",
+        "GPUs x steps",
+    ),
+    Identity("communication", "collective_slice", "a slice of communication is overlapped or exposed", "GPU slices"),
+    Identity("communication", "collective_activity", "the communication of a GPU adds up to its timeline", "GPUs"),
+    Identity("kernels", "kernel_occupancy", "kernels share the time in which any runs", "GPUs"),
+    Identity("data", "data_fetch", "what is done in a fetch adds up to it", "fetches"),
+    Identity("data", "data_stall", "waiting for input is what the ledgers say", "steps"),
 )
 
 
@@ -66,9 +72,9 @@ def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[Checked
 
 def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> Checked:
     """This identity, checked on this trace."""
-    query = statement(f"doctor/identities/{identity.name}.sql")
+    query = statement(f"analysis/{identity.topic}/identities/{identity.name}.sql")
     row = connection.execute(query, {"trace_id": trace_id}).fetchone()
     if row is None:
-        raise ValueError(f"doctor/identities/{identity.name}.sql does not count")
+        raise ValueError(f"{identity.topic}/identities/{identity.name}.sql does not count")
     checked, broken, example = row
     return Checked(identity, checked, broken, example)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from traceq.health.inputs import Inputs
+from traceq.health.coverage import Inputs
 from traceq.health.verdict import Verdict, in_sql, judged, none, some
 
 # Below this share of GPU slices with a launching call, and above this share of idle time without a cause, it is said.
@@ -264,7 +264,7 @@ def _os(i: Inputs) -> Verdict:
     return Verdict("ok", some(i.os_calls, "call"))
 
 
-# One for each of traceq.capture.plan.METRICS, by its name.
+# One for each of traceq.formats.capabilities.METRICS, by its name.
 JUDGES: dict[str, Callable[[Inputs], Verdict]] = {
     "steps": _steps,
     "idle": _idle,

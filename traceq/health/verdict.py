@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from traceq.health.ways import Way
+from traceq.health.suggestions import Suggestion
 
 State = Literal["ok", "degraded", "not computable"]
 
@@ -33,7 +33,7 @@ class MetricHealth:
     state: State
     reason: str
     needs: Needs | None
-    ways: tuple[Way, ...]
+    ways: tuple[Suggestion, ...]
 
 
 def none(reason: str, needs: Needs = "options") -> Verdict:

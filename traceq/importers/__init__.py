@@ -1,22 +1,30 @@
 """One package per trace format. An importer knows its format and the tables' columns; it knows no database.
 
-To add a format: a package here with NAME, sniff and read, its name in IMPORTERS, a fixture and a test.
+To add a format: its record in traceq.formats, a package here with NAME, sniff and read, its name in IMPORTERS, a fixture
+and a test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
+from traceq.common.plugins import plugins
+from traceq.errors import UnusablePlugin
 from traceq.importers import chrome, nsys
 from traceq.importers.unknown import why_unknown
 
 
 class Importer(Protocol):
-    """What a package of this folder offers."""
+    """What a package of this folder offers, or an entry point of the group traceq.importers.
+
+    An importer of somebody else's may also have FORMAT, its record for traceq.formats, and trace_files(path): all files of the
+    trace that `path` is one of, the one that `read` is given first.
+    """
 
     NAME: str
 
@@ -36,17 +44,34 @@ class Importer(Protocol):
 IMPORTERS: tuple[Importer, ...] = (nsys, chrome)
 
 
+@cache
+def importers() -> tuple[Importer, ...]:
+    """Traceq's own importers, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
+    found = [*IMPORTERS]
+    for each in plugins("traceq.importers"):
+        if any(each.NAME == taken.NAME for taken in found):
+            raise UnusablePlugin(f"importer {each.NAME}: there is one of this name already; remove the other package")
+        found.append(each)
+    return tuple(found)
+
+
 def sniff(path: Path) -> Importer | None:
     """The importer that recognises the file, or None; a file that cannot be opened is recognised by none."""
     try:
-        return next((importer for importer in IMPORTERS if importer.sniff(path)), None)
+        own = next((importer for importer in IMPORTERS if importer.sniff(path)), None)
+        return own or next((importer for importer in importers() if importer.sniff(path)), None)
     except OSError:
         return None
 
 
 def named(name: str) -> Importer:
     """The importer called `name`; raises StopIteration when there is none."""
-    return next(importer for importer in IMPORTERS if name == importer.NAME)
+    return next(importer for importer in importers() if name == importer.NAME)
+
+
+def files_of(importer: Importer, path: Path) -> tuple[Path, ...]:
+    """All files of the trace that `path` is one of, the one that is read first."""
+    return tuple(importer.trace_files(path)) if hasattr(importer, "trace_files") else (path,)
 
 
 def find(path: Path) -> Importer:

@@ -15,12 +15,11 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from traceq import importers, sql
-from traceq.analyzers.analyses import analyse
-from traceq.analyzers.nesting import nest
-from traceq.analyzers.step import find_steps
-from traceq.store.database import create_database, writer_config
-from traceq.store.sources import Source
+from traceq import importers
+from traceq.analysis.order import fill
+from traceq.database import sql
+from traceq.database.connect import create_database, threads_for, writer_config
+from traceq.loading.sources import Source
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
 _ROWS_PER_INSERT = 122_880
@@ -52,14 +51,14 @@ class Task:
     def to_json(self) -> str:
         """The task as text for a child process."""
         fields = {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
-        return json.dumps({**fields, "source": [str(self.source.path), self.source.importer.NAME]})
+        return json.dumps({**fields, "source": [[str(file) for file in self.source.files], self.source.importer.NAME]})
 
     @classmethod
     def from_json(cls, text: str) -> Task:
         """The inverse of to_json."""
         fields = json.loads(text)
-        path, name = fields["source"]
-        source = Source(Path(path), importers.named(name))
+        files, name = fields["source"]
+        source = Source(tuple(map(Path, files)), importers.named(name))
         return cls(
             **{**fields, "source": source, "database": Path(fields["database"]), "scratch": Path(fields["scratch"])}
         )
@@ -75,8 +74,9 @@ def build(task: Task, progress: Callable[[int, int], None]) -> None:
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
         with _staging(connection):
             _load(connection, task, progress)
-            connection.execute(f"set threads = {task.jobs}")
-            _finish(connection, task)
+            connection.execute(f"set threads = {min(task.jobs, threads_for(task.memory))}")
+            _copy(connection, task)
+            fill(connection, task.trace_id, task.step_range)
         connection.execute("checkpoint")
 
 
@@ -85,7 +85,7 @@ def _staging(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     # Compressed in memory, and what does not fit spills: nobody needs these rows after a crash, so no disk is waited for.
     connection.execute("attach ':memory:' as staging (compress)")
     connection.begin()
-    sql.run(connection, "ingest/staging.sql")
+    sql.run(connection, "loading/staging.sql")
     for table in _COPIED:
         connection.execute(f"create table staging.{table} as from {table} limit 0")
     connection.commit()
@@ -158,37 +158,15 @@ class _Loader:
             self._connection.unregister("_batch")
 
 
-def _finish(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
-    """From staged rows to the tables of the contract and the analyses on them."""
-    trace_id = task.trace_id
+def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
+    """Move the tables that go from staging as they are."""
     connection.begin()
     _describe(connection, task)
     for table in _COPIED[1:]:
         connection.execute(
             f"insert into {table} by name select $trace_id as trace_id, * exclude (trace_id) from staging.{table}",
-            {"trace_id": trace_id},
+            {"trace_id": task.trace_id},
         )
-    connection.commit()
-    sql.run(connection, "analyzers/host_name.sql", trace_id=trace_id)
-    cut, overlapping = nest(connection, trace_id)
-    connection.begin()
-    sql.run(connection, "analyzers/communication.sql", trace_id=trace_id)
-    sql.run(connection, "ingest/launch.sql")
-    source = find_steps(connection, trace_id, task.step_range)
-    for file in ("gpu_slice", "rest"):
-        sql.run(connection, f"ingest/{file}.sql", trace_id=trace_id)
-    connection.commit()
-    analyse(connection, trace_id)
-    connection.begin()
-    sql.run(
-        connection,
-        "ingest/notes.sql",
-        trace_id=trace_id,
-        cut=cut,
-        overlapping=overlapping,
-        step_source=source,
-        step_range=task.step_range,
-    )
     connection.commit()
 
 
@@ -205,7 +183,7 @@ def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
             # Names need not be text; DuckDB's strings do.
             "path": os.fsencode(path).decode("utf-8", "backslashreplace"),
             "sha256": task.sha256,
-            "size": path.stat().st_size,
+            "size": task.source.size,
             "format": task.source.importer.NAME,
             # Not DuckDB's current_timestamp: as a plain timestamp that is local time.
             "now": datetime.now(UTC).replace(tzinfo=None),

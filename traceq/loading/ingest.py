@@ -5,23 +5,22 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
+from traceq.database.connect import FAILURES, check_name, connect, memory_for, one_line
+from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
 from traceq.errors import QueryError, StoreError
-from traceq.store.build import Task
-from traceq.store.database import FAILURES, check_name, connect, one_line
-from traceq.store.parallel import build_all
-from traceq.store.progress import Progress, Silent
-from traceq.store.publish import fingerprint, log_of, publish, scratch_beside
-from traceq.store.sources import Source, default_database, find_sources
+from traceq.loading.build import Task
+from traceq.loading.parallel import build_all
+from traceq.loading.progress import Progress, Silent
+from traceq.loading.sources import Source, default_database, find_sources
 
-# DuckDB's share; Python, Arrow and the importer's blocks take as much again, and the whole stays below 1 GiB.
-_MEMORY = 384 << 20
+# Of a process that builds a database, bytes.
 _LEAST_MEMORY = 128 << 20
 
 # More processes than this only wait for each other.
@@ -41,11 +40,15 @@ class IngestedTrace:
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What an ingest did: the database, the traces added, the files whose content was there already."""
+    """What an ingest did: the database, the traces added, the files whose content was there already.
+
+    `not_judged` says why the rules could not be asked.
+    """
 
     database: Path
     ingested: tuple[IngestedTrace, ...]
     skipped: tuple[Path, ...]
+    not_judged: str | None = None
 
 
 def ingest(
@@ -56,12 +59,16 @@ def ingest(
     jobs: int = 1,
     force: bool = False,
     step_range: str | None = None,
+    memory_limit: int | None = None,
     progress: Progress | None = None,
+    complete: Callable[[Path], None] | None = None,
 ) -> IngestResult:
-    """Read trace files, directories or globs into one trace database, beside what it holds already.
+    """Read trace files, directories or globs into one trace database, beside what it holds already; the rules are not asked.
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
-    `step_range` is a regular expression for the annotations that mark steps. Raises a TraceqError and leaves the
+    `step_range` is a regular expression for the annotations that mark steps. DuckDB holds at most `memory_limit` bytes in
+    all processes together, by default a quarter of the machine's. `complete` may write more into the file that is going to
+    be the database. Raises a TraceqError and leaves the
     database as it was when any source fails.
     """
     _check_step_range(step_range)
@@ -78,13 +85,13 @@ def ingest(
     if not new:
         return IngestResult(given, (), tuple(skipped))
     teller = progress or Silent()
-    teller.start(sum(source.path.stat().st_size for source, _ in new))
+    teller.start(sum(source.size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
-            tasks = _tasks(new, known, scratch, run, step_range, jobs)
+            tasks = _tasks(new, known, scratch, run, step_range, jobs, memory_for(memory_limit))
             build_all(tasks, jobs, teller)
             ingested = tuple(_count(task) for task in tasks)
-            publish([task.database for task in tasks], target, scratch, before, replaced)
+            publish([task.database for task in tasks], target, scratch, before, replaced, memory_limit, complete)
     except FAILURES as error:
         raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{_way_out(error)}") from error
     finally:
@@ -95,7 +102,7 @@ def ingest(
 def _way_out(error: BaseException) -> str:
     """What to do about a failure of the system, where that is known."""
     if isinstance(error, duckdb.OutOfMemoryException):
-        return "; try again with --jobs 1"
+        return "; try again with --jobs 1, or with more memory: --memory-limit"
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left" in str(error)
     return "; make room, or choose another place with -o" if full else ""
 
@@ -113,12 +120,7 @@ def _check_step_range(pattern: str | None) -> None:
 
 def _known_traces(database: Path) -> dict[str, int]:
     """Content hash to trace_id of what the database holds already."""
-    log = log_of(database)
-    if log.exists():
-        raise StoreError(
-            f"{log}: changes somebody else made to {database.name} and did not finish; open it with duckdb to finish"
-            " them, or delete this file to lose them"
-        )
+    check_finished(database)
     if not database.exists():
         if not database.parent.is_dir():
             raise StoreError(
@@ -139,7 +141,7 @@ def _split(
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:
-        sha256 = _sha256(source.path)
+        sha256 = _sha256(source.files)
         if sha256 in new or (sha256 in known and not force):
             skipped.append(source.path)
         else:
@@ -147,15 +149,18 @@ def _split(
     return [(source, sha256) for sha256, source in new.items()], skipped, [known[s] for s in new if s in known]
 
 
-def _sha256(path: Path) -> str:
+def _sha256(files: Sequence[Path]) -> str:
+    """The hash of a file's content; of several files that of their hashes, so that it tells where each begins."""
     try:
-        with path.open("rb") as file:
-            digest = hashlib.sha256()
-            while block := file.read(1 << 20):
-                digest.update(block)
-            return digest.hexdigest()
+        hashes = [_sha256_of_file(file) for file in files]
     except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
+        raise StoreError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def _sha256_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _tasks(
@@ -165,6 +170,7 @@ def _tasks(
     run: str | None,
     step_range: str | None,
     jobs: int,
+    memory: int,
 ) -> list[Task]:
     at_once = min(jobs, len(new))
     next_id = max(known.values(), default=0) + 1
@@ -183,7 +189,7 @@ def _tasks(
                 sha256=sha256,
                 step_range=step_range,
                 jobs=max(1, jobs // at_once),
-                memory=max(_LEAST_MEMORY, _MEMORY // at_once),
+                memory=max(_LEAST_MEMORY, memory // at_once),
             )
         )
     return tasks

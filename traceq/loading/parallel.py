@@ -1,4 +1,4 @@
-"""Building several traces at once, each in a process of its own (traceq.store.worker)."""
+"""Building several traces at once, each in a process of its own (traceq.loading.worker)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 import traceq.errors
-from traceq.child import command
+from traceq.common.process import child_command
 from traceq.errors import StoreError, TraceqError
-from traceq.store.build import Task, build
-from traceq.store.progress import Progress
+from traceq.loading.build import Task, build
+from traceq.loading.progress import Progress
 
 
 def build_all(tasks: Sequence[Task], jobs: int, progress: Progress) -> None:
@@ -75,7 +75,7 @@ class _Worker:
         if self._stopped.is_set():
             return
         with subprocess.Popen(
-            command("traceq.store.worker"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            child_command("traceq.loading.worker"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:
             self._process = process
             assert process.stdin is not None  # noqa: S101

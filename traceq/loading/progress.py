@@ -14,8 +14,11 @@ class Progress(Protocol):
     def advance(self, read_bytes: int, rows: int) -> None:
         """So far `read_bytes` of them were read, and `rows` rows made."""
 
+    def judge(self) -> None:
+        """All is read; now the rules are asked."""
+
     def finish(self) -> None:
-        """Nothing more will be read."""
+        """Nothing more will be done."""
 
 
 class Silent:
@@ -25,6 +28,9 @@ class Silent:
         """Say nothing."""
 
     def advance(self, read_bytes: int, rows: int) -> None:
+        """Say nothing."""
+
+    def judge(self) -> None:
         """Say nothing."""
 
     def finish(self) -> None:

@@ -10,19 +10,28 @@ from pathlib import Path
 
 from traceq import importers
 from traceq.errors import NoTraces, UnusableTrace
+from traceq.formats.capabilities import FORMATS
 from traceq.importers import Importer
 
-_SUFFIXES = {
-    ".gz", ".json", ".trace", ".pt", ".sqlite", ".sqlite3", ".db", ".zip", ".nsys-rep", ".qdrep"
-}  # fmt: skip
+_SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
 
 @dataclass(frozen=True)
 class Source:
-    """One trace file and the importer that reads it."""
+    """One trace and the importer that reads it. Mostly one file; of several, all but the first are read along with it."""
 
-    path: Path
+    files: tuple[Path, ...]
     importer: Importer
+
+    @property
+    def path(self) -> Path:
+        """The file that stands for the trace."""
+        return self.files[0]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.stat().st_size for file in self.files)
 
 
 def find_sources(given: Sequence[str | Path]) -> list[Source]:
@@ -61,14 +70,18 @@ def _look_up(given: str | Path) -> list[Source]:
             raise UnusableTrace(f"{path}: no such file")
         if not path.is_file():
             raise UnusableTrace(f"{path}: a pipe or a device; traces are read more than once: write it to a file first")
-        return [Source(path, importers.find(path))]
-    found = [Source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
+        return [_source(path, importers.find(path))]
+    found = [_source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
         raise NoTraces(
             f"{given}: none of {len(candidates)} files here is an nsys SQLite export or a Chrome trace;"
             " name a trace file, or a directory that holds some"
         )
     return found
+
+
+def _source(path: Path, importer: Importer) -> Source:
+    return Source(importers.files_of(importer, path), importer)
 
 
 def _is_hidden(path: Path) -> bool:

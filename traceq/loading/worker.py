@@ -1,4 +1,4 @@
-"""The child process of traceq.store.parallel: one task as JSON on stdin, progress and errors as JSON lines on stdout."""
+"""The child process of traceq.loading.parallel: one task as JSON on stdin, progress and errors as JSON lines on stdout."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import os
 import sys
 import time
 
+from traceq.common.process import block_pandas_import
+from traceq.database.connect import FAILURES, one_line
 from traceq.errors import StoreError, TraceqError
-from traceq.lean import do_without_pandas
-from traceq.store.build import Task, build
-from traceq.store.database import FAILURES, one_line
+from traceq.loading.build import Task, build
 
 _SECONDS_BETWEEN_MESSAGES = 0.1
 
 
 def main() -> int:
     """Build the task on stdin; 0 when done, 1 when an error was written."""
-    do_without_pandas()
+    block_pandas_import()
     task = Task.from_json(sys.stdin.read())
     last = 0.0
 

@@ -1,29 +1,86 @@
 """Reports: build.py fills a Report from a trace database, each renderer is a function from it to text.
 
-To add a format: a module to_<format>.py, its function in RENDERERS, its suffix in SUFFIXES.
+To add a format: a module renderers/to_<format>.py, and its line in _FORMATS; other packages add theirs by the entry point group
+traceq.renderers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from traceq.reports.to_html import to_html
-from traceq.reports.to_json import to_json
-from traceq.reports.to_markdown import to_markdown
-from traceq.reports.to_text import to_text
+from traceq.common.plugins import plugins
+from traceq.errors import UnusablePlugin
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Report
+    from traceq.reports.model import Report
 
-RENDERERS: dict[str, Callable[[Report], str]] = {
-    "text": to_text,
-    "md": to_markdown,
-    "html": to_html,
-    "json": to_json,
+
+class Renderer(Protocol):
+    """What an entry point of the group traceq.renderers names: a module or an object."""
+
+    NAME: str
+    SUFFIX: str
+
+    def render(self, report: Report) -> str:
+        """The report as text."""
+
+
+class _Format(NamedTuple):
+    """`renderer` is the name of a module of renderers/, and of the function in it."""
+
+    suffix: str
+    renderer: str
+    shows_timelines: bool = False
+
+
+_FORMATS = {
+    "text": _Format(".txt", "to_text"),
+    "md": _Format(".md", "to_markdown"),
+    "html": _Format(".html", "to_html", shows_timelines=True),
+    "json": _Format(".json", "to_json"),
 }
 
-SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
+
+def _rendered(renderer: str, report: Report) -> str:
+    # Imported on use: the command line lists the formats without them.
+    text: str = getattr(import_module(f"traceq.reports.renderers.{renderer}"), renderer)(report)
+    return text
+
+
+RENDERERS: Mapping[str, Callable[[Report], str]] = {
+    name: partial(_rendered, each.renderer) for name, each in _FORMATS.items()
+}
+
+SUFFIXES = {each.suffix: name for name, each in _FORMATS.items()}
 
 # Formats that show timelines, which a report has where it was built with `drawn`.
-DRAWN = frozenset({"html"})
+DRAWN = frozenset(name for name, each in _FORMATS.items() if each.shows_timelines)
+
+
+@cache
+def all_renderers() -> Mapping[str, Callable[[Report], str]]:
+    """The renderers by format: traceq's own, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
+    return {**RENDERERS, **{each.NAME: each.render for each in _foreign()}}
+
+
+@cache
+def all_suffixes() -> Mapping[str, str]:
+    """The formats by suffix: traceq's own, then those of other packages."""
+    return {**SUFFIXES, **{each.SUFFIX: each.NAME for each in _foreign()}}
+
+
+@cache
+def _foreign() -> tuple[Renderer, ...]:
+    taken = {*_FORMATS, *SUFFIXES}
+    found: list[Renderer] = []
+    for each in plugins("traceq.renderers"):
+        if each.NAME in taken or each.SUFFIX in taken:
+            raise UnusablePlugin(
+                f"renderer {each.NAME} ({each.SUFFIX}): the name or the suffix is taken; remove the other package"
+            )
+        taken |= {each.NAME, each.SUFFIX}
+        found.append(each)
+    return tuple(found)

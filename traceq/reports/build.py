@@ -1,20 +1,20 @@
-"""From a trace database to a Report. Sums are made in traceq/sql/report/; here rows get their names."""
+"""From a trace database to a Report. Sums are made in traceq/reports/sql/; here rows get their names."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from traceq.diagnosis.cache import judged_or_kept
+from traceq.diagnosis.finding import Failed
 from traceq.diagnosis.judge import Judged
-from traceq.diagnosis.kept import judged_or_kept
-from traceq.findings import Failed
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics
 from traceq.reports.build_timelines import close_ups, step_timelines
-from traceq.reports.report import (
+from traceq.reports.model import (
     Device,
     DeviceLedger,
     ExcludedStep,
@@ -34,14 +34,13 @@ from traceq.reports.report import (
     TraceFacts,
     TraceReport,
 )
-from traceq.sql.facts import rows, standalone
+from traceq.reports.queries import rows, standalone
 
 if TYPE_CHECKING:
     import duckdb
 
-    from traceq.claims.subject import Goal
-    from traceq.reports.topics import Topics
-    from traceq.rules.registry import Rule
+    from traceq.diagnosis.rules.registry import Rule
+    from traceq.diagnosis.subject import Goal, Subject
 
 
 def build(
@@ -57,14 +56,23 @@ def build(
     `rules` are those to judge by, None for those of traceq; `goal` is what the advice is to serve. `drawn`: with
     timelines, which only some formats show.
     """
+    return build_judged(connection, top, judged_or_kept(connection, goal, rules), drawn=drawn)
+
+
+def build_judged(
+    connection: duckdb.DuckDBPyConnection,
+    top: int,
+    judged: Sequence[tuple[Subject, Callable[[], Judged]]],
+    *,
+    drawn: bool = False,
+) -> Report:
+    """The same, with the traces and what gives the judgement on each."""
     traces = rows(connection, "trace")
     files = _short_paths([trace["path"] for trace in traces])
     return Report(
         tuple(
-            _trace_report(connection, trace, file, subject.device, judge, top, drawn=drawn)
-            for trace, file, (subject, judge) in zip(
-                traces, files, judged_or_kept(connection, goal, rules), strict=True
-            )
+            _trace_report(connection, trace, file, subject, judge, top, drawn=drawn)
+            for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=standalone("overview"),
     )
@@ -83,7 +91,7 @@ def _trace_report(
     connection: duckdb.DuckDBPyConnection,
     trace: dict[str, Any],
     file: str,
-    device: int | None,
+    subject: Subject,
     judge: Callable[[], Judged],
     top: int,
     *,
@@ -93,7 +101,7 @@ def _trace_report(
     captured = (trace["ts"] or 0, (trace["ts"] or 0) + (trace["dur"] or 0))
     devices = tuple(Device(**row) for row in rows(connection, "device", trace_id=trace_id))
     steps = _steps(connection, trace_id)
-    ledger = _ledger(connection, trace_id, devices, steps.counted)
+    ledger = _ledger(subject.ledgers, devices, steps.counted)
     judged = _not_adding_up(trace_id, steps, ledger) or judge()
     return TraceReport(
         trace=_facts(connection, trace, file),
@@ -102,7 +110,7 @@ def _trace_report(
         throughput=tuple(Throughput(**row) for row in rows(connection, "throughput", trace_id=trace_id, top=top)),
         phases=tuple(Phase(**row) for row in rows(connection, "phase", trace_id=trace_id, top=top)),
         ledger=ledger,
-        step_ledgers=tuple(_step_ledgers(connection, trace_id, device)),
+        step_ledgers=tuple(_step_ledgers(connection, trace_id, subject.device)),
         gaps=tuple(Gap(**row) for row in rows(connection, "gap", trace_id=trace_id, top=top)),
         gap_sizes=tuple(GapSize(**row) for row in rows(connection, "gap_size", trace_id=trace_id)),
         outliers=tuple(Outlier(**row) for row in rows(connection, "outlier", trace_id=trace_id, top=top)),
@@ -117,10 +125,10 @@ def _trace_report(
         failed=judged.failed,
         notes=tuple(Note(**row) for row in rows(connection, "note", trace_id=trace_id)),
         quality=quality(connection, trace_id, trace["format"]),
-        topics=_topics(connection, trace_id, top),
+        topics=build_topics.topics(connection, trace_id, top),
         host=None if ledger else _host(connection, trace_id, top),
         queries=_queries(trace_id, top, has_ledger=bool(ledger)),
-        timelines=tuple(step_timelines(connection, trace_id, device)) if drawn else (),
+        timelines=tuple(step_timelines(connection, trace_id, subject.device)) if drawn else (),
         close_ups=dict(close_ups(connection, trace_id, captured, judged.findings[:top])) if drawn else {},
     )
 
@@ -154,12 +162,9 @@ def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Steps:
 
 
 def _ledger(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, devices: Sequence[Device], counted: int
+    times: Mapping[int, Mapping[str, int]], devices: Sequence[Device], counted: int
 ) -> tuple[DeviceLedger, ...]:
     names = {device.device: device.name for device in devices}
-    times: dict[int, dict[str, int]] = {}
-    for row in rows(connection, "ledger", trace_id=trace_id):
-        times.setdefault(row["device"], {})[row["category"]] = row["dur"]
     ledgers = []
     for device, parts in times.items():
         total = sum(parts.values())
@@ -205,14 +210,6 @@ def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Hos
             for row in rows(connection, "host_operator", trace_id=trace_id, top=top)
         ),
     )
-
-
-def _topics(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Topics:
-    def ask(section: str) -> list[dict[str, Any]]:
-        name, values = build_topics.parameters(section, trace_id, top)
-        return rows(connection, name, **values)
-
-    return build_topics.topics(ask)
 
 
 def _queries(trace_id: int, top: int, *, has_ledger: bool) -> dict[str, str]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
-from traceq.reports.names import shortened
+from traceq.common.text import shortened
+from traceq.common.units import duration
+from traceq.reports.queries import rows
 from traceq.reports.timeline import Lane, Mark, Span, Timeline
-from traceq.sql.facts import rows
-from traceq.units import duration
 
 if TYPE_CHECKING:
     import duckdb
 
-    from traceq.findings import Finding
+    from traceq.diagnosis.finding import Finding
 
 Side = Literal["host", "gpu", "ledger"]
 

@@ -6,14 +6,17 @@ Every renderer escapes all three; they differ in how they look.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from traceq.reports.timeline import Timeline
+
+
+T = TypeVar("T")
 
 
 class Name(str):
@@ -100,6 +103,12 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: tuple[int, ...] = (0,)
+
+
+def table(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], text: tuple[int, ...] = (0,)) -> Table:
+    """A table with a row for each of `rows`; `columns` gives by their titles what stands in them, `text` those of text."""
+    cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
+    return Table(tuple(columns), cells, text)
 
 
 @dataclass(frozen=True)

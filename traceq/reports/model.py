@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from traceq.findings import Clean, Failed, Finding, NotApplicable, Observation
+    from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
     from traceq.health.verdict import MetricHealth
     from traceq.reports.timeline import Timeline
     from traceq.reports.topics import Topics

@@ -1,169 +1,220 @@
-"""A report that can be shown to strangers: what tells where the trace was made is replaced by stand-ins.
+"""A report that can be shown to strangers: of the trace's texts only those stay that are known to be harmless.
 
-Replaced are the directories of paths (what comes last stays, as it is what one acts on), users, hosts, the values of settings
-and of options of command lines, and keys:
+Shown are traceq's own words, numbers, the names of kernels, of PyTorch's operators and annotations, and of functions of CUDA,
+NCCL and the like. Any other text (annotations, paths, hosts, users, settings, names of processes and loaders) is replaced by a
+stand-in: "name-1", "name-2" in the order of the report. What is not known to be harmless is replaced, so that nothing has
+to be recognised as a secret:
 
-    /home/alice/proj/train.py(12): step      <dir1>/train.py(12): step
-    s3://bucket/run7/shard-3.tar             s3://<host1>/<dir2>/shard-3.tar
-    alice@gpu17:29500, seen by alice         <user1>@<host2>:29500, seen by <user1>
-    python train.py --token=hf_x --steps 10  python train.py --token=<value1> --steps 10
+    /home/alice/proj/train.py(12): step      name-1(12): step
+    aten::mul on alice@gpu17:29500           aten::mul on name-2:29500
+    python run.py --secret=hf_x --steps 10   python run.py name-3 --steps 10
 
-The same word has the same stand-in all over a report. Stand-ins are numbered in the order of the report: a number says nothing of
-the word, while a hash of a name as short as a user's could be tried out. Only what must be the same from one report to the next
-is a hash all the same, of the run's name alone: finding ids, in which a number would depend on what else a report has. A user's
-or a host's name is replaced wherever it stands as a whole word, unless traceq uses the word itself ("data", "adam").
-
-What is public stays: paths below torch/ and other packages that everybody has, /usr/lib, settings such as NCCL_DEBUG=INFO, pages
-of PyTorch's and NVIDIA's documentation. What nothing marks as a secret stays too, such as the name of a project in that of a
-kernel or a range: who shows a report reads it first. Numbers and times are not touched. A query in which text of the trace was
-replaced no longer returns what it did; traceq's own never hold such text (traceq.sql.facts.literal refuses it).
+A text that is a name as a whole (of an annotation, in a table) is shown or replaced as a whole; in a sentence each word is, and
+words next to each other share a stand-in. The same text has the same stand-in all over a report. A number tells nothing of
+what it stands for; a hash of a short name could be tried out. Only what must be the same from one report to the next is a
+hash: the names of runs and files, and the keys in ids of findings of a user's own rules. A query in which text of the trace
+was replaced no longer returns what it did; traceq's own queries hold none (traceq.database.query.literal refuses it).
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import PurePath
 from typing import Any
 
-from traceq.reports.redact_find import Found, Piece, Secret
-from traceq.reports.redact_words import OWN_FIELDS
-from traceq.reports.report import Report, TraceFacts, TraceReport
-from traceq.rules.registry import built_in
+from traceq.common.text import shortened
+from traceq.reports.model import Device, DeviceLedger, Report, TraceFacts, TraceReport
+from traceq.reports.timeline import Span, Timeline
+from traceq.reports.topics import KernelName
 
+# Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
+_OWN_FIELDS = re.compile(
+    "sha256|format|rule|confidence|severity|category|cause|bucket|small|state|metric|columns|side|kind|"
+    "operation|limiter|source|position|size_class|op"
+)
+# Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
+_SENTENCES = re.compile(
+    "title|text|reason|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
+    "ways|memory|device_name|producer|compute_capability|excluded|options|note"
+)
+_NAMES_OF_KERNELS = frozenset(("kernel", "last_kernel"))
+
+# What a word may be beside those of traceq: a number with its unit, a version, a stand-in.
+_NUMBER = r"[-+~]?\d[\d,_]*(?:\.\d+)?(?:e[-+]?\d+)?(?:[num]?s|x|[KMGT]i?B|GB|th|st|nd|rd)?"
+_WORD = re.compile(
+    rf"{_NUMBER}(?:[-/]{_NUMBER})?|(?:F|finding-|rank|p|#|ProfilerStep\#)\d+"
+    r"|(?:name-\d+|(?:run|key)-[0-9a-f]{8}|trace-[0-9a-f]{12}(?:\.[a-z-]+)*)"
+)
+_VERSION = re.compile(r"\d+\.\d+(?:[.a-c]\d+){0,3}(?:\+(?:cu|rocm|git)[0-9a-f.]*)?")
+# Between words; the inside of a word is what may be part of a path, an address or a compound.
+_BETWEEN = r"\s=()<>\[\]{},;:\"'`|*?!&…%^$"
+_WORDS = re.compile(rf"[^{_BETWEEN}]+")
+_ALPHABETIC = re.compile(r"[^\W\d_]+")
+
+# Names that PyTorch, CUDA and libraries give, and kernels whose beginning tells that they are from one.
+_PUBLIC = re.compile(
+    r"""(?:aten|prims?|c10d?|_?c10d_functional|nccl|rccl|gloo|mpi|torch|torchvision|torch_nccl|inductor|quantized|profiler)
+        ::?[A-Za-z_][\w:.]*
+    | (?:autograd::engine::evaluate_function:\s|torch::autograd::)[A-Za-z][\w:]*
+    | (?:cuda|cu|cublas|cublasLt|cudnn|cufft|hip|hipblas|miopen|nccl|rccl|MPI_|omp_|pthread_)[A-Z]\w*
+    | Optimizer\.(?:step|zero_grad)\#(?:SGD|Adam|AdamW|Adagrad|RMSprop|Adafactor|Lion|Muon)\.\w+
+    | enumerate\(DataLoader\)\#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__
+    | torch(?:\.\w+)+
+    | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH|TORCHINDUCTOR)_[A-Z0-9_]+
+    | sequence\ of\ \d+\ launches | whole\ trace | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
+    | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|GPU|Graphics
+        |Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
+    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#
+    | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ \w+)[ A-Za-z-]*\]
+    | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)
+    | torch/(?:\w+/)*\w+\.py\(\d+\):\ \w+""",
+    re.VERBOSE,
+)
+_KERNEL = re.compile(r"[\w:<>(),&*\[\]{}#~.+ -]{1,5000}")
+_KERNEL_OF_LIBRARY = re.compile(
+    r"(?:first launch of )?(?:void (?:at|c10|cub|thrust|cutlass|cudnn|flash|fmha|fused|transformer_engine|vllm)\w*[:_]"
+    r"|ncclDevKernel|ncclKernel|cublas|cudnn|cutlass|nvjet|sm\d+_|ampere_|volta_|turing_|hopper_|triton_(?:poi|red|per|tem|fused)_|Cijk_|_ZN2at)"
+)
+_LEAST_OF_NAME, _MOST_OF_NAME = 4, 300
+_CUT = 80  # as rules write names
 _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|bz2|zip))*\Z")
-_LEAST_OF_FILE, _MOST_OF_FILE = 8, 300
-# What rules cut off: they show 80 characters of a name.
-_CUT = re.compile(r"[^\s…]{1,80}…")
-_WORD = re.compile(r"(?<![^\W_])[^\W_]")
-_LEAST_BEGINNING = 3
-# What a stand-in stands beside may look like a secret then; once more is enough for all but made-up texts.
-_ROUNDS = 5
-# A name of this length is no name, and looking for secrets in megabytes takes seconds: so much of it is shown.
-_LONGEST, _SHOWN = 50_000, 5_000
 
 
 def redacted(report: Report) -> Report:
-    """The report without what tells where its traces were made; of the same structure, and the same for the same report."""
+    """The report with stand-ins for all texts not known to be harmless; of the same structure, equal for equal reports."""
     stand_ins = _StandIns(report)
-    return replace(report, query=stand_ins.text(report.query), traces=tuple(map(stand_ins.trace, report.traces)))
+    return replace(report, query=stand_ins.sentence(report.query), traces=tuple(map(stand_ins.trace, report.traces)))
 
 
 class _StandIns:
     """What stands for what in one report."""
 
     def __init__(self, report: Report) -> None:
-        hashes = frozenset(trace.trace.sha256 for trace in report.traces)
-        self._found = Found(_ordinary(report), hashes)
-        self._pieces: dict[str, list[Piece]] = {}
-        self._numbers: dict[Secret, int] = {}
-        self._counts: Counter[str] = Counter()
-        ids = {each for trace in report.traces for each in _finding_ids(trace)}
-        for text in _texts(report):
-            if text not in ids:  # rule@run is no user@host
-                self._take_apart(text)
-        self._words: dict[str, Secret | str] = {**self._found.words}
+        self._numbers: dict[str, str] = {}
+        self._kernels = {text for name, text in _texts(report) if name in _NAMES_OF_KERNELS and _KERNEL.fullmatch(text)}
+        self._known: dict[str, str] = {}
         for trace in report.traces:
-            self._words |= dict.fromkeys(self._names(trace.trace.file), _file(trace.trace))
-        self._known = _any_of(self._words)
-        runs = {trace.trace.run for trace in report.traces if trace.trace.run}
-        self._runs = {run: f"run-{_hash(run)}" for run in runs if self._is_secret(run)}
-
-    def _names(self, file: str) -> Iterator[str]:
-        for name in (file, PurePath(file).name):
-            if _LEAST_OF_FILE <= len(name) <= _MOST_OF_FILE and name.lower() not in self._found.ordinary:
-                yield name.lower()
-
-    def _take_apart(self, text: str) -> list[Piece]:
-        if text not in self._pieces:
-            short = text if len(text) <= _LONGEST else f"{text[:_SHOWN]}…"
-            self._pieces[text] = self._found.pieces(short)
-        return self._pieces[text]
-
-    def text(self, text: str) -> str:
-        """`text` with stand-ins, in which nothing is left to be replaced."""
-        for _ in range(_ROUNDS):
-            before, text = text, self._once(text)
-            if text == before:
-                break
-        return text
-
-    def _once(self, text: str) -> str:
-        return "".join(
-            self._for(piece) if isinstance(piece, Secret) else self._in_words(piece) for piece in self._take_apart(text)
+            facts = trace.trace
+            self._known |= {facts.file: _file(facts), PurePath(facts.file).name: _file(facts)}
+            self._known |= {facts.run: _hashed("run", facts.run)} if facts.run else {}
+        names = {text for name, text in _texts(report) if not _SENTENCES.fullmatch(name) and name != "span"}
+        for text in sorted(name for name in names if _LEAST_OF_NAME <= len(name) <= _MOST_OF_NAME):
+            if self._is_shown(text):
+                self._known |= {text: text, shortened(text, _CUT): shortened(text, _CUT)}
+            elif not all(map(_is_own, _WORDS.findall(text))):
+                self._known.setdefault(text, "")
+        longest_first = sorted(map(re.escape, self._known), key=lambda text: (-len(text), text))
+        self._pattern = (
+            re.compile(rf"(?<![\w./\\@-])(?:{'|'.join(longest_first)})(?![\w/\\@-]|\.\w)") if longest_first else None
         )
-
-    def _in_words(self, text: str) -> str:
-        if not self._words:
-            return text
-        replaced = self._known.sub(lambda match: self._for_word(match[0].lower()), text)
-        return _CUT.sub(self._for_beginning, replaced) if "…" in replaced else replaced
-
-    def _for_word(self, word: str) -> str:
-        if word not in self._words:  # letters of which re.IGNORECASE has an opinion of its own, as the dotless i
-            word = next(each for each in self._words if re.fullmatch(re.escape(each), word, re.IGNORECASE))
-        stand_in = self._words[word]
-        return self._for(stand_in) if isinstance(stand_in, Secret) else stand_in
-
-    def _for_beginning(self, match: re.Match[str]) -> str:
-        """The words that a rule cut off may end in the beginning of one that is known."""
-        text = match[0].removesuffix("…")
-        for start in (found.start() for found in _WORD.finditer(text)):
-            begun = text[start:].lower()
-            for word in self._words if len(begun) >= _LEAST_BEGINNING else ():
-                if word.startswith(begun):
-                    return f"{text[:start]}{self._for_word(word)}…"
-        return match[0]
-
-    def _is_secret(self, text: str) -> bool:
-        return any(isinstance(piece, Secret) or self._known.search(piece) for piece in self._take_apart(text))
-
-    def _for(self, secret: Secret) -> str:
-        if secret not in self._numbers:
-            self._counts[secret.kind] += 1
-            self._numbers[secret] = self._counts[secret.kind]
-        return f"<{secret.kind}{self._numbers[secret]}>"
 
     def trace(self, report: TraceReport) -> TraceReport:
         """The report of one trace with stand-ins."""
-        run = report.trace.run and self._runs.get(report.trace.run, report.trace.run)
-        ids = {each: self._finding_id(each, report.trace.run, run) for each in _finding_ids(report)}
-        facts = replace(report.trace, run=run, file=_file(report.trace))
+        facts = report.trace
+        run = facts.run and _hashed("run", facts.run)
+        ids = {each: self._finding_id(each, facts.run, run) for each in _finding_ids(report)}
 
-        def change(text: str) -> str:
-            return ids[text] if text in ids else self.text(text)
+        def change(name: str, text: str) -> str:
+            if text in ids or (name == "producer_version" and _VERSION.fullmatch(text)):
+                return ids.get(text, text)
+            return self.sentence(text) if _SENTENCES.fullmatch(name) else self.name(text)
 
-        changed: TraceReport = _mapped(replace(report, trace=facts), change)
-        return replace(changed, trace=replace(changed.trace, run=run, file=facts.file))
+        changed: TraceReport = _mapped(report, change)
+        return replace(changed, trace=replace(changed.trace, run=run, file=_file(facts)))
+
+    def name(self, text: str) -> str:
+        """A name that is shown or replaced as a whole."""
+        return text if self._is_shown(text) else self._known.get(text) or self._stand_in(text)
+
+    def _is_shown(self, text: str) -> bool:
+        is_word = not text or (" " not in text and _is_own(text))
+        return is_word or text in self._kernels or bool(_PUBLIC.fullmatch(text)) or _is_of_library(text)
+
+    def sentence(self, text: str) -> str:
+        """Names that the report holds elsewhere as there, of the rest every word."""
+        shown, at = [], 0
+        for match in self._pattern.finditer(text) if self._pattern else ():
+            shown += [self._words(text[at : match.start()]), self._known[match[0]] or self._stand_in(match[0])]
+            at = match.end()
+        return "".join([*shown, self._words(text[at:])])
+
+    def _words(self, text: str) -> str:
+        """`text` with a stand-in for each run of words that are not traceq's own."""
+        shown: list[str] = []
+        hidden: tuple[int, int] | None = None
+        at = 0
+        for match in _WORDS.finditer(text):
+            if _is_own(match[0]) or _PUBLIC.fullmatch(match[0]):
+                continue
+            begin = hidden[0] if hidden and not _ALPHABETIC.search(text, hidden[1], match.start()) else match.start()
+            if hidden and begin != hidden[0]:
+                shown += [text[at : hidden[0]], self._stand_in(text[slice(*hidden)])]
+                at = hidden[1]
+            hidden = (begin, match.end())
+        if hidden:
+            shown += [text[at : hidden[0]], self._stand_in(text[slice(*hidden)])]
+            at = hidden[1]
+        return "".join([*shown, text[at:]])
+
+    def _stand_in(self, text: str) -> str:
+        return self._numbers.setdefault(text, f"name-{len(self._numbers) + 1}")
 
     def _finding_id(self, finding_id: str, run: str | None, stand_in: str | None) -> str:
-        """`rule[:key][@run][@rankN][@hash]`, of which only the run, and a key of somebody's own rule, can be a secret."""
+        """`rule[:key][@run][@rankN][@hash]`: the run is a name, and the key may be one of a user's own rule."""
         head, at, place = finding_id.partition("@")
         if run and stand_in and at:
             place = f"@{place}".replace(f"@{run}", f"@{stand_in}", 1)[1:]
         rule, colon, key = head.partition(":")
-        if self._is_secret(key):
-            key = f"key-{_hash(key)}"
-        return f"{rule}{colon}{key}{at}{place}"
+        return (
+            f"{rule}{colon}{key if _is_own(key) else _hashed('key', key)}{at}{place}" if colon else f"{rule}{at}{place}"
+        )
 
 
-def _hash(word: str) -> str:
-    return hashlib.sha256(word.encode()).hexdigest()[:8]
+def _is_own(word: str) -> bool:
+    """Whether it is a number or a word of traceq's own; a compound is if all its parts are, and it is no path."""
+    bare = word.strip(".-#") or word
+    if bare in _own_words() or _WORD.fullmatch(bare) or not re.search(r"\w", bare):
+        return True
+    parts = re.split(r"[-._+]+", bare.strip("+_"))
+    return all(part in _own_words() and not part[:1].isdigit() and part.isascii() for part in parts)
+
+
+def _is_of_library(text: str) -> bool:
+    return bool(_KERNEL_OF_LIBRARY.match(text) and _KERNEL.fullmatch(text))
+
+
+@cache
+def _own_words() -> frozenset[str]:
+    """The words of traceq's own sources: whoever has a name that is among them shares it with traceq."""
+
+    def sources(folder: Traversable) -> Iterator[str]:
+        for each in folder.iterdir():
+            if each.is_dir():
+                yield from sources(each)
+            elif each.name.endswith((".py", ".sql")) and each.name != "redact.py":
+                yield each.read_text("utf-8")
+
+    found = (word for text in sources(files("traceq")) for word in _WORDS.findall(text))
+    return frozenset(part for word in found for part in (word, word.strip(".-#")))
+
+
+def _hashed(kind: str, name: str) -> str:
+    return (
+        name
+        if re.fullmatch(rf"{kind}-[0-9a-f]{{8}}", name)
+        else f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    )
 
 
 def _file(facts: TraceFacts) -> str:
     suffix = _SUFFIXES.search(facts.file)
     return f"trace-{facts.sha256[:12]}{suffix[0] if suffix else ''}"
-
-
-def _any_of(words: Iterable[str]) -> re.Pattern[str]:
-    """Any of the words, as a whole one; an underscore stands between words, as in train_alice."""
-    known = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
-    return re.compile(rf"(?<![^\W_])(?:{known or '(?!)'})(?![^\W_])", re.IGNORECASE)
 
 
 def _finding_ids(report: TraceReport) -> Iterator[str]:
@@ -173,49 +224,45 @@ def _finding_ids(report: TraceReport) -> Iterator[str]:
     yield from (each.finding_id for each in report.observations)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """All texts of the report that may hold something of the trace."""
-    collected: list[str] = []
+def _texts(report: Report) -> list[tuple[str, str]]:
+    """All texts of the report that may hold something of the trace, each with the name of its field."""
+    collected: list[tuple[str, str]] = []
 
-    def collect(text: str) -> str:
-        collected.append(text)
+    def collect(name: str, text: str) -> str:
+        collected.append((name, text))
         return text
 
-    _mapped(value, collect)
-    return iter(collected)
+    _mapped(report, collect)
+    return collected
 
 
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    """`value` with all its texts changed, but those of traceq's own making."""
+def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+    """`value` with all its texts changed, given the name of their field or column, but for those of traceq's own making."""
     if isinstance(value, str):
-        return change(value)
+        return change(name, value)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(
-            value,
-            **{
-                each.name: _mapped(getattr(value, each.name), change)
-                for each in fields(value)
-                if each.name not in OWN_FIELDS
-            },
-        )
+        held = {each.name: getattr(value, each.name) for each in fields(value) if not _OWN_FIELDS.fullmatch(each.name)}
+        changed = {key: _mapped(each, change, _kind(value, key)) for key, each in held.items()}
+        if "rows" in held and hasattr(value, "columns"):  # the rows of a table by its columns
+            changed["rows"] = tuple(
+                tuple(_mapped(cell, change, column) for column, cell in zip(value.columns, row, strict=True))
+                for row in held["rows"]
+            )
+        return replace(value, **changed)
     if isinstance(value, tuple | list):
-        items = [_mapped(each, change) for each in value]
+        items = [_mapped(each, change, name) for each in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, Mapping):
-        return {change(key) if isinstance(key, str) else key: _mapped(each, change) for key, each in value.items()}
+        return {change(name, key): _mapped(each, change, name) for key, each in value.items()}
     return value
 
 
-def _ordinary(report: Report) -> frozenset[str]:
-    """Words, in lower case, that traceq itself uses."""
-    own = [report.query, *(query for trace in report.traces for query in trace.queries.values())]
-    return _own_words() | frozenset(word for text in own for word in _words(text))
-
-
-@cache
-def _own_words() -> frozenset[str]:
-    return frozenset(word for rule in built_in() for word in _words(f"{rule.manual.title} {rule.manual.text}"))
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.lower())
+def _kind(holder: Any, field: str) -> str:
+    """What the texts of a field are, where its name does not say it."""
+    if field == "name" and isinstance(holder, Device | DeviceLedger):
+        return "device_name"
+    if field == "name" and isinstance(holder, Span):
+        return "kernel" if holder.kind in ("compute", "communication") else "span"
+    if field == "name" and isinstance(holder, Timeline):
+        return "title"
+    return "kernel" if field == "name" and isinstance(holder, KernelName) else field

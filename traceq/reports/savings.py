@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from traceq.units import share
+from traceq.common.units import share, short
 
 if TYPE_CHECKING:
-    from traceq.findings import Finding
-    from traceq.reports.report import TraceReport
+    from traceq.diagnosis.finding import Finding
+    from traceq.reports.model import TraceReport
 
 
 def unit_of(report: TraceReport) -> str:
@@ -29,4 +29,4 @@ def step_share(finding: Finding) -> str:
 
 def speed_up(before: float, after: float) -> str:
     """How many times as fast; a dash where nothing would be left."""
-    return f"{before / after:.3g}x" if after > 0 else "-"
+    return f"{short(before / after)}x" if after > 0 else "-"

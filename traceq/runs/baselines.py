@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq import __version__
+from traceq.common.files import atomic_write
+from traceq.common.version import __version__
 from traceq.errors import UnusableBaseline
-from traceq.runs.kept import BEGIN_LENGTH, Kept, damage, is_kept, kept_of, text_of
-from traceq.written import written
+from traceq.runs.stored import BEGIN_LENGTH, Kept, damage, is_kept, kept_of, text_of
 
 if TYPE_CHECKING:
     from traceq.runs.run import Run
@@ -69,7 +69,7 @@ def save(name: str, runs: Sequence[Run], where: Path | None = None, *, force: bo
         raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
     path.parent.mkdir(parents=True, exist_ok=True)
     saved = datetime.now(UTC).isoformat(timespec="seconds")
-    with written(path) as file:
+    with atomic_write(path) as file:
         file.write(text_of(tuple(runs), traceq=__version__, saved=saved))
     return path
 

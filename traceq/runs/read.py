@@ -8,16 +8,16 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from traceq.diagnosis.kept import judged_or_kept
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.cache import judged_or_kept
 from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
-from traceq.sql import statement
-from traceq.sql.facts import ask, rows
 
 if TYPE_CHECKING:
     import duckdb
 
-    from traceq.claims.subject import Subject
     from traceq.diagnosis.judge import Judged
+    from traceq.diagnosis.subject import Subject
 
 # Items that are kept; all others of a category are one.
 _MOST_ITEMS = 600
@@ -27,7 +27,7 @@ _SATURATED = "gpu-saturated"
 def read_runs(connection: duckdb.DuckDBPyConnection, source: str) -> list[Run]:
     """The run of every trace of the database, in the order of ingest; `source` is what to call the database."""
     judges = judged_or_kept(connection)
-    traces = rows(connection, "trace")
+    traces = ask(connection, statement("database/trace.sql"))
     ranks = tuple(sorted({trace["rank"] for trace in traces if trace["rank"] is not None}))
     return [
         replace(_run(connection, source, trace, subject, judge()), ranks=ranks)
@@ -40,9 +40,9 @@ def _run(
 ) -> Run:
     trace_id = subject.trace_id
     device = -2 if subject.device is None else subject.device
-    steps = ask(connection, statement("run/step.sql"), trace_id=trace_id, device=device)
+    steps = ask(connection, statement("runs/sql/step.sql"), trace_id=trace_id, device=device)
     saturated = [each.text for each in judged.observations if each.rule == _SATURATED]
-    notes = rows(connection, "note", trace_id=trace_id)
+    notes = ask(connection, statement("database/note.sql"), trace_id=trace_id)
     return Run(
         source=source,
         file=PurePath(trace["path"]).name,
@@ -59,7 +59,7 @@ def _run(
         overhead_share=trace["overhead_share"],
         settings=_settings(connection, trace_id),
         payload={
-            row["key"]: row["per_step"] for row in ask(connection, statement("run/payload.sql"), trace_id=trace_id)
+            row["key"]: row["per_step"] for row in ask(connection, statement("runs/sql/payload.sql"), trace_id=trace_id)
         },
         shapes=_shapes(connection, trace_id),
         steps=tuple(_steps(steps)),
@@ -93,7 +93,7 @@ def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
 
 
 def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int) -> tuple[Item, ...]:
-    found = ask(connection, statement("run/item.sql"), trace_id=trace_id, device=device, most=_MOST_ITEMS)
+    found = ask(connection, statement("runs/sql/item.sql"), trace_id=trace_id, device=device, most=_MOST_ITEMS)
     return tuple(
         Item(
             **{key: row[key] for key in ("category", "name", "shape", "family", "phase", "operator")},
@@ -106,13 +106,13 @@ def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int) ->
 
 def _shapes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, dict[str, int]]:
     shapes: dict[str, dict[str, int]] = {}
-    for row in ask(connection, statement("run/shape.sql"), trace_id=trace_id):
+    for row in ask(connection, statement("runs/sql/shape.sql"), trace_id=trace_id):
         shapes.setdefault(row["operator"], {})[row["dims"]] = row["dur"]
     return shapes
 
 
 def _settings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, str]:
     """What stands at the top of the source's description and is one word or number."""
-    text = ask(connection, statement("run/args.sql"), trace_id=trace_id)[0]["args"]
+    text = ask(connection, statement("runs/sql/args.sql"), trace_id=trace_id)[0]["args"]
     args = json.loads(text) if text else {}
     return {key: str(value) for key, value in args.items() if isinstance(value, str | int | float | bool)}

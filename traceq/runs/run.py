@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from traceq.findings import Confidence
+from traceq.diagnosis.finding import Confidence
+from traceq.formats.capabilities import format_of
 
 TRIM = 4
 """The shortest and the longest 1/TRIM of the counted steps are left out of the typical step."""
@@ -130,6 +131,12 @@ class Run:
     def found(self) -> tuple[FindingKept | PartKept, ...]:
         """The findings, and what rules found in time that another finding has."""
         return (*self.findings, *self.parts)
+
+    @property
+    def costly_settings(self) -> dict[str, str]:
+        """Per setting that lengthens every call on the host, on or off; nothing where the profiler does not tell."""
+        names = format_of(self.format).costly_settings if self.producer is not None else ()
+        return {name: "off" if self.settings.get(name, "0") in ("0", "False") else "on" for name in names}
 
     @property
     def is_whole_trace(self) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq import baselines
-from traceq.errors import UnusableBaseline
+from traceq.errors import UnusableBaseline, WrongUse
+from traceq.runs import baselines
 
 if TYPE_CHECKING:
     from traceq.runs.run import Run
@@ -36,11 +36,11 @@ def file_of(source: str) -> Path:
 
 
 def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
-    """The runs of one rank: `rank`, else the lowest there is. Raises ValueError when there is no such rank."""
+    """The runs of one rank: `rank`, else the lowest there is. Raises WrongUse when there is no such rank."""
     ranks = sorted({run.rank for run in runs if run.rank is not None})
     if rank is None:
         return [run for run in runs if run.rank is None or run.rank == ranks[0]]
     if rank not in ranks:
         there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say of which rank it is"
-        raise ValueError(f"rank {rank}: {source} {there}")
+        raise WrongUse(f"rank {rank}: {source} {there}")
     return [run for run in runs if run.rank == rank]

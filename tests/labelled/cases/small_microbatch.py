@@ -23,7 +23,8 @@ def found(trace):
 
 def found_with_room(trace):
     trace.add("device", device=0, name="GPU", source="trace", memory_bytes=80 << 30)
-    trace.add("counter", device=0, name="memory_allocated", unit="bytes", ts=10, value=float(8 << 30))
+    for name in ("memory_allocated", "memory_reserved"):
+        trace.add("counter", device=0, name=name, unit="bytes", ts=10, value=float(8 << 30))
     loop(trace, 4, 5_000)
 
 
@@ -40,7 +41,8 @@ def clean_busy(trace):
 def clean_full(trace):
     """Four, and no memory for larger ones."""
     trace.add("device", device=0, name="GPU", source="trace", memory_bytes=80 << 30)
-    trace.add("counter", device=0, name="memory_allocated", unit="bytes", ts=10, value=float(70 << 30))
+    for name in ("memory_allocated", "memory_reserved"):
+        trace.add("counter", device=0, name=name, unit="bytes", ts=10, value=float(70 << 30))
     loop(trace, 4, 5_000)
 
 

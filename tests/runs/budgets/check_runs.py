@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import made_runs
 
-from traceq.budgets.budget import Measured
-from traceq.findings import Confidence
+from traceq.diagnosis.finding import Confidence
+from traceq.runs.budgets.budget import Measured
 from traceq.runs.run import FindingKept
 
 MS = 1_000_000

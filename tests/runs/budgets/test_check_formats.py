@@ -15,16 +15,16 @@ import xmlschema
 from check_runs import MS, finding, run
 from jsonschema import Draft4Validator
 
-from traceq.budgets.budget import Budget, Check, Judged, Limit
-from traceq.comparisons.compare import compare
-from traceq.comparisons.comparison import Change
-from traceq.reports.check_to_json import check_to_json
-from traceq.reports.check_to_junit import check_to_junit
-from traceq.reports.check_to_sarif import check_to_sarif
-from traceq.reports.check_words import measured
-from traceq.reports.compose_check import compose_check
-from traceq.reports.to_markdown import markdown_of
-from traceq.reports.to_text import text_of
+from traceq.reports.check.check import compose_check
+from traceq.reports.check.words import measured
+from traceq.reports.renderers.check_to_json import check_to_json
+from traceq.reports.renderers.check_to_junit import check_to_junit
+from traceq.reports.renderers.check_to_sarif import check_to_sarif
+from traceq.reports.renderers.to_markdown import markdown_of
+from traceq.reports.renderers.to_text import text_of
+from traceq.runs.budgets.budget import Budget, Check, Judged, Limit
+from traceq.runs.compare.compare import compare
+from traceq.runs.compare.comparison import Change
 
 SCHEMAS = Path(__file__).parent / "schemas"
 EVIL = "]]> <script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octocat ${{ github.token }} " + "x" * 5_000

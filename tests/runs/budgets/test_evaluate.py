@@ -9,12 +9,12 @@ import duckdb
 import pytest
 from check_runs import MS, finding, measured, run
 
-from traceq.budgets.budget import Budget, Limit, Measured
-from traceq.budgets.evaluate import evaluate
-from traceq.budgets.regression import regression
-from traceq.budgets.sql import ask
-from traceq.budgets.steps import quantile
-from traceq.comparisons.compare import compare
+from traceq.runs.budgets.budget import Budget, Limit, Measured
+from traceq.runs.budgets.evaluate import evaluate
+from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.sql import ask
+from traceq.runs.budgets.steps import quantile
+from traceq.runs.compare.compare import compare
 
 
 def at_most(amount, unit="ns"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from traceq.budgets.known import STEP, SUMS
-from traceq.budgets.read import read
-from traceq.categories import CATEGORIES
+from traceq.analysis.categories import CATEGORIES
+from traceq.runs.budgets.known import STEP, SUMS
+from traceq.runs.budgets.read import read
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_example_is_a_file_of_budgets():

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from traceq.budgets.budget import Compare, Limit
-from traceq.budgets.read import read
 from traceq.errors import UnusableBudget
+from traceq.runs.budgets.budget import Compare, Limit
+from traceq.runs.budgets.read import read
 
 WHOLE = """\
 [step]

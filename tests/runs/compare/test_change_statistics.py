@@ -12,9 +12,9 @@ import pytest
 from builder import TraceBuilder
 from made_runs import MS, run
 
-from traceq.comparisons import statistics
-from traceq.comparisons.compare import compare
-from traceq.comparisons.side import step_ns
+from traceq.runs.compare import statistics
+from traceq.runs.compare.compare import compare
+from traceq.runs.compare.side import step_ns
 
 SIZES = [(1, 1), (2, 2), (3, 4), (5, 5), (2, 9), (7, 6)]
 
@@ -143,14 +143,14 @@ def test_steps_that_resemble_the_ones_before_them_tell_less(correlation):
 )
 def test_the_interval_holds_the_truth(statistic, draw, monkeypatch):
     """Both sides from one distribution: the true difference is 0; 99 % intervals."""
-    monkeypatch.setattr(statistics, "_MOST_DRAWS", 1_000)
+    monkeypatch.setattr(statistics, "_MOST_RESAMPLES", 1_000)
     random = np.random.default_rng(3)
     missed = 0
     for _ in range(150):
         base, new = (draw(random)[:, None] for _ in range(2))
         delta = float(statistics.center(new, statistic)[0] - statistics.center(base, statistic)[0])
         # whole ns are too coarse for these numbers
-        spread = statistics.Spread(1e6 * statistics.spread([base], [new], statistic).draws)
+        spread = statistics.Spread(1e6 * statistics.spread([base], [new], statistic).resamples)
         low, high = spread.interval(0, 1e6 * delta, 0.01)
         missed += not low <= 0 <= high
     assert missed <= 6
@@ -162,7 +162,7 @@ def test_several_runs_that_differ_as_wholes_widen_the_interval():
     for _ in range(100):
         sides = [[random.normal(100 + random.normal(0, 5), 1, (12, 1)) for _ in range(3)] for _ in range(2)]
         delta = np.mean(sides[1]) - np.mean(sides[0])
-        spread = statistics.Spread(1e6 * statistics.spread(*sides, "mean").draws)
+        spread = statistics.Spread(1e6 * statistics.spread(*sides, "mean").resamples)
         low, high = spread.interval(0, 1e6 * delta, 0.01)
         missed += not low <= 0 <= high
     assert missed <= 5

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from traceq.comparisons.compare import compare
+from traceq.runs.compare.compare import compare
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures" / "make"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "fixtures" / "make"))
 
 LOOP = {"steps": 30, "layers": 3, "kernel": 150_000}
 
@@ -23,7 +23,8 @@ def simulated(tmp_path_factory):
     from simulator import Process, Program, simulate, write_kineto
     from simulator.loop import Loop
 
-    from traceq import store
+    from traceq.database.connect import connect
+    from traceq.loading.ingest import ingest
     from traceq.runs.read import read_runs
 
     folder = tmp_path_factory.mktemp("loops")
@@ -33,8 +34,8 @@ def simulated(tmp_path_factory):
         kernel = round(LOOP["kernel"] * (1 + share))
         loop = Loop(seed=seed, **LOOP | {"kernel": kernel})
         write_kineto(simulate(Program((Process(loop.actions()),))), folder / f"{name}.json", 0)
-        database = store.ingest([folder / f"{name}.json"], folder / f"{name}.duckdb").database
-        with closing(store.connect(database)) as connection:
+        database = ingest([folder / f"{name}.json"], folder / f"{name}.duckdb").database
+        with closing(connect(database)) as connection:
             (found,) = read_runs(connection, name)
         return replace(found, source=name)
 

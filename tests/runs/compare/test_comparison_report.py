@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 from made_runs import MS, item, noisy, run
 
-from traceq.comparisons.compare import compare
-from traceq.reports.category_words import in_words
+from traceq.analysis.categories import in_words
+from traceq.common.units import change, change_share
 from traceq.reports.charts import waterfall
-from traceq.reports.comparison_to_json import comparison_to_json
-from traceq.reports.compose_comparison import compose_comparison
-from traceq.reports.to_html import html_of
-from traceq.reports.to_markdown import markdown_of
-from traceq.reports.to_text import text_of
-from traceq.units import change, change_share
+from traceq.reports.comparison.comparison import compose_comparison
+from traceq.reports.renderers.comparison_to_json import comparison_to_json
+from traceq.reports.renderers.to_html import html_of
+from traceq.reports.renderers.to_markdown import markdown_of
+from traceq.reports.renderers.to_text import text_of
+from traceq.runs.compare.compare import compare
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import MS, item, noisy, run
 
-from traceq.comparisons import statistics
-from traceq.comparisons.causes import UNTOLD
-from traceq.comparisons.compare import compare
-from traceq.comparisons.shares import whole
-from traceq.comparisons.side import step_ns
-from traceq.runs.kept import kept_of, text_of
+from traceq.runs.compare import statistics
+from traceq.runs.compare.causes import UNTOLD
+from traceq.runs.compare.compare import compare
+from traceq.runs.compare.shares import whole
+from traceq.runs.compare.side import step_ns
 from traceq.runs.run import Amount
+from traceq.runs.stored import kept_of, text_of
 
 CATEGORIES = ("compute", "communication", "copy_h2d", "idle_data", "idle_python", "memset")
 NAMES = (
@@ -68,7 +68,7 @@ sides = st.lists(runs(), min_size=1, max_size=3, unique_by=lambda each: each.sha
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
     """Sums do not hang on how often is drawn."""
-    for name, number in (("_MOST_DRAWS", 20), ("_LEAST_DRAWS", 20), ("_DEALS", 20), ("_MOST_EXACT", 20)):
+    for name, number in (("_MOST_RESAMPLES", 20), ("_LEAST_RESAMPLES", 20), ("_PERMUTATIONS", 20), ("_MOST_EXACT", 20)):
         monkeypatch.setattr(statistics, name, number)
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from made_runs import MS, item, noisy, run
 
-from traceq.comparisons.compare import compare
-from traceq.comparisons.comparison import OutlierStep
-from traceq.findings import Confidence
+from traceq.diagnosis.finding import Confidence
+from traceq.runs.compare.compare import compare
+from traceq.runs.compare.comparison import OutlierStep
 from traceq.runs.run import FindingKept
 
 USUAL = 100 * MS

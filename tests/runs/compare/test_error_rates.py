@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from made_runs import MS, noisy, run
 
-from traceq.comparisons.compare import compare
+from traceq.runs.compare.compare import compare
 
 PAIRS = 100
 USUAL = 100 * MS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import made_runs
 
-from traceq.tradeoffs.tradeoff import Setting, Taken
+from traceq.runs.tradeoff.tradeoff import Setting, Taken
 
 MS = 1_000_000
 

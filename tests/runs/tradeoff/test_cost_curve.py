@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.tradeoffs.curve import affine, fit, hinge
-from traceq.tradeoffs.knee import knee_of, optimum
-from traceq.tradeoffs.tradeoff import Curve
+from traceq.runs.tradeoff.curve import affine, fit, hinge
+from traceq.runs.tradeoff.knee import knee_of, optimum
+from traceq.runs.tradeoff.tradeoff import Curve
 
 values = st.lists(st.integers(1, 4_096), min_size=3, max_size=7, unique=True).map(sorted)
 fixed = st.integers(0, 10**9)

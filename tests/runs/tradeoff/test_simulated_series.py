@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hand_made import MS
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "make"
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "make"
 BATCHES = (8, 32, 128)
 PER_SAMPLE = 4_000  # ns of each kernel
 KERNELS = 11  # of a step
@@ -24,10 +24,11 @@ def found(tmp_path_factory):
     from simulator.loop import Loop
     from simulator.program import Process
 
-    from traceq import store
+    from traceq.database.connect import connect
+    from traceq.loading.ingest import ingest
     from traceq.runs.read import read_runs
-    from traceq.tradeoffs.study import trade_off
-    from traceq.tradeoffs.tradeoff import Setting, Taken
+    from traceq.runs.tradeoff.study import trade_off
+    from traceq.runs.tradeoff.tradeoff import Setting, Taken
 
     folder = tmp_path_factory.mktemp("series")
     taken = []
@@ -35,8 +36,8 @@ def found(tmp_path_factory):
         loop = Loop(steps=5, layers=3, kernel=PER_SAMPLE * batch, seed=batch, inject={"idle_python": IDLE})
         path = folder / f"b{batch}.json"
         write_kineto(simulate(Program((Process(loop.actions()),))), path, 0)
-        database = store.ingest([str(path)], folder / f"b{batch}.duckdb").database
-        with closing(store.connect(str(database))) as connection:
+        database = ingest([str(path)], folder / f"b{batch}.duckdb").database
+        with closing(connect(str(database))) as connection:
             taken += [Taken(float(batch), run) for run in read_runs(connection, path.name)]
     return trade_off(taken, Setting("batch_size", is_amount=True, work="batch_size"))
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hand_made import MS, about, batch, run, series
 
-from traceq.tradeoffs.study import trade_off
-from traceq.tradeoffs.tradeoff import Setting, Taken
-from traceq.tradeoffs.values import is_amount, marked, taken_by_marks, usual_knob, usual_work
+from traceq.runs.tradeoff.study import trade_off
+from traceq.runs.tradeoff.tradeoff import Setting, Taken
+from traceq.runs.tradeoff.values import is_amount, marked, taken_by_marks, usual_knob, usual_work
 
 
 def line(value):

@@ -5,13 +5,13 @@ import json
 import pytest
 from hand_made import MS, about, batch, run, series
 
-from traceq.reports.compose_tradeoff import compose_tradeoff
-from traceq.reports.to_html import html_of
-from traceq.reports.to_markdown import markdown_of
-from traceq.reports.to_text import text_of
-from traceq.reports.tradeoff_to_json import tradeoff_to_json
-from traceq.tradeoffs.study import trade_off
-from traceq.tradeoffs.tradeoff import Setting, Taken
+from traceq.reports.renderers.to_html import html_of
+from traceq.reports.renderers.to_markdown import markdown_of
+from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
+from traceq.reports.tradeoff.tradeoff import compose_tradeoff
+from traceq.runs.tradeoff.study import trade_off
+from traceq.runs.tradeoff.tradeoff import Setting, Taken
 
 # Markup, quotes, a terminal's escape, a change of direction, and 100 kB.
 HOSTILE = '<script>alert("|`\x1b[31m\n\u202e' + "x" * 100_000
@@ -157,7 +157,7 @@ def test_a_bad_curve_is_not_told():
 
 def test_a_chart_is_the_same_each_time(found):
     from traceq.reports.charts.png import png
-    from traceq.reports.charts.tradeoff import alt, chart, svg_file
+    from traceq.reports.tradeoff.chart import alt, chart, svg_file
 
     assert svg_file(chart(found)) == svg_file(chart(found))
     assert png(chart(found)).startswith(b"\x89PNG")

@@ -1,6 +1,6 @@
 -- Communication: what the names mean, what ran beside each collective, and what it cost. Definitions: docs/metrics.md.
 
-create table communication_name (
+create table if not exists communication_name (
     trace_id integer not null,
     kind varchar not null,
     name varchar not null,
@@ -9,7 +9,7 @@ create table communication_name (
     algorithm varchar,
     scope varchar
 );
-comment on table communication_name is 'One row per name of the trace that means communication; the list of patterns is sql/analyzers/communication.sql.';
+comment on table communication_name is 'One row per name of the trace that means communication; the list of patterns is traceq/analysis/communication/communication.sql.';
 comment on column communication_name.trace_id is 'Trace.';
 comment on column communication_name.kind is 'kernel (gpu_slice.name), range (cpu_slice.name of operators and annotations) or collective (collective.op).';
 comment on column communication_name.name is 'The name.';
@@ -18,7 +18,7 @@ comment on column communication_name.op is 'all_reduce, all_gather, reduce_scatt
 comment on column communication_name.algorithm is 'ring, tree, nvls, nvls_tree, collnet, pat, symmetric, multimem, one_shot, two_shot or lamport; NULL when the name does not tell. NCCL''s ring is any but tree: it has no kernels of their own for the others.';
 comment on column communication_name.scope is 'For ranges, what launched in them is communication: all (kernels and peer copies) or copies (peer copies only); NULL for others.';
 
-create table communication_overlap (
+create table if not exists communication_overlap (
     trace_id integer not null,
     device integer not null,
     step integer not null,
@@ -40,7 +40,7 @@ comment on column communication_overlap.exposed is 'Time with communication and 
 comment on column communication_overlap.overlap_share is 'overlapped / communication; NULL without communication.';
 comment on column communication_overlap.opaque is 'Time with a CUDA graph traced as a whole, ns: communication inside it cannot be seen and counts as compute.';
 
-create table collective_slice (
+create table if not exists collective_slice (
     trace_id integer not null,
     slice_id bigint not null,
     device integer not null,

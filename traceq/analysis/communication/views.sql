@@ -1,6 +1,6 @@
 -- What communication cost, by kind; sums of slices, not of the time in which any of them ran.
 
-create view collective_cost as
+create or replace view collective_cost as
 select
     trace_id,
     op,
@@ -32,7 +32,7 @@ comment on column collective_cost.blocking is 'Time in which issued compute wait
 comment on column collective_cost.algorithm_bandwidth is 'bytes / dur, GB/s.';
 comment on column collective_cost.bus_bandwidth is 'Mean of the bus bandwidths, weighted by duration, GB/s.';
 
-create view host_collective as
+create or replace view host_collective as
 select
     s.trace_id,
     s.slice_id,

@@ -1,6 +1,6 @@
 -- The tables that say what copies cost, and what moving unified memory cost.
 
-create table copy_overlap (
+create table if not exists copy_overlap (
     trace_id integer not null,
     slice_id bigint not null,
     device integer not null,
@@ -52,7 +52,7 @@ comment on column copy_overlap.batch is 'Copies asked for by the same call (a ba
 comment on column copy_overlap.position is 'Where in the program it was asked for: data, checkpoint, item (.item() and what it is made of), pipeline, forward, backward, optimizer, or other; NULL when the call is unknown.';
 comment on column copy_overlap.returns_slice_id is 'For an h2d copy, the d2h copy whose bytes it may bring back: same step, device, process and size, ended before this one was asked for; each d2h copy is used once, the earliest first. NULL for none.';
 
-create table unified_memory (
+create table if not exists unified_memory (
     trace_id integer not null,
     device integer,
     step integer,

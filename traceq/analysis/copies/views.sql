@@ -1,6 +1,6 @@
 -- Views over copy_overlap and device_activity.
 
-create view copy_total as
+create or replace view copy_total as
 with
 segment as (
     select trace_id, device, step, dur, compute > 0 or graph > 0 as computes, category as counted, running.category
@@ -73,7 +73,7 @@ comment on column copy_total.exposed is 'The rest, ns: the same as time_ledger.d
 comment on column copy_total.could_overlap is 'Upper bound of what could have been hidden behind compute, ns: what its copies could have had each, and not more than exposed.';
 comment on column copy_total.overlap_share is 'overlapped / busy, 0 to 1; NULL when no copy ran.';
 
-create view copy_size as
+create or replace view copy_size as
 select
     trace_id,
     device,

@@ -1,6 +1,6 @@
 -- Fetching of input: each fetch, who else prepares batches, and what fetching costs per step. Definitions: docs/metrics.md.
 
-create table data_fetch (
+create table if not exists data_fetch (
     trace_id integer not null,
     slice_id bigint not null,
     thread_id integer not null,
@@ -44,7 +44,7 @@ comment on column data_fetch.unexplained is 'Time in which nothing is open but r
 comment on column data_fetch.is_first is 'Whether it is the first fetch of a new iterator of a PyTorch DataLoader; NULL when the trace has no frames to tell.';
 comment on column data_fetch.iterator_dur is 'What making that iterator took (start of workers), ns; NULL unless is_first.';
 
-create table data_worker (
+create table if not exists data_worker (
     trace_id integer not null,
     step integer not null,
     thread_id integer not null,
@@ -64,7 +64,7 @@ comment on column data_worker.active is 'Part of it in which something is open t
 comment on column data_worker.waiting is 'Part of it in calls that wait, ns.';
 comment on column data_worker.busy is 'dur less waiting, ns; NULL when the trace has no OS calls of the thread, for then waits are not seen.';
 
-create table data_stall (
+create table if not exists data_stall (
     trace_id integer not null,
     step integer not null,
     thread_id integer,

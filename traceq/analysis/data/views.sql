@@ -1,6 +1,6 @@
 -- Fetches by loader: also those of other training processes in the same capture, which data_stall leaves out.
 
-create view data_loader as
+create or replace view data_loader as
 select
     trace_id,
     thread_id,

@@ -2,7 +2,7 @@
 -- precision accumulates in single precision, as frameworks do. NULL: not published, or not known for sure. Links are per
 -- direction; what datasheets call NVLink bandwidth is the sum of both.
 
-create view gpu_architecture as
+create or replace view gpu_architecture as
 select * from (values
     ('7.0', 2048, 32, 65536, 98304, 98304, 0, 256),
     ('7.2', 2048, 32, 65536, 98304, 98304, 0, 256),
@@ -38,7 +38,7 @@ comment on column gpu_architecture.reserved_shared_memory is 'Shared memory that
 comment on column gpu_architecture.shared_memory_unit is 'Shared memory is given out in multiples of this, bytes.';
 
 -- Patterns match to the end of the name: what follows tells another GPU, or a part of one (MIG, a virtual function).
-create view gpu_model as
+create or replace view gpu_model as
 with
 model as (
     from (values
@@ -162,7 +162,7 @@ comment on column gpu_model.source is 'Document that gives multiprocessors, memo
 comment on column gpu_model.limits_source is 'Document that gives the limits of a multiprocessor.';
 comment on column gpu_model.host_link_source is 'Document that gives the bandwidth of the host link.';
 
-create view device_model as
+create or replace view device_model as
 with
 -- planned once, used twice: planning it costs more than reading it
 known as materialized (

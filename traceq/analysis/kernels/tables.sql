@@ -1,6 +1,6 @@
 -- How well kernels fill the GPU, and what operators cost. Definitions: docs/metrics.md.
 
-create table kernel_occupancy (
+create table if not exists kernel_occupancy (
     trace_id integer not null,
     slice_id bigint not null,
     device integer not null,
@@ -27,7 +27,7 @@ comment on column kernel_occupancy.trace_id is 'Trace.';
 comment on column kernel_occupancy.slice_id is 'The gpu_slice.';
 comment on column kernel_occupancy.device is 'Device it ran on.';
 comment on column kernel_occupancy.step is 'gpu_slice.step.';
-comment on column kernel_occupancy.family is 'From its name: communication, cublas, nvjet, cutlass, cudnn, flash_attention, triton, nvfuser, hipblas, miopen, composable_kernel, elementwise, reduce, norm, softmax, optimizer, copy, index, ...; unknown when the name does not tell. The patterns: sql/analyzers/kernel_family.sql.';
+comment on column kernel_occupancy.family is 'From its name: communication, cublas, nvjet, cutlass, cudnn, flash_attention, triton, nvfuser, hipblas, miopen, composable_kernel, elementwise, reduce, norm, softmax, optimizer, copy, index, ...; unknown when the name does not tell. The patterns: traceq/analysis/kernels/kernel_family.sql.';
 comment on column kernel_occupancy.tensor_core is 'Whether it computes on tensor (matrix) cores, from its name; NULL when the name does not tell.';
 comment on column kernel_occupancy.blocks is 'Blocks of the grid; NULL when the trace does not say.';
 comment on column kernel_occupancy.threads_per_block is 'Threads per block; NULL when the trace does not say.';
@@ -44,7 +44,7 @@ comment on column kernel_occupancy.estimated_occupancy is 'theoretical_occupancy
 comment on column kernel_occupancy.recorded_occupancy is 'The same as the profiler wrote it, rounded to a hundredth; 0 for every kernel with more than 48 KiB of shared memory per block, which is wrong. NULL when it wrote none or no share.';
 comment on column kernel_occupancy.exclusive_dur is 'Its duration, where k kernels run on the device at once counted 1/k, ns: kernels add up to the time in which any runs.';
 
-create table operator_cost (
+create table if not exists operator_cost (
     trace_id integer not null,
     slice_id bigint not null,
     step integer,

@@ -1,6 +1,6 @@
 -- Kernels and operators per step, and what was measured beside what was estimated.
 
-create view step_mfu as
+create or replace view step_mfu as
 with
 device_step as (
     select
@@ -44,7 +44,7 @@ comment on column step_mfu.achieved is 'Known operations over the duration of th
 comment on column step_mfu.mfu is 'Model FLOPs utilization: the time the operations would take at the peak of their types, over the duration of the step. NULL unless all peaks and all operations of such operators are known.';
 comment on column step_mfu.kernel_efficiency is 'That time over the time of their kernels alone, those of known operations; NULL unless all peaks are known.';
 
-create view gpu_metric_step as
+create or replace view gpu_metric_step as
 with
 meaning as (
     from (values
@@ -92,7 +92,7 @@ comment on column gpu_metric_step.mean is 'Mean share of the possible, 0 to 1.';
 comment on column gpu_metric_step.highest is 'Highest sample, 0 to 1.';
 comment on column gpu_metric_step.samples is 'Samples.';
 
-create view step_occupancy as
+create or replace view step_occupancy as
 with
 proxy as (
     select

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from traceq.sql import statement
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import duckdb
 
-    from traceq.analyzers.stack import Integers
+    from traceq.analysis.nesting.stack import Integers
 
 _ROWS_PER_BLOCK = 3 * 122_880
 
@@ -37,10 +37,10 @@ def cut_intervals(connection: duckdb.DuckDBPyConnection) -> None:
 
     The intervals of one lane and thread do not overlap.
     """
-    intervals = connection.sql(statement("analyzers/host_interval.sql")).to_arrow_table()
+    intervals = connection.sql(statement("analysis/ledger/host_interval.sql")).to_arrow_table()
     ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
     lanes = _lanes(intervals["thread_id"].to_numpy(), intervals["lane"].to_numpy())
-    for thread, first, last in connection.execute(statement("analyzers/host_timeline_extent.sql")).fetchall():
+    for thread, first, last in connection.execute(statement("analysis/ledger/host_timeline_extent.sql")).fetchall():
         for bounds, segments in _blocks(connection, first, last):
             for lane in lanes.get(thread, ()):
                 pieces = cut(ts[lane], ts_end[lane], bounds)
@@ -61,7 +61,7 @@ def _blocks(connection: duckdb.DuckDBPyConnection, first: int, last: int) -> Ite
     for row in range(first, max(last, first + 1), _ROWS_PER_BLOCK):
         # One row more says where the block's last segment ends.
         window = {"first": row, "last": min(row + _ROWS_PER_BLOCK, last)}
-        segments = connection.sql(statement("analyzers/host_segment.sql"), params=window).to_arrow_table()
+        segments = connection.sql(statement("analysis/ledger/host_segment.sql"), params=window).to_arrow_table()
         bounds = segments["ts"].to_numpy()
         yield (np.append(bounds, _FOREVER) if window["last"] == last else bounds), segments.drop_columns("ts")
 
@@ -75,7 +75,7 @@ def _insert(
     found_piece = segments.take(pa.array(pieces.segment))
     for name, column in (("interval_id", intervals), ("ts", pieces.ts), ("ts_end", pieces.ts_end)):
         found_piece = found_piece.append_column(name, pa.array(column))
-    connection.execute(statement("analyzers/host_piece.sql"), {"thread_id": thread})
+    connection.execute(statement("analysis/ledger/host_piece.sql"), {"thread_id": thread})
 
 
 def cut(ts: Integers, ts_end: Integers, bounds: Integers) -> Pieces:

@@ -1,6 +1,6 @@
 -- The tables that hold the first analysis, filled once after ingest by the files beside this one.
 
-create table step (
+create table if not exists step (
     trace_id integer not null,
     step integer not null,
     name varchar not null,
@@ -26,7 +26,7 @@ comment on column step.gpu_ts is 'Start of the first GPU slice launched in it, n
 comment on column step.gpu_dur is 'From that start to the end of the last GPU slice launched in it, ns.';
 comment on column step.excluded is 'Why the step is left out of statistics (warm-up); NULL when it counts.';
 
-create table device_activity (
+create table if not exists device_activity (
     trace_id integer not null,
     device integer not null,
     step integer,
@@ -56,7 +56,7 @@ comment on column device_activity.memset is 'Memsets running.';
 comment on column device_activity.graph is 'CUDA graphs running that were traced as a whole.';
 comment on column device_activity.category is 'What the segment counts as in time_ledger: the first that runs of compute (or graph), communication, copy_h2d, copy_d2h, copy_other, memset; else idle.';
 
-create table launch_state (
+create table if not exists launch_state (
     trace_id integer not null,
     slice_id bigint not null,
     phase varchar not null,
@@ -68,7 +68,7 @@ comment on column launch_state.slice_id is 'The gpu_slice.';
 comment on column launch_state.phase is 'data, forward, backward, optimizer or other: of the launching call, else of the training thread at that time.';
 comment on column launch_state.queue_depth is 'Launches on the same device that had not started when this one was made; 0 says that the device was waiting for it. A graph is one launch.';
 
-create table stream_wait (
+create table if not exists stream_wait (
     trace_id integer not null,
     slice_id bigint not null,
     device integer,
@@ -90,7 +90,7 @@ comment on column stream_wait.waited_for_id is 'gpu_slice launched last on the e
 comment on column stream_wait.finished is 'When all work on the event''s stream launched until then had ended, ns; NULL when unknown.';
 comment on column stream_wait.next_slice_id is 'gpu_slice launched first on the waiting stream after the wait; NULL when none was.';
 
-create table idle_gap (
+create table if not exists idle_gap (
     trace_id integer not null,
     gap_id bigint not null,
     device integer not null,
@@ -124,7 +124,7 @@ comment on column idle_gap.cpu_slice_id is 'The host slice with the most time of
 comment on column idle_gap.annotation is 'Innermost annotation around that slice, or the slice itself.';
 comment on column idle_gap.operator is 'Innermost operator around that slice, or the slice itself.';
 
-create table idle_gap_cause (
+create table if not exists idle_gap_cause (
     trace_id integer not null,
     gap_id bigint not null,
     cause varchar not null,
@@ -140,7 +140,7 @@ comment on column idle_gap_cause.ts is 'Where it begins first, ns.';
 comment on column idle_gap_cause.dur is 'Time in all, ns; it need not be in one piece.';
 comment on column idle_gap_cause.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open.';
 
-create table host_ledger (
+create table if not exists host_ledger (
     trace_id integer not null,
     step integer not null,
     thread_id integer not null,
@@ -156,7 +156,7 @@ comment on column host_ledger.category is 'What its innermost slice is: data, ch
 comment on column host_ledger.phase is 'data, forward, backward, optimizer, or other when nothing names it.';
 comment on column host_ledger.dur is 'Time, ns.';
 
-create table time_ledger (
+create table if not exists time_ledger (
     trace_id integer not null,
     device integer not null,
     step integer not null,
@@ -170,7 +170,7 @@ comment on column time_ledger.step is 'Step the time elapsed in.';
 comment on column time_ledger.category is 'compute; communication (exposed: no compute at that time); copy_h2d, copy_d2h, copy_other (exposed); memset; idle_* (see idle_gap_cause.cause).';
 comment on column time_ledger.dur is 'Time, ns.';
 
-create table step_stats (
+create table if not exists step_stats (
     trace_id integer not null,
     steps bigint not null,
     excluded bigint not null,

@@ -1,6 +1,6 @@
 -- The time of the counted steps cut into the pieces that rules lay claim to; see docs/metrics.md, "What a fix wins".
 
-create view idle_piece as
+create or replace view idle_piece as
 select
     c.trace_id,
     g.device,
@@ -32,7 +32,7 @@ comment on column idle_piece.next_slice_id is 'gpu_slice that ends the gap; NULL
 comment on column idle_piece.launch_slice_id is 'cpu_slice of the call that launched it; NULL when unknown.';
 comment on column idle_piece.drained_by is 'cpu_slice of the synchronizing call that held the host when the device ran dry; NULL for none.';
 
-create view busy_piece as
+create or replace view busy_piece as
 with
 counted as (
     select trace_id, step

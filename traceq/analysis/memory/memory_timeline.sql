@@ -41,6 +41,11 @@ total as (
         on r.number = a.number + 1 and r.ts = a.ts and r.device is not distinct from a.device
 ),
 
+-- Who knows what an allocator reserves knows all that it allocated, not only what it allocated since the capture began.
+has_totals as (
+    select count(*) filter (is_reserved) > 0 from sample
+),
+
 change as (
     select
         slice_id as number,
@@ -73,7 +78,7 @@ relative as (
     from (
         from summed
         union all
-        select number, device, memory, ts, allocated from total where (select format from trace) = 'nsys'
+        select number, device, memory, ts, allocated from total where not (from has_totals)
     )
 ),
 
@@ -83,7 +88,7 @@ every as (
     -- the host's allocator keeps nothing and reports 0
     select number, device, memory, ts, allocated, if(memory = 'host', null, reserved), true
     from total
-    where (select format from trace) is distinct from 'nsys'
+    where (from has_totals)
 )
 
 select

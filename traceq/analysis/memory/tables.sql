@@ -1,6 +1,6 @@
 -- Memory over time and per step, and the calls that ask the driver for it. Definitions: docs/metrics.md.
 
-create table memory_timeline (
+create table if not exists memory_timeline (
     trace_id integer not null,
     device integer,
     memory varchar not null,
@@ -20,7 +20,7 @@ comment on column memory_timeline.allocated is 'Allocated after it, bytes; where
 comment on column memory_timeline.reserved is 'What PyTorch''s caching allocator holds of the device then, allocated or not, bytes; NULL when the trace does not say.';
 comment on column memory_timeline.is_total is 'Whether the source tells totals. Else they are sums of what it tells since the capture began; what must have been allocated before, because it is released later, is counted, and what else was there is not.';
 
-create table memory_step (
+create table if not exists memory_step (
     trace_id integer not null,
     step integer not null,
     device integer,
@@ -52,7 +52,7 @@ comment on column memory_step.peak_unused is 'peak_reserved less peak: held by t
 comment on column memory_step.reserved is 'Most reserved at any time in the step, bytes; NULL when the trace does not say.';
 comment on column memory_step.capacity is 'Memory of the device (device.memory_bytes), bytes; NULL when unknown and for memory of the host.';
 
-create table allocator_call (
+create table if not exists allocator_call (
     trace_id integer not null,
     step integer,
     thread_id integer not null,

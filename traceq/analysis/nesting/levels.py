@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analyzers.stack import AROUND, NEVER, NOBODY, Open, Places
+from traceq.analysis.nesting.stack import AROUND, NEVER, NOBODY, Open, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from traceq.analyzers.stack import Integers, Stack
+    from traceq.analysis.nesting.stack import Integers, Stack
 
 
 def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> Places | None:

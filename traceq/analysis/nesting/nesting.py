@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from traceq.analyzers.levels import place_nested
-from traceq.analyzers.stack import NEVER, NOBODY, Around, Stack
-from traceq.sql import statement
+from traceq.analysis.nesting.levels import place_nested
+from traceq.analysis.nesting.stack import NEVER, NOBODY, Around, Stack
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import duckdb
 
-    from traceq.analyzers.stack import Integers
+    from traceq.analysis.nesting.stack import Integers
 
 # Sorted, swept and inserted at a time.
 _ROWS_PER_WINDOW = 3 * 122_880
@@ -34,10 +34,12 @@ def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int
     Returns how many slices outlast the one that encloses them, within rounding and beyond.
     """
     stacks: defaultdict[int, Stack] = defaultdict(Stack)
-    cuts = connection.execute(statement("ingest/cpu_slice_windows.sql"), {"rows": _ROWS_PER_WINDOW}).fetchall()
+    cuts = connection.execute(
+        statement("analysis/nesting/cpu_slice_windows.sql"), {"rows": _ROWS_PER_WINDOW}
+    ).fetchall()
     for ts_from, ts_until in pairwise([-NEVER, *dict.fromkeys(ts for (ts,) in cuts), NEVER - 1]):
         _nest_window(connection, trace_id, stacks, {"ts_from": ts_from, "ts_until": ts_until})
-    connection.execute(statement("ingest/cpu_slice_async.sql"), {"trace_id": trace_id})
+    connection.execute(statement("analysis/nesting/cpu_slice_async.sql"), {"trace_id": trace_id})
     cut = {slice_id: end for stack in stacks.values() for slice_id, end in stack.cut.items()}
     outlasting = [each for stack in stacks.values() for each in stack.outlasting]
     _keep(connection, "_slice_cut", {"slice_id": cut, "ts_end": cut.values()})
@@ -61,7 +63,7 @@ def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[st
 def _nest_window(
     connection: duckdb.DuckDBPyConnection, trace_id: int, stacks: Mapping[int, Stack], window: dict[str, int]
 ) -> None:
-    rows = connection.sql(statement("ingest/cpu_slice_ordered.sql"), params=window).to_arrow_table()
+    rows = connection.sql(statement("analysis/nesting/cpu_slice_ordered.sql"), params=window).to_arrow_table()
     if not rows.num_rows:
         return
     keys = {name: rows[name].to_numpy() for name in ("thread_id", "slice_id", "nesting_kind", "ts", "ts_end")}
@@ -76,5 +78,5 @@ def _nest_window(
         values = np.concatenate(parts)
         rows = rows.append_column(name, pa.array(values, pa.int64(), mask=values == NOBODY))
     connection.register("_nested", rows)
-    connection.execute(statement("ingest/cpu_slice_insert.sql"), {"trace_id": trace_id})
+    connection.execute(statement("analysis/nesting/cpu_slice_insert.sql"), {"trace_id": trace_id})
     connection.unregister("_nested")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from traceq.sql import statement
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     import duckdb
     import numpy.typing as npt
 
-    from traceq.analyzers.replay_model import Recorded
-    from traceq.analyzers.stack import Integers
+    from traceq.analysis.nesting.stack import Integers
+    from traceq.analysis.replay.replay_model import Recorded
 
     Floats = npt.NDArray[np.float64]
     Names = npt.NDArray[Any]
@@ -37,7 +37,7 @@ class HostTime:
         self._starts, self._bounds, self._ends = _intervals(recorded)
         end = recorded.steps[-1].ts_end
         own = _timeline(connection, training, recorded.ts, end)
-        overhead = connection.execute(statement("analyzers/replay_overhead.sql")).fetchone()
+        overhead = connection.execute(statement("analysis/replay/replay_overhead.sql")).fetchone()
         profiler = _timeline(connection, overhead[0], recorded.ts, end) if overhead else None
         self._timelines: dict[float, tuple[Integers, Names]] = {}
         for thread in np.unique(self._threads[~np.isnan(self._threads)]):
@@ -74,7 +74,7 @@ def _timeline(
     connection: duckdb.DuckDBPyConnection, thread: int | None, ts: int, ts_end: int
 ) -> tuple[Integers, Names]:
     """Where the segments of a thread begin, from `ts` on, and the cause of each."""
-    query = statement("analyzers/replay_timeline.sql")
+    query = statement("analysis/replay/replay_timeline.sql")
     found = connection.execute(query, {"thread_id": thread, "ts_end": ts_end}).fetchnumpy()
     if not len(found["ts"]):
         return np.array([ts]), np.array([NO_CAUSE], dtype=object)

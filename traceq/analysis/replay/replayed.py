@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from traceq.analyzers.replay import Model, span
-from traceq.analyzers.replay_host import NO_CAUSE, HostTime
-from traceq.analyzers.replay_model import Recorded, Step, model, read
-from traceq.sql import statement
+from traceq.analysis.categories import BUSY
+from traceq.analysis.replay.replay import Model, span
+from traceq.analysis.replay.replay_host import NO_CAUSE, HostTime
+from traceq.analysis.replay.replay_model import Recorded, Step, model, read
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,18 +39,16 @@ _MOST_SLICES_OF_ONE_STEP = 300_000
 
 _BLOCKING_COPY_CALL = 5_000  # what the call takes when it does not block, ns
 
-_WORK = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "memset")
-
 
 def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     """A row for each category that the ledger holds; without savings where the steps cannot be replayed."""
-    steps = [Step(*row) for row in connection.execute(statement("analyzers/replay_step.sql")).fetchall()]
+    steps = [Step(*row) for row in connection.execute(statement("analysis/replay/replay_step.sql")).fetchall()]
     chosen = _chosen(steps)
     first, last = (chosen[0], chosen[-1]) if chosen else (steps[0], steps[-1]) if steps else (None, None)
     if first is None or last is None:
         return
     bounds = {"first_step": first.step, "last_step": last.step}
-    removable = dict(connection.execute(statement("analyzers/replay_removable.sql"), bounds).fetchall())
+    removable = dict(connection.execute(statement("analysis/replay/replay_removable.sql"), bounds).fetchall())
     if "compute" in removable:
         removable["compute"] = int(removable["compute"] * _COMPUTE_TAKEN)
     rows = _rows(connection, trace_id, chosen, removable) if chosen else _unknown(trace_id, removable)
@@ -123,7 +122,7 @@ def _among_ranks(row: dict[str, Any]) -> dict[str, Any]:
 
 def _without(whole: Model, recorded: Recorded, host: HostTime, name: str) -> Model:
     """The model without the time of a category of the ledger."""
-    if name in _WORK:
+    if name in BUSY:
         left = 1 - _COMPUTE_TAKEN if name == "compute" else 0.0
         dur = [
             each * left if category == name else each for each, category in zip(whole.dur, whole.category, strict=True)

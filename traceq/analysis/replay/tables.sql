@@ -1,6 +1,6 @@
 -- What the steps would last without one cause.
 
-create table replay (
+create table if not exists replay (
     trace_id integer not null,
     scenario varchar not null,
     removable bigint not null,

@@ -1,6 +1,6 @@
 -- What the marks of traceq.annotate say: phases of a step, and how much work it did. Grammar: docs/metrics.md.
 
-create view mark as
+create or replace view mark as
 select
     m.trace_id,
     m.slice_id,
@@ -18,12 +18,10 @@ from (
         regexp_extract(c.name, '^traceq\.(step|phase|fetch|module|payload)#', 1) as mark,
         substr(c.name, strpos(c.name, '#') + 1) as label
     from cpu_slice as c
-    inner join trace as t using (trace_id)
-    where
-        c.kind = 'annotation'
-        and starts_with(c.name, 'traceq.')
-        -- PyTorch's emit_nvtx repeats every mark as a range outside the domain; counted twice, throughput would double.
-        and (t.format <> 'nsys' or c.category = 'traceq')
+    where c.kind = 'annotation' and starts_with(c.name, 'traceq.')
+    -- Under nsys marks are ranges of the domain traceq, and PyTorch's emit_nvtx repeats each as a range of none; counted twice,
+    -- throughput would double.
+    qualify c.category = 'traceq' or not coalesce(bool_or(c.category = 'traceq') over (partition by c.trace_id), false)
 ) as m
 asof left join step as s on m.trace_id = s.trace_id and m.ts >= s.ts
 where m.mark <> '';
@@ -39,7 +37,7 @@ comment on column mark.dur is 'Duration, ns; of a payload what making it took.';
 comment on column mark.ts_end is 'End, ns: ts + dur.';
 comment on column mark.depth is 'Slices around it on its thread, as in cpu_slice; NULL for ranges that need not nest.';
 
-create view step_phase as
+create or replace view step_phase as
 with
 instance as (
     select trace_id, thread_id, step, if(mark = 'fetch', 'data', label) as phase, ts, ts_end, slice_id
@@ -94,7 +92,7 @@ comment on column step_phase.phase is 'Label of the phase; data for fetches from
 comment on column step_phase.count is 'Instances that start in the step, without those that start inside another instance of the phase on their thread; 0 when one reaches in from the step before.';
 comment on column step_phase.dur is 'Time in the phase, ns, cut at the ends of the step: per thread no instant counts twice, several threads add up.';
 
-create view step_payload as
+create or replace view step_payload as
 with
 pair as (
     select trace_id, step, unnest(string_split(label, ',')) as pair
@@ -123,7 +121,7 @@ comment on column step_payload.step is 'Step in which the payload marks stand.';
 comment on column step_payload.key is 'What is counted: samples, tokens, micro_batch, or any other key the program gave.';
 comment on column step_payload.value is 'Sum over all payload marks of the step, all threads and processes of the trace; of micro_batch, which is an index, how many different ones.';
 
-create view throughput as
+create or replace view throughput as
 select
     p.trace_id,
     p.key,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from traceq.analyzers.recurrence import recurring_sequence
-from traceq.analyzers.recurring_communication import recurring_communication
-from traceq.sql import run, statement
+from traceq.analysis.steps.recurrence import recurring_sequence
+from traceq.analysis.steps.recurring_communication import recurring_communication
+from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,7 +39,7 @@ def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range:
     back to the other sources: the caller compares.
     """
     source = _mark_steps(connection, step_range)
-    run(connection, "analyzers/step.sql", trace_id=trace_id)
+    run(connection, "analysis/steps/step.sql", trace_id=trace_id)
     return source
 
 
@@ -61,7 +61,7 @@ def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -
         " (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
     )
     for source, file, parameters, read in ways:
-        marks = read(connection.sql(statement(f"analyzers/{file}.sql"), params=parameters))
+        marks = read(connection.sql(statement(f"analysis/steps/{file}.sql"), params=parameters))
         if marks:
             _keep(connection, marks, source)
             return source

@@ -1,15 +1,11 @@
--- Copies inside the device, by what asked for them.
+-- Copies inside the device whose origin is known: what asked for them.
+-- uses: counted_copy
 with
 copy as (
-    select c.slice_id, c.step, g.ts, c.dur, g.name, g.launch_id, c.bytes, c.bandwidth, c.exposed
-    from copy_overlap as c
-    inner join gpu_slice as g using (trace_id, slice_id)
-    inner join step as s on s.trace_id = c.trace_id and s.step = c.step
+    select c.slice_id, c.step, c.ts, c.dur, c.name, c.launch_id, c.bytes, c.bandwidth, c.exposed
+    from counted_copy as c
     where
-        c.trace_id = $trace_id
-        and c.device = $device
-        and s.excluded is null
-        and c.copy_kind = 'd2d'
+        c.copy_kind = 'd2d'
         and c.exposed > 0
 ),
 
@@ -75,4 +71,4 @@ select
     operator,
     around
 from known
-where origin = $origin or ($origin = 'any' and origin is not null)
+where origin is not null

@@ -2,31 +2,18 @@
 -- value is read), shape (a size is), explicit (asked for as such). A copy to the host of up to 64 bytes, a cache line, is a value that
 -- is read; of up to 4 KiB, a page, where an operator around it shows that it is a tensor of PyTorch. A call that waits and follows
 -- a copy on its thread within 20 us, the host's way from one call to the next, belongs to it.
+-- uses: idle, drained_gap
 with recursive
--- a gap that the start of a step cuts goes on
-gap as (
-    select g.gap_id, g.ts, coalesce(g.drained_by, e.drained_by) as drained_by
-    from idle_gap as g
-    left join (
-        select ts_end, drained_by
-        from idle_gap
-        where trace_id = $trace_id and device = $device and drained_by is not null
-    ) as e on e.ts_end = g.ts
-    where g.trace_id = $trace_id and g.device = $device
-),
-
 piece as (
     select
         p.*,
         if(p.cause = 'idle_sync', p.cpu_slice_id, g.drained_by) as call_id,
         -- when the device ran dry
         case when p.cause <> 'idle_sync' or p.cpu_slice_id = g.drained_by then min(g.ts) over (partition by g.drained_by) end as drained
-    from idle_piece as p
-    inner join gap as g using (gap_id)
+    from idle as p
+    inner join drained_gap as g using (gap_id)
     where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and (
+        (
             p.cause = 'idle_sync'
             or (
                 (
@@ -56,75 +43,25 @@ call as materialized (
     where trace_id = $trace_id and slice_id in (select call_id from piece)
 ),
 
--- the ranges and operators around them, one further out at a time; nsys has operators as ranges
-range_1 as materialized (
-    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
-    from cpu_slice
-    where trace_id = $trace_id and slice_id in (select around_id from call)
-),
-
-range_2 as materialized (
-    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
-    from cpu_slice
-    where trace_id = $trace_id and slice_id in (select around_id from range_1)
-),
-
-range_3 as materialized (
-    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
-    from cpu_slice
-    where trace_id = $trace_id and slice_id in (select around_id from range_2)
-),
-
-range_4 as materialized (
-    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
-    from cpu_slice
-    where trace_id = $trace_id and slice_id in (select around_id from range_3)
-),
-
-range_5 as materialized (
-    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
-    from cpu_slice
-    where trace_id = $trace_id and slice_id in (select around_id from range_4)
-),
-
-range_6 as materialized (
-    select slice_id, coalesce(operator_id, annotation_id) as around_id, name, kind = 'op' or contains(name, ', op_id = ') as is_operator
-    from cpu_slice
-    where trace_id = $trace_id and slice_id in (select around_id from range_5)
-),
-
-range as materialized (
-    from range_1
-    union
-    from range_2
-    union
-    from range_3
-    union
-    from range_4
-    union
-    from range_5
-    union
-    from range_6
-),
-
--- the call and what is around it, from inside to outside
-around (call_id, around_id, level, name, is_operator) as (
-    select slice_id, around_id, 0, name, is_operator
+-- the call and what is around it, from inside to outside; nsys has operators as ranges
+around (call_id, slice_id, around_id, level) as (
+    select slice_id, slice_id, around_id, 0
     from call
     union all
-    select a.call_id, r.around_id, a.level + 1, r.name, r.is_operator
+    select a.call_id, r.slice_id, coalesce(r.operator_id, r.annotation_id), a.level + 1
     from around as a
-    inner join range as r on r.slice_id = a.around_id
+    inner join cpu_slice as r on r.trace_id = $trace_id and r.slice_id = a.around_id
     where a.level < 6
 ),
 
 operator as (
     select
         call_id,
-        max_by(regexp_replace(name, ',( seq = \d+,)? op_id = .*$', ''), level) filter (is_operator) as operator,
+        max_by(regexp_replace(name, ',( seq = \d+,)? op_id = .*$', ''), level) filter (n.kind = 'op' or contains(n.name, ', op_id = ')) as operator,
         bool_or(regexp_matches(name, '^aten::(item|_local_scalar_dense|is_nonzero)(,|$)')) as is_item,
         bool_or(regexp_matches(name, '^aten::(nonzero\w*|masked_select|_?unique\w*|repeat_interleave|argwhere|bincount)(,|$)')) as is_shape
-    from around
+    from around as a
+    inner join cpu_slice as n on n.trace_id = $trace_id and n.slice_id = a.slice_id
     group by call_id
 ),
 

@@ -1,4 +1,4 @@
--- The view's rows of one device, which nearly every rule asks for.
+-- Idle time of the critical device by gap and cause.
 select *
 from idle_piece
 where trace_id = $trace_id and device = $device

@@ -1,4 +1,5 @@
--- Idle time in which the host compiled or loaded code, with the outermost range that says so.
+-- Idle time with the outermost slice of the host that says what it was for: the loading of data, a save, a compilation.
+-- uses: idle
 select
     p.step,
     p.ts,
@@ -8,8 +9,10 @@ select
     p.dur as claimed,
     p.cause,
     p.gap_id,
-    coalesce(x.dur, c.dur) as compile_ns
-from idle_piece as p
+    coalesce(x.dur, c.dur) as context_ns,
+    c.kind,
+    x.slice_id is not null as is_inside
+from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 left join cpu_slice as x on x.trace_id = c.trace_id and x.slice_id = c.context_id
-where p.trace_id = $trace_id and p.device = $device and p.cause = 'idle_compile'
+where p.cause in ('idle_checkpoint', 'idle_compile')

@@ -1,4 +1,5 @@
 -- Kernels of matrix products and convolutions, and the arithmetic they are done in: by the operator's types, else by names.
+-- uses: busy, kernel_name
 with
 -- Names are few and long, kernels many: names are looked at once each.
 named as materialized (
@@ -12,7 +13,7 @@ named as materialized (
         regexp_matches(name, '(^|_)(volta|turing)_') as is_old,
         regexp_matches(name, '(^|_)(volta|turing|ampere|hopper)_|sm(7[05]|8\d|9\d|1\d\d)_|cutlass_(7|8|9)') as has_tensor_cores,
         regexp_matches(name, '_align[12]\b') as is_unaligned
-    from common_kernel_name
+    from kernel_name
     where not regexp_matches(name, '(?i)splitKreduce|epilogue::|gemv|dot_kernel|nchwToNhwc|nhwcToNchw|scalePackedTensor|reduction|reduce_wgrad')
 )
 
@@ -37,14 +38,12 @@ select
         when n.is_fp32 then 'fp32'
         else 'other'
     end as arithmetic
-from busy_piece as b
+from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
 inner join named as n on n.name = b.name
 left join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
 left join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = l.operator_id
 left join operator_cost as x on x.trace_id = b.trace_id and x.slice_id = o.slice_id and x.kind in ('matmul', 'convolution')
 where
-    b.trace_id = $trace_id
-    and b.device = $device
-    and b.category = 'compute'
+    b.category = 'compute'
     and k.family in ('cublas', 'cutlass', 'cudnn', 'nvjet')

@@ -1,15 +1,8 @@
 -- A claim on more of a piece than the ledger holds, or on less than nothing; one on no piece has neither id.
 with
-instance as (
-    select null::bigint as gap_id, null::bigint as busy_id, null::varchar as scenario
-    where false
-    union all by name
-    from rule_instances
-),
-
 claim as (
     select cause, gap_id, busy_id, sum(claimed)::double as claimed, min(claimed)::double as least
-    from instance
+    from rule_instances
     where claimed is not null
     group by cause, gap_id, busy_id
 ),

@@ -9,7 +9,7 @@ piece as (
         busy_id,
         greatest(0, least(claimed, max(claimed) over same - coalesce(sum(claimed) over before, 0))) as owned,
         first_value(claim) over (partition by cause, gap_id, busy_id order by claim) as first_claim
-    from _claim
+    from ordered_claim
     window
         same as (partition by cause, gap_id, busy_id),
         before as (

@@ -26,7 +26,8 @@ copies as (
     select
         count(*) as copies,
         count(is_pageable) as copy_memory,
-        count(*) filter (copy_kind = 'um') as migrations
+        count(*) filter (copy_kind = 'um') as migrations,
+        count(*) filter (copy_kind is distinct from 'um') as copies_asked_for
     from copy_overlap
     where trace_id = $trace_id and device = $device
 ),

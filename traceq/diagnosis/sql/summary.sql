@@ -1,14 +1,6 @@
 -- The claim of a rule over the counted steps, per step, and what fixing it would win if no other rule had a claim. Where the
 -- steps cannot be replayed, half of an upper bound is likely. Sums of decimals do not depend on the order of the rows, which
 -- changes from run to run; those of doubles do.
-with
-instance as (
-    select null::bigint as gap_id, null::bigint as busy_id, null::varchar as scenario
-    where false
-    union all by name
-    from rule_instances
-)
-
 select
     count(*) as instances,
     count(distinct i.step) as steps_with_it,
@@ -18,7 +10,7 @@ select
     sum((i.claimed * $high * coalesce(r.share_high, 1))::decimal(18, 3)) / s.steps as saving_high_ns,
     sum(i.claimed::decimal(18, 3)) / s.total as claimed_share,
     max(i.claimed)::double as longest_ns
-from instance as i
+from rule_instances as i
 left join replay as r on r.trace_id = $trace_id and r.scenario = coalesce(i.scenario, i.cause)
 inner join step_stats as s on s.trace_id = $trace_id
 group by s.steps, s.total

@@ -1,15 +1,9 @@
 -- What most of a claim has in common, by time: names that hold for at least half of it.
 with
-instance as (
-    select null::bigint as gap_id, null::bigint as busy_id, null::varchar as scenario
-    where false
-    union all by name
-    from rule_instances
-),
-
 largest as materialized (
     select slice_id, claimed
-    from instance
+    from claim_piece
+    where claim = $claim
     order by claimed desc, slice_id
     limit 500
 ),

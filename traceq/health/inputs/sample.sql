@@ -1,12 +1,11 @@
--- Measured GPU metrics: in nsys' files every series but memory and page faults; and those of them that are known per step.
+-- Measured GPU metrics: every series of a device but memory and page faults; and those of them that are known per step.
 select
     (
         select count(*)
         from counter as c
-        inner join trace as t using (trace_id)
         where
             c.trace_id = $trace_id
-            and t.format = 'nsys'
+            and c.device is not null
             and not starts_with(c.name, 'memory_')
             and not ends_with(c.name, '_page_faults')
     ) as metric_samples,

@@ -13,11 +13,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
-from traceq.child import command
+from traceq.common.process import block_pandas_import, child_command
 from traceq.errors import UnusableTrace
 from traceq.importers.chrome.block import Rows, decode
 from traceq.importers.chrome.cut import Piece
-from traceq.lean import do_without_pandas
 
 # Below this size on disk starting processes takes longer than decoding. Compressed files are ten times larger inside.
 _LARGE = 24 << 20
@@ -83,7 +82,10 @@ class Decoders:
         child: subprocess.Popen[bytes] | None = getattr(self._local, "child", None)
         if child is None:
             child = subprocess.Popen(
-                command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **_KEEP_MEMORY}
+                child_command(__name__),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **_KEEP_MEMORY},
             )
             self._local.child = child
             with self._lock:
@@ -112,7 +114,7 @@ def main() -> None:
     """Decode blocks from stdin to stdout until stdin ends."""
     # Rows are garbage as soon as they are sent, and hold no cycles: looking for some took a fifth of the time.
     gc.disable()
-    do_without_pandas()
+    block_pandas_import()
     while (message := receive(sys.stdin.buffer)) is not None:
         piece: Piece = pickle.loads(message)  # noqa: S301 - from our own parent
         send(sys.stdout.buffer, pickle.dumps(decode(piece.read()), protocol=5))

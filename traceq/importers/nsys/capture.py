@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from traceq.importers.nsys.job import Job, batch_of
+from traceq.importers.nsys.context import Job, batch_of
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.source import Source

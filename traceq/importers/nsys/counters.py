@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import constant, labelled, usable_times
-from traceq.importers.nsys.job import Job, Rows, batch_of
+from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.threads import pids
 
 METRICS = "GPU_METRICS"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.job import Job
+    from traceq.importers.nsys.context import Job
 
 TABLE = "DIAGNOSTIC_EVENT"
 _WARNING, _ERROR = 2, 3

@@ -17,8 +17,8 @@ from traceq.importers.nsys.columns import (
     usable_times,
     without,
 )
+from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.copies import COPY_KINDS, MEMORY, MIGRATION_CAUSES, copy_names, memset_names
-from traceq.importers.nsys.job import Job, Rows, batch_of
 from traceq.importers.nsys.threads import pids
 
 Columns = dict[str, pa.Array | None]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import constant, durations, json_objects, labelled, usable_times, without
-from traceq.importers.nsys.job import Job, Rows, batch_of
+from traceq.importers.nsys.context import Job, Rows, batch_of
 
 RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 # eventClass: the kind of record inside a table.

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import non_negative, usable_times
+from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.host import Calls, slices, wanted
-from traceq.importers.nsys.job import Job, Rows, batch_of
 
 _COMMUNICATORS = "MPI_COMMUNICATORS"
 _P2P = "MPI_P2P_EVENTS"

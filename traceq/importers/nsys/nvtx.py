@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import constant, durations, json_objects, usable_times, without
-from traceq.importers.nsys.job import Job, Rows, batch_of
+from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.payload import Payloads
 from traceq.importers.nsys.strings import decoded
 from traceq.importers.nsys.threads import pid_of

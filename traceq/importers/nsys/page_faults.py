@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from traceq.importers.nsys.columns import constant, durations, labelled, usable_times, within
-from traceq.importers.nsys.job import Job, Rows, batch_of
+from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.threads import pids
 
 GPU = "CUDA_UM_GPU_PAGE_FAULT_EVENTS"

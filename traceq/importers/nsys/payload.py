@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.job import Rows, batch_of
+from traceq.importers.nsys.context import Rows, batch_of
 
 if TYPE_CHECKING:
-    from traceq.importers.nsys.job import Job
+    from traceq.importers.nsys.context import Job
 
 _ENTRIES = "NVTX_PAYLOAD_SCHEMA_ENTRIES"
 TABLES = (_ENTRIES,)

@@ -8,10 +8,10 @@ from pathlib import Path
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import counters, gpu, host, mpi, nvtx, page_faults, payload, synchronizations
 from traceq.importers.nsys.capture import trace_row
+from traceq.importers.nsys.context import Job, Rows
 from traceq.importers.nsys.devices import Devices
 from traceq.importers.nsys.diagnostics import note_diagnostics, note_other_tables
 from traceq.importers.nsys.files import sqlite_file
-from traceq.importers.nsys.job import Job, Rows
 from traceq.importers.nsys.notes import Notes
 from traceq.importers.nsys.source import Source
 from traceq.importers.nsys.strings import Strings

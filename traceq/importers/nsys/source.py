@@ -19,8 +19,8 @@ import pyarrow as pa
 from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
+from traceq.importers.nsys.columns_in_use import filled_columns
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE, quoted, uri
-from traceq.importers.nsys.filled import filled_columns
 
 if TYPE_CHECKING:
     from typing import Self

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import durations, labelled, usable_times, without
-from traceq.importers.nsys.job import Job, Rows, batch_of
+from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.threads import pids
 
 SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"

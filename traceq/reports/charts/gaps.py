@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from traceq.common.units import count, duration
+from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import colour
 from traceq.reports.charts.sheet import WIDTH, inches, sheet, styled
-from traceq.units import count, duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
 
 # Inches.
 _ROW = 0.36
@@ -66,3 +67,6 @@ def alt(report: TraceReport) -> str:
         f" {duration(sum(each.dur for each in sizes))}. Most of that time, {duration(most.dur)},"
         f" is in {count(most.gaps)} of {most.bucket}."
     )
+
+
+CHART = Chart("gaps", "gaps", gaps, applies, alt, "no gaps, or no GPU activity")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from traceq.common.units import share, size
+from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, colour
 from traceq.reports.charts.sheet import caption, few_ticks, sheet, styled, unit_of_size
-from traceq.units import share, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
     from traceq.reports.topics import MemoryPart, MemoryPeak
 
 _PARTS = 60
@@ -99,3 +100,6 @@ def _course(peak: MemoryPeak, report: TraceReport) -> tuple[Sequence[int], Seque
         left = part.last_bytes if part else left
         last.append(left)
     return highest, last
+
+
+CHART = Chart("memory", "memory", memory, applies, alt, "no record of memory")

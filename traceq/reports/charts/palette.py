@@ -8,37 +8,18 @@ from __future__ import annotations
 
 import re
 
+from traceq.analysis import categories
+
 # On light, on dark.
 Colour = tuple[str, str]
 
 INK = "#000000"
 PAGE: Colour = ("#ffffff", "#14171c")
 
-# What is below is drawn below.
-WORK: dict[str, Colour] = {
-    "compute": ("#36a574", "#63d6a5"),
-    "graph": ("#0a6e6f", "#199c9a"),
-    "communication": ("#2a78d6", "#4d8ff0"),
-    "copy_h2d": ("#b88b14", "#fad133"),
-    "copy_d2h": ("#9e4904", "#e67c02"),
-    "copy_other": ("#af6c00", "#eab356"),
-    "memset": ("#2b86a3", "#3590ae"),
-}
-IDLE: dict[str, Colour] = {
-    "idle_data": ("#9d020f", "#e7473f"),
-    "idle_sync": ("#5b03a6", "#cda5fd"),
-    "idle_launch": ("#a92a6b", "#c31d54"),
-    "idle_python": ("#5e0369", "#9f3ab1"),
-    "idle_os": ("#8a524d", "#edd8d9"),
-    "idle_allocation": ("#6c0405", "#c73226"),
-    "idle_compile": ("#6b4cac", "#d6befb"),
-    "idle_checkpoint": ("#58144b", "#ac3793"),
-    "idle_communication": ("#6b86f8", "#4c63d7"),
-    "idle_dependency": ("#5f4086", "#b6a1d5"),
-    "idle_launch_latency": ("#803136", "#a77f7f"),
-    "idle_profiler": ("#908faf", "#ddd8fb"),
-    "idle_unattributed": ("#70787e", "#a3a5a7"),
-}
+# What is below is drawn below. A graph counts as compute.
+WORK: dict[str, Colour] = {name: categories.BY_NAME[name].colours for name in categories.BUSY}
+WORK = {"compute": WORK.pop("compute"), "graph": ("#0a6e6f", "#199c9a"), **WORK}
+IDLE: dict[str, Colour] = {name: categories.BY_NAME[name].colours for name in categories.IDLE}
 _HOST: dict[str, Colour] = {
     "op": ("#4a7fbd", "#7aa9e0"),
     "annotation": ("#7b8591", "#a2acb8"),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from traceq.common.units import count, duration
 from traceq.reports.charts.bars import bars
 from traceq.reports.charts.sheet import styled
 from traceq.reports.charts.stack import Column, stack
 from traceq.reports.document import BarRow
-from traceq.units import count, duration
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from traceq.reports.report import Report, TraceReport
+    from traceq.reports.model import Report, TraceReport
 
 _FEWEST = 2
 _MOST_BARS = 12

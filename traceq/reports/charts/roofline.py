@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from traceq.common.units import duration, rate, share
+from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, PAGE, colour
 from traceq.reports.charts.sheet import caption, named, sheet, styled
-from traceq.units import duration, rate, share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
 
 # Square points.
 _LARGEST, _SMALLEST = 500.0, 30.0
@@ -159,3 +160,6 @@ def _roofs(points: list[_Point]) -> list[float]:
         if not roofs or peak > roofs[-1] * (1 + _SAME):
             roofs.append(peak)
     return roofs
+
+
+CHART = Chart("roofline", "operators", roofline, applies, alt, "no operators of known cost, or a GPU of unknown peak")

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from traceq.printable import printable
+from traceq.common.text import printable, shortened, width
 from traceq.reports.charts.palette import INK, PAGE, colour
-from traceq.reports.names import shortened, width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

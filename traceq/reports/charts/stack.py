@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from traceq.common.units import share
 from traceq.reports.charts.palette import PAGE, colour, place
 from traceq.reports.charts.sheet import Unit, caption, few_ticks, sheet, unit_of_time
-from traceq.units import share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

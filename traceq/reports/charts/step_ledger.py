@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from traceq.common.units import count, duration, share
 from traceq.reports.charts.bars import bars
+from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.sheet import styled
 from traceq.reports.charts.stack import Column, legend, parts_of, stack, told_apart
 from traceq.reports.document import BarRow
-from traceq.units import count, duration, share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
 
 _NAMED = 4
 
@@ -61,3 +62,6 @@ def _single(report: TraceReport) -> str:
 
 def _columns(report: TraceReport) -> list[Column]:
     return [Column(str(step.step), {kind: float(dur) for kind, dur in step.parts}) for step in report.step_ledgers]
+
+
+CHART = Chart("step-ledger", "headline", step_ledger, applies, alt, "no GPU activity in counted steps")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from traceq.common.units import count, duration
+from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, PAGE, colour
 from traceq.reports.charts.sheet import caption, few_ticks, sheet, styled, unit_of_time
-from traceq.units import count, duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
 
 _FEWEST_STEPS = 5
 _FEWEST_BINS, _MOST_BINS = 12, 40
@@ -92,3 +93,6 @@ def alt(report: TraceReport) -> str:
         f"Distribution of the durations of {count(len(report.step_ledgers))} steps: from {duration(steps.min)} to"
         f" {duration(steps.max)}, the median {duration(steps.p50)}, the 95th percentile {duration(steps.p95)}."
     )
+
+
+CHART = Chart("step-times", "steps", step_times, applies, alt, "too few steps to compare")

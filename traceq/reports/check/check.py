@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.category_words import in_words
-from traceq.reports.check_words import label, limits, measured, reason, sentence
+from traceq.analysis.categories import in_words
+from traceq.common.text import shortened
+from traceq.common.units import change, change_share, count, duration, per_cent
+from traceq.reports.check.words import label, limits, measured, reason, sentence
 from traceq.reports.document import (
     Block,
     Facts,
@@ -19,13 +21,12 @@ from traceq.reports.document import (
     Spans,
     Table,
     Verdict,
+    table,
 )
-from traceq.reports.names import shortened
-from traceq.units import change, change_share, count, duration
 
 if TYPE_CHECKING:
-    from traceq.budgets.budget import Check, Judged
-    from traceq.comparisons.comparison import Change, Comparison
+    from traceq.runs.budgets.budget import Check, Judged
+    from traceq.runs.compare.comparison import Change, Comparison
     from traceq.runs.run import Run
 
 _ORDER = ("fail", "cannot judge", "pass")
@@ -39,12 +40,15 @@ def compose_check(check: Check) -> Iterator[Block]:
     yield Heading(1, ("traceq check",))
     yield Verdict((sentence(check),))
     ordered = sorted(check.judged, key=lambda each: _ORDER.index(each.state))
-    yield Table(
-        ("result", "budget", "measured", "limit"),
-        tuple(
-            (_SHOUTED[each.state], Name(label(each.budget)), measured(each), limits(each.budget)) for each in ordered
-        ),
-        text_columns=(0, 1),
+    yield table(
+        ordered,
+        {
+            "result": lambda each: _SHOUTED[each.state],
+            "budget": lambda each: Name(label(each.budget)),
+            "measured": measured,
+            "limit": lambda each: limits(each.budget),
+        },
+        text=(0, 1),
     )
     for each in ordered:
         if each.state != "pass":
@@ -102,7 +106,7 @@ def _changed(total: Change, level: float) -> list[tuple[str, Spans]]:
     ]
     if total.interval_ns is not None:
         low, high = total.interval_ns
-        rows.append((f"{100 * (1 - level):g} % interval", (f"{change(low)} to {change(high)}",)))
+        rows.append((f"{per_cent(1 - level)} interval", (f"{change(low)} to {change(high)}",)))
     if total.detectable_ns:
         rows.append(("would be seen from", (duration(total.detectable_ns),)))
     return rows

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.comparisons.side import step_ns, usable
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn
-from traceq.units import count, duration, maybe, rate, share, size
+from traceq.common.units import count, duration, maybe, rate, share, size
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
+from traceq.runs.compare.side import step_ns, usable
 
 if TYPE_CHECKING:
-    from traceq.runs.kept import Kept
     from traceq.runs.run import Run
+    from traceq.runs.stored import Kept
 
 _LISTED = 20
 _DATE = 16  # to the minute
@@ -82,13 +82,15 @@ def _findings(run: Run) -> Iterator[Block]:
     if not run.findings:
         yield Paragraph(("There were no findings.",))
         return
-    yield Table(
-        ("finding", "rule", "saving per step", "confidence"),
-        tuple(
-            (Name(each.title), Literal(each.rule), duration(each.saving_ns), each.confidence)
-            for each in run.findings[:_LISTED]
-        ),
-        text_columns=(0, 1, 3),
+    yield table(
+        run.findings[:_LISTED],
+        {
+            "finding": lambda each: Name(each.title),
+            "rule": lambda each: Literal(each.rule),
+            "saving per step": lambda each: duration(each.saving_ns),
+            "confidence": lambda each: each.confidence,
+        },
+        text=(0, 1, 3),
     )
     if len(run.findings) > _LISTED:
         yield Paragraph((f"... and {count(len(run.findings) - _LISTED)} more.",))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.reports.category_words import in_words
+from traceq.analysis.categories import in_words
+from traceq.common.units import change, change_share, duration, per_cent, share
 from traceq.reports.charts import waterfall
-from traceq.reports.compose_comparison_parts import cut, inside, kernels, numbers
-from traceq.reports.compose_comparison_sides import compared, findings, said
+from traceq.reports.comparison.parts import cut, inside, kernels, numbers
+from traceq.reports.comparison.sides import compared, findings, said
 from traceq.reports.document import (
     Block,
     Heading,
@@ -25,11 +26,10 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-from traceq.units import change, change_share, duration, share
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Cause, Change, Comparison, Side
     from traceq.reports.timeline import Timeline
+    from traceq.runs.compare.comparison import Cause, Change, Comparison, Side
 
 _TAKEN_APART = 0.03
 _MOST_TAKEN_APART = 5
@@ -102,7 +102,7 @@ def _interval(comparison: Comparison, total: Change) -> str:
 
 
 def _confidence(comparison: Comparison) -> str:
-    return f"{100 * (1 - comparison.level):g} %"
+    return f"{per_cent(1 - comparison.level)}"
 
 
 def _mostly(comparison: Comparison, total: Change) -> str:

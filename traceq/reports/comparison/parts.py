@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.comparisons.kernel_name import canonical
+from traceq.common.text import shortened
+from traceq.common.units import change, change_share, count, duration, rate, size
 from traceq.reports.document import (
     Block,
     Heading,
@@ -14,11 +15,10 @@ from traceq.reports.document import (
     Paragraph,
     Table,
 )
-from traceq.reports.names import shortened
-from traceq.units import change, change_share, count, duration, rate, size
+from traceq.runs.compare.kernel_name import canonical
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Cause, Comparison, Count, Part, Row
+    from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
 
 _NAME_WIDTH = 48
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from traceq.common.text import shortened
+from traceq.common.units import count, duration, maybe, rate, share
 from traceq.reports.document import (
     Block,
     Facts,
@@ -15,11 +17,9 @@ from traceq.reports.document import (
     Paragraph,
     Spans,
 )
-from traceq.reports.names import shortened
-from traceq.units import count, duration, maybe, rate, share
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Comparison, Side
+    from traceq.runs.compare.comparison import Comparison, Side
     from traceq.runs.run import FindingKept
 
 _LISTED = 5

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from traceq.reports.category_words import in_words
+from traceq.analysis.categories import in_words
+from traceq.common.units import change, duration, per_cent, share
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
-from traceq.units import change, duration, share
 
 if TYPE_CHECKING:
-    from traceq.verification.verify import Verification
+    from traceq.runs.verify.verify import Verification
 
 _STATES = {
     "gone": "The finding is gone",
@@ -78,7 +78,7 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     yield "predicted", (f"{duration(finding.saving_ns)} a step, {low} to {high}; {finding.confidence} confidence",)
     if verification.won_interval_ns is not None:
         least, most = map(change, verification.won_interval_ns)
-        level = f"{100 * (1 - verification.comparison.level):g} %"
+        level = f"{per_cent(1 - verification.comparison.level)}"
         yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{duration(after.saving_ns)} a step left to be won" if after else "nothing of it found",)
     if verification.also_gone:

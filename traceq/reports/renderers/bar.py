@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from traceq.reports.colour import plain
-from traceq.reports.names import shortened, width
+from traceq.analysis.categories import BY_NAME
+from traceq.common.text import shortened, width
+from traceq.reports.renderers.colour import plain
 
 if TYPE_CHECKING:
-    from traceq.reports.colour import Paint
     from traceq.reports.document import BarRow
+    from traceq.reports.renderers.colour import Paint
 
 WIDTH = 60
 _SCALED_WIDTH = 48
@@ -22,12 +23,7 @@ _GAP = "  "
 _ANY = 1_000
 
 _SYMBOLS = {
-    "compute": "█",
-    "communication": "▓",
-    "copy_h2d": "▒",
-    "copy_d2h": "▚",
-    "copy_other": "▞",
-    "memset": "▂",
+    **{each.name: each.symbol for each in BY_NAME.values() if each.symbol},
     "idle": "░",
     "behind compute": "█",
     "behind other work": "▓",

@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from traceq.printable import printable
-from traceq.reports.check_words import label, limits, measured, reason
-from traceq.reports.names import shortened
+from traceq.common.text import printable, shortened
+from traceq.reports.check.words import label, limits, measured, reason
 
 if TYPE_CHECKING:
-    from traceq.budgets.budget import Check, Judged
+    from traceq.runs.budgets.budget import Check, Judged
 
 _SUITE = "traceq check"
 _NAME, _TEXT = 300, 4_000

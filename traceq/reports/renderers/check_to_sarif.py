@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from traceq import __version__
-from traceq.printable import printable
-from traceq.reports.check_to_junit import message
-from traceq.reports.check_words import measured, reason
-from traceq.reports.names import shortened
+from traceq.common.text import printable, shortened
+from traceq.common.version import __version__
+from traceq.reports.check.words import measured, reason
+from traceq.reports.renderers.check_to_junit import message
 
 if TYPE_CHECKING:
-    from traceq.budgets.budget import Check, Judged, Table
+    from traceq.runs.budgets.budget import Check, Judged, Table
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _TEXT = 1_000

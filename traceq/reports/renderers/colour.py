@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from traceq.analysis.categories import BY_NAME
+
 # (text, style) -> the text in that style
 Paint = Callable[[str, str], str]
 
-GREEN, BLUE, YELLOW, ORANGE, BROWN, PURPLE, RED = "28", "32", "136", "166", "130", "133", "167"
+GREEN, BLUE, YELLOW, ORANGE, RED = "28", "32", "136", "166", "167"
 
 _CODES = {
     "heading": "1",
@@ -23,13 +25,8 @@ _CODES = {
     "medium": f"38;5;{YELLOW}",
 }
 
-_PARTS = {
-    "compute": GREEN,
-    "communication": BLUE,
-    "copy_h2d": YELLOW,
-    "copy_d2h": ORANGE,
-    "copy_other": BROWN,
-    "memset": PURPLE,
+PARTS = {
+    **{each.name: str(each.terminal) for each in BY_NAME.values() if each.terminal},
     "idle": RED,
     "behind compute": GREEN,
     "behind other work": BLUE,
@@ -54,5 +51,5 @@ def painted(text: str, style: str) -> str:
 
 
 def _of_part(label: str) -> str | None:
-    colour = _PARTS.get("idle" if label.startswith("idle_") else label)
+    colour = PARTS.get("idle" if label.startswith("idle_") else label)
     return f"38;5;{colour}" if colour else None

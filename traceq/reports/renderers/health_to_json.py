@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from traceq.reports.renderers.json_text import json_text, picked, plain
 
 if TYPE_CHECKING:
     from traceq.health.diagnosis import TraceHealth
@@ -13,25 +13,21 @@ if TYPE_CHECKING:
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
 
-_TRACE = ("trace_id", "run", "path", "format", "producer", "producer_version", "rank")
-
 
 def health_to_json(traces: Sequence[TraceHealth]) -> str:
     """One object; its list `traces` has one object a trace, whether there are none, one or several."""
-    content = {"schema_version": SCHEMA_VERSION, "traces": [_part(trace) for trace in traces]}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2) + "\n"
+    return json_text({"schema_version": SCHEMA_VERSION, "traces": [_part(trace) for trace in traces]})
 
 
 def _part(trace: TraceHealth) -> dict[str, Any]:
-    held = asdict(trace.inputs)
+    held = plain(trace.inputs, {})
     lost = held.pop("lost")
     return {
-        "trace": {name: getattr(trace, name) for name in _TRACE},
+        "trace": picked(trace, "trace_id", "run", "path", "format", "producer", "producer_version", "rank"),
         "identities": [
-            {**asdict(each.identity), "checked": each.checked, "broken": each.broken, "example": each.example}
-            for each in trace.identities
+            {**plain(each.identity, {}), **picked(each, "checked", "broken", "example")} for each in trace.identities
         ],
-        "metrics": [asdict(each) for each in trace.metrics],
+        "metrics": trace.metrics,
         "inputs": {_named(name): value for name, value in held.items()},
         "lost": lost,
     }

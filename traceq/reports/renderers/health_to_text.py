@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from traceq.common.text import printable, width
 from traceq.health.verdict import STATES, some
-from traceq.printable import printable
-from traceq.reports.names import width
 
 if TYPE_CHECKING:
     from traceq.health.diagnosis import TraceHealth

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from traceq.printable import printable
+from traceq.common.text import fits, printable, shortened, width
 from traceq.reports.document import Name, Title
-from traceq.reports.names import fits, shortened, width
-from traceq.reports.wrapping import wrapped
+from traceq.reports.renderers.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from traceq.reports.colour import Paint
     from traceq.reports.document import Table
+    from traceq.reports.renderers.colour import Paint
 
 _GAP = "  "
 _LEAST_NAME = 16

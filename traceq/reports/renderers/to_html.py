@@ -6,25 +6,19 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from traceq import __version__
-from traceq.printable import printable
+from traceq.common.text import printable, shortened
+from traceq.common.version import __version__
 from traceq.reports.charts import palette
-from traceq.reports.compose import compose
 from traceq.reports.document import Block, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
-from traceq.reports.html.blocks import markup
-from traceq.reports.html.markup import inline, joined
-from traceq.reports.names import shortened
+from traceq.reports.renderers.html.blocks import environment, markup, source
+from traceq.reports.sections.compose import compose
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
-    from traceq.reports.report import Report
+    from traceq.reports.model import Report
 
 LIMIT = 2_000_000
 _TITLE_LIMIT = 120
@@ -35,35 +29,22 @@ _LARGE = (*_DRAWN, Query, Fold)
 _FOLDED = frozenset({"Looked for and not found", "Cannot tell", "Import notes"})
 
 
-@dataclass(frozen=True)
-class _Section:
-    """What stands under a heading of level 3."""
-
-    id: str
-    title: Markup
-    heading: Markup
-    body: Markup
-    folded: bool
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What stands under a heading of level 1 or 2: the top of the page, the overview, a trace."""
-
-    level: int
-    id: str | None
-    title: Markup
-    heading: Markup
-    body: Markup
-    sections: tuple[_Section, ...]
-
-
 @dataclass
 class _Chapter:
     """A heading and the blocks up to the next one of its level."""
 
     heading: Heading
     blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def sections(self) -> list[_Chapter]:
+        """What stands before the first heading of level 3, then what stands under each."""
+        return _chapters([Heading(3, ()), *self.blocks], 3)
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether it is shown by its title alone until it is opened."""
+        return _plain(self.heading.spans) in _FOLDED
 
 
 def to_html(report: Report) -> str:
@@ -136,56 +117,27 @@ def _chapters(blocks: Iterable[Block], level: int) -> list[_Chapter]:
 
 
 def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | None) -> str:
+    def body(chapter: _Chapter, anchors: str) -> Markup:
+        for block in chapter.blocks:
+            if id(block) not in rendered:
+                rendered[id(block)] = markup(block, anchors)
+        return Markup("\n").join(rendered[id(block)] for block in chapter.blocks)
+
     chapters = _chapters(blocks, _TRACE)
-    parts = [_part(chapter, rendered) for chapter in chapters]
-    style = Markup(_file("style.css") + palette.stylesheet())  # noqa: S704 - the package's own
-    script = Markup(_file("script.js"))  # noqa: S704 - the package's own
-    return (
-        _template().render(
-            parts=parts,
-            title=_title(chapters),
-            style=style,
-            script=script,
-            style_hash=_hash(style),
-            script_hash=_hash(script),
-            version=__version__,
-            left_out=left_out,
-        )
-        + "\n"
+    style, script = source("style.css") + palette.stylesheet(), source("script.js")
+    page = environment().get_template("page.html")
+    text = page.render(
+        chapters=chapters,
+        body=body,
+        title=_title(chapters),
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        version=__version__,
+        left_out=left_out,
     )
-
-
-def _part(chapter: _Chapter, rendered: dict[int, Markup]) -> _Part:
-    anchor = chapter.heading.anchor
-    prefix = f"{anchor}-" if anchor else ""
-    sections = _chapters([Heading(3, ()), *chapter.blocks], 3)
-    first, rest = sections[0], sections[1:]
-    return _Part(
-        level=chapter.heading.level,
-        id=anchor,
-        title=inline(chapter.heading.spans),
-        heading=markup(Heading(chapter.heading.level, chapter.heading.spans), prefix),
-        body=_body(first, prefix, rendered),
-        sections=tuple(_section(each, prefix, number, rendered) for number, each in enumerate(rest, 1)),
-    )
-
-
-def _section(chapter: _Chapter, prefix: str, number: int, rendered: dict[int, Markup]) -> _Section:
-    heading = chapter.heading
-    return _Section(
-        id=f"{prefix}{heading.anchor or f'section-{number}'}",
-        title=inline(heading.spans),
-        heading=markup(Heading(3, heading.spans), prefix),
-        body=_body(chapter, prefix, rendered),
-        folded=_plain(heading.spans) in _FOLDED,
-    )
-
-
-def _body(chapter: _Chapter, prefix: str, rendered: dict[int, Markup]) -> Markup:
-    for block in chapter.blocks:
-        if id(block) not in rendered:
-            rendered[id(block)] = markup(block, prefix)
-    return joined(rendered[id(block)] for block in chapter.blocks)
+    return f"{text}\n"
 
 
 def _title(chapters: Sequence[_Chapter]) -> str:
@@ -203,15 +155,3 @@ def _plain(spans: Spans) -> str:
 
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-@cache
-def _file(name: str) -> str:
-    return files("traceq.reports.html").joinpath(name).read_text("utf-8")
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    return Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("page.html"))

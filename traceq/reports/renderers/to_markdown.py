@@ -9,14 +9,11 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import singledispatch
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from traceq.printable import printable
-from traceq.reports import bar
-from traceq.reports.compose import compose
+from traceq.common.text import printable, shortened
 from traceq.reports.document import (
     Address,
     Bar,
@@ -41,11 +38,12 @@ from traceq.reports.document import (
 )
 from traceq.reports.fit import Around, Part, Summary, fitted
 from traceq.reports.importance import importance
-from traceq.reports.names import shortened
 from traceq.reports.outline import Leaf, Node, Section, outline
+from traceq.reports.renderers import bar
+from traceq.reports.sections.compose import compose
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Report
+    from traceq.reports.model import Report
 
 # GitHub takes 65,536 characters, and people add some of their own.
 LIMIT = 60_000
@@ -164,53 +162,40 @@ def _some(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else f'{noun}s'}"
 
 
-@singledispatch
-def _markdown(block: object, _files: Mapping[str, str]) -> str:
-    raise TypeError(f"no Markdown for {type(block).__name__}")
+def _markdown(block: Block, files: Mapping[str, str]) -> str:
+    return (
+        f"![{_words(block.alt)}]({quote(files[block.name])})"
+        if isinstance(block, Picture)
+        else _TEXT[type(block)](block)
+    )
 
 
-@_markdown.register
-def _(block: Heading, _files: Mapping[str, str]) -> str:
-    return f"{'#' * block.level} {_inline(block.spans)}"
-
-
-@_markdown.register
-def _(block: Fold, _files: Mapping[str, str]) -> str:
+def _fold(block: Fold) -> str:
     # Blank lines on both sides of what is folded make it Markdown and not HTML.
     title = _MENTION.sub(_APART, shortened(printable("".join(block.title)), _NAME_LIMIT))
     return f"<details><summary>{html.escape(title)}</summary>"
 
 
-@_markdown.register
-def _(block: Verdict, _files: Mapping[str, str]) -> str:
-    return f"**{_words(shortened(printable(''.join(block.spans)), _VERDICT_LIMIT)).strip()}**"
-
-
-@_markdown.register
-def _(block: Paragraph, _files: Mapping[str, str]) -> str:
-    return _line(block.spans)
-
-
-@_markdown.register
-def _(block: Warn, _files: Mapping[str, str]) -> str:
-    return f"> **Note:** {_inline(block.spans)}"
-
-
-@_markdown.register
-def _(block: Items, _files: Mapping[str, str]) -> str:
-    return _listed(f"- {_line(spans)}" for spans in block.items)
-
-
-@_markdown.register
-def _(block: Facts, _files: Mapping[str, str]) -> str:
-    return _listed(f"- **{_span(label)}**: {_inline(spans)}" for label, spans in block.rows)
-
-
-@_markdown.register
-def _(block: Table, _files: Mapping[str, str]) -> str:
+def _table(block: Table) -> str:
     rule = [":---" if index in block.text_columns else "---:" for index in range(len(block.columns))]
     head = f"{_row(block.columns)}\n{_row_of(rule)}"
     return "\n".join([head, _listed((_row(row) for row in block.rows), before="\n")]) if block.rows else head
+
+
+_TEXT: dict[type, Callable[[Any], str]] = {
+    Heading: lambda block: f"{'#' * block.level} {_inline(block.spans)}",
+    Fold: _fold,
+    Verdict: lambda block: f"**{_words(shortened(printable(''.join(block.spans)), _VERDICT_LIMIT)).strip()}**",
+    Paragraph: lambda block: _line(block.spans),
+    Warn: lambda block: f"> **Note:** {_inline(block.spans)}",
+    Items: lambda block: _listed(f"- {_line(spans)}" for spans in block.items),
+    Facts: lambda block: _listed(f"- **{_span(label)}**: {_inline(spans)}" for label, spans in block.rows),
+    Table: _table,
+    Bar: lambda block: _fenced("text", bar.draw(block.parts)),
+    Bars: lambda block: _fenced("text", bar.draw_rows(block.rows)),
+    Curve: lambda block: _fenced("text", [bar.curve(block.values), block.text]),
+    Query: lambda block: _fenced("sh", [f'traceq sql DB "{block.sql}"']),
+}
 
 
 def _listed(lines: Iterable[str], *, before: str = "- ") -> str:
@@ -234,31 +219,6 @@ def _row(cells: tuple[str, ...]) -> str:
 
 def _row_of(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-@_markdown.register
-def _(block: Bar, _files: Mapping[str, str]) -> str:
-    return _fenced("text", bar.draw(block.parts))
-
-
-@_markdown.register
-def _(block: Bars, _files: Mapping[str, str]) -> str:
-    return _fenced("text", bar.draw_rows(block.rows))
-
-
-@_markdown.register
-def _(block: Curve, _files: Mapping[str, str]) -> str:
-    return _fenced("text", [bar.curve(block.values), block.text])
-
-
-@_markdown.register
-def _(block: Query, _files: Mapping[str, str]) -> str:
-    return _fenced("sh", [f'traceq sql DB "{block.sql}"'])
-
-
-@_markdown.register
-def _(block: Picture, files: Mapping[str, str]) -> str:
-    return f"![{_words(block.alt)}]({quote(files[block.name])})"
 
 
 def _fenced(language: str, lines: Iterable[str]) -> str:

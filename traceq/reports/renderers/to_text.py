@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from traceq.printable import printable
-from traceq.reports import bar
-from traceq.reports.colour import Paint, painted, plain
-from traceq.reports.compose import compose
+from traceq.common.text import printable, shortened, width
 from traceq.reports.document import (
     Bar,
     Bars,
@@ -30,12 +26,14 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-from traceq.reports.names import shortened, width
-from traceq.reports.table_text import table_text
-from traceq.reports.wrapping import wrapped, wrapped_sql
+from traceq.reports.renderers import bar
+from traceq.reports.renderers.colour import Paint, painted, plain
+from traceq.reports.renderers.table_text import table_text
+from traceq.reports.renderers.wrapping import wrapped, wrapped_sql
+from traceq.reports.sections.compose import compose
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Report
+    from traceq.reports.model import Report
 
 WIDTH = 100
 LEAST_WIDTH = 40
@@ -72,7 +70,7 @@ def text_of(blocks: Iterable[Block], width: int = WIDTH, *, colour: bool = False
     for block in _in_sight(blocks):
         if lines and not (isinstance(block, Query) and not lines[-1]):
             lines.append("")
-        lines.extend(_lines(block, page))
+        lines.extend(_LINES[type(block)](block, page))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -86,44 +84,24 @@ def _in_sight(blocks: Iterable[Block]) -> Iterator[Block]:
             yield block
 
 
-@singledispatch
-def _lines(block: object, _page: _Page) -> Iterator[str]:
-    raise TypeError(f"no text for {type(block).__name__}")
-
-
-@_lines.register
-def _(block: Heading, page: _Page) -> Iterator[str]:
-    lines = list(_wrapped(_plain(block.spans), page, style="heading"))
-    yield from lines
+def _heading(block: Heading, page: _Page) -> Iterator[str]:
+    yield from _wrapped(_plain(block.spans), page, style="heading")
     if block.level in _UNDERLINES:
         columns = max((width(line) for line in _wrapped(_plain(block.spans), _Page(page.width, plain))), default=0)
         yield _UNDERLINES[block.level] * columns
 
 
-@_lines.register
-def _(block: Verdict, page: _Page) -> Iterator[str]:
-    yield from _wrapped(_plain(block.spans), page, style="verdict")
-
-
-@_lines.register
-def _(block: Paragraph, page: _Page) -> Iterator[str]:
-    yield from _wrapped(_plain(block.spans), page)
-
-
-@_lines.register
-def _(block: Warn, page: _Page) -> Iterator[str]:
+def _warn(block: Warn, page: _Page) -> Iterator[str]:
     mark = page.paint("!", "warning") + " "
-    yield from _wrapped(_plain(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
+    return _wrapped(_plain(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
 
 
-@_lines.register
-def _(block: Items, page: _Page) -> Iterator[str]:
+def _items(block: Items, page: _Page) -> Iterator[str]:
     for spans in block.items:
         yield from _wrapped(_plain(spans), page, first="- ", others=_INDENT, indent=len(_INDENT))
 
 
-@_lines.register
-def _(block: Facts, page: _Page) -> Iterator[str]:
+def _facts(block: Facts, page: _Page) -> Iterator[str]:
     margin = max(width(printable(label)) for label, _ in block.rows) + len(_INDENT)
     beside = page.width - margin >= _LEAST_ROOM
     for label, spans in block.rows:
@@ -147,33 +125,26 @@ def _weight(label: str, text: str) -> tuple[str, int]:
     return "", 0
 
 
-@_lines.register
-def _(block: Table, page: _Page) -> Iterator[str]:
-    yield from table_text(block, page.width, page.paint)
-
-
-@_lines.register
-def _(block: Bar, page: _Page) -> Iterator[str]:
-    yield from bar.draw(block.parts, page.width, page.paint)
-
-
-@_lines.register
-def _(block: Bars, page: _Page) -> Iterator[str]:
-    yield from bar.draw_rows(block.rows, page.width, page.paint)
-
-
-@_lines.register
-def _(block: Curve, page: _Page) -> Iterator[str]:
-    yield bar.curve(block.values, page.width)
-    yield from _wrapped(printable(block.text), page)
-
-
-@_lines.register
-def _(block: Query, page: _Page) -> Iterator[str]:
+def _query(block: Query, page: _Page) -> Iterator[str]:
     # A shell reads a quoted argument over several lines, so that they can be pasted as they are.
     rooms = page.width - len(_INDENT), page.width - 2 * len(_INDENT)
     for number, line in enumerate(wrapped_sql(f'traceq sql DB "{printable(block.sql)}"', *rooms)):
         yield _INDENT * (2 if number else 1) + page.paint(line, "dim")
+
+
+_LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
+    Heading: _heading,
+    Verdict: lambda block, page: _wrapped(_plain(block.spans), page, style="verdict"),
+    Paragraph: lambda block, page: _wrapped(_plain(block.spans), page),
+    Warn: _warn,
+    Items: _items,
+    Facts: _facts,
+    Table: lambda block, page: table_text(block, page.width, page.paint),
+    Bar: lambda block, page: bar.draw(block.parts, page.width, page.paint),
+    Bars: lambda block, page: bar.draw_rows(block.rows, page.width, page.paint),
+    Curve: lambda block, page: [bar.curve(block.values, page.width), *_wrapped(printable(block.text), page)],
+    Query: _query,
+}
 
 
 def _plain(spans: Spans) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from traceq.reports.names import CHARACTERS_PER_COLUMN, fits, prefix, width
+from traceq.common.text import CHARACTERS_PER_COLUMN, fits, prefix, width
 
 _WORD = re.compile(r"[^ ]+")
 # A number and its unit stay together.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from traceq.common.units import count, duration, share, size
 from traceq.health.verdict import STATES
-from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Table, Title
-from traceq.units import count, duration, share, size
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Device, TraceFacts, TraceReport
+    from traceq.reports.model import Device, TraceFacts, TraceReport
 
 
 def capture(report: TraceReport) -> Iterator[Block]:
@@ -24,10 +24,14 @@ def quality(report: TraceReport) -> Iterator[Block]:
     """How far the capture carries each metric, the worst first."""
     judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
     yield Heading(3, ("How far this capture goes",))
-    yield Table(
-        ("metric", "state", "why"),
-        tuple((each.metric, each.state, Title(each.reason)) for each in judged),
-        text_columns=(0, 1, 2),
+    yield table(
+        judged,
+        {
+            "metric": lambda each: each.metric,
+            "state": lambda each: each.state,
+            "why": lambda each: Title(each.reason),
+        },
+        text=(0, 1, 2),
     )
     yield Paragraph(("What would bring more, with the commands: ", Literal("traceq doctor DB"), "."))
 

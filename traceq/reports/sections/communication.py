@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.compose_bars import pictured
-from traceq.reports.compose_missing import brought_by, planned
-from traceq.reports.document import BarRow, Block, Heading, Literal, Name, Paragraph, Query, Table
-from traceq.units import count, duration, maybe, rate, share, size
+from traceq.common.units import count, duration, maybe, rate, share, size
+from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Query, Table, table
+from traceq.reports.sections.bars import pictured
+from traceq.reports.sections.missing import brought_by, planned, way
+from traceq.reports.sections.pictures import pictures
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
     from traceq.reports.topics import Blocking, Collective, CommunicationTotal, HostCollective
 
 _LISTED = 8
@@ -28,10 +29,6 @@ _CELLS: dict[str, Callable[[Collective], str]] = {
     "bus GB/s": lambda row: maybe(rate, row.bus_gb_per_s),
 }
 _ALWAYS = ("operation", "count", "time", "exposed")
-_SIZES: dict[bool, Spans] = {
-    False: ("PyTorch 2.2 and later record them, earlier ones with ", Literal("record_shapes=True")),
-    True: ("NCCL's NVTX payload can hold them: ", Literal("nsys export --include-blobs=true")),
-}
 
 
 def communication(report: TraceReport) -> Iterator[Block]:
@@ -82,6 +79,7 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
         yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication not shown.",))
     if any(each.opaque_ns for each in totals):
         yield Paragraph(("Communication inside CUDA graphs traced as a whole counts as compute.",))
+    yield from pictures(report, "communication")
     yield Query(report.queries["communication"])
     if of_worst is not None and of_worst.blocking_ns:
         yield Query(report.queries["blocking"])
@@ -129,26 +127,24 @@ def _cell(row: Collective, column: str) -> str:
 
 def _unknown(rows: Sequence[Collective], trace_format: str) -> Iterator[Block]:
     if all(each.bytes is None for each in rows):
+        sizes = way("message_bytes", trace_format, "; ")
         yield Paragraph(
-            ("Message sizes are not in the trace; ", *_SIZES[trace_format == "nsys"], *planned("communication"), ".")
+            ("Message sizes are not in the trace", *sizes, *(planned("communication") if sizes else ()), ".")
         )
     elif all(each.group_size is None for each in rows):
         yield Paragraph(("The trace does not say how many ranks a group has: no bandwidth on the bus.",))
 
 
 def _on_host(rows: Sequence[HostCollective]) -> Table:
-    return Table(
-        ("library", "operation", "calls", "size", "time", "longest"),
-        tuple(
-            (
-                each.library,
-                each.op,
-                count(each.calls),
-                maybe(size, each.bytes),
-                duration(each.dur_ns),
-                duration(each.longest_ns),
-            )
-            for each in rows
-        ),
-        text_columns=(0, 1),
+    return table(
+        rows,
+        {
+            "library": lambda each: each.library,
+            "operation": lambda each: each.op,
+            "calls": lambda each: count(each.calls),
+            "size": lambda each: maybe(size, each.bytes),
+            "time": lambda each: duration(each.dur_ns),
+            "longest": lambda each: duration(each.longest_ns),
+        },
+        text=(0, 1),
     )

@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.categories import BUSY
-from traceq.reports.compose_capture import capture, quality
-from traceq.reports.compose_communication import communication, no_communication
-from traceq.reports.compose_copies import copies, no_copies
-from traceq.reports.compose_data import data, no_data
-from traceq.reports.compose_findings import finding_queries, findings
-from traceq.reports.compose_headline import headline
-from traceq.reports.compose_idle import gaps, outliers, training_thread
-from traceq.reports.compose_kernels import kernels, no_kernels
-from traceq.reports.compose_marks import marks
-from traceq.reports.compose_memory import memory, no_memory
-from traceq.reports.compose_outcomes import outcomes
-from traceq.reports.compose_pictures import picture, ranks_picture
+from traceq.analysis.categories import BUSY
+from traceq.common.text import shortened
+from traceq.common.units import UNKNOWN, count, duration, share
 from traceq.reports.document import (
     Bar,
     Block,
@@ -34,21 +24,23 @@ from traceq.reports.document import (
     Tracks,
     Warn,
 )
-from traceq.reports.names import shortened
 from traceq.reports.savings import step_share
-from traceq.units import UNKNOWN, count, duration, share
+from traceq.reports.sections.capture import capture, quality
+from traceq.reports.sections.communication import communication, no_communication
+from traceq.reports.sections.copies import copies, no_copies
+from traceq.reports.sections.data import data, no_data
+from traceq.reports.sections.findings import finding_queries, findings
+from traceq.reports.sections.headline import headline
+from traceq.reports.sections.idle import gaps, outliers, training_thread
+from traceq.reports.sections.kernels import kernels, no_kernels
+from traceq.reports.sections.marks import marks
+from traceq.reports.sections.memory import memory, no_memory
+from traceq.reports.sections.missing import way
+from traceq.reports.sections.outcomes import outcomes
+from traceq.reports.sections.pictures import pictures, ranks_picture
 
 if TYPE_CHECKING:
-    from traceq.reports.report import (
-        DeviceLedger,
-        Host,
-        HostTime,
-        LedgerPart,
-        Note,
-        Report,
-        Steps,
-        TraceReport,
-    )
+    from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Note, Report, Steps, TraceReport
 
 _FEW_STEPS = 20
 _LISTED = 5
@@ -172,7 +164,7 @@ def _steps(report: TraceReport) -> Iterator[Block]:
     if any(note.code == "step_range_unmatched" for note in report.notes):
         yield Warn(("No annotation matches the given --step-range; steps were found as if it had not been given.",))
     if steps.is_whole_trace:
-        yield _no_steps()
+        yield _no_steps(report.trace.format)
     else:
         yield Paragraph(_counted(steps))
         yield Table(
@@ -198,19 +190,19 @@ def _steps(report: TraceReport) -> Iterator[Block]:
         )
         if 1 < steps.counted < _FEW_STEPS:
             yield Paragraph((f"With {steps.counted} steps p95 and p99 say little more than the longest step.",))
-        yield from picture(report, "step-times")
+        yield from pictures(report, "steps")
         yield from _excluded(steps)
     yield Query(report.queries["steps"])
 
 
-def _no_steps() -> Block:
+def _no_steps(trace_format: str) -> Block:
+    marked = way("step_ranges", trace_format, "Mark steps by ")
     return Warn(
         (
             "No steps found: the whole trace counts as one step, start-up and shutdown included, ",
-            "and all times below are per trace. Mark steps by calling ",
-            Literal("prof.step()"),
-            " (PyTorch profiler) or by an NVTX range or record_function around each step; ",
-            "name existing ranges with ",
+            "and all times below are per trace. ",
+            *((*marked, "; name") if marked else ("Name",)),
+            " existing ranges with ",
             Literal("--step-range REGEX"),
             ".",
         )
@@ -257,9 +249,8 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
         yield Warn(
             (
                 f"CUDA graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
-                "communication, copies and idle time inside them cannot be seen. Capture with ",
-                Literal("nsys profile --cuda-graph-trace=node"),
-                ".",
+                "communication, copies and idle time inside them cannot be seen.",
+                *way("graph_nodes", report.trace.format, " Capture with ", "."),
             )
         )
     yield Query(report.queries["ledger"])

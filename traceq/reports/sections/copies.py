@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.compose_bars import pictured
-from traceq.reports.document import BarRow, Block, Heading, Items, Literal, Paragraph, Query, Table
-from traceq.units import count, duration, maybe, rate, size
+from traceq.common.units import count, duration, maybe, rate, size
+from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Table, table
+from traceq.reports.sections.bars import pictured
+from traceq.reports.sections.missing import way
+from traceq.reports.sections.pictures import pictures
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
     from traceq.reports.topics import Copies, CopyGroup, CopyTotal, UnifiedMemory
 
 _LISTED = 8
-_FAULTS = "--cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true"
 _DIRECTIONS = {"copy_h2d": "h2d (host to device)", "copy_d2h": "d2h (device to host)", "copy_other": "other"}
 _IN_WORDS = {
     "copy_h2d": "copies to the device",
@@ -39,12 +40,13 @@ def copies(report: TraceReport) -> Iterator[Block]:
         yield from pictured([_bar(each, several=len(report.ledger) > 1) for each in shown])
     if len(facts.totals) > len(shown):
         yield Paragraph((f"{len(facts.totals) - len(shown)} with less exposed time not shown.",))
+    yield from pictures(report, "copies")
     yield Query(report.queries["copies"])
     if facts.groups:
         yield _groups(facts.groups)
         yield from _returning(facts.groups)
         yield Query(report.queries["copy_groups"])
-    remarks = tuple(_unified_memory(facts))
+    remarks = tuple(_unified_memory(facts, report.trace.format))
     if remarks:
         yield Items(remarks)
         yield Query(report.queries["unified_memory"])
@@ -76,22 +78,19 @@ def _headline(worst: CopyTotal, report: TraceReport) -> str:
 
 
 def _totals(totals: Sequence[CopyTotal]) -> Table:
-    return Table(
-        ("GPU", "direction", "copies", "size", "time", "behind compute", "behind other", "exposed"),
-        tuple(
-            (
-                str(each.device),
-                _DIRECTIONS[each.category],
-                count(each.copies),
-                maybe(size, each.bytes),
-                duration(each.busy_ns),
-                duration(each.overlapped_ns),
-                duration(each.hidden_ns),
-                duration(each.exposed_ns),
-            )
-            for each in totals
-        ),
-        text_columns=(1,),
+    return table(
+        totals,
+        {
+            "GPU": lambda each: str(each.device),
+            "direction": lambda each: _DIRECTIONS[each.category],
+            "copies": lambda each: count(each.copies),
+            "size": lambda each: maybe(size, each.bytes),
+            "time": lambda each: duration(each.busy_ns),
+            "behind compute": lambda each: duration(each.overlapped_ns),
+            "behind other": lambda each: duration(each.hidden_ns),
+            "exposed": lambda each: duration(each.exposed_ns),
+        },
+        text=(1,),
     )
 
 
@@ -115,7 +114,7 @@ def _returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
         )
 
 
-def _unified_memory(facts: Copies) -> Iterator[Spans]:
+def _unified_memory(facts: Copies, trace_format: str) -> Iterator[Spans]:
     for each in facts.unified_memory[:_LISTED]:
         if each.device is not None and each.migrations_h2d + each.migrations_d2h:
             yield (_migrations(each),)
@@ -127,7 +126,7 @@ def _unified_memory(facts: Copies) -> Iterator[Spans]:
         faults = f"{_faults(gpu, 'GPUs')}, {_faults(cpu, 'the CPU')}"
         yield (f"Page faults: {faults}.",)
     else:
-        yield ("Page faults: not recorded; capture with ", Literal(f"nsys profile {_FAULTS}"), ".")
+        yield ("Page faults: not recorded", *way("page_faults", trace_format, "; capture with "), ".")
 
 
 def _migrations(each: UnifiedMemory) -> str:
@@ -143,22 +142,19 @@ def _faults(numbers: Sequence[int], where: str) -> str:
 
 
 def _groups(groups: Sequence[CopyGroup]) -> Table:
-    return Table(
-        ("kind", "where", "size of each", "copies", "pageable", "blocking", "time", "exposed", "GB/s", "best"),
-        tuple(
-            (
-                each.category.removeprefix("copy_"),
-                each.position or "-",
-                each.size_class or "-",
-                count(each.copies),
-                maybe(count, each.pageable),
-                maybe(count, each.blocking),
-                duration(each.dur_ns),
-                duration(each.exposed_ns),
-                maybe(rate, each.gb_per_s),
-                maybe(rate, each.best_gb_per_s),
-            )
-            for each in groups
-        ),
-        text_columns=(0, 1, 2),
+    return table(
+        groups,
+        {
+            "kind": lambda each: each.category.removeprefix("copy_"),
+            "where": lambda each: each.position or "-",
+            "size of each": lambda each: each.size_class or "-",
+            "copies": lambda each: count(each.copies),
+            "pageable": lambda each: maybe(count, each.pageable),
+            "blocking": lambda each: maybe(count, each.blocking),
+            "time": lambda each: duration(each.dur_ns),
+            "exposed": lambda each: duration(each.exposed_ns),
+            "GB/s": lambda each: maybe(rate, each.gb_per_s),
+            "best": lambda each: maybe(rate, each.best_gb_per_s),
+        },
+        text=(0, 1, 2),
     )

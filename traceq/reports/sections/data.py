@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.compose_bars import pictured
-from traceq.reports.compose_missing import planned
-from traceq.reports.document import BarRow, Block, Heading, Items, Literal, Name, Paragraph, Query, Table
-from traceq.units import count, duration, maybe, share
+from traceq.common.units import count, duration, maybe, share
+from traceq.reports.document import BarRow, Block, Heading, Items, Name, Paragraph, Query, Table, table
+from traceq.reports.sections.bars import pictured
+from traceq.reports.sections.missing import planned, way
+from traceq.reports.sections.pictures import pictures
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
     from traceq.reports.topics import DataStall, Loader
 
 _PARTS = {
@@ -23,7 +24,6 @@ _PARTS = {
     "other calls": "calls_ns",
     "not seen": "unexplained_ns",
 }
-_MARK: Spans = ("mark the loader: ", Literal("traceq.annotate.loader(loader)"), *planned("data"))
 _KINDS = {"multi_process": "worker processes", "in_process": "in this process"}
 
 
@@ -36,6 +36,7 @@ def data(report: TraceReport) -> Iterator[Block]:
     yield Paragraph(_headline(stall, report))
     if stall.data_wait_ns:
         yield from pictured(tuple(_bars(stall)))
+    yield from pictures(report, "data")
     yield Query(report.queries["data"])
     remarks = tuple(_remarks(stall))
     if remarks:
@@ -51,7 +52,7 @@ def no_data(report: TraceReport) -> tuple[Spans, ...]:
     if stall.data_wait_ns or stall.data_stall_ns:
         return ()
     if stall.data_wait_ns is None:
-        return (("Waiting for input: nothing in the trace names fetching; ", *_MARK, "."),)
+        return (("Waiting for input: nothing in the trace names fetching", *_mark(report), "."),)
     return ((f"Waiting for input: none in the {report.period}.",),)
 
 
@@ -64,8 +65,8 @@ def _headline(stall: DataStall, report: TraceReport) -> Spans:
     if stall.data_wait_ns is None:
         known = per(stall.data_stall_ns or 0)
         return (
-            f"Copies of input keep the GPU from computing {known}. Nothing in the trace names fetching; ",
-            *_MARK,
+            f"Copies of input keep the GPU from computing {known}. Nothing in the trace names fetching",
+            *_mark(report),
             ".",
         )
     text = f"The training thread fetches for {per(stall.data_wait_ns)}"
@@ -77,6 +78,12 @@ def _headline(stall: DataStall, report: TraceReport) -> Spans:
     if stall.input_copy_ns is not None:
         parts.append(f"{duration(stall.input_copy_ns / stall.steps)} in exposed copies of input")
     return (f"{text}. Input costs the GPU {per(stall.data_stall_ns)}: {', '.join(parts)}.",)
+
+
+def _mark(report: TraceReport) -> Spans:
+    """How to name fetches, where the profiler is one that records the marks of traceq.annotate."""
+    marked = way("loader_mark", report.trace.format, "; mark the loader: ")
+    return (*marked, *planned("data")) if marked else ()
 
 
 def _bars(stall: DataStall) -> Iterator[BarRow]:
@@ -99,19 +106,16 @@ def _remarks(stall: DataStall) -> Iterator[Spans]:
 
 
 def _loaders(rows: Sequence[Loader]) -> Table:
-    return Table(
-        ("loader", "works in", "fetches", "time", "median", "longest", "GPU waits"),
-        tuple(
-            (
-                Name(each.loader),
-                _KINDS.get(each.loader_kind or "", "-"),
-                count(each.fetches),
-                duration(each.dur_ns),
-                duration(each.median_ns),
-                duration(each.longest_ns),
-                maybe(duration, each.stalled_ns),
-            )
-            for each in rows
-        ),
-        text_columns=(0, 1),
+    return table(
+        rows,
+        {
+            "loader": lambda each: Name(each.loader),
+            "works in": lambda each: _KINDS.get(each.loader_kind or "", "-"),
+            "fetches": lambda each: count(each.fetches),
+            "time": lambda each: duration(each.dur_ns),
+            "median": lambda each: duration(each.median_ns),
+            "longest": lambda each: duration(each.longest_ns),
+            "GPU waits": lambda each: maybe(duration, each.stalled_ns),
+        },
+        text=(0, 1),
     )

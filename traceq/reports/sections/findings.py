@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from traceq.common.text import shortened
+from traceq.common.units import cell, count, duration, share
 from traceq.reports.document import (
     Address,
     Block,
@@ -20,13 +22,11 @@ from traceq.reports.document import (
     Table,
     Tracks,
 )
-from traceq.reports.names import shortened
 from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
-from traceq.units import cell, count, duration, share
 
 if TYPE_CHECKING:
-    from traceq.findings import Evidence, Finding, Observation, Part, Value, Where
-    from traceq.reports.report import TraceReport
+    from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value, Where
+    from traceq.reports.model import TraceReport
 
 _NAME_WIDTH = 60
 

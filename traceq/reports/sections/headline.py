@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.compose_pictures import picture
+from traceq.common.units import duration, share
 from traceq.reports.document import Block, Paragraph, Reference, Spans, Table, Title, Verdict, Warn
 from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
-from traceq.units import duration, share
+from traceq.reports.sections.pictures import pictures
 
 if TYPE_CHECKING:
-    from traceq.findings import Finding
-    from traceq.reports.report import DeviceLedger, TraceReport
+    from traceq.diagnosis.finding import Finding
+    from traceq.reports.model import DeviceLedger, TraceReport
 
 _NAMED = 2
 
@@ -37,7 +37,7 @@ def headline(report: TraceReport) -> Iterator[Block]:
     elif report.ledger and not report.failed:
         yield Verdict((f"Nothing found that would win 1 % of the {unit} or more.",))
     yield Paragraph((text + _computing(report.ledger) + _next(report.findings[1 : 1 + _NAMED], unit),))
-    yield from picture(report, "step-ledger")
+    yield from pictures(report, "headline")
     if report.findings:
         yield _ranking(report.findings, unit)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table
-from traceq.units import count, duration, share
+from traceq.common.units import count, duration, share
+from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, table
+from traceq.reports.sections.pictures import pictures
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Gap, TraceReport
+    from traceq.reports.model import Gap, TraceReport
 
 _HOST_PARTS = 12
 
@@ -20,27 +21,29 @@ def gaps(report: TraceReport) -> Iterator[Block]:
         return
     yield Heading(3, ("When the GPU had nothing to do",))
     yield Paragraph(("Gaps of all GPUs, by size:",))
-    yield Table(
-        ("gap", "count", "time"),
-        tuple((each.bucket, count(each.gaps), duration(each.dur)) for each in report.gap_sizes),
+    yield table(
+        report.gap_sizes,
+        {
+            "gap": lambda each: each.bucket,
+            "count": lambda each: count(each.gaps),
+            "time": lambda each: duration(each.dur),
+        },
     )
+    yield from pictures(report, "gaps")
     yield Query(report.queries["gap_sizes"])
     yield Paragraph(("The longest, with what the launching thread did most of the time:",))
-    yield Table(
-        ("gap", "GPU", "step", "main cause", "host", "inside", "drained by"),
-        tuple(
-            (
-                duration(each.dur),
-                str(each.device),
-                str(each.step),
-                each.cause,
-                _named(each.host),
-                _named(_inside(each)),
-                _named(each.drained_by),
-            )
-            for each in report.gaps
-        ),
-        text_columns=(3, 4, 5, 6),
+    yield table(
+        report.gaps,
+        {
+            "gap": lambda each: duration(each.dur),
+            "GPU": lambda each: str(each.device),
+            "step": lambda each: str(each.step),
+            "main cause": lambda each: each.cause,
+            "host": lambda each: _named(each.host),
+            "inside": lambda each: _named(_inside(each)),
+            "drained by": lambda each: _named(each.drained_by),
+        },
+        text=(3, 4, 5, 6),
     )
     yield Query(report.queries["gaps"])
 
@@ -61,19 +64,16 @@ def outliers(report: TraceReport) -> Iterator[Block]:
     yield Paragraph(
         ("Longer than the median by more than 5 MAD and a tenth, and what they have more of than the typical step:",)
     )
-    yield Table(
-        ("step", "duration", "GPU", "category", "difference"),
-        tuple(
-            (
-                str(each.step),
-                duration(each.dur),
-                "-" if each.device is None else str(each.device),
-                each.category or "-",
-                "-" if each.change is None else duration(each.change),
-            )
-            for each in report.outliers
-        ),
-        text_columns=(3,),
+    yield table(
+        report.outliers,
+        {
+            "step": lambda each: str(each.step),
+            "duration": lambda each: duration(each.dur),
+            "GPU": lambda each: "-" if each.device is None else str(each.device),
+            "category": lambda each: each.category or "-",
+            "difference": lambda each: "-" if each.change is None else duration(each.change),
+        },
+        text=(3,),
     )
     yield Query(report.queries["outliers"])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.compose_missing import brought_by
-from traceq.reports.compose_pictures import picture
-from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Table
-from traceq.units import UNKNOWN, count, duration, maybe, rate, share
+from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share
+from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Table, table
+from traceq.reports.sections.missing import brought_by
+from traceq.reports.sections.pictures import pictures
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
     from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
 
 _LISTED = 4
@@ -32,6 +32,7 @@ def kernels(report: TraceReport) -> Iterator[Block]:
         yield Paragraph((f"{len(facts.fill) - _LISTED} GPUs with less kernel time not shown.",))
     yield Query(report.queries["kernels"])
     yield from _occupancy(facts, report)
+    yield from pictures(report, "kernels")
     yield _names(facts.top)
     yield Query(report.queries["kernel_names"])
     yield from _mfu(facts, report)
@@ -112,7 +113,7 @@ def _mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     if facts.mfu:
         yield Query(report.queries["mfu"])
     yield _operators(facts.operators)
-    yield from picture(report, "roofline")
+    yield from pictures(report, "operators")
     yield Query(report.queries["operators"])
 
 
@@ -136,29 +137,29 @@ def _utilization(mfu: Mfu, report: TraceReport) -> str:
 
 
 def _operators(rows: Sequence[OperatorKind]) -> Table:
-    return Table(
-        ("operators", "count", "GPU time", "TFLOP/s", "of peak", "GB/s", "memory-bound"),
-        tuple(
-            (
-                each.kind,
-                count(each.operators),
-                duration(each.gpu_ns),
-                maybe(rate, each.tflop_per_s),
-                maybe(share, each.peak_share),
-                maybe(rate, each.gb_per_s),
-                maybe(share, each.memory_bound_share),
-            )
-            for each in rows
-        ),
+    return table(
+        rows,
+        {
+            "operators": lambda each: each.kind,
+            "count": lambda each: count(each.operators),
+            "GPU time": lambda each: duration(each.gpu_ns),
+            "TFLOP/s": lambda each: maybe(rate, each.tflop_per_s),
+            "of peak": lambda each: maybe(share, each.peak_share),
+            "GB/s": lambda each: maybe(rate, each.gb_per_s),
+            "memory-bound": lambda each: maybe(share, each.memory_bound_share),
+        },
     )
 
 
 def _measured(rows: Sequence[GpuMetric]) -> Table:
-    return Table(
-        ("GPU", "measured, idle time included", "mean", "highest", "samples"),
-        tuple(
-            (str(each.device), each.metric, share(each.mean_share), share(each.highest_share), count(each.samples))
-            for each in rows
-        ),
-        text_columns=(1,),
+    return table(
+        rows,
+        {
+            "GPU": lambda each: str(each.device),
+            "measured, idle time included": lambda each: each.metric,
+            "mean": lambda each: share(each.mean_share),
+            "highest": lambda each: share(each.highest_share),
+            "samples": lambda each: count(each.samples),
+        },
+        text=(1,),
     )

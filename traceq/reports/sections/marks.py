@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, Table
-from traceq.units import count, duration, share
+from traceq.common.units import count, duration, share, short
+from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, table
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Throughput, TraceReport
+    from traceq.reports.model import Throughput, TraceReport
 
 _TEN = 10
 
@@ -28,7 +28,7 @@ def marks(report: TraceReport) -> Iterator[Block]:
 
 def _rate(throughput: Throughput) -> str:
     rate = throughput.per_second
-    return f"{rate:,.0f}/s" if abs(rate) >= _TEN else f"{rate:.3g}/s"
+    return f"{rate:,.0f}/s" if abs(rate) >= _TEN else f"{short(rate)}/s"
 
 
 def _phases(report: TraceReport) -> Iterator[Block]:
@@ -42,11 +42,13 @@ def _phases(report: TraceReport) -> Iterator[Block]:
             " is fetching from data loaders.",
         )
     )
-    yield Table(
-        ("phase", "count", f"per {unit}, median", f"share of {unit}s"),
-        tuple(
-            (Name(each.phase), count(each.count), duration(each.median), share(each.step_share))
-            for each in report.phases
-        ),
+    yield table(
+        report.phases,
+        {
+            "phase": lambda each: Name(each.phase),
+            "count": lambda each: count(each.count),
+            f"per {unit}, median": lambda each: duration(each.median),
+            f"share of {unit}s": lambda each: share(each.step_share),
+        },
     )
     yield Query(report.queries["phases"])

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.compose_bars import pictured
-from traceq.reports.compose_missing import brought_by
-from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Table
-from traceq.units import count, duration, maybe, share, size
+from traceq.common.units import count, duration, maybe, share, size
+from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Table, table
+from traceq.reports.sections.bars import pictured
+from traceq.reports.sections.missing import brought_by
+from traceq.reports.sections.pictures import pictures
 
 if TYPE_CHECKING:
     from traceq.reports.document import Spans
-    from traceq.reports.report import TraceReport
+    from traceq.reports.model import TraceReport
     from traceq.reports.topics import AllocatorCall, MemoryPart, MemoryPeak
 
 _LISTED = 4
@@ -27,6 +28,7 @@ def memory(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("Memory",))
     if facts.peaks:
         yield from _peaks(report)
+        yield from pictures(report, "memory")
     else:
         yield Paragraph(("How much is allocated was not recorded; ", *brought_by("memory", report.trace.format), "."))
     if facts.calls:
@@ -74,21 +76,20 @@ def _headline(peak: MemoryPeak, *, several: bool) -> str:
 
 
 def _table(rows: Sequence[MemoryPeak]) -> Table:
-    return Table(
-        ("memory", "GPU", "peak", "in step", "reserved", "capacity", "growth per step", "growing steps"),
-        tuple(
-            (
-                each.memory,
-                maybe(str, each.device),
-                size(each.peak_bytes),
-                str(each.peak_step),
-                maybe(size, each.reserved_bytes),
-                maybe(size, each.capacity_bytes),
-                "-" if each.growth_per_step_bytes is None else _signed(each.growth_per_step_bytes),
-                f"{count(each.growing_steps)} of {count(each.steps)}" if each.steps else "-",
-            )
-            for each in rows
-        ),
+    return table(
+        rows,
+        {
+            "memory": lambda each: each.memory,
+            "GPU": lambda each: maybe(str, each.device),
+            "peak": lambda each: size(each.peak_bytes),
+            "in step": lambda each: str(each.peak_step),
+            "reserved": lambda each: maybe(size, each.reserved_bytes),
+            "capacity": lambda each: maybe(size, each.capacity_bytes),
+            "growth per step": lambda each: (
+                "-" if each.growth_per_step_bytes is None else _signed(each.growth_per_step_bytes)
+            ),
+            "growing steps": lambda each: f"{count(each.growing_steps)} of {count(each.steps)}" if each.steps else "-",
+        },
     )
 
 
@@ -132,11 +133,14 @@ def _filled(parts: Sequence[MemoryPart]) -> tuple[float, ...]:
 
 
 def _calls(rows: Sequence[AllocatorCall]) -> Table:
-    return Table(
-        ("call", "what it does", "calls", "time", "longest"),
-        tuple(
-            (Name(each.name), each.operation, count(each.calls), duration(each.dur_ns), duration(each.longest_ns))
-            for each in rows
-        ),
-        text_columns=(0, 1),
+    return table(
+        rows,
+        {
+            "call": lambda each: Name(each.name),
+            "what it does": lambda each: each.operation,
+            "calls": lambda each: count(each.calls),
+            "time": lambda each: duration(each.dur_ns),
+            "longest": lambda each: duration(each.longest_ns),
+        },
+        text=(0, 1),
     )

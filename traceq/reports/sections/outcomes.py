@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from traceq.reports.document import Block, Heading, Items, Spans, Warn
 
 if TYPE_CHECKING:
-    from traceq.findings import Clean, NotApplicable
-    from traceq.reports.report import TraceReport
+    from traceq.diagnosis.finding import Clean, NotApplicable
+    from traceq.reports.model import TraceReport
 
 
 def outcomes(report: TraceReport) -> Iterator[Block]:

@@ -10,16 +10,15 @@ from traceq.reports.charts import CHARTS, ranks
 from traceq.reports.document import Picture
 
 if TYPE_CHECKING:
-    from traceq.reports.report import Report, TraceReport
+    from traceq.reports.charts.chart import Place
+    from traceq.reports.model import Report, TraceReport
 
-_CHARTS = {chart.name: chart for chart in CHARTS}
 
-
-def picture(report: TraceReport, name: str) -> Iterator[Picture]:
-    """The chart of that name in CHARTS; nothing where it has nothing to show."""
-    chart = _CHARTS[name]
-    if chart.applies(report):
-        yield Picture(f"t{report.trace.trace_id}-{name}", chart.alt(report), partial(chart.draw, report))
+def pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
+    """The charts of that place that have something to show."""
+    for chart in CHARTS:
+        if chart.place == place and chart.applies(report):
+            yield Picture(f"t{report.trace.trace_id}-{chart.name}", chart.alt(report), partial(chart.draw, report))
 
 
 def ranks_picture(report: Report) -> Iterator[Picture]:

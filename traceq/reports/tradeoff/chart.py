@@ -7,16 +7,16 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
+from traceq.common.units import duration, rate
 from traceq.reports.charts.palette import INK, PAGE, colour
 from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, named, sheet, style, styled, unit_of_time
-from traceq.reports.compose_tradeoff_words import number, per_second
-from traceq.units import duration, rate
+from traceq.reports.tradeoff.words import number, per_second
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from traceq.tradeoffs.tradeoff import Percentile, Point, Tradeoff
+    from traceq.runs.tradeoff.tradeoff import Percentile, Point, Tradeoff
 
 # Inches.
 _PANEL = 2.0

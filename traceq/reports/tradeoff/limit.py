@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from traceq.reports.category_words import in_words
-from traceq.reports.compose_tradeoff_words import at, factor, knob, number
+from traceq.analysis.categories import in_words
+from traceq.common.units import duration, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
-from traceq.tradeoffs.resources import SATURATED
-from traceq.units import duration, share
+from traceq.reports.tradeoff.words import at, factor, knob, number
+from traceq.runs.tradeoff.resources import SATURATED
 
 if TYPE_CHECKING:
-    from traceq.tradeoffs.tradeoff import Headroom, Limit, Part, Tradeoff
+    from traceq.runs.tradeoff.tradeoff import Headroom, Limit, Part, Tradeoff
 
 _MOST_COLUMNS = 6
 _MOST_REMARKS = 3

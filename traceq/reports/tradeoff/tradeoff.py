@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from traceq.printable import printable
-from traceq.reports.charts.tradeoff import alt, chart
-from traceq.reports.compose_tradeoff_curve import curve
-from traceq.reports.compose_tradeoff_limit import headroom_verdict, limits
-from traceq.reports.compose_tradeoff_words import at, factor, listed, number, per_second
+from traceq.common.text import printable
+from traceq.common.units import count, duration, rate, share
 from traceq.reports.document import (
     Block,
     Heading,
@@ -24,10 +21,13 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-from traceq.units import count, duration, rate, share
+from traceq.reports.tradeoff.chart import alt, chart
+from traceq.reports.tradeoff.curve import curve
+from traceq.reports.tradeoff.limit import headroom_verdict, limits
+from traceq.reports.tradeoff.words import at, factor, listed, number, per_second
 
 if TYPE_CHECKING:
-    from traceq.tradeoffs.tradeoff import Choice, Interval, Point, Tradeoff, Within
+    from traceq.runs.tradeoff.tradeoff import Choice, Interval, Point, Tradeoff, Within
 
 # Below so many steps a percentile is hardly more than the longest one.
 _ENOUGH = {"p95": 20, "p99": 100}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from traceq.printable import printable
+from traceq.common.text import printable, shortened
+from traceq.common.units import rate, short
 from traceq.reports.document import Name, Spans
-from traceq.reports.names import shortened
-from traceq.units import rate
 
 if TYPE_CHECKING:
-    from traceq.tradeoffs.tradeoff import Setting
+    from traceq.runs.tradeoff.tradeoff import Setting
 
 _NAME_LIMIT = 24
 _LISTED = 8
@@ -22,7 +21,7 @@ def number(value: float | None, *, rough: bool = False) -> str:
     if value is None:
         return "-"
     if rough:
-        value = float(f"{value:.3g}")
+        value = float(short(value))
     return f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
 
 

@@ -6,8 +6,8 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-from traceq.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Bound, Limit
-from traceq.durations import nanoseconds
+from traceq.common.units import parsed_duration
+from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Bound, Limit
 
 _BOUND = re.compile(r"\s*(<=|>=)?\s*(.*?)\s*", re.DOTALL)
 _PERCENT = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*%")
@@ -26,7 +26,7 @@ def share(text: str) -> Fraction:
 def time(value: object) -> Limit:
     """The most a time may be: "120 ms"; "<= 120 ms" says the same, ">= 120 ms" the least."""
     bound, text = _bound(value, 'a time as "120 ms"')
-    return Limit(bound or "at most", Fraction(nanoseconds(text)), NANOSECONDS)
+    return Limit(bound or "at most", Fraction(parsed_duration(text)), NANOSECONDS)
 
 
 def time_or_share(value: object) -> Limit:
@@ -55,7 +55,7 @@ def in_unit(value: object, unit: str) -> Fraction:
     if number is not None:
         return number
     if isinstance(value, str) and unit == NANOSECONDS:
-        return Fraction(nanoseconds(value))
+        return Fraction(parsed_duration(value))
     if isinstance(value, str) and unit == SHARE:
         return share(value)
     ways = {NANOSECONDS: ', or a duration as "5 ms"', SHARE: ', or a share as "3 %"', BYTES: " of bytes"}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Comparison
+    from traceq.runs.compare.comparison import Comparison
     from traceq.runs.run import Run
 
 Table = Literal["step", "throughput", "ledger", "findings", "sql", "compare"]

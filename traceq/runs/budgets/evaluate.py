@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from traceq.budgets.budget import Budget, Judged, Measured
-from traceq.budgets.findings import findings
-from traceq.budgets.ledger import ledger
-from traceq.budgets.sql import sql
-from traceq.budgets.steps import step, throughput
+from traceq.runs.budgets.budget import Budget, Judged, Measured
+from traceq.runs.budgets.findings import findings
+from traceq.runs.budgets.ledger import ledger
+from traceq.runs.budgets.sql import sql
+from traceq.runs.budgets.steps import step, throughput
 
 _JUDGES: Mapping[str, Callable[[Budget, Sequence[Measured]], Judged]] = {
     "step": step,

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.budgets.budget import NANOSECONDS, Budget, Judged, Measured
-from traceq.budgets.known import ANY
-from traceq.budgets.steps import WHOLE_TRACE
-from traceq.budgets.verdict import cannot, judged
-from traceq.claims.subject import WORTH_LISTING
-from traceq.comparisons.side import step_ns
+from traceq.common.units import short
+from traceq.diagnosis.subject import WORTH_LISTING
+from traceq.runs.budgets.budget import NANOSECONDS, Budget, Judged, Measured
+from traceq.runs.budgets.known import ANY
+from traceq.runs.budgets.steps import WHOLE_TRACE
+from traceq.runs.budgets.verdict import cannot, judged
+from traceq.runs.compare.side import step_ns
 
 if TYPE_CHECKING:
     from traceq.runs.run import FindingKept, PartKept, Run
@@ -41,7 +42,7 @@ def _nothing(budget: Budget, runs: Sequence[Run], worst: Fraction, said: str = "
     if any(limit.unit == NANOSECONDS and max(limit.amount, worst) < smallest for limit in budget.limits):
         return cannot(
             budget,
-            f"what would win less than 1 % of the step ({float(smallest) / 1e6:.3g} ms) is no finding: "
+            f"what would win less than 1 % of the step ({short(float(smallest) / 1e6)} ms) is no finding: "
             'write "absent", or a limit above it',
         )
     return Judged(budget, "pass", worst, said)

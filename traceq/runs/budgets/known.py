@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection
 from functools import cache
 
-from traceq.categories import BUSY, IDLE
+from traceq.analysis.categories import BUSY, IDLE
 
 STEP = ("typical", "mean", "p50", "p90", "p95", "p99", "max")
 
@@ -19,12 +19,10 @@ ANY = "any"
 @cache
 def rules() -> tuple[frozenset[str], frozenset[str]]:
     """The names of the rules that find what a fix could win, and of those that only remark on something."""
-    from traceq.rules.registry import built_in
+    from traceq.diagnosis.rules.registry import built_in
 
-    remarking = frozenset(
-        each.name for each in built_in() if each.judge.__annotations__["return"] == "Iterator[Remark]"
-    )
-    return frozenset(each.name for each in built_in()) - remarking, remarking
+    remarking = frozenset(rule.name for rule in built_in() if rule.remarks)
+    return frozenset(rule.name for rule in built_in()) - remarking, remarking
 
 
 def closest(name: str, known: Collection[str]) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.budgets.budget import SHARE, Budget, Judged, Measured
-from traceq.budgets.known import SUMS
-from traceq.budgets.reproduced import reproduced
-from traceq.budgets.steps import no_steps
-from traceq.budgets.verdict import cannot, judged
-from traceq.comparisons.side import step_ns
+from traceq.runs.budgets.budget import SHARE, Budget, Judged, Measured
+from traceq.runs.budgets.known import SUMS
+from traceq.runs.budgets.reproduced import reproduced
+from traceq.runs.budgets.steps import no_steps
+from traceq.runs.budgets.verdict import cannot, judged
+from traceq.runs.compare.side import step_ns
 
 if TYPE_CHECKING:
     from traceq.runs.run import Run
@@ -32,7 +32,7 @@ def ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
     categories = SUMS.get(budget.name, (budget.name,))
     time = sum((_per_step(run, categories) for run in runs), Fraction(0)) / len(runs)
     return judged(
-        budget, time / mean if budget.unit == SHARE else time, query=reproduced(measured, "report/ledger.sql")
+        budget, time / mean if budget.unit == SHARE else time, query=reproduced(measured, "analysis/ledger/ledger.sql")
     )
 
 

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from traceq.budgets import amounts
-from traceq.budgets.budget import SHARE, Bound, Budget, Compare, Limit, Table
-from traceq.budgets.known import ANY, STEP, SUMS, closest, rules
-from traceq.budgets.toml_lines import toml_lines
-from traceq.categories import CATEGORIES
-from traceq.claims.subject import WORTH_LISTING
+from traceq.analysis.categories import CATEGORIES
+from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import UnusableBudget
+from traceq.runs.budgets import amounts
+from traceq.runs.budgets.budget import SHARE, Bound, Budget, Compare, Limit, Table
+from traceq.runs.budgets.known import ANY, STEP, SUMS, closest, rules
+from traceq.runs.budgets.toml_lines import toml_lines
 
 NAME = "traceq.toml"
 

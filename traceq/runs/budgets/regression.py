@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.budgets.budget import Budget, Judged
-from traceq.budgets.verdict import cannot
-from traceq.units import change_share, share
+from traceq.common.units import change_share, per_cent, share
+from traceq.runs.budgets.budget import Budget, Judged
+from traceq.runs.budgets.verdict import cannot
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Comparison
+    from traceq.runs.compare.comparison import Comparison
 
 
 def regression(budget: Budget, comparison: Comparison | None) -> Judged:
@@ -37,7 +37,7 @@ def regression(budget: Budget, comparison: Comparison | None) -> Judged:
     return cannot(
         budget,
         f"measured {change_share(float(measured))}, and the steps do not exclude {change_share(float(highest))}"
-        f" ({100 * (1 - comparison.level):g} % interval), where {_allowed(budget)} is allowed: capture more of them, or"
+        f" ({per_cent(1 - comparison.level)} interval), where {_allowed(budget)} is allowed: capture more of them, or"
         " several runs",
         measured=measured,
     )

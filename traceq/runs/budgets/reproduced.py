@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from traceq.sql import statement
-from traceq.sql.facts import Setting, literal
+from traceq.database.query import Setting, literal
+from traceq.database.sql import statement
 
 if TYPE_CHECKING:
-    from traceq.budgets.budget import Measured
+    from traceq.runs.budgets.budget import Measured
 
 
 def reproduced(measured: Sequence[Measured], name: str, **values: Setting) -> str | None:
-    """The query traceq/sql/`name` for the one run; None where several are pooled, or the run has no database."""
+    """The query traceq/`name` for the one run; None where several are pooled, or the run has no database."""
     if len(measured) != 1 or measured[0].trace_id is None:
         return None
     return literal(statement(name), trace_id=measured[0].trace_id, **values)

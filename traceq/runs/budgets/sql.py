@@ -8,12 +8,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.budgets.budget import Budget, Judged, Measured
-from traceq.budgets.verdict import cannot, judged
+from traceq.common.text import printable
+from traceq.database.query import literal
+from traceq.database.user_sql import one_line_errors, statements
 from traceq.errors import QueryError
-from traceq.printable import printable
-from traceq.queries import one_line_errors, statements
-from traceq.sql.facts import literal
+from traceq.runs.budgets.budget import Budget, Judged, Measured
+from traceq.runs.budgets.verdict import cannot, judged
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from traceq.budgets.budget import Budget, Judged, Measured
-from traceq.budgets.reproduced import reproduced
-from traceq.budgets.verdict import cannot, judged
-from traceq.comparisons.side import step_ns
+from traceq.runs.budgets.budget import Budget, Judged, Measured
+from traceq.runs.budgets.reproduced import reproduced
+from traceq.runs.budgets.verdict import cannot, judged
+from traceq.runs.compare.side import step_ns
 
 # Below so many steps the longest few decide, and a percentile is one of them.
 LEAST_STEPS = {"p90": 10, "p95": 20, "p99": 100}
@@ -24,7 +24,7 @@ def step(budget: Budget, measured: Sequence[Measured]) -> Judged:
     least = LEAST_STEPS.get(budget.name, 1)
     if reason or len(durations) < least:
         return cannot(budget, reason or f"{_steps(len(durations))}, too few for {budget.name}: {least} are the least")
-    query = "budgets/typical.sql" if budget.name == "typical" else "report/step_stats.sql"
+    query = "runs/budgets/typical.sql" if budget.name == "typical" else "analysis/steps/statistics.sql"
     return judged(budget, _duration(budget.name, durations, measured), query=reproduced(measured, query))
 
 
@@ -39,7 +39,9 @@ def throughput(budget: Budget, measured: Sequence[Measured]) -> Judged:
     if reason or not mean:
         return cannot(budget, reason or "steps have no duration")
     work = sum((Fraction(repr(one.run.payload[budget.name])) for one in measured), Fraction(0)) / len(measured)
-    return judged(budget, work * 1_000_000_000 / mean, query=reproduced(measured, "report/throughput.sql", top=1_000))
+    return judged(
+        budget, work * 1_000_000_000 / mean, query=reproduced(measured, "analysis/steps/throughput.sql", top=1_000)
+    )
 
 
 def no_steps(measured: Sequence[Measured]) -> str:

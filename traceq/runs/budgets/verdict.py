@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from traceq.budgets.budget import Budget, Judged, State
+from traceq.runs.budgets.budget import Budget, Judged, State
 
 
 def judged(budget: Budget, measured: Fraction, *, reason: str = "", query: str | None = None) -> Judged:

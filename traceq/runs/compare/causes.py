@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.comparisons.comparison import Cause, Change, Part, Statistic
-from traceq.comparisons.match import Matched, Piece, matched
-from traceq.comparisons.shares import whole
-from traceq.comparisons.side import amount_of, steps_of, weight
+from traceq.runs.compare.comparison import Cause, Change, Part, Statistic
+from traceq.runs.compare.match import Matched, Piece, matched
+from traceq.runs.compare.shares import whole
+from traceq.runs.compare.side import amount_of, steps_of, weight
 
 if TYPE_CHECKING:
     from traceq.runs.run import Item, Run

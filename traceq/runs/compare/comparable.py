@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from traceq.comparisons.kernel_name import family_name
-from traceq.units import count, duration, rate, share
+from traceq.common.units import count, duration, rate, share
+from traceq.runs.compare.kernel_name import family_name
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Side
+    from traceq.runs.compare.comparison import Side
     from traceq.runs.run import Run
 
-# What these settings add to every call on the host is more than most changes.
-_COSTLY_SETTINGS = ("with_stack", "profile_memory", "with_modules")
 _OTHER_SETTINGS = (
     "record_shapes",
     "with_flops",
@@ -57,8 +55,9 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     yield from _payload(base, new)
     yield from _shapes(base, new)
     yield from _program(base, new)
-    for setting in _COSTLY_SETTINGS:
-        yield from _differ(f"profiler setting {setting}", base, new, partial(_switch, setting))
+    # What these add to every call is more than most changes.
+    for setting in dict.fromkeys(name for run in (*base, *new) for name in run.costly_settings):
+        yield from _differ(f"profiler setting {setting}", base, new, partial(_costly_setting, setting))
     yield from _overhead(base, new)
 
 
@@ -70,11 +69,8 @@ def _devices(run: Run) -> str | None:
     return str(run.devices) if run.devices else None
 
 
-def _switch(setting: str, run: Run) -> str | None:
-    """Whether the PyTorch profiler was told so; it writes only what is on. None for other profilers."""
-    if run.format != "chrome" or run.producer is None:
-        return None
-    return "on" if run.settings.get(setting, "0") not in ("0", "False") else "off"
+def _costly_setting(name: str, run: Run) -> str | None:
+    return run.costly_settings.get(name)
 
 
 def _values(runs: Iterable[Run], of: Callable[[Run], str | None]) -> list[str]:

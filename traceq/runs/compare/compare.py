@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.comparisons import statistics
-from traceq.comparisons.causes import UNTOLD, categories, causes
-from traceq.comparisons.comparable import obstacles, remarks
-from traceq.comparisons.comparison import Change, Comparison, Statistic
-from traceq.comparisons.rows import counts, operators, phases
-from traceq.comparisons.side import given_again, once, same_files, side, step_ns, usable
-from traceq.comparisons.verdict import judged
+from traceq.runs.compare import statistics
+from traceq.runs.compare.causes import UNTOLD, categories, causes
+from traceq.runs.compare.comparable import obstacles, remarks
+from traceq.runs.compare.comparison import Change, Comparison, Statistic
+from traceq.runs.compare.rows import counts, operators, phases
+from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
+from traceq.runs.compare.verdict import judged
 
 if TYPE_CHECKING:
     from traceq.runs.run import FindingKept, Run
@@ -36,7 +36,7 @@ def compare(
 ) -> Comparison:
     """What changed from `base` to `new`, whose runs are pooled, every run counting the same.
 
-    A change is called one when steps dealt at random differ as much with a probability of `level` at most, when its
+    A change is called one when steps shuffled at random differ as much with a probability of `level` at most, when its
     interval (confidence 1 - level) does not hold 0, and when it is at least `floor_share` of the base: single runs of one
     program are taken to differ by less than that without a cause. "No change" is said when one of `sensitivity_share`
     would have been found.

@@ -17,7 +17,7 @@ class Change:
     """The step of both sides by one statistic, and how sure their difference is.
 
     `interval_ns` holds the true difference with the chosen confidence, None where it cannot be known. `p` is how often
-    steps dealt to the sides at random differ as much. `detectable_ns` is the smallest change that would have been
+    steps shuffled to the sides at random differ as much. `detectable_ns` is the smallest change that would have been
     found in 9 of 10 such comparisons.
     """
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.comparisons.kernel_name import canonical, family_name, function_name
+from traceq.runs.compare.kernel_name import canonical, family_name, function_name
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Kind
+    from traceq.runs.compare.comparison import Kind
 
 _Pair = tuple[Fraction, Fraction]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from traceq.comparisons.comparison import Count, Row, Statistic
-from traceq.comparisons.shares import whole
-from traceq.comparisons.side import amount_of, weight
+from traceq.runs.compare.comparison import Count, Row, Statistic
+from traceq.runs.compare.shares import whole
+from traceq.runs.compare.side import amount_of, weight
 
 if TYPE_CHECKING:
     from traceq.runs.run import Item, Run

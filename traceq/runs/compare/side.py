@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.comparisons import statistics
-from traceq.comparisons.comparison import Drift, OutlierStep, Side, Statistic
+from traceq.runs.compare import statistics
+from traceq.runs.compare.comparison import Drift, OutlierStep, Side, Statistic
 
 if TYPE_CHECKING:
     from traceq.runs.run import Amount, Item, Run, RunStep

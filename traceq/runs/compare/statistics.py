@@ -22,13 +22,13 @@ from traceq.runs.run import TRIM
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from traceq.comparisons.comparison import Statistic
+    from traceq.runs.compare.comparison import Statistic
 
     Floats = NDArray[np.float64]
 
 _SEED = 20_251
-_MOST_DRAWS, _LEAST_DRAWS, _CELLS = 5_000, 1_000, 4_000_000
-_DEALS = 9_999
+_MOST_RESAMPLES, _LEAST_RESAMPLES, _CELLS = 5_000, 1_000, 4_000_000
+_PERMUTATIONS = 9_999
 _MOST_EXACT = 20_000
 _POWER = 0.9
 
@@ -45,19 +45,19 @@ _MADS, _MEDIANS = 5.0, 1.1
 
 @dataclass(frozen=True)
 class Spread:
-    """How a difference of the two sides scatters when steps and runs are drawn again: a row per draw, a column per quantity."""
+    """How a difference of the two sides scatters when steps and runs are resampled: a row per resample, a column per quantity."""
 
-    draws: Floats
+    resamples: Floats
 
     def interval(self, column: int, delta: float, level: float) -> tuple[int, int]:
-        """What holds the true difference with confidence 1 - level (percentiles of the draws around `delta`), ns."""
-        low, high = np.quantile(self.draws[:, column], [level / 2, 1 - level / 2])
+        """What holds the true difference with confidence 1 - level (percentiles of the resamples around `delta`), ns."""
+        low, high = np.quantile(self.resamples[:, column], [level / 2, 1 - level / 2])
         return round(delta + low), round(delta + high)
 
     def detectable(self, level: float) -> float:
         """The smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns."""
         normal = NormalDist()
-        return float(np.std(self.draws[:, 0])) * (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(_POWER))
+        return float(np.std(self.resamples[:, 0])) * (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(_POWER))
 
 
 def center(steps: Floats, statistic: Statistic) -> Floats:
@@ -78,20 +78,21 @@ def spread(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) 
     """
     if any(len(run) < 2 for run in (*base, *new)):  # noqa: PLR2004 - a single step has no scatter
         return None
-    draws = draws_for(sum(run.size for run in (*base, *new)))
+    resamples = resamples_for(sum(run.size for run in (*base, *new)))
     generators = _generators((*base, *new))
-    drawn = [_of_side(side, statistic, draws, generators) for side in (base, new)]
-    total = sum(drawn[1]) / len(new) - sum(drawn[0]) / len(base)
-    return Spread(np.asarray(total + _between(base, new, drawn, statistic, np.random.default_rng(_SEED))))
+    resampled = [_of_side(side, statistic, resamples, generators) for side in (base, new)]
+    total = sum(resampled[1]) / len(new) - sum(resampled[0]) / len(base)
+    return Spread(np.asarray(total + _between(base, new, resampled, statistic, np.random.default_rng(_SEED))))
 
 
 def _of_side(
-    runs: Sequence[Floats], statistic: Statistic, draws: int, generators: Mapping[int, np.random.Generator]
+    runs: Sequence[Floats], statistic: Statistic, resamples: int, generators: Mapping[int, np.random.Generator]
 ) -> list[Floats]:
-    """Nothing that is drawn is shorter than nothing."""
+    """Resampled deviations of each run of a side from its step; a step never gets shorter than 0 ns."""
     wider = dependence([run[:, 0] for run in runs])
     return [
-        np.maximum(wider * redrawn(run, statistic, draws, generators[id(run)]), -center(run, statistic)) for run in runs
+        np.maximum(wider * resample(run, statistic, resamples, generators[id(run)]), -center(run, statistic))
+        for run in runs
     ]
 
 
@@ -106,22 +107,22 @@ def _generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
     return found
 
 
-def draws_for(cells: int) -> int:
-    """How often to draw from so many numbers."""
-    return int(np.clip(_CELLS // cells, _LEAST_DRAWS, _MOST_DRAWS))
+def resamples_for(cells: int) -> int:
+    """The number of resamples for runs of `cells` numbers together."""
+    return int(np.clip(_CELLS // cells, _LEAST_RESAMPLES, _MOST_RESAMPLES))
 
 
-def redrawn(run: Floats, statistic: Statistic, draws: int, random: np.random.Generator) -> Floats:
-    """How far the step of a run (steps, quantities) is from itself when its steps are drawn again: (draws, quantities)."""
+def resample(run: Floats, statistic: Statistic, resamples: int, random: np.random.Generator) -> Floats:
+    """How far the step of a run (steps, quantities) is from itself when its steps are resampled: (resamples, quantities)."""
     count = len(run)
     ordered = run[np.argsort(run[:, 0], kind="stable")]
     left_out = count // TRIM if statistic == "typical" else 0
     found = []
     at_once = max(1, _CELLS // count)
-    for begin in range(0, draws, at_once):
-        drawn = random.multinomial(count, np.full(count, 1 / count), min(at_once, draws - begin))
+    for begin in range(0, resamples, at_once):
+        resampled = random.multinomial(count, np.full(count, 1 / count), min(at_once, resamples - begin))
         # Of the steps in order of length those between the first and the last that are left out.
-        last = np.clip(np.cumsum(drawn, axis=1), left_out, count - left_out)
+        last = np.clip(np.cumsum(resampled, axis=1), left_out, count - left_out)
         kept = np.diff(last, axis=1, prepend=left_out)
         found.append(kept @ ordered / (count - 2 * left_out))
     return np.asarray((np.concatenate(found) - center(run, statistic)) * math.sqrt(count / (count - 1)))
@@ -130,7 +131,7 @@ def redrawn(run: Floats, statistic: Statistic, draws: int, random: np.random.Gen
 def _between(
     base: Sequence[Floats],
     new: Sequence[Floats],
-    drawn: Sequence[Sequence[Floats]],
+    resampled: Sequence[Sequence[Floats]],
     statistic: Statistic,
     random: np.random.Generator,
 ) -> Floats | float:
@@ -139,9 +140,9 @@ def _between(
         return 0.0
     centers = [np.array([center(run, statistic) for run in side]) for side in (base, new)]
     among = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers) / freedom
-    within = np.mean([each.var(axis=0) for side in drawn for each in side], axis=0)
+    within = np.mean([each.var(axis=0) for side in resampled for each in side], axis=0)
     scale = np.sqrt(np.maximum(among - within, 0) * (1 / len(base) + 1 / len(new)))
-    deviations = random.standard_t(freedom, (len(drawn[0][0]), 1))
+    deviations = random.standard_t(freedom, (len(resampled[0][0]), 1))
     return np.asarray(deviations * scale)
 
 
@@ -174,7 +175,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) -> float:
-    """How often steps dealt to the sides at random differ at least as much: by ranks for the typical step, else by means.
+    """How often steps shuffled to the sides at random differ at least as much: by ranks for the typical step, else by means.
 
     All deals when there are few, else 9,999 of them.
     """
@@ -184,15 +185,15 @@ def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Stat
     expected = weights.sum() * first / count
     observed = abs(weights[:first].sum() - expected) * (1 - _ROUNDING)
     if math.comb(count, first) <= _MOST_EXACT:
-        dealt = np.array([weights[list(chosen)].sum() for chosen in combinations(range(count), first)])
-        return float(np.mean(np.abs(dealt - expected) >= observed))
+        shuffled = np.array([weights[list(chosen)].sum() for chosen in combinations(range(count), first)])
+        return float(np.mean(np.abs(shuffled - expected) >= observed))
     random = np.random.default_rng(_SEED)
     as_much, at_once = 0, max(1, _CELLS // count)
-    for begin in range(0, _DEALS, at_once):
-        rows = np.broadcast_to(weights, (min(at_once, _DEALS - begin), count))
-        dealt = random.permuted(rows, axis=1)[:, :first].sum(axis=1)
-        as_much += int(np.sum(np.abs(dealt - expected) >= observed))
-    return (1 + as_much) / (_DEALS + 1)
+    for begin in range(0, _PERMUTATIONS, at_once):
+        rows = np.broadcast_to(weights, (min(at_once, _PERMUTATIONS - begin), count))
+        shuffled = random.permuted(rows, axis=1)[:, :first].sum(axis=1)
+        as_much += int(np.sum(np.abs(shuffled - expected) >= observed))
+    return (1 + as_much) / (_PERMUTATIONS + 1)
 
 
 def least_p(base: int, new: int) -> float:

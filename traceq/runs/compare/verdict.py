@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from traceq.comparisons import statistics
-from traceq.comparisons.side import same_files
-from traceq.units import duration, share
+from traceq.common.units import duration, share
+from traceq.runs.compare import statistics
+from traceq.runs.compare.side import same_files
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Change, Side, Verdict
+    from traceq.runs.compare.comparison import Change, Side, Verdict
 
 Judgement = tuple["Verdict", str]
 

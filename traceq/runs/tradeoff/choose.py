@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.tradeoffs.points import LEVEL
-from traceq.tradeoffs.tradeoff import Choice, Curve, Percentile, Point, Setting, Within
+from traceq.runs.tradeoff.points import LEVEL
+from traceq.runs.tradeoff.tradeoff import Choice, Curve, Percentile, Point, Setting, Within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 ALIKE = 0.01
 
 
-def choice_of(points: Sequence[Point], draws: Sequence[Floats | None]) -> Choice | None:
+def choice_of(points: Sequence[Point], resamples: Sequence[Floats | None]) -> Choice | None:
     """The best values for latency and for throughput; None with fewer than two."""
     if len(points) < 2:  # noqa: PLR2004 - to choose from
         return None
-    fast = _alike(points, draws, [1.0] * len(points))
-    much = _alike(points, draws, [point.work for point in points])
+    fast = _alike(points, resamples, [1.0] * len(points))
+    much = _alike(points, resamples, [point.work for point in points])
     both = [place for place in fast if place in much]
     return Choice(
         latency=points[both[0]] if both else max((points[place] for place in fast), key=lambda point: point.throughput),
@@ -36,7 +36,7 @@ def choice_of(points: Sequence[Point], draws: Sequence[Floats | None]) -> Choice
     )
 
 
-def _alike(points: Sequence[Point], draws: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
+def _alike(points: Sequence[Point], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
     """Places of the points whose work per time cannot be told from the highest, or is less than 1 % below it."""
     rates = [each / point.typical_ns for each, point in zip(work, points, strict=True)]
     best = max(range(len(points)), key=lambda place: rates[place])
@@ -44,12 +44,12 @@ def _alike(points: Sequence[Point], draws: Sequence[Floats | None], work: Sequen
         place
         for place in range(len(points))
         if rates[place] >= rates[best] * (1 - ALIKE)
-        or _may_be_as_good(draws[place], draws[best], work[place] / work[best])
+        or _may_be_as_good(resamples[place], resamples[best], work[place] / work[best])
     ]
 
 
 def _may_be_as_good(mine: Floats | None, best: Floats | None, work: float) -> bool:
-    """Whether draws of typical steps leave it open; `work` per step is relative to that of the best."""
+    """Whether resamples of typical steps leave it open; `work` per step is relative to that of the best."""
     if mine is None or best is None:
         return False
     return float(np.quantile(work * best / mine, 1 - LEVEL / 2)) >= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, sqrt
 
-from traceq.tradeoffs.tradeoff import Curve, Fit, Shape
+from traceq.runs.tradeoff.tradeoff import Curve, Fit, Shape
 
 FEWEST = 3
 # A curve that misses a measured step by more, as a share of it, says nothing about the others.

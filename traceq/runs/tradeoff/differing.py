@@ -6,9 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from traceq.runs.run import Run
 
-# What these add to every call on the host is more than most changes of a knob.
-_COSTLY = ("with_stack", "profile_memory", "with_modules")
-
 
 def differing(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What the runs say and say differently, with all they say; GPUs are judged elsewhere."""
@@ -17,16 +14,11 @@ def differing(runs: Sequence[Run]) -> Iterator[tuple[str, tuple[str, ...]]]:
         "GPUs in use": [str(run.devices) if run.devices else None for run in runs],
         "profiler": [run.producer or run.format for run in runs],
         "steps found by": [run.step_source for run in runs],
-        **{f"profiler setting {name}": [_switch(run, name) for run in runs] for name in _COSTLY},
     }
+    # What these add to every call is more than most changes of a knob.
+    for name in dict.fromkeys(name for run in runs for name in run.costly_settings):
+        facts[f"profiler setting {name}"] = [run.costly_settings.get(name) for run in runs]
     for what, values in facts.items():
         known = sorted({value for value in values if value is not None})
         if len(known) > 1:
             yield what, tuple(known)
-
-
-def _switch(run: Run, setting: str) -> str | None:
-    """Whether the PyTorch profiler was told so; it writes only what is on. None for other profilers."""
-    if run.format != "chrome" or run.producer is None:
-        return None
-    return "on" if run.settings.get(setting, "0") not in ("0", "False") else "off"

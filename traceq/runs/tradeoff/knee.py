@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.tradeoffs.curve import affine, hinge
-from traceq.tradeoffs.points import LEVEL
-from traceq.tradeoffs.tradeoff import Curve, Knee, Place, Point
+from traceq.runs.tradeoff.curve import affine, hinge
+from traceq.runs.tradeoff.points import LEVEL
+from traceq.runs.tradeoff.tradeoff import Curve, Knee, Place, Point
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,14 +26,14 @@ _REFITS = 400
 _ROUNDING = 1e-9
 
 
-def knee_of(curve: Curve, points: Sequence[tuple[float, Point]], draws: Sequence[Floats | None]) -> Knee:
+def knee_of(curve: Curve, points: Sequence[tuple[float, Point]], resamples: Sequence[Floats | None]) -> Knee:
     """The knee of `curve`, how it scatters with the steps, and the best of the values tried; points as (value, point)."""
     low, high = points[0][0], points[-1][0]
     top = optimum(curve)
     place = _place(top, low, high)
     tried = max(points, key=lambda each: each[0] / each[1].typical_ns ** 2)[0]
     value = min(max(top, low), high) if place == "within" else None
-    return Knee(place, value, _interval(curve, [each for each, _ in points], draws), tried)
+    return Knee(place, value, _interval(curve, [each for each, _ in points], resamples), tried)
 
 
 def optimum(curve: Curve) -> float:
@@ -51,15 +51,15 @@ def _place(top: float, low: float, high: float) -> Place:
 
 
 def _interval(
-    curve: Curve, values: Sequence[float], draws: Sequence[Floats | None]
+    curve: Curve, values: Sequence[float], resamples: Sequence[Floats | None]
 ) -> tuple[float | None, float | None] | None:
-    """Where the knee of the same shape lies with 95 %, by fits to drawn steps; None without draws of every value."""
-    known = [drawn for drawn in draws if drawn is not None]
-    if len(known) < len(draws):
+    """Where the knee of the same shape lies with 95 %, by fits to resampled steps; None without resamples of every value."""
+    known = [resampled for resampled in resamples if resampled is not None]
+    if len(known) < len(resamples):
         return None
     refit = affine if curve.shape == "affine" else hinge
-    count = min(_REFITS, *(len(drawn) for drawn in known))
-    rows = zip(*(drawn[:count].tolist() for drawn in known), strict=True)
+    count = min(_REFITS, *(len(resampled) for resampled in known))
+    rows = zip(*(resampled[:count].tolist() for resampled in known), strict=True)
     tops = sorted(optimum(refit(list(zip(values, row, strict=True)))) for row in rows)
     low, high = tops[int(count * LEVEL / 2)], tops[min(count - 1, int(count * (1 - LEVEL / 2)))]
     return (

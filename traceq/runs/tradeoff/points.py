@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from traceq.runs.run import Run
-from traceq.tradeoffs.resample import draws_of, typical
-from traceq.tradeoffs.tradeoff import Interval, Point, Setting, Taken
-from traceq.tradeoffs.values import work_of
+from traceq.runs.tradeoff.resample import resamples_of, typical
+from traceq.runs.tradeoff.tradeoff import Interval, Point, Setting, Taken
+from traceq.runs.tradeoff.values import work_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,24 +23,27 @@ LEVEL = 0.05
 
 
 def points_of(taken: Sequence[Taken], setting: Setting) -> tuple[list[Point], list[Floats | None], bool]:
-    """The point of each value in their order, the draws of its typical step, and whether these hold the scatter between runs."""
+    """The point of each value, in order; the resamples of its typical step; whether these hold the scatter between runs."""
     ordered = sorted(taken, key=lambda each: each.value or 0.0)
     groups = [list(group) for _, group in groupby(ordered, key=lambda each: each.value)]
     durations = [[_durations(each.run) for each in group] for group in groups]
-    draws, between = draws_of(durations)
-    points = [_point(group, runs, drawn, setting) for group, runs, drawn in zip(groups, durations, draws, strict=True)]
-    return points, draws, between
+    resamples, between = resamples_of(durations)
+    points = [
+        _point(group, runs, resampled, setting)
+        for group, runs, resampled in zip(groups, durations, resamples, strict=True)
+    ]
+    return points, resamples, between
 
 
 def _durations(run: Run) -> Floats:
     return np.array([float(step.dur) for step in run.counted])
 
 
-def _point(group: Sequence[Taken], runs: Sequence[Floats], drawn: Floats | None, setting: Setting) -> Point:
+def _point(group: Sequence[Taken], runs: Sequence[Floats], resampled: Floats | None, setting: Setting) -> Point:
     usual = sum(map(typical, runs)) / len(runs)
     # As table step_stats has them.
     p50, p95, p99 = (float(each) for each in np.quantile(np.concatenate(runs), [0.5, 0.95, 0.99]))
-    interval = None if drawn is None else _interval(drawn)
+    interval = None if resampled is None else _interval(resampled)
     work = sum(work_of(each, setting.knob, setting.work) for each in group) / len(group)
     return Point(
         value=group[0].value,
@@ -59,8 +62,8 @@ def _point(group: Sequence[Taken], runs: Sequence[Floats], drawn: Floats | None,
     )
 
 
-def _interval(drawn: Floats) -> Interval:
-    low, high = np.quantile(drawn, [LEVEL / 2, 1 - LEVEL / 2])
+def _interval(resampled: Floats) -> Interval:
+    low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
 

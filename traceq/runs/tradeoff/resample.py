@@ -1,4 +1,4 @@
-"""How far typical steps scatter: those of each run drawn again, and how much runs of the same value differ beyond that."""
+"""How far typical steps scatter: those of each run resampled, and how much runs of the same value differ beyond that."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.comparisons.statistics import center, dependence, redrawn
+from traceq.runs.compare.statistics import center, dependence, resample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-DRAWS = 2_000
+MOST_RESAMPLES = 2_000
 _CELLS = 4_000_000
-_LEAST_DRAWS = 500
+_LEAST_RESAMPLES = 500
 _SEED = 20_251
 
 
@@ -26,25 +26,25 @@ def typical(steps: Floats) -> float:
     return float(center(steps[:, None], "typical")[0])
 
 
-def draws_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None], bool]:
-    """Of each value the typical step (ns) as it could have been: an array of draws, None when a run has too few steps.
+def resamples_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None], bool]:
+    """Of each value the typical step (ns) as it could have been: an array of resamples, None when a run has too few steps.
 
     Of each value the durations of every run's counted steps are given. Where any value has several runs, the scatter
-    between runs (relative, pooled over all values) is part of the draws: then the second is True.
+    between runs (relative, pooled over all values) is part of the resamples: then the second is True.
     """
     random = np.random.default_rng(_SEED)
     longest = max((len(run) for group in groups for run in group), default=1)
-    count = int(np.clip(_CELLS // max(longest, 1), _LEAST_DRAWS, DRAWS))
-    drawn = [_of_value(group, count, random) for group in groups]
+    count = int(np.clip(_CELLS // max(longest, 1), _LEAST_RESAMPLES, MOST_RESAMPLES))
+    resampled = [_of_value(group, count, random) for group in groups]
     freedom = sum(len(group) - 1 for group in groups)
     if not freedom:
-        return [None if runs is None else runs.mean(axis=0) for runs in drawn], False
-    between = _between(groups, drawn, freedom)
+        return [None if runs is None else runs.mean(axis=0) for runs in resampled], False
+    between = _between(groups, resampled, freedom)
     return [
         None
         if runs is None
         else np.maximum(runs.mean(axis=0) * (1 + between / sqrt(len(group)) * random.standard_t(freedom, count)), 1.0)
-        for group, runs in zip(groups, drawn, strict=True)
+        for group, runs in zip(groups, resampled, strict=True)
     ], True
 
 
@@ -53,14 +53,14 @@ def _of_value(group: Sequence[Floats], count: int, random: np.random.Generator) 
     if any(len(run) < 2 for run in group):  # noqa: PLR2004 - a single step has no scatter
         return None
     wider = dependence(group)
-    drawn = [typical(run) + wider * redrawn(run[:, None], "typical", count, random)[:, 0] for run in group]
-    return np.maximum(np.array(drawn), 1.0)
+    resampled = [typical(run) + wider * resample(run[:, None], "typical", count, random)[:, 0] for run in group]
+    return np.maximum(np.array(resampled), 1.0)
 
 
-def _between(groups: Sequence[Sequence[Floats]], drawn: Sequence[Floats | None], freedom: int) -> float:
+def _between(groups: Sequence[Sequence[Floats]], resampled: Sequence[Floats | None], freedom: int) -> float:
     """The standard deviation of runs of one value as a share of their mean, less what their steps explain."""
     among = within = 0.0
-    for group, runs in zip(groups, drawn, strict=True):
+    for group, runs in zip(groups, resampled, strict=True):
         centers = np.array([typical(run) for run in group])
         mean = float(centers.mean()) or 1.0
         among += float(((centers - mean) ** 2).sum()) / mean**2

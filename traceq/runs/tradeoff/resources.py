@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log
 
-from traceq.tradeoffs.tradeoff import Growth, Headroom, Limit, Part, Point, Taken
+from traceq.runs.tradeoff.tradeoff import Growth, Headroom, Limit, Part, Point, Taken
 
 # Of the step; as in the rule gpu-saturated.
 SATURATED = 0.9

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.tradeoffs.choose import choice_of, within_budget
-from traceq.tradeoffs.curve import MOST_ERROR, fit
-from traceq.tradeoffs.differing import differing
-from traceq.tradeoffs.knee import knee_of
-from traceq.tradeoffs.points import points_of
-from traceq.tradeoffs.resources import compute_growth, headroom_of, limit_of, parts_of
-from traceq.tradeoffs.tradeoff import LeftOut, Point, Setting, Taken, Tradeoff
+from traceq.runs.tradeoff.choose import choice_of, within_budget
+from traceq.runs.tradeoff.curve import MOST_ERROR, fit
+from traceq.runs.tradeoff.differing import differing
+from traceq.runs.tradeoff.knee import knee_of
+from traceq.runs.tradeoff.points import points_of
+from traceq.runs.tradeoff.resources import compute_growth, headroom_of, limit_of, parts_of
+from traceq.runs.tradeoff.tradeoff import LeftOut, Point, Setting, Taken, Tradeoff
 
 
 def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
@@ -21,14 +21,14 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
     """
     left_out = [each for each in map(_left_out, taken) if each is not None]
     kept = [each for each in taken if _left_out(each) is None]
-    points, draws, between = points_of(kept, setting) if kept else ([], [], False)
+    points, resamples, between = points_of(kept, setting) if kept else ([], [], False)
     gpus = tuple(sorted({each.run.device_name for each in kept if each.run.device_name is not None}))
     is_fair = len(gpus) <= 1
     valued = [(point.value, point) for point in points if point.value is not None]
     is_series = is_fair and setting.is_amount
     tried = fit([(value, point.typical_ns) for value, point in valued]) if is_series else None
     fitted = None if tried is None or tried.largest_error > MOST_ERROR else tried
-    choice = choice_of(points, draws) if is_fair else None
+    choice = choice_of(points, resamples) if is_fair else None
     growth = compute_growth(points) if is_series else None
     is_alone = len(points) <= 1
     return Tradeoff(
@@ -40,7 +40,7 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
         between_runs=between,
         fit=fitted,
         missed=tried.largest_error if tried is not None and fitted is None else None,
-        knee=None if fitted is None else knee_of(fitted.curve, valued, draws),
+        knee=None if fitted is None else knee_of(fitted.curve, valued, resamples),
         choice=choice,
         within=within_budget(points, None if fitted is None else fitted.curve, choice, setting) if is_fair else None,
         parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),

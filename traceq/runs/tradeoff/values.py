@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traceq.runs.run import Run
-from traceq.tradeoffs.tradeoff import Taken
+from traceq.runs.tradeoff.tradeoff import Taken
 
 # Amounts of work, by the names that marks usually have; the first that every run has is the knob.
 AMOUNTS = ("batch_size", "samples", "tokens", "sequences")

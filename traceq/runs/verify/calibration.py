@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq import __version__
+from traceq.common.version import __version__
 from traceq.errors import UnusableCalibration
 
 if TYPE_CHECKING:
     from traceq.runs.run import Run
-    from traceq.verification.verify import Verification
+    from traceq.runs.verify.verify import Verification
 
 
 @dataclass(frozen=True)

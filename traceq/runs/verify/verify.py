@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
-from traceq.comparisons.compare import compare
 from traceq.errors import NoSuchFinding
+from traceq.runs.compare.compare import compare
 
 if TYPE_CHECKING:
-    from traceq.comparisons.comparison import Comparison
+    from traceq.runs.compare.comparison import Comparison
     from traceq.runs.run import FindingKept, PartKept, Run
 
 State = Literal["gone", "smaller", "still there", "cannot tell"]

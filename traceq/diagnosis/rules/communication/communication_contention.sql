@@ -1,4 +1,33 @@
 -- Kernels that take longer with communication beside them than the same kernels alone, and how much longer.
+-- title: Kernels slowed down by communication beside them
+-- finds: Kernels that take longer while communication runs on the GPU than the same kernels take alone.
+-- matters: NCCL's kernels occupy multiprocessors and memory bandwidth for as long as they wait and send. Kernels
+--   beside them get the rest; a matrix product tuned for all multiprocessors may need another wave.
+-- measured: Kernels of at least 20 us with the same name, grid, block, shared memory, operator and phase in the
+--   counted steps, at least 10 with communication beside them for 90 % of their time and 10 with none
+--   (device_activity). They count where those alone agree (90th percentile at most 1.2 times the 10th; else they do
+--   different work) and the medians differ by more than 10 %. Claimed is what exceeds the median alone. low 0,
+--   likely 0.3, high 0.8: some of it is the price of overlap, which is worth more.
+-- try: Give NCCL fewer multiprocessors, or let copy engines and the network move the data.
+-- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+--   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/types.html
+-- fix: {{ cut(worst.name) }} takes {{ time(worst.alone_ns) }} alone and {{ time(worst.accompanied_ns) }} beside
+--   communication (medians). Let NCCL use fewer multiprocessors: NCCL_MAX_CTAS=8, or options =
+--   dist.ProcessGroupNCCL.Options(); options.config.max_ctas = 8; dist.init_process_group("nccl",
+--   pg_options=options). Measure the whole step: too few make the communication itself slower.
+-- confidence: low
+-- reason: The same kernels with the same geometry are compared, but they may do other work at other places of the
+--   step.
+-- wrong-if: These kernels differ in what they compute (sizes that the grid does not show), not in what runs beside
+--   them.
+-- needs: gpu, steps, kernel_geometry
+-- about: communication
+-- low: 0.0
+-- likely: 0.3
+-- high: 0.8
+-- settings: shortest=20000, fewest=10, steady=1.2, slower=1.1
+-- uses: busy
+-- categories: compute
 with
 talk as (
     select ts, dur, sum(dur) over (order by ts rows unbounded preceding) - dur as before
@@ -10,15 +39,13 @@ kernel as (
     select
         b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, g.ts_end,
         hash(b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z, g.shared_memory, p.phase, c.name) as same
-    from busy_piece as b
+    from busy as b
     inner join gpu_slice as g on g.trace_id = b.trace_id and g.slice_id = b.slice_id
     left join launch_state as p on p.trace_id = b.trace_id and p.slice_id = b.slice_id
     left join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
     left join cpu_slice as c on c.trace_id = b.trace_id and c.slice_id = l.operator_id
     where
-        b.trace_id = $trace_id
-        and b.device = $device
-        and b.category = 'compute'
+        b.category = 'compute'
         and g.kind = 'kernel'
         and g.grid_x is not null
         and b.dur >= $shortest

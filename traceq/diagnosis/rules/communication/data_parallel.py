@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.subject import Subject
 
 
-def data_parallel(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Replication in every step."""
     subject.needs("gpu", "steps")
     if not subject.has("operators") and not subject.has("annotations"):

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import size
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import CannotTell
+from traceq.diagnosis.rules.shared.collectives import size
+from traceq.diagnosis.subject import Subject
 
 
-def gloo_on_gpu(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Collectives that take the way over the host."""
     subject.needs("gpu", "steps", "launches")
     if not subject.has("operators") and not subject.has("annotations"):

@@ -1,4 +1,6 @@
 -- Collectives of Gloo on tensors of the GPU: copies out and back, and idle time while the host communicates.
+-- uses: idle, busy
+-- categories: copy_d2h, copy_h2d, idle_communication, idle_launch, idle_os, idle_python, idle_sync
 with
 call as (
     select h.slice_id, h.thread_id, h.op, h.bytes, h.ts, h.ts + h.dur as ts_end
@@ -16,10 +18,10 @@ around as (
 
 copied as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.category, b.ledger_dur, a.slice_id as call_id, a.op, a.bytes
-    from busy_piece as b
+    from busy as b
     inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
     asof inner join around as a on l.ts >= a.ts
-    where b.trace_id = $trace_id and b.device = $device and b.category in ('copy_d2h', 'copy_h2d') and l.ts < a.ts_end
+    where b.category in ('copy_d2h', 'copy_h2d') and l.ts < a.ts_end
 ),
 
 -- only what took something off the GPU
@@ -29,13 +31,10 @@ moved as (
     where slice_id in (select call_id from copied where category = 'copy_d2h')
 ),
 
-idle as (
+late as (
     select p.step, p.ts, p.dur, p.cpu_slice_id, p.cause, p.gap_id
-    from idle_piece as p
-    where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and p.cause in ('idle_communication', 'idle_launch', 'idle_python', 'idle_sync', 'idle_os')
+    from idle as p
+    where p.cause in ('idle_communication', 'idle_launch', 'idle_python', 'idle_sync', 'idle_os')
 )
 
 select
@@ -44,7 +43,7 @@ from copied
 where call_id in (select slice_id from moved) and ledger_dur > 0
 union all
 select i.step, i.ts, i.dur, c.name, i.cpu_slice_id, least(i.dur, m.ts_end - i.ts), i.cause, i.gap_id, null, m.op, m.bytes
-from idle as i
+from late as i
 asof inner join moved as m on i.ts >= m.ts
 left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = i.cpu_slice_id
 where i.ts < m.ts_end

@@ -34,11 +34,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.claim import Claim
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, described, late_device, size, summed_up
-from traceq.rules.shared.wording import percent
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.collectives import asked_for, late_device, overlapped, size, summed_up
+from traceq.diagnosis.subject import Subject
 
 _LEAST_HIDDEN, _MOST_HIDDEN, _UNKNOWN_HIDDEN = 0.3, 0.7, 0.5
 
@@ -51,7 +50,7 @@ _FEW_BUCKETS = 4
 _SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
 
 
-def gradient_overlap(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Gradients reduced with nothing beside."""
     asked_for(subject)
     given = {"role": "gradient", "kind": "any"}
@@ -85,10 +84,7 @@ def _could_be_hidden(subject: Subject, claim: Claim) -> float:
 
 
 def _fix(subject: Subject, facts: dict[str, Any]) -> str:
-    text = (
-        f"{described(facts)}; {percent(facts['overlap_share'])} of their time is overlapped with compute."
-        f"{late_device(subject)} "
-    )
+    text = f"{overlapped(facts)}{late_device(subject)} "
     if facts["bytes"] and facts["bytes"] > 2 * _DEFAULT_BUCKET and facts["per_step"] <= _FEW_BUCKETS:
         buckets = (
             f"The buckets of {size(facts['bytes'])} start late: DistributedDataParallel(model, bucket_cap_mb=25, "

@@ -1,12 +1,13 @@
 -- Time of the backward pass in which compute ran and no communication: what could have hidden some. Communication that overlaps compute
 -- is taken to run beside the backward pass.
+-- uses: busy, counted
 select
     sum(b.ledger_dur) - (
         select coalesce(sum(c.overlapped), 0)
         from collective_slice as c
-        inner join step as s on s.trace_id = c.trace_id and s.step = c.step
-        where c.trace_id = $trace_id and c.device = $device and s.excluded is null
+        inner join counted using (step)
+        where c.trace_id = $trace_id and c.device = $device
     ) as free
-from busy_piece as b
+from busy as b
 inner join launch_state as l on l.trace_id = b.trace_id and l.slice_id = b.slice_id
-where b.trace_id = $trace_id and b.device = $device and b.category = 'compute' and l.phase = 'backward'
+where b.category = 'compute' and l.phase = 'backward'

@@ -24,32 +24,19 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, time
+from traceq.diagnosis.subject import Subject
 
 
-def host_collective(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """What is left of idle_communication."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("host_collective", low=0.3, likely=0.8, high=1.0)
-    if claim is None:
-        return
     worst = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=_fix(worst),
-        confidence="high",
-        reason="The thread that launches the GPU's next work was inside this call while nothing ran on the GPU.",
-        wrong_if=(
-            "The call waits for a rank that is late anyway: then the next collective waits instead, and that rank is "
-            "to be mended."
-        ),
-        is_rest=True,
-    )
+    return {
+        "fix": _fix(worst),
+    }
 
 
 def _fix(worst: dict[str, Any]) -> str:

@@ -35,11 +35,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice, Remark
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for
-from traceq.rules.shared.wording import percent, time
+from traceq.diagnosis.advice import Advice, Remark
+from traceq.diagnosis.needs import CannotTell
+from traceq.diagnosis.rules.shared.collectives import asked_for
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
 # Of all waiting: who causes less is not the late rank.
 _MOST = 0.5
@@ -64,7 +64,7 @@ _WHAT = {
 }
 
 
-def late_rank(subject: Subject) -> Iterator[Advice | Remark]:
+def judge(subject: Subject) -> Iterator[Advice | Remark]:
     """Who waits for whom."""
     asked_for(subject)
     pairs = _of_job(subject)
@@ -103,9 +103,10 @@ def _of_job(subject: Subject) -> list[dict[str, Any]]:
             "(--run tells jobs apart)"
         )
     if not others["numbered"]:
-        raise CannotTell(
-            "collectives have no sequence numbers and groups to match them by between ranks; PyTorch 2.1 and later "
-            "with record_shapes=True brings them"
+        raise subject.lacks(
+            "collectives have no sequence numbers and groups to match them by between ranks",
+            "matched_collectives",
+            "brings them",
         )
     return subject.ask("late_rank_of_job")
 

@@ -1,5 +1,7 @@
 -- Waiting for other ranks: what a collective took longer here than on the rank that needed least, which came last. Durations alone
 -- are compared, so that clocks need not agree; traces count as of one job when run and size of the world agree and every rank is there once.
+-- uses: busy, matched_collective
+-- categories: communication
 select
     b.step,
     b.ts,
@@ -17,13 +19,11 @@ select
     s.op,
     c.bytes,
     s.shortest as shortest_ns
-from busy_piece as b
-inner join common_matched_collective as s on s.trace_id = b.trace_id and s.slice_id = b.slice_id
+from busy as b
+inner join matched_collective as s on s.trace_id = b.trace_id and s.slice_id = b.slice_id
 inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
 where
-    b.trace_id = $trace_id
-    and b.device = $device
-    and b.category = 'communication'
+    b.category = 'communication'
     and s.ranks > 1
     and s.apart < 60000000000
     and b.ledger_dur > s.shortest

@@ -1,4 +1,5 @@
 -- Which ranks waited for which, by collectives that both took part in; see late_rank.sql.
+-- uses: matched_collective
 select
     s.late_rank,
     s.late_trace,
@@ -6,7 +7,7 @@ select
     count(*) as collectives,
     sum(c.exposed - s.shortest) / any_value(t.steps) as waiting_ns,
     any_value(t.mean) as step_ns
-from common_matched_collective as s
+from matched_collective as s
 inner join collective_slice as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id
 inner join step as e on e.trace_id = c.trace_id and e.step = c.step
 inner join step_stats as t on t.trace_id = s.trace_id

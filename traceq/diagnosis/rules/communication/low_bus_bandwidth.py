@@ -27,24 +27,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, size
+from traceq.common.units import short
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.collectives import asked_for, size
+from traceq.diagnosis.subject import Subject
 
 _LEAST = 4 * 2**20
 _FAR = 0.5
 _FEWEST = 8
 
 
-def low_bus_bandwidth(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Classes of collectives that stay far below what their group reaches."""
     asked_for(subject)
     subject.needs("message_sizes")
     if not subject.present["bus_bandwidth"]:
-        raise CannotTell(
-            "the process groups of collectives are not known; PyTorch 2.2 and later, or NCCL 2.26 and later, bring them"
-        )
+        raise subject.lacks("the process groups of collectives are not known", "process_groups", "bring them")
     claim = subject.claim("low_bus_bandwidth", low=0.0, likely=0.4, high=0.9, least=_LEAST, far=_FAR, fewest=_FEWEST)
     if claim is None:
         return
@@ -53,8 +51,8 @@ def low_bus_bandwidth(subject: Subject) -> Iterator[Advice]:
         claim,
         fix=(
             f"{worst['op']} of {size(worst['bytes'])} among {worst['group_size']} ranks reaches at best "
-            f"{worst['best_bandwidth']:.3g} GB/s on the bus; "
-            f"smaller ones of the same group reach {worst['reachable_bandwidth']:.3g} GB/s. Run with "
+            f"{short(worst['best_bandwidth'])} GB/s on the bus; "
+            f"smaller ones of the same group reach {short(worst['reachable_bandwidth'])} GB/s. Run with "
             "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING and "
             f"compare the algorithm and channels chosen; all_reduce_perf -b {worst['bytes']} -e {worst['bytes']} of "
             "nccl-tests measures it alone. Remove "

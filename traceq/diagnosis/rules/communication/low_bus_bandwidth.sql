@@ -1,13 +1,13 @@
 -- Collectives whose bandwidth on the bus is far below what smaller ones of the same group reach: what they take longer for it.
+-- uses: busy
+-- categories: communication
 with
 slice as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, c.op, c.bytes, c.group_size, c.group_name, c.bus_bandwidth
-    from busy_piece as b
+    from busy as b
     inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
     where
-        b.trace_id = $trace_id
-        and b.device = $device
-        and b.category = 'communication'
+        b.category = 'communication'
         and c.bus_bandwidth > 0
         and c.bytes >= $least
         and c.group_name is not null

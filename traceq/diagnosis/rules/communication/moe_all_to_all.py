@@ -30,28 +30,20 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, described, late_device, summed_up
-from traceq.rules.shared.wording import percent
-
-
-class _Kind(NamedTuple):
-    title: str
-    fix: str
-
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.collectives import Kind, exposed
+from traceq.diagnosis.subject import Subject
 
 _KINDS = {
-    "experts": _Kind(
+    "experts": Kind(
         "Exposed all-to-all of experts",
         "Let it run beside the shared experts or another micro-batch (Megatron: --moe-shared-expert-overlap, "
         "--overlap-moe-expert-parallel-comm), use DeepEP to dispatch and combine (--moe-token-dispatcher-type flex "
         "--moe-enable-deepep), keep "
         "experts inside a node, and watch the balance of tokens: every rank waits for the fullest expert.",
     ),
-    "embeddings": _Kind(
+    "embeddings": Kind(
         "Exposed exchange of embeddings",
         "Distribute the input and look up the embeddings of the next batch while the dense part of this one "
         "computes: pipeline = "
@@ -59,7 +51,7 @@ _KINDS = {
         "QCommsConfig(forward_precision="
         "CommType.FP16, backward_precision=CommType.BF16). Let the planner balance the tables over the ranks.",
     ),
-    "sequence": _Kind(
+    "sequence": Kind(
         "Exposed all-to-all of sequence-parallel attention",
         "The attention that follows needs the result, so hide it behind other work: exchange q, k and v one after "
         "the other "
@@ -68,40 +60,24 @@ _KINDS = {
         "Exchange once for q, k and v together where they are small. Fewer ranks per sequence, inside one node, "
         "send less.",
     ),
-    "unknown": _Kind(
+    "unknown": Kind(
         "Exposed all-to-all",
         "The trace does not say what it exchanges. Start it early and wait late: work = dist.all_to_all_single(out, "
         "x, async_op=True), then "
         "independent work, then work.wait(). Experts: overlap with shared experts, DeepEP. Embeddings: "
         "TrainPipelineSparseDist of TorchRec. Send "
         "bf16 instead of fp32.",
+        confidence="low",
     ),
 }
 
 
-def moe_all_to_all(subject: Subject) -> Iterator[Advice]:
+_TEXTS = (
+    "That the GPU computes nothing meanwhile is measured; what is exchanged is read from the names around it.",
+    "Most of the time is waiting for a rank that is late or has more to do: traces of the other ranks show it.",
+)
+
+
+def judge(subject: Subject) -> Iterator[Advice]:
     """Exposed all-to-alls, one advice for each thing exchanged."""
-    asked_for(subject)
-    for kind, known in _KINDS.items():
-        claim = subject.claim("collective_role", low=0.05, likely=0.4, high=0.9, role="exchange", kind=kind)
-        if claim is None:
-            continue
-        facts = summed_up(subject, claim)
-        yield Advice(
-            claim,
-            fix=(
-                f"{described(facts)}; {percent(facts['overlap_share'])} of their time is overlapped with compute."
-                f"{late_device(subject)} {known.fix}"
-            ),
-            confidence="low" if kind == "unknown" else "medium",
-            reason=(
-                "That the GPU computes nothing meanwhile is measured; what is exchanged is read from the names "
-                "around it."
-            ),
-            wrong_if=(
-                "Most of the time is waiting for a rank that is late or has more to do: traces of the other ranks "
-                "show it."
-            ),
-            title=known.title,
-            key=kind,
-        )
+    return exposed(subject, "exchange", _KINDS, _TEXTS, low=0.05, likely=0.4)

@@ -29,21 +29,13 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, described, summed_up
-from traceq.rules.shared.wording import percent
-
-
-class _Kind(NamedTuple):
-    title: str
-    fix: str
-
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.collectives import Kind, exposed
+from traceq.diagnosis.subject import Subject
 
 _KINDS = {
-    "layers": _Kind(
+    "layers": Kind(
         "Exposed gathering of sharded parameters",
         "Gather earlier: FSDP(..., forward_prefetch=True, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, "
         "limit_all_gathers=False), or with "
@@ -53,7 +45,7 @@ _KINDS = {
         "node. Gather bf16: "
         "MixedPrecision(param_dtype=torch.bfloat16), or MixedPrecisionPolicy.",
     ),
-    "optimizer": _Kind(
+    "optimizer": Kind(
         "Exposed gathering after the optimizer's step",
         "Every rank updates a part and all wait for the whole. Gather in the low precision of the weights, in "
         "buckets that overlap the "
@@ -66,26 +58,12 @@ _KINDS = {
 }
 
 
-def parameter_gather(subject: Subject) -> Iterator[Advice]:
+_TEXTS = (
+    "That the GPU computes nothing meanwhile is measured; that parameters are gathered is inferred from names and order.",
+    "They gather something else (activations, metrics), or wait for a rank that is late.",
+)
+
+
+def judge(subject: Subject) -> Iterator[Advice]:
     """Exposed gathers of parameters: around layers, and after the optimizer."""
-    asked_for(subject)
-    for kind, known in _KINDS.items():
-        claim = subject.claim("collective_role", low=0.1, likely=0.5, high=0.9, role="gather", kind=kind)
-        if claim is None:
-            continue
-        facts = summed_up(subject, claim)
-        yield Advice(
-            claim,
-            fix=(
-                f"{described(facts)}; {percent(facts['overlap_share'])} of their time is overlapped with compute. "
-                f"{known.fix}"
-            ),
-            confidence="medium",
-            reason=(
-                "That the GPU computes nothing meanwhile is measured; that parameters are gathered is inferred from "
-                "names and order."
-            ),
-            wrong_if="They gather something else (activations, metrics), or wait for a rank that is late.",
-            title=known.title,
-            key=kind,
-        )
+    return exposed(subject, "gather", _KINDS, _TEXTS, low=0.1, likely=0.5)

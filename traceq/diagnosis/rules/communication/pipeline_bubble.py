@@ -29,17 +29,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.claim import Claim
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, described, summed_up
-from traceq.rules.shared.wording import percent, time
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.collectives import asked_for, described, summed_up
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
 # Sends and receives may have a communicator of two for each pair of ranks: that is no number of stages.
 _PAIR = 2
 
 
-def pipeline_bubble(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Exposed transfers between stages."""
     asked_for(subject)
     claim = subject.claim("collective_role", low=0.1, likely=0.4, high=0.9, role="pipeline", kind="any")

@@ -27,17 +27,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.subject import Subject
 
 UNBALANCED = 1.1
 WORTH_A_REMARK = 0.01
 COMPUTE = "compute"
 
 
-def rank_imbalance(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """The rank that the others wait for."""
     subject.needs("gpu", "steps")
     if subject.is_whole_trace:

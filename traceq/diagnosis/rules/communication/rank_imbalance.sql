@@ -1,4 +1,5 @@
 -- What each rank, or each GPU of one capture, does of a step by itself: what is left without waiting for others.
+-- remarks: yes
 with
 this as (
     select run, world_size

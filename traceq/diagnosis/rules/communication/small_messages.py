@@ -24,35 +24,16 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, described, summed_up
-from traceq.rules.shared.wording import time
-
-_SMALL = 2**20
-_SMALLEST_BUCKET = 2**12
-_LATENCY = 100_000
-_FEWEST = 8
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.collectives import described, summed_up
+from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.subject import Subject
 
 
-def small_messages(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Collectives that could be one."""
-    asked_for(subject)
-    subject.needs("message_sizes", "launches")
-    claim = subject.claim(
-        "small_messages",
-        low=0.3,
-        likely=0.7,
-        high=0.9,
-        small=_SMALL,
-        bucket=_SMALLEST_BUCKET,
-        latency=_LATENCY,
-        fewest=_FEWEST,
-    )
-    if claim is None:
-        return
     facts, worst = summed_up(subject, claim), subject.worst(claim)[0]
     join = (
         "DistributedDataParallel(model, bucket_cap_mb=25) reduces gradients in large buckets; without it, flatten "
@@ -61,13 +42,6 @@ def small_messages(subject: Subject) -> Iterator[Advice]:
         if worst["phase"] == "backward"
         else "Send them as one: torch.cat the tensors before and split after, or dist.all_gather_into_tensor of one buffer."
     )
-    yield Advice(
-        claim,
-        fix=f"{described(facts)}, {time(facts['dur'])} each (median), nearly all of it latency. {join}",
-        confidence="medium",
-        reason=(
-            "Sizes and times are recorded; that they can be joined is inferred: no kernel is launched between them, "
-            "or they are gradients."
-        ),
-        wrong_if="Each needs the result of the one before it.",
-    )
+    return {
+        "fix": f"{described(facts)}, {time(facts['dur'])} each (median), nearly all of it latency. {join}",
+    }

@@ -1,13 +1,25 @@
 -- Small collectives that follow one another with no kernel launched between them, or that reduce gradients in small buckets.
+-- confidence: medium
+-- reason: Sizes and times are recorded; that they can be joined is inferred: no kernel is launched between them, or
+--   they are gradients.
+-- wrong-if: Each needs the result of the one before it.
+-- needs: gpu, steps, message_sizes, launches
+-- about: communication
+-- low: 0.3
+-- likely: 0.7
+-- high: 0.9
+-- settings: small=1048576, bucket=4096, latency=100000, fewest=8
+-- uses: busy
+-- categories: communication
 with
 slice as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, c.op, c.bytes, c.group_size, coalesce(c.group_name, '') as members,
         l.ts as launched, l.thread_id, p.phase
-    from busy_piece as b
+    from busy as b
     inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
     inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
     left join launch_state as p on p.trace_id = b.trace_id and p.slice_id = b.slice_id
-    where b.trace_id = $trace_id and b.device = $device and b.category = 'communication'
+    where b.category = 'communication'
 ),
 
 followed as (

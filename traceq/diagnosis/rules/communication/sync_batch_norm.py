@@ -24,14 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, described, summed_up
-from traceq.rules.shared.wording import time
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import CannotTell
+from traceq.diagnosis.rules.shared.collectives import asked_for, described, summed_up
+from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.subject import Subject
 
 
-def sync_batch_norm(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Collectives inside batch normalization."""
     asked_for(subject)
     if not subject.has("operators") and not subject.has("annotations"):

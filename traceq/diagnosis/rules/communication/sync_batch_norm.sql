@@ -1,4 +1,6 @@
 -- Exposed collectives that SyncBatchNorm asks for, forward and backward.
+-- uses: busy
+-- categories: communication
 with
 norm as (
     select thread_id, ts, ts_end
@@ -8,9 +10,9 @@ norm as (
 
 slice as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, l.thread_id, l.ts as launched
-    from busy_piece as b
+    from busy as b
     inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
-    where b.trace_id = $trace_id and b.device = $device and b.category = 'communication' and b.ledger_dur > 0
+    where b.category = 'communication' and b.ledger_dur > 0
 )
 
 select

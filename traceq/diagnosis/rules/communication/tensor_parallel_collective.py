@@ -31,16 +31,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.collectives import asked_for, described, late_device, summed_up
-from traceq.rules.shared.wording import time
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.collectives import asked_for, described, late_device, summed_up
+from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.subject import Subject
 
 # Of the typical duration of its kind: where the fastest is shorter than that, the rest is waiting.
 _MUCH_SHORTER = 0.5
 
 
-def tensor_parallel_collective(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Collectives inside layers, on the critical path."""
     asked_for(subject)
     claim = subject.claim("collective_role", low=0.05, likely=0.5, high=0.9, role="tensor", kind="any")

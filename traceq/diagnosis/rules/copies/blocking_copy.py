@@ -28,14 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for, described
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.copies import asked_for, described
+from traceq.diagnosis.subject import Subject
 
 _SMALL_BYTES = 64 << 10
 
 
-def blocking_copy(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Copies by calls that wait."""
     asked_for(subject)
     subject.needs("calls")

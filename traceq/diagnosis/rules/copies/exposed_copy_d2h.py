@@ -25,13 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for
-from traceq.rules.shared.exposed_copies import rest_of
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.copies import asked_for
+from traceq.diagnosis.rules.shared.exposed_copies import rest_of
+from traceq.diagnosis.subject import Subject
 
 
-def exposed_copy_d2h(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """What is left of copy_d2h."""
     asked_for(subject)
     yield from rest_of(

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.exposed_copies import rest_of
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.exposed_copies import rest_of
+from traceq.diagnosis.subject import Subject
 
 
-def exposed_copy_other(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """What is left of copy_other."""
     subject.needs("gpu", "steps")
     if not subject.present["copies"]:

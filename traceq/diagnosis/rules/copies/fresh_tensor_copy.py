@@ -24,32 +24,19 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for, cut, described
-
-_NEAR_NS = 200_000
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.copies import cut, described
+from traceq.diagnosis.subject import Subject
 
 
-def fresh_tensor_copy(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Copies of tensors that the GPU could have made."""
-    asked_for(subject)
-    subject.needs("operators", "calls")
-    claim = subject.claim("fresh_tensor_copy", low=0.5, likely=0.9, high=1.0, near_ns=_NEAR_NS)
-    if claim is None:
-        return
     makers = sorted({cut(row["name"].split(",")[0]) for row in subject.worst(claim) if row["direction"]})
     maker = makers[0].removeprefix("aten::") if makers else "zeros"
-    yield Advice(
-        claim,
-        fix=(
-            f"{described(subject, claim)} They follow {', '.join(makers) or 'the making of a tensor'} on the host. Make the "
-            f"tensor on the GPU: torch.{maker}(..., device=device) instead of torch.{maker}(...).to(device); a constant "
-            "one is better made once, before the loop, or registered as a buffer of the module."
-        ),
-        confidence="medium",
-        reason="The copy follows the making of a tensor on the host directly; that it copies this one is inferred.",
-        wrong_if="The tensor is changed on the host before it is copied, or another tensor is copied.",
-    )
+    return {
+        "fix": f"{described(subject, claim)} They follow {', '.join(makers) or 'the making of a tensor'} on the host. Make the "
+        f"tensor on the GPU: torch.{maker}(..., device=device) instead of torch.{maker}(...).to(device); a constant "
+        "one is better made once, before the loop, or registered as a buffer of the module.",
+    }

@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import cut
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.copies import cut
+from traceq.diagnosis.subject import Subject
 
 _CHANNELS_LAST = (
     "Use NHWC from end to end: model = model.to(memory_format=torch.channels_last) and x = "
@@ -37,7 +37,7 @@ _CHANNELS_LAST = (
 _MIOPEN = " On AMD set PYTORCH_MIOPEN_SUGGEST_NHWC=1 as well, or MIOpen converts nevertheless."
 
 
-def layout_copy(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Conversions of the library, and copies of the program."""
     subject.needs("gpu", "steps")
     yield from _conversion(subject)

@@ -1,25 +1,26 @@
 -- Kernels that only change the layout of a tensor: conversions between NCHW and NHWC that cuDNN or MIOpen add to a convolution, and copies
 -- made by contiguous() and reshape().
+-- uses: kernel_name, counted
+-- categories: compute
 with
-kernel_name as materialized (
+converting as materialized (
     select
         name,
         regexp_matches(name, '(?i)nchwToNhwc|nhwcToNchw|batched_transpose_\d+x\d+') as is_conversion
-    from common_kernel_name
+    from kernel_name
     where regexp_matches(name, '(?i)nchwToNhwc|nhwcToNchw|batched_transpose_\d+x\d+|direct_copy_kernel')
 ),
 
 piece as (
     select k.slice_id, k.step, g.ts, g.dur, g.name, g.launch_id, k.exclusive_dur, n.is_conversion
     from gpu_slice as g
-    inner join kernel_name as n using (name)
+    inner join converting as n using (name)
     inner join kernel_occupancy as k using (trace_id, slice_id)
-    inner join step as s on s.trace_id = k.trace_id and s.step = k.step
+    inner join counted on counted.step = k.step
     where
         g.trace_id = $trace_id
         and g.device = $device
         and g.kind = 'kernel'
-        and s.excluded is null
         and n.is_conversion = ($what = 'conversion')
 ),
 

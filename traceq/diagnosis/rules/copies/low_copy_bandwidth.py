@@ -24,45 +24,24 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for, described, rate
-
-_LEAST_BYTES = 1 << 20
-_LINK_SHARE = 0.8
-_SLOW_SHARE = 0.6
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.copies import described, rate
+from traceq.diagnosis.subject import Subject
 
 
-def low_copy_bandwidth(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """What slow copies take too long."""
-    asked_for(subject)
-    claim = subject.claim(
-        "low_copy_bandwidth",
-        low=0.2,
-        likely=0.6,
-        high=1.0,
-        least_bytes=_LEAST_BYTES,
-        link_share=_LINK_SHARE,
-        slow_share=_SLOW_SHARE,
-    )
-    if claim is None:
-        return
-    yield Advice(
-        claim,
-        fix=f"{described(subject, claim)} {_cause(subject.worst(claim)[0])}",
-        confidence="medium",
-        reason="Sizes and times are facts; what the link of this machine can carry is not recorded.",
-        wrong_if="A copy of this size, alone on the machine (nvbandwidth), is no faster.",
-    )
+    return {
+        "fix": f"{described(subject, claim)} {_cause(subject.worst(claim)[0], float(claim.values['slow_share']))}",
+    }
 
 
-def _cause(row: dict[str, Any]) -> str:
+def _cause(row: dict[str, Any], slow_share: float) -> str:
     pin = "Pin the memory: it is pageable (pin_memory=True, cudaMallocHost). " if row["is_pageable"] else ""
     best, link = row["best_bandwidth"], row["link_bandwidth"]
-    if link and not row["is_pageable"] and best < _SLOW_SHARE * link:
+    if link and not row["is_pageable"] and best < slow_share * link:
         return (
             f"Even the best reaches {rate(best)}, where the link of this GPU carries {rate(link)}: look at nvidia-smi -q -d PCIE "
             "for generation and width of the slot, and bind the process to the NUMA node of its GPU (numactl --cpunodebind=N "

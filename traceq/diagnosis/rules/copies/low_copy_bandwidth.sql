@@ -1,13 +1,23 @@
 -- Large copies that are much slower than the best of their kind in this trace, or than the link of the GPU for pinned memory: the time that
 -- is too much.
+-- confidence: medium
+-- reason: Sizes and times are facts; what the link of this machine can carry is not recorded.
+-- wrong-if: A copy of this size, alone on the machine (nvbandwidth), is no faster.
+-- needs: gpu, steps
+-- about: copies
+-- low: 0.2
+-- likely: 0.6
+-- high: 1.0
+-- settings: least_bytes=1048576, link_share=0.8, slow_share=0.6
+-- uses: counted_copy
 with
 copy as (
     select
         c.slice_id,
         c.step,
-        g.ts,
+        c.ts,
         c.dur,
-        g.name,
+        c.name,
         c.category,
         c.direction,
         c.bytes,
@@ -19,14 +29,9 @@ copy as (
         greatest(
             c.best_bandwidth, if(c.is_pageable = false and c.copy_kind <> 'um', $link_share * c.link_bandwidth, null)
         ) as possible
-    from copy_overlap as c
-    inner join gpu_slice as g using (trace_id, slice_id)
-    inner join step as s on s.trace_id = c.trace_id and s.step = c.step
+    from counted_copy as c
     where
-        c.trace_id = $trace_id
-        and c.device = $device
-        and s.excluded is null
-        and c.copy_kind in ('h2d', 'd2h', 'p2p')
+        c.copy_kind in ('h2d', 'd2h', 'p2p')
         and c.bytes >= $least_bytes
         and c.exposed > 0
 )

@@ -24,17 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for, described
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import CannotTell
+from traceq.diagnosis.rules.shared.copies import asked_for, described
+from traceq.diagnosis.subject import Subject
 
 _SMALL_BYTES = 64 << 10
 _MANY = 10
 _ASK_NS = 20_000
 
 
-def many_small_copies(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Small copies that could be one."""
     asked_for(subject)
     if subject.is_whole_trace:

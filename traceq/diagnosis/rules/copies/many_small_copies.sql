@@ -1,16 +1,13 @@
 -- Small copies between host and device, of which a step makes many: their own time, and what asking for them costs where the GPU waits
 -- for just that.
+-- uses: idle, counted_copy
+-- categories: idle_launch, idle_launch_latency, idle_python
 with
 copy as (
-    select c.slice_id, c.step, g.ts, c.dur, g.name, c.direction, c.bytes, c.bandwidth, c.category, c.exposed
-    from copy_overlap as c
-    inner join gpu_slice as g using (trace_id, slice_id)
-    inner join step as s on s.trace_id = c.trace_id and s.step = c.step
+    select c.slice_id, c.step, c.ts, c.dur, c.name, c.direction, c.bytes, c.bandwidth, c.category, c.exposed
+    from counted_copy as c
     where
-        c.trace_id = $trace_id
-        and c.device = $device
-        and s.excluded is null
-        and c.copy_kind in ('h2d', 'd2h')
+        c.copy_kind in ('h2d', 'd2h')
         and c.bytes < $small_bytes
         and coalesce(c.position, 'other') not in ('item', 'checkpoint')
     qualify count(*) over (partition by c.step, c.direction) >= $many
@@ -27,12 +24,9 @@ wait as (
         least(p.dur, greatest(0, $ask_ns - coalesce(sum(p.dur) over earlier, 0))) as claimed,
         p.cause,
         p.gap_id
-    from idle_piece as p
+    from idle as p
     inner join copy as c on c.slice_id = p.next_slice_id
-    where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency')
+    where p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency')
     window earlier as (
         partition by p.gap_id order by p.cause rows between unbounded preceding and 1 preceding
     )

@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for, described, moved
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.copies import asked_for, described, moved
+from traceq.diagnosis.subject import Subject
 
 _LEAST_BYTES = 64 << 10
 
@@ -50,7 +50,7 @@ _CUDA = (
 )
 
 
-def pageable_copy(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Copies that would be asynchronous if their memory was pinned."""
     asked_for(subject)
     subject.needs("copy_memory", "calls")

@@ -22,35 +22,24 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for, described, rate
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.copies import described, rate
+from traceq.diagnosis.subject import Subject
 
 # Below it latency and not the link limits a copy.
 _TELLING_BYTES = 1 << 20
 
 
-def peer_copy(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Exposed copies between GPUs."""
-    asked_for(subject)
-    claim = subject.claim("peer_copy", low=0.2, likely=0.6, high=1.0)
-    if claim is None:
-        return
-    yield Advice(
-        claim,
-        fix=(
-            f"{described(subject, claim)} {_link(subject.worst(claim))}Start each copy as soon as its data is there, on a "
-            "stream of its own (cudaMemcpyPeerAsync(to, device, from, other, bytes, stream), or with "
-            "torch.cuda.stream(copies): y = x.to('cuda:1', non_blocking=True)), and compute what does not need it "
-            "meanwhile: the inside of a domain while its border is exchanged, the next micro-batch of a pipeline."
-        ),
-        confidence="medium",
-        reason="Kind and time of the copies are facts; whether something could run beside them is not known.",
-        wrong_if="Every kernel that is left needs what is being copied.",
-    )
+    return {
+        "fix": f"{described(subject, claim)} {_link(subject.worst(claim))}Start each copy as soon as its data is there, on a "
+        "stream of its own (cudaMemcpyPeerAsync(to, device, from, other, bytes, stream), or with "
+        "torch.cuda.stream(copies): y = x.to('cuda:1', non_blocking=True)), and compute what does not need it "
+        "meanwhile: the inside of a domain while its border is exchanged, the next micro-batch of a pipeline.",
+    }
 
 
 def _link(rows: list[dict[str, Any]]) -> str:

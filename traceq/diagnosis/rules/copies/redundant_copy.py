@@ -25,12 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from traceq.claims.advice import Advice
-from traceq.claims.claim import instance_query
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import asked_for, described
-from traceq.sql import statement
-from traceq.sql.facts import ask
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.copies import asked_for, described
+from traceq.diagnosis.subject import Subject
 
 
 class _Origin(NamedTuple):
@@ -86,11 +83,12 @@ _ORIGINS = {
 }
 
 
-def redundant_copy(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Copies inside the GPU whose origin is known, one advice for each."""
     asked_for(subject)
     subject.needs("operators", "launches")
-    for origin in _origins(subject):
+    for row in subject.ask("redundant_copy_origins"):
+        origin = row["origin"]
         says = _ORIGINS[origin]
         claim = subject.claim("redundant_copy", low=says.low, likely=says.likely, high=1.0, origin=origin)
         if claim is None:
@@ -104,12 +102,3 @@ def redundant_copy(subject: Subject) -> Iterator[Advice]:
             title=says.title,
             key=origin,
         )
-
-
-def _origins(subject: Subject) -> list[str]:
-    """The origins there are, in one go: most traces have few of them."""
-    query = instance_query(statement("rules/redundant_copy.sql"), statement("rules/redundant_copy_origins.sql"))
-    return [
-        row["origin"]
-        for row in ask(subject.connection, subject.at_hand.quick(query), **subject.given({"origin": "any"}))
-    ]

@@ -30,15 +30,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import cut, size
+from traceq.common.units import short_size
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.copies import cut
+from traceq.diagnosis.subject import Subject
 
 _PREFETCH_BYTES = 2 << 20
 
 
-def unified_memory(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Migrations, and kernels that wait for them."""
     subject.needs("gpu", "steps")
     if not subject.present["migrations"]:
@@ -58,8 +59,8 @@ def unified_memory(subject: Subject) -> Iterator[Advice]:
 
 def _seen(facts: dict[str, int]) -> str:
     text = (
-        f"The counted steps have {facts['migrations_h2d']:,} migrations to the device ({size(facts['bytes_h2d'])}) and "
-        f"{facts['migrations_d2h']:,} to the host ({size(facts['bytes_d2h'])})"
+        f"The counted steps have {facts['migrations_h2d']:,} migrations to the device ({short_size(facts['bytes_h2d'])}) and "
+        f"{facts['migrations_d2h']:,} to the host ({short_size(facts['bytes_d2h'])})"
     )
     faults = facts["gpu_faults"]
     return f"{text}, and {faults:,} page faults of the GPU." if faults else f"{text}."

@@ -1,5 +1,7 @@
 -- Migrations of unified memory with nothing beside them, and kernels that wait for pages: what ran beside a kernel in pieces smaller than
 -- those of a prefetch was fetched because it faulted.
+-- uses: counted
+-- categories: compute, copy_other
 with
 migration as (
     select c.slice_id, c.step, g.ts, c.dur, g.name, c.direction, c.bytes, c.bandwidth, c.exposed, c.overlapped, s.excluded
@@ -21,11 +23,10 @@ kernel_piece as (
     select k.slice_id, k.step, g.ts, g.ts_end, g.dur, g.name, k.exclusive_dur
     from kernel_occupancy as k
     inner join gpu_slice as g using (trace_id, slice_id)
-    inner join step as s on s.trace_id = k.trace_id and s.step = k.step
+    inner join counted on counted.step = k.step
     where
         k.trace_id = $trace_id
         and k.device = $device
-        and s.excluded is null
         and not g.is_communication
 ),
 

@@ -1,4 +1,5 @@
 -- What unified memory moved in the counted steps, and what the program did about it.
+-- uses: counted
 select
     coalesce(sum(u.migrations_h2d), 0) as migrations_h2d,
     coalesce(sum(u.bytes_h2d), 0) as bytes_h2d,
@@ -11,5 +12,5 @@ select
         where trace_id = $trace_id and kind = 'runtime' and regexp_matches(name, '^cu(da)?MemPrefetch')
     ) as prefetches
 from unified_memory as u
-inner join step as s using (trace_id, step)
-where u.trace_id = $trace_id and u.device = $device and s.excluded is null
+inner join counted using (step)
+where u.trace_id = $trace_id and u.device = $device

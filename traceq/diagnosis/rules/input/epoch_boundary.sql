@@ -1,4 +1,10 @@
 -- Idle time of the first fetches of iterators beyond that of the others, and of making these iterators.
+-- needs: gpu, steps, fetches
+-- low: 0.5
+-- likely: 1.0
+-- settings: times_longer=10, least_fetches=5
+-- uses: idle
+-- categories: idle_data, idle_python
 with
 fetched as (
     select
@@ -24,10 +30,10 @@ boundary as (
 
 fetching as (
     select p.*, b.slice_id, b.loader, b.dur as fetch_ns, b.typical, b.iterator_dur, b.is_first, b.extra_share
-    from idle_piece as p
+    from idle as p
     inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     inner join boundary as b on b.slice_id = coalesce(c.context_id, c.slice_id)
-    where p.trace_id = $trace_id and p.device = $device and p.cause = 'idle_data'
+    where p.cause = 'idle_data'
 )
 
 select
@@ -60,5 +66,5 @@ select
     f.iterator_dur,
     f.is_first
 from (select *, row_number() over (partition by gap_id order by ts) as number from fetching where iterator_dur > 0) as f
-inner join idle_piece as p on p.trace_id = $trace_id and p.gap_id = f.gap_id and p.cause = 'idle_python'
+inner join idle as p on p.gap_id = f.gap_id and p.cause = 'idle_python'
 where f.number = 1

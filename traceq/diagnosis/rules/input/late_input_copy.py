@@ -25,24 +25,16 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import per_step
-from traceq.units import rate, size
-
-# The host's way from one call to the next.
-_RIGHT_AFTER_NS = 20_000
+from traceq.common.units import rate, size
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import per_step
+from traceq.diagnosis.subject import Subject
 
 
-def late_input_copy(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Exposed input copies that are pageable or blocking."""
-    subject.needs("gpu", "steps", "launches")
-    claim = subject.claim("late_input_copy", low=0.4, likely=1.0, right_after=_RIGHT_AFTER_NS)
-    if claim is None:
-        return
     worst = subject.worst(claim)[0]
     pageable = worst["is_pageable"]
     first = (
@@ -50,24 +42,18 @@ def late_input_copy(subject: Subject) -> Iterator[Advice]:
         if pageable is not False
         else "The memory is pinned, but the call waits: copy"
     )
-    yield Advice(
-        claim,
-        fix=(
-            f"Batches are copied {'from pageable memory' if pageable else 'by a blocking call'}"
-            f"{_how_much(worst)}, and the GPU does nothing else for {per_step(subject, claim.claimed_ns)}. {first} with "
-            "batch = batch.to(device, non_blocking=True). To hide the copy behind the step before, fetch and copy the next "
-            "batch right after launching this one, with torch.cuda.stream(copy_stream), and let the current stream wait for "
-            "it: torch.cuda.current_stream().wait_stream(copy_stream)."
-        ),
-        confidence="high" if pageable is not None else "medium",
-        reason=(
-            "The profiler records the kind of memory, and nothing runs beside these copies."
-            if pageable is not None
-            else "The call is known to hold the host; the kind of memory is not in the trace."
-        ),
-        wrong_if="The batch is made right before it is copied, so that it cannot be copied earlier.",
-        title="Input is copied to the GPU from pageable memory" if pageable else None,
-    )
+    return {
+        "fix": f"Batches are copied {'from pageable memory' if pageable else 'by a blocking call'}"
+        f"{_how_much(worst)}, and the GPU does nothing else for {per_step(subject, claim.claimed_ns)}. {first} with "
+        "batch = batch.to(device, non_blocking=True). To hide the copy behind the step before, fetch and copy the next "
+        "batch right after launching this one, with torch.cuda.stream(copy_stream), and let the current stream wait for "
+        "it: torch.cuda.current_stream().wait_stream(copy_stream).",
+        "confidence": "high" if pageable is not None else "medium",
+        "reason": "The profiler records the kind of memory, and nothing runs beside these copies."
+        if pageable is not None
+        else "The call is known to hold the host; the kind of memory is not in the trace.",
+        "title": "Input is copied to the GPU from pageable memory" if pageable else None,
+    }
 
 
 def _how_much(row: dict[str, Any]) -> str:

@@ -1,5 +1,11 @@
 -- Copies of input to the device from pageable memory or by blocking calls, with nothing beside them, and the time in which the device
 -- waits for the host because of these calls.
+-- wrong-if: The batch is made right before it is copied, so that it cannot be copied earlier.
+-- needs: gpu, steps, launches
+-- low: 0.4
+-- likely: 1.0
+-- settings: right_after=20000
+-- uses: idle, busy, drained_gap
 with
 copy as (
     select
@@ -19,30 +25,16 @@ copy as (
     where o.trace_id = $trace_id and o.device = $device
 ),
 
--- a gap that the start of a step cuts goes on
-gap as (
-    select g.gap_id, g.ts, coalesce(g.drained_by, e.drained_by) as drained_by
-    from idle_gap as g
-    left join (
-        select ts_end, drained_by
-        from idle_gap
-        where trace_id = $trace_id and device = $device and drained_by is not null
-    ) as e on e.ts_end = g.ts
-    where g.trace_id = $trace_id and g.device = $device
-),
-
 piece as (
     select
         p.*,
         if(p.cause = 'idle_sync', p.cpu_slice_id, g.drained_by) as call_id,
         -- when the device ran dry
         case when p.cause <> 'idle_sync' or p.cpu_slice_id = g.drained_by then min(g.ts) over (partition by g.drained_by) end as drained
-    from idle_piece as p
-    inner join gap as g using (gap_id)
+    from idle as p
+    inner join drained_gap as g using (gap_id)
     where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and (
+        (
             p.cause = 'idle_sync'
             or (p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and p.next_slice_id is not null)
         )
@@ -64,7 +56,7 @@ waiting as (
         and (h.ts - k.ts_end <= $right_after or h.operator_id = k.operator_id)
 ),
 
-idle as (
+late as (
     select
         p.*,
         w.name,
@@ -91,10 +83,10 @@ select
     k.bytes,
     k.bandwidth,
     k.is_pageable
-from busy_piece as b
+from busy as b
 inner join copy as k on k.slice_id = b.slice_id
-where b.trace_id = $trace_id and b.device = $device and b.ledger_dur > 0 and k.is_late
+where b.ledger_dur > 0 and k.is_late
 union all
 -- without the call the host would be ahead by as long as it waited, not longer
 select step, ts, dur, name, call_id, if(cause = 'idle_sync', dur, greatest(0, least(dur, coalesce(waited, 0) - before))), cause, gap_id, null, 'idle_sync', bytes, bandwidth, is_pageable
-from idle
+from late

@@ -26,12 +26,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.inputs import busiest, input_facts, per_fetch
-from traceq.rules.shared.wording import part, per_step
-from traceq.units import share
+from traceq.common.units import share
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.inputs import busiest, input_facts, per_fetch
+from traceq.diagnosis.rules.shared.wording import part, per_step
+from traceq.diagnosis.subject import Subject
 
 # Below half, waiting is the larger part of the fetch.
 _LEAST_BUSY = 0.5
@@ -61,7 +60,7 @@ _FIXES = {
 }
 
 
-def main_thread_collate(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time under fetches in which the training thread works."""
     subject.needs("gpu", "steps", "fetches")
     claim = subject.claim("main_thread_collate", low=0.4, likely=1.0, least_busy=_LEAST_BUSY)
@@ -88,7 +87,4 @@ def _refuse_if_blind(subject: Subject, facts: dict[str, Any]) -> None:
     """Where most of a fetch has no explanation, working and waiting look the same."""
     is_told = subject.has("python_frames") or subject.has("os_calls")
     if not is_told and part(facts["unexplained_ns"], facts["fetch_ns"]) > 1 - _LEAST_BUSY:
-        raise CannotTell(
-            "what the training thread does in its fetches is not traced; profile(with_stack=True), "
-            "or nsys profile --trace=osrt, brings it"
-        )
+        raise subject.lacks("what the training thread does in its fetches is not traced", "fetch_work")

@@ -25,11 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.inputs import input_facts, waiting_for_workers
-from traceq.units import duration, share
+from traceq.common.units import duration, share
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.inputs import input_facts, waiting_for_workers
+from traceq.diagnosis.subject import Subject
 
 # As in too-few-workers, so that one of the two holds.
 _MOST_BUSY = 0.7
@@ -39,13 +38,13 @@ _LEAST_FETCHES = 5
 _USUAL_DEPTH = 2
 
 
-def prefetch_depth(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time under uneven fetches although workers have time left."""
     subject.needs("gpu", "steps", "fetches")
     facts = input_facts(subject)
     busy = facts["worker_busy"]
     if busy is None:
-        raise CannotTell("how busy workers are is not traced; nsys profile --trace=osrt of all processes brings it")
+        raise subject.lacks("how busy workers are is not traced", "worker_activity")
     is_uneven = facts["fetches"] >= _LEAST_FETCHES and facts["long_ns"] >= _TIMES_LONGER * facts["median_ns"]
     if busy >= _MOST_BUSY or not is_uneven:
         return

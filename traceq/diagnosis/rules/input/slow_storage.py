@@ -25,22 +25,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.inputs import input_facts
-from traceq.rules.shared.wording import part, per_step
-from traceq.units import share
+from traceq.common.units import share
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.inputs import input_facts
+from traceq.diagnosis.rules.shared.wording import part, per_step
+from traceq.diagnosis.subject import Subject
 
 # What takes half of a fetch is what takes most of it.
 _LEAST_READING = 0.5
 
 
-def slow_storage(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time under fetches that read."""
     subject.needs("gpu", "steps", "fetches")
     if not subject.has("os_calls") and not subject.has("python_frames"):
-        raise CannotTell("reads are not traced; nsys profile --trace=osrt, or profile(with_stack=True), brings them")
+        raise subject.lacks("reads are not traced", "reads", "brings them")
     claim = subject.claim("slow_storage", low=0.3, likely=1.0, least_reading=_LEAST_READING)
     if claim is None:
         return

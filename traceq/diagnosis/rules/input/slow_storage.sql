@@ -1,4 +1,6 @@
 -- Idle time under fetches that mostly read files, or whose workers mostly do; what reading takes of it.
+-- uses: idle
+-- categories: idle_data
 with
 -- of the time in which workers do not wait, that in calls that read
 worker as (
@@ -49,11 +51,9 @@ select
     p.gap_id,
     f.dur as fetch_ns,
     f.reading_share
-from idle_piece as p
+from idle as p
 inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 inner join fetched as f on f.slice_id = coalesce(c.context_id, c.slice_id)
 where
-    p.trace_id = $trace_id
-    and p.device = $device
-    and p.cause = 'idle_data'
+    p.cause = 'idle_data'
     and f.reading_share >= $least_reading

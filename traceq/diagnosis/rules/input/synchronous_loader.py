@@ -24,28 +24,23 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.inputs import MOST_WORKERS, busiest, input_facts, per_fetch, workers_needed
-from traceq.rules.shared.wording import part, per_step
-from traceq.units import duration, share
+from traceq.common.units import duration, share
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.inputs import MOST_WORKERS, busiest, input_facts, per_fetch, workers_needed
+from traceq.diagnosis.rules.shared.wording import part, per_step
+from traceq.diagnosis.subject import Subject
 
 
-def synchronous_loader(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Idle time under in-process fetches."""
-    subject.needs("gpu", "steps", "fetches")
-    claim = subject.claim("synchronous_loader", low=0.6)
-    if claim is None:
-        return
     facts = input_facts(subject)
     workers = workers_needed(facts)
     limit = " Even these will not keep up: make the transforms cheaper as well." if workers == MOST_WORKERS else ""
     transforms = part(facts["transform_ns"], facts["fetch_ns"])
-    yield Advice(
-        claim,
-        fix=(
+    return {
+        "fix": (
             f"The loader works in the training process: a fetch takes {per_fetch(facts)}, and the GPU idles "
             f"{per_step(subject, claim.claimed_ns)} (a step takes {duration(subject.step_ns)}) meanwhile. Let worker processes "
             f"make the batches: DataLoader(..., num_workers={workers}, persistent_workers=True, pin_memory=True). "
@@ -53,10 +48,7 @@ def synchronous_loader(subject: Subject) -> Iterator[Advice]:
             f"{limit} {_of_transformers(subject, workers)}{busiest(subject, facts)}"
             f"{f'PyTorch operators on the training thread take {share(transforms)} of it.' if transforms else ''}"
         ).rstrip(),
-        confidence="high",
-        reason="The name of the fetch says that the loader has no workers, and the GPU has nothing to do during it.",
-        wrong_if="The process has no core to spare for workers, or the data set cannot be read by several processes.",
-    )
+    }
 
 
 def _of_transformers(subject: Subject, workers: int) -> str:

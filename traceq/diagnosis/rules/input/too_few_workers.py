@@ -28,13 +28,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.claim import Claim
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.inputs import MOST_WORKERS, input_facts, per_fetch, waiting_for_workers
-from traceq.rules.shared.wording import part, per_step
-from traceq.units import duration, share
+from traceq.common.units import duration, share
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.inputs import MOST_WORKERS, input_facts, per_fetch, waiting_for_workers
+from traceq.diagnosis.rules.shared.wording import part, per_step
+from traceq.diagnosis.subject import Subject
 
 # Workers that wait more than a third of their time are not what limits the loader.
 _LEAST_BUSY = 0.7
@@ -44,7 +44,7 @@ _LEAST_FETCHES = 3
 _WORTH_A_FACTOR = 1.3
 
 
-def too_few_workers(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time under fetches that wait for workers."""
     subject.needs("gpu", "steps", "fetches")
     claim = waiting_for_workers(subject, low=0.3, likely=0.9)

@@ -1,4 +1,6 @@
 -- Idle time under fetches in which the training thread waits for worker processes. What nothing explains there is waiting, too.
+-- uses: idle
+-- categories: idle_data
 with
 fetched as (
     select slice_id, loader, dur, waiting, 1 - (transform + python + calls) / nullif(dur, 0) as waiting_share
@@ -23,11 +25,9 @@ select
     p.gap_id,
     f.dur as fetch_ns,
     f.waiting as waiting_ns
-from idle_piece as p
+from idle as p
 inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 inner join fetched as f on f.slice_id = coalesce(c.context_id, c.slice_id)
 where
-    p.trace_id = $trace_id
-    and p.device = $device
-    and p.cause = 'idle_data'
+    p.cause = 'idle_data'
     and f.waiting_share >= $least_waiting

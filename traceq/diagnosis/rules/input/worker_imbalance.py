@@ -25,23 +25,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.inputs import waiting_for_workers
-from traceq.rules.shared.wording import per_step
-from traceq.units import share
+from traceq.common.units import share
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.inputs import waiting_for_workers
+from traceq.diagnosis.rules.shared.wording import per_step
+from traceq.diagnosis.subject import Subject
 
 _LEAST_BUSY = 0.8
 _TIMES_BUSIER = 2.5
 
 
-def worker_imbalance(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time under fetches that wait for the one busy worker."""
     subject.needs("gpu", "steps", "fetches")
-    shares = [float(row["busy_share"]) for row in subject.ask("worker_balance")]
+    shares = [float(row["busy_share"]) for row in subject.ask("worker_imbalance_facts")]
     if not shares:
-        raise CannotTell("how busy each worker is is not traced; nsys profile --trace=osrt of all processes brings it")
+        raise subject.lacks("how busy each worker is is not traced", "worker_activity")
     if len(shares) == 1:
         raise NothingThere("there is one worker only")
     busiest, others = shares[0], median(shares[1:])

@@ -1,5 +1,32 @@
 -- Kernels of the same name, grid and block that take longer the later they run, most of them by about as much: the clock went down. What
 -- the later thirds of the counted steps take above the medians of the first.
+-- title: Kernels slow down over the trace
+-- finds: The same kernels take longer in the last third of the steps than in the first, most of them by about as
+--   much: the clock of the GPU went down, for heat or power.
+-- matters: A GPU that is too hot or at its limit of power computes more slowly the longer a job runs, and a job of
+--   many GPUs is as fast as the slowest of them. It also makes captures of different lengths differ.
+-- measured: Kernels of the same name, grid, block and shared memory, of at least 5 us and with nothing beside them,
+--   at least 3 in each of the first and last third of the counted steps and not of very different durations (0.9
+--   quantile below twice the 0.1 quantile: those are different work); no embeddings, indexing or sorting, whose
+--   time depends on data. Found if at least 3 kernels are compared, medians rise by 10 % over the time of all, and
+--   70 % of that time rises by 5 % or more. Claimed is what later kernels take above the medians of the first
+--   third. Shares: 0.3 low, 1 likely, 1 high.
+-- try: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER while it runs tells the reason. Better cooling, a
+--   higher limit of power (nvidia-smi -pl); locked clocks (nvidia-smi -lgc) for comparisons.
+-- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
+-- fix: The same kernels take {{ percent(worst.drift_share) }} longer at the end of the trace than at its start.
+--   Look at clocks, temperature and power while the job runs (nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER,
+--   Clocks Event Reasons), and mend cooling or raise the limit of power: nvidia-smi -pl WATTS. At the first speed
+--   each step would compute {{ time(claimed_ns) }} less.
+-- confidence: medium
+-- reason: {{ percent(worst.slower_share) }} of the compared time slowed down alike; clocks themselves were not
+--   recorded.
+-- wrong-if: Clocks stay the same while it runs: then the work itself grows, or something else uses the GPU.
+-- needs: gpu, steps, several_steps, kernel_geometry
+-- low: 0.3
+-- settings: shortest=5000, each=3, kernels=3, least=0.1, most_of_it=0.7
+-- uses: busy
+-- categories: compute
 with
 third as (
     select step, ntile(3) over (order by step) as third
@@ -17,14 +44,12 @@ kernel as (
         b.ledger_dur,
         t.third,
         hash(b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z, g.shared_memory) as kernel
-    from busy_piece as b
+    from busy as b
     inner join gpu_slice as g using (trace_id, slice_id)
     inner join kernel_occupancy as k using (trace_id, slice_id)
     inner join third as t on t.step = b.step
     where
-        b.trace_id = $trace_id
-        and b.device = $device
-        and b.category = 'compute'
+        b.category = 'compute'
         and g.kind = 'kernel'
         and g.grid_x is not null
         and b.dur >= $shortest

@@ -1,6 +1,33 @@
 -- Elementwise kernels one after another on a stream: compiled into one they read and write their tensor once. Of a run with k
 -- different kernels (the same one over and over may be about as many tensors, which fusing does not save from being read)
 -- one of k, and no less than a fifth, remains. Optimizers are another rule's.
+-- title: Elementwise kernels one after another
+-- finds: Runs of different elementwise kernels on a stream with nothing else between them: operations on the same
+--   tensor, each of which reads it from memory and writes it back.
+-- matters: Such kernels are limited by the bandwidth of memory, and most of what they move is moved only from one
+--   to the next. A compiler makes one kernel of a run.
+-- measured: Per stream, consecutive kernels of the families elementwise and copy (kernel_occupancy; by name, so for
+--   both profilers), without fills, foreach kernels, concatenations and the optimizer's. Of a run with k different
+--   kernels the share 1 - 1/k is claimed, at most 0.8; a run of one kernel over and over claims nothing. Shares:
+--   0.1 low, 0.5 likely (not all in a run work on the same tensor, and some results are needed later), 0.9 high.
+-- try: torch.compile(model), or on the module with most of it; fused operators (gelu, layer_norm, dropout with
+--   residual), in-place operations, half precision.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://docs.pytorch.org/docs/stable/generated/torch.compile.html
+-- fix: Let a compiler fuse them: model = torch.compile(model). {{ plural(instances / steps, 'kernel') }} per step
+--   stand in runs of elementwise work, up to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{
+--   operators(pieces) }}; fused they would take {{ time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step less
+--   at best.
+-- confidence: medium
+-- reason: Kernels that follow one another are told by name and order; whether they work on the same tensor is not
+--   recorded.
+-- wrong-if: The kernels of a run work on different tensors, or the model does not compile.
+-- needs: gpu, steps
+-- low: 0.1
+-- likely: 0.5
+-- high: 0.9
+-- uses: busy
+-- categories: compute
 with
 -- Names are few and long, kernels many: names are looked at once each, and sorted are kernels without them.
 named as (
@@ -18,11 +45,11 @@ kernel as (
         b.slice_id,
         n.hash,
         k.family in ('elementwise', 'copy') and n.is_single and s.phase is distinct from 'optimizer' as is_elementwise
-    from busy_piece as b
+    from busy as b
     inner join kernel_occupancy as k using (trace_id, slice_id)
     inner join named as n on n.name = b.name
     left join launch_state as s using (trace_id, slice_id)
-    where b.trace_id = $trace_id and b.device = $device and b.category = 'compute'
+    where b.category = 'compute'
 ),
 
 -- A run is told by how many other kernels came before (a difference of row numbers; counting them in a window is slow).
@@ -65,7 +92,6 @@ select
     m.run_length,
     m.different as different_kernels
 from member as m
-inner join busy_piece as b on b.trace_id = $trace_id and b.slice_id = m.slice_id
+inner join busy as b on b.slice_id = m.slice_id
 left join cpu_slice as l on l.trace_id = $trace_id and l.slice_id = b.launch_id
 left join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = l.operator_id
-where b.device = $device

@@ -25,39 +25,21 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import short
-from traceq.rules.shared.wording import per_step, plural, time
-
-# Shorter kernels are short because they have little to do; ns.
-_SHORTEST = 20_000
-# Multiprocessors with a block, and how full the waves are: more is good enough.
-_COVERED, _EFFICIENT = 0.9, 0.8
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.kernels import short
+from traceq.diagnosis.rules.shared.wording import per_step, plural, time
+from traceq.diagnosis.subject import Subject
 
 
-def few_waves(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Multiprocessors without a block."""
-    subject.needs("gpu", "steps", "occupancy")
-    claim = subject.claim(
-        "few_waves", low=0.0, likely=0.3, high=1.0, shortest=_SHORTEST, covered=_COVERED, efficient=_EFFICIENT
-    )
-    if claim is None:
-        return
     row = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=(
-            f"Give each launch more to do: {short(row['name'])} ({time(row['dur'])}) {_what(row)}. {_how(row)} What "
-            f"all such kernels leave empty is as much as an idle GPU for {per_step(subject, claim.claimed_ns)}."
-        ),
-        confidence="low",
-        reason="How many multiprocessors have a block follows from the geometry; whether that limits the kernel does not.",
-        wrong_if="The kernels reach the bandwidth of memory with the blocks they have.",
-    )
+    return {
+        "fix": f"Give each launch more to do: {short(row['name'])} ({time(row['dur'])}) {_what(row)}. {_how(row)} What "
+        f"all such kernels leave empty is as much as an idle GPU for {per_step(subject, claim.claimed_ns)}.",
+    }
 
 
 def _what(row: dict[str, Any]) -> str:

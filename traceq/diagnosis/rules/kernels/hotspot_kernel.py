@@ -24,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import is_amd, short
-from traceq.rules.shared.wording import percent, plural, time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.rules.shared.kernels import is_amd, short
+from traceq.diagnosis.rules.shared.wording import percent, plural, time
+from traceq.diagnosis.subject import Subject
 
 _LEAST = 0.5
 # A GPU that has next to nothing to do has other problems than its kernels.
@@ -40,7 +40,7 @@ _HOW = {
 }
 
 
-def hotspot_kernel(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """The kernel with more than half of the busy time."""
     subject.needs("gpu", "steps")
     rows = subject.ask("hotspot_kernel", least=_LEAST, of_step=_OF_STEP)

@@ -1,9 +1,10 @@
 -- Kernels by name, where one of them has most of the time in which the GPU is busy.
+-- uses: busy
+-- remarks: yes
 with
-busy as (
+total as (
     select sum(ledger_dur) as dur, count(distinct hash(name)) filter (category = 'compute') as kernels
-    from busy_piece
-    where trace_id = $trace_id and device = $device
+    from busy
 )
 
 select
@@ -15,13 +16,11 @@ select
     avg(b.dur) as mean_ns,
     mode(k.limiter) as limiter,
     avg(k.theoretical_occupancy) as occupancy_share
-from busy_piece as b
+from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
-cross join busy as t
+cross join total as t
 where
-    b.trace_id = $trace_id
-    and b.device = $device
-    and b.category = 'compute'
+    b.category = 'compute'
     -- matrix products on tensor cores are what a GPU is there for
     and not (k.family in ('cublas', 'cutlass', 'nvjet') and k.tensor_core is true)
 group by b.name, k.family

@@ -25,24 +25,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.rules.shared.wording import percent
+from traceq.diagnosis.subject import Subject
 
 _LOW, _COMPUTING = 0.3, 0.6
 # With less of the time in matrix kernels, the others are what to look at.
 _MATRIX = 0.5
 
 
-def low_mfu(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Busy, but not with what counts."""
     subject.needs("gpu", "steps", "flops", "peaks")
     rows = subject.ask("low_mfu")
     if not rows:
-        raise CannotTell(
-            "the operations or the peaks of some matrix products are not known; profile(record_shapes=True) brings them"
-        )
+        raise subject.lacks("the operations or the peaks of some matrix products are not known", "flops", "brings them")
     row = rows[0]
     if row["mfu_share"] >= _LOW or row["compute_share"] <= _COMPUTING:
         return

@@ -24,16 +24,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import short
-from traceq.rules.shared.wording import of_step, percent
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.kernels import short
+from traceq.diagnosis.rules.shared.wording import of_step, percent
+from traceq.diagnosis.subject import Subject
 
-# Shorter kernels are mostly start and end; ns.
-_SHORTEST = 20_000
-_LOW = 0.25
 _HOW = {
     "registers": (
         "It takes {registers_per_thread} registers per thread: __launch_bounds__(threads, blocks) or smaller tiles need "
@@ -44,21 +41,11 @@ _HOW = {
 }
 
 
-def low_occupancy(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Kernels that registers, shared memory or blocks keep few."""
-    subject.needs("gpu", "steps", "occupancy")
-    claim = subject.claim("low_occupancy", low=0.0, likely=0.3, high=0.8, shortest=_SHORTEST, low_share=_LOW)
-    if claim is None:
-        return
     row = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=(
-            f"{short(row['name'])} fills {percent(row['occupancy_share'])} of the warps of a multiprocessor. "
-            f"{_HOW[str(row['limiter'])].format(**row)}. Let Nsight Compute say first what it waits for: "
-            f"ncu --set full -k regex:{short(row['name']).split()[0]}. At best that saves {of_step(subject, claim.claimed_ns)}."
-        ),
-        confidence="low",
-        reason="Occupancy is computed from the launch geometry, not measured, and many good kernels have little of it.",
-        wrong_if="Nsight Compute shows that the kernel keeps its arithmetic or its memory busy.",
-    )
+    return {
+        "fix": f"{short(row['name'])} fills {percent(row['occupancy_share'])} of the warps of a multiprocessor. "
+        f"{_HOW[str(row['limiter'])].format(**row)}. Let Nsight Compute say first what it waits for: "
+        f"ncu --set full -k regex:{short(row['name']).split()[0]}. At best that saves {of_step(subject, claim.claimed_ns)}.",
+    }

@@ -1,5 +1,15 @@
 -- Kernels without matrix products in them of which few warps fit on a multiprocessor, for want of registers, shared memory or places for blocks.
 -- The part that can go is what half of the possible warps would leave, if waiting for memory is all that it does.
+-- confidence: low
+-- reason: Occupancy is computed from the launch geometry, not measured, and many good kernels have little of it.
+-- wrong-if: Nsight Compute shows that the kernel keeps its arithmetic or its memory busy.
+-- needs: gpu, steps, occupancy
+-- low: 0.0
+-- likely: 0.3
+-- high: 0.8
+-- settings: shortest=20000, low_share=0.25
+-- uses: busy
+-- categories: compute
 select
     b.step,
     b.ts,
@@ -14,13 +24,11 @@ select
     k.threads_per_block,
     g.registers_per_thread,
     g.shared_memory as shared_memory_bytes
-from busy_piece as b
+from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
 inner join gpu_slice as g using (trace_id, slice_id)
 where
-    b.trace_id = $trace_id
-    and b.device = $device
-    and b.category = 'compute'
+    b.category = 'compute'
     and b.dur >= $shortest
     and k.theoretical_occupancy < $low_share
     and k.limiter in ('registers', 'shared_memory', 'blocks')

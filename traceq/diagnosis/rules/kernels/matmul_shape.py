@@ -27,42 +27,29 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import short
-from traceq.rules.shared.wording import cut, of_step
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.kernels import short
+from traceq.diagnosis.rules.shared.wording import cut, of_step
+from traceq.diagnosis.subject import Subject
 
-# What good kernels reach of the peaks of arithmetic and memory.
-_COMPUTE, _MEMORY = 0.6, 0.8
 # The last two sizes of an operand.
 
 
 _ENDS = re.compile(r"(\d+), ?(\d+)\]")
 
 
-def matmul_shape(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Kernels for badly aligned operands."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("matmul_shape", low=0.2, likely=0.7, high=1.0, compute=_COMPUTE, memory=_MEMORY)
-    if claim is None:
-        return
     worst = subject.worst(claim)
     row = worst[0]
-    yield Advice(
-        claim,
-        fix=(
-            f"Make sizes a multiple of {row['multiple']}: {_which(row)} runs {short(row['name'])}, which loads "
-            f"{row['alignment']} element{'s' if row['alignment'] > 1 else ''} at a time. {_padding(row)} "
-            "(weights and tables when they are created, sequences in the collate function). At best that "
-            f"saves {of_step(subject, claim.claimed_ns)}."
-        ),
-        confidence="medium",
-        reason="The names of the kernels say that their operands are not aligned; what aligned ones take is estimated.",
-        wrong_if="The product is limited by something else: it takes as long with padded sizes.",
-    )
+    return {
+        "fix": f"Make sizes a multiple of {row['multiple']}: {_which(row)} runs {short(row['name'])}, which loads "
+        f"{row['alignment']} element{'s' if row['alignment'] > 1 else ''} at a time. {_padding(row)} "
+        "(weights and tables when they are created, sequences in the collate function). At best that "
+        f"saves {of_step(subject, claim.claimed_ns)}.",
+    }
 
 
 def _which(row: dict[str, Any]) -> str:

@@ -1,18 +1,26 @@
 -- Products on tensor cores by kernels for operands that are not aligned to 16 bytes, as their names tell: sizes that are no multiple of 8
 -- (4 for TF32). The part that can go is what is above the roofline of an aligned one, at most three quarters; where that is
 -- not known, by how badly aligned it is.
+-- confidence: medium
+-- reason: The names of the kernels say that their operands are not aligned; what aligned ones take is estimated.
+-- wrong-if: The product is limited by something else: it takes as long with padded sizes.
+-- needs: gpu, steps
+-- low: 0.2
+-- likely: 0.7
+-- high: 1.0
+-- settings: compute=0.6, memory=0.8
+-- uses: busy, kernel_name
+-- categories: compute
 with
 product as (
     select
         b.*,
         try_cast(regexp_extract(b.name, '_align(\d+)', 1) as integer) as alignment,
         regexp_matches(b.name, '(?i)f16|half') as is_half
-    from busy_piece as b
+    from busy as b
     where
-        b.trace_id = $trace_id
-        and b.device = $device
-        and b.category = 'compute'
-        and b.name in (select name from common_kernel_name where regexp_matches(name, '(?i)(tensorop|s16816|s1688).*_align[124]\b'))
+        b.category = 'compute'
+        and b.name in (select name from kernel_name where regexp_matches(name, '(?i)(tensorop|s16816|s1688).*_align[124]\b'))
 )
 
 select

@@ -24,40 +24,22 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, of_step
-
-# Shorter kernels are mostly start and end; ns.
-_SHORTEST = 20_000
-# What good kernels reach of the peaks of arithmetic and memory.
-_COMPUTE, _MEMORY = 0.7, 0.8
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, of_step
+from traceq.diagnosis.subject import Subject
 
 
-def memory_bound_matmul(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Products above the part of the roofline that memory makes."""
-    subject.needs("gpu", "steps", "launches", "operators", "peaks")
-    claim = subject.claim(
-        "memory_bound_matmul", low=0.0, likely=0.4, high=1.0, shortest=_SHORTEST, compute=_COMPUTE, memory=_MEMORY
-    )
-    if claim is None:
-        return
     row = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=(
-            f"{cut(row['operator'])} of {cut(row['sizes'])} ({row['dtype']}) has {row['intensity']:.0f} operations per byte "
-            f"where {row['ridge']:.0f} would be needed to be limited by arithmetic, and moves "
-            f"{row['achieved_bandwidth']:.0f} of {row['peak_bandwidth']:.0f} GB/s. {_how(row)} At best "
-            f"that saves {of_step(subject, claim.claimed_ns)}."
-        ),
-        confidence="low",
-        reason="Operations and bytes follow from the shapes; whether a better kernel for them exists is not known.",
-        wrong_if="Shapes are fixed and their operands contiguous: then this is what the library reaches.",
-    )
+    return {
+        "fix": f"{cut(row['operator'])} of {cut(row['sizes'])} ({row['dtype']}) has {row['intensity']:.0f} operations per byte "
+        f"where {row['ridge']:.0f} would be needed to be limited by arithmetic, and moves "
+        f"{row['achieved_bandwidth']:.0f} of {row['peak_bandwidth']:.0f} GB/s. {_how(row)} At best "
+        f"that saves {of_step(subject, claim.claimed_ns)}.",
+    }
 
 
 def _how(row: dict[str, Any]) -> str:

@@ -1,4 +1,14 @@
 -- Matrix products that memory limits and that take longer than moving their operands once: what is above the roofline.
+-- confidence: low
+-- reason: Operations and bytes follow from the shapes; whether a better kernel for them exists is not known.
+-- wrong-if: Shapes are fixed and their operands contiguous: then this is what the library reaches.
+-- needs: gpu, steps, launches, operators, peaks
+-- low: 0.0
+-- likely: 0.4
+-- high: 1.0
+-- settings: shortest=20000, compute=0.7, memory=0.8
+-- uses: busy
+-- categories: compute
 with
 cost as (
     select
@@ -36,8 +46,8 @@ select
     x.ridge,
     x.achieved_bandwidth,
     x.peak_bandwidth
-from busy_piece as b
+from busy as b
 inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
 inner join cost as x on x.slice_id = l.operator_id
 inner join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = x.slice_id
-where b.trace_id = $trace_id and b.device = $device and b.category = 'compute' and x.excess > 0
+where b.category = 'compute' and x.excess > 0

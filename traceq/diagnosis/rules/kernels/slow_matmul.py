@@ -22,16 +22,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, of_step, percent
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, of_step, percent
+from traceq.diagnosis.subject import Subject
 
-# Shorter kernels are mostly start and end; ns.
-_SHORTEST = 20_000
-# Below this share of the peak a product is slow; this much of it is within reach.
-_SLOW, _REACHABLE = 0.5, 0.7
 _HOW = {
     "matmul": (
         'torch.compile(model, mode="max-autotune") looks for a better kernel; sizes that are multiples of 128 fill its '
@@ -44,24 +40,11 @@ _HOW = {
 }
 
 
-def slow_matmul(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Products far below the roofline of arithmetic."""
-    subject.needs("gpu", "steps", "launches", "operators", "peaks")
-    claim = subject.claim(
-        "slow_matmul", low=0.1, likely=0.5, high=1.0, shortest=_SHORTEST, slow=_SLOW, reachable=_REACHABLE
-    )
-    if claim is None:
-        return
     row = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=(
-            f"{cut(row['operator'])} of {cut(row['sizes'])} reaches {row['achieved']:.0f} of {row['peak']:.0f} TFLOP/s in "
-            f"{row['compute_type']} ({percent(row['achieved'] / row['peak'])}). {_HOW[str(row['kind'])]}. At "
-            f"{percent(_REACHABLE)} of the peak all such would take {of_step(subject, claim.claimed_ns)} less."
-        ),
-        confidence="medium",
-        reason="Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is "
-        "estimated.",
-        wrong_if="The same shapes are as slow in a benchmark of their own with every algorithm tried.",
-    )
+    return {
+        "fix": f"{cut(row['operator'])} of {cut(row['sizes'])} reaches {row['achieved']:.0f} of {row['peak']:.0f} TFLOP/s in "
+        f"{row['compute_type']} ({percent(row['achieved'] / row['peak'])}). {_HOW[str(row['kind'])]}. At "
+        f"{percent(float(claim.values['reachable']))} of the peak all such would take {of_step(subject, claim.claimed_ns)} less.",
+    }

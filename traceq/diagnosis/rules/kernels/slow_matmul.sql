@@ -1,4 +1,15 @@
 -- Matrix products and convolutions that arithmetic limits, far below the peak of their type: what is above $reachable of it.
+-- confidence: medium
+-- reason: Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is
+--   estimated.
+-- wrong-if: The same shapes are as slow in a benchmark of their own with every algorithm tried.
+-- needs: gpu, steps, launches, operators, peaks
+-- low: 0.1
+-- likely: 0.5
+-- high: 1.0
+-- settings: shortest=20000, slow=0.5, reachable=0.7
+-- uses: busy
+-- categories: compute
 with
 cost as (
     select slice_id, kind, compute_type, achieved, peak, 1 - flops / (1000 * peak * $reachable) / gpu_dur as excess
@@ -15,11 +26,11 @@ cost as (
 -- The cost of a convolution is that of an operator a little further out than the one that launches.
 kernel as (
     select b.*, i.slice_id as inner_id, i.operator_id as outer_id, a.operator_id as outermost_id
-    from busy_piece as b
+    from busy as b
     inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
     inner join cpu_slice as i on i.trace_id = b.trace_id and i.slice_id = l.operator_id
     left join cpu_slice as a on a.trace_id = b.trace_id and a.slice_id = i.operator_id
-    where b.trace_id = $trace_id and b.device = $device and b.category = 'compute' and exists (from cost)
+    where b.category = 'compute' and exists (from cost)
 ),
 
 owned as (

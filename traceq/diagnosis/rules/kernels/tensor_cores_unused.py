@@ -29,16 +29,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import short
-from traceq.rules.shared.wording import of_step, percent
-
-# With more of the time of products in 16 bits, mixed precision is on.
-_MOST = 0.5
-
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.kernels import short
+from traceq.diagnosis.rules.shared.wording import of_step, percent
+from traceq.diagnosis.subject import Subject
 
 _BF16 = 'with torch.autocast("cuda", dtype=torch.bfloat16): loss = criterion(model(x), y)'
 _FP16 = (
@@ -47,29 +43,19 @@ _FP16 = (
 )
 
 
-def tensor_cores_unused(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Products in fp32 and TF32."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("tensor_cores_unused", low=0.25, likely=0.6, high=1.0, most=_MOST)
-    if claim is None:
-        return
     worst = subject.worst(claim)
     how = _BF16 if worst[0]["has_bfloat"] else _FP16
     half = float(worst[0]["half_share"])
     is_mixed = half > 0
     now = {"fp32": "fp32 without tensor cores", "tf32": "TF32"}[str(worst[0]["arithmetic"])]
-    yield Advice(
-        claim,
-        fix=(
-            f"Compute products and convolutions in 16 bits: {how}. "
-            f"{f'{percent(half)} of their time is in 16 bits now' if is_mixed else 'None is now'}; the kernels in 32 bits, such "
-            f"as {short(worst[0]['name'])} in {now}, would take {of_step(subject, claim.claimed_ns)} less at best."
-        ),
-        confidence="low" if is_mixed else "medium",
-        reason=(
-            "A part is in 16 bits already; the rest may be meant to be in 32."
-            if is_mixed
-            else "What the kernels compute in is told by their names; how much faster they get is estimated by the peaks."
-        ),
-        wrong_if="Results are needed in 32 bits, or these products are too small to fill tensor cores.",
-    )
+    return {
+        "fix": f"Compute products and convolutions in 16 bits: {how}. "
+        f"{f'{percent(half)} of their time is in 16 bits now' if is_mixed else 'None is now'}; the kernels in 32 bits, such "
+        f"as {short(worst[0]['name'])} in {now}, would take {of_step(subject, claim.claimed_ns)} less at best.",
+        "confidence": "low" if is_mixed else "medium",
+        "reason": "A part is in 16 bits already; the rest may be meant to be in 32."
+        if is_mixed
+        else "What the kernels compute in is told by their names; how much faster they get is estimated by the peaks.",
+    }

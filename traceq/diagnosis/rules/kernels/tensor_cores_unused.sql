@@ -1,8 +1,16 @@
 -- Matrix products and convolutions in 32 bits on a GPU whose tensor cores compute in 16. The part that can go is what is faster by
 -- the peaks (at most a factor of four), but not below the time that moving operands of half the size takes.
+-- wrong-if: Results are needed in 32 bits, or these products are too small to fill tensor cores.
+-- needs: gpu, steps
+-- low: 0.25
+-- likely: 0.6
+-- high: 1.0
+-- settings: most=0.5
+-- uses: matrix_kernel
+-- categories: compute
 with
 product as (
-    from common_matrix_kernel
+    from matrix_kernel
 ),
 
 told as (

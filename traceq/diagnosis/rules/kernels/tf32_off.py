@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import short
-from traceq.rules.shared.wording import time
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.kernels import short
+from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.subject import Subject
 
 # The first compute capability with TF32.
 _FIRST = 8.0
@@ -41,7 +41,7 @@ _SWITCH = {
 }
 
 
-def tf32_off(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Products in fp32 where TF32 is possible."""
     subject.needs("gpu", "steps")
     if subject.compute_capability is None:

@@ -1,9 +1,11 @@
 -- Matrix products (or convolutions) in fp32 without tensor cores, where none of the trace uses TF32 and the GPU has it. The part
 -- that can go is what is faster by the peaks, but not below the time that moving the operands takes.
+-- uses: matrix_kernel
+-- categories: compute
 with
 judged as (
     select *, bool_or(arithmetic = 'tf32') over (partition by kind) as is_on
-    from common_matrix_kernel
+    from matrix_kernel
 ),
 
 model as (

@@ -28,46 +28,28 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import short
-from traceq.rules.shared.wording import of_step, percent
-
-# What fused attention reaches of the peak where sequences are long enough for it to matter.
-_EFFICIENCY = 0.4
-# Scale, mask, softmax, dropout and copies between the products; more is something else.
-_MOST = 8
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.kernels import short
+from traceq.diagnosis.rules.shared.wording import of_step, percent
+from traceq.diagnosis.subject import Subject
 
 
-def unfused_attention(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Products, softmax, and what is between."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("unfused_attention", low=0.4, likely=0.8, high=1.0, efficiency=_EFFICIENCY, most=_MOST)
-    if claim is None:
-        return
     worst = subject.worst(claim)
     softmax = next((row["name"] for row in worst if not row["is_product"]), worst[0]["name"])
     has_operators = any(row["operator"] for row in worst)
-    yield Advice(
-        claim,
-        fix=(
-            f"Products and softmax of attention take {of_step(subject, claim.claimed_ns)} more than a fused kernel "
-            f"would ({percent(float(claim.row['claimed_share']))}; mostly {short(softmax)}). Replace "
-            "(q @ k.transpose(-2, -1) * scale + mask).softmax(-1) @ v by "
-            "torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p) with "
-            "is_causal=True in place of a causal mask; with Transformers: "
-            'from_pretrained(..., attn_implementation="sdpa").'
-        ),
-        confidence="high" if has_operators else "medium",
-        reason=(
-            "Two batched matrix products with a softmax between were launched one after another."
-            if has_operators
-            else "The names of kernels one after another on a stream are those of unfused attention."
-        ),
-        wrong_if=(
-            "The weights of attention are themselves an output, or something is computed from the scores that no fused "
-            "kernel does."
-        ),
-    )
+    return {
+        "fix": f"Products and softmax of attention take {of_step(subject, claim.claimed_ns)} more than a fused kernel "
+        f"would ({percent(float(claim.row['claimed_share']))}; mostly {short(softmax)}). Replace "
+        "(q @ k.transpose(-2, -1) * scale + mask).softmax(-1) @ v by "
+        "torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p) with "
+        "is_causal=True in place of a causal mask; with Transformers: "
+        'from_pretrained(..., attn_implementation="sdpa").',
+        "confidence": "high" if has_operators else "medium",
+        "reason": "Two batched matrix products with a softmax between were launched one after another."
+        if has_operators
+        else "The names of kernels one after another on a stream are those of unfused attention.",
+    }

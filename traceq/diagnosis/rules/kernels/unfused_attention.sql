@@ -1,5 +1,14 @@
 -- Softmax between two matrix products on a stream, with nothing but elementwise work between: attention that writes its scores to
 -- memory. A fused kernel takes as long as the products alone do at $efficiency of the peak; where that is not known, half as long.
+-- wrong-if: The weights of attention are themselves an output, or something is computed from the scores that no
+--   fused kernel does.
+-- needs: gpu, steps
+-- low: 0.4
+-- likely: 0.8
+-- high: 1.0
+-- settings: efficiency=0.4, most=8
+-- uses: busy
+-- categories: compute
 with
 -- Names are few and long, kernels many: names are looked at once each, and sorted are kernels without them.
 named as (
@@ -30,13 +39,11 @@ kernel as (
             else 'other'
         end as role,
         role in ('product', 'other') as is_end
-    from busy_piece as b
+    from busy as b
     inner join kernel_occupancy as k using (trace_id, slice_id)
     inner join named as n on n.name = b.name
     where
-        b.trace_id = $trace_id
-        and b.device = $device
-        and b.category = 'compute'
+        b.category = 'compute'
         and exists (select 1 from named where sort = 'softmax')
 ),
 
@@ -117,11 +124,10 @@ judged as (
         coalesce(operator not in ('aten::mm', 'aten::addmm', 'aten::linear', 'aten::_addmm_activation'), true) as is_batched,
         1 - least(1, coalesce(x.flops / (1000 * x.peak * $efficiency) / nullif(x.gpu_dur, 0), 0.5)) as spare
     from candidate as c
-    inner join busy_piece as b on b.trace_id = $trace_id and b.slice_id = c.slice_id
+    inner join busy as b on b.slice_id = c.slice_id
     left join cpu_slice as l on l.trace_id = $trace_id and l.slice_id = b.launch_id
     left join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = l.operator_id
     left join operator_cost as x on x.trace_id = $trace_id and x.slice_id = o.slice_id
-    where b.device = $device
 ),
 
 batched as (

@@ -26,11 +26,11 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import of_step
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import of_step
+from traceq.diagnosis.subject import Subject
 
 _WHAT = {"norm": "norm", "gelu": "GELU", "silu": "sigmoid times its input"}
 _INSTEAD = {
@@ -40,23 +40,13 @@ _INSTEAD = {
 }
 
 
-def unfused_norm(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Formulas whose kernels follow one another."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("unfused_norm", low=0.4, likely=0.8, high=1.0)
-    if claim is None:
-        return
     worst = subject.worst(claim)
     patterns = list(dict.fromkeys(str(row["pattern"]) for row in worst))
     what = " and ".join(_WHAT[each] for each in patterns)
-    yield Advice(
-        claim,
-        fix=(
-            f"Use one kernel for each {what}, which now takes {worst[0]['kernels']:.0f} kernels and in all "
-            f"{of_step(subject, claim.claimed_ns)} more than one would: "
-            f"{'; '.join(_INSTEAD[each] for each in patterns)}. torch.compile(module) does the same for any formula."
-        ),
-        confidence="medium",
-        reason="The names of kernels one after another on a stream are those of such a formula.",
-        wrong_if="The kernels belong to different tensors and only happen to follow one another.",
-    )
+    return {
+        "fix": f"Use one kernel for each {what}, which now takes {worst[0]['kernels']:.0f} kernels and in all "
+        f"{of_step(subject, claim.claimed_ns)} more than one would: "
+        f"{'; '.join(_INSTEAD[each] for each in patterns)}. torch.compile(module) does the same for any formula.",
+    }

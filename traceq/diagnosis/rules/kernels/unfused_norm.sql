@@ -1,6 +1,15 @@
 -- Normalisations and activations made of several kernels: on a stream, among elementwise kernels and reductions one after
 -- another, the kernels that only such a formula has (rsqrt after a mean, tanh after a power, erf, sigmoid and a product). Of k
 -- kernels of about the same tensor a fused one leaves the time of one.
+-- confidence: medium
+-- reason: The names of kernels one after another on a stream are those of such a formula.
+-- wrong-if: The kernels belong to different tensors and only happen to follow one another.
+-- needs: gpu, steps
+-- low: 0.4
+-- likely: 0.8
+-- high: 1.0
+-- uses: busy
+-- categories: compute
 with
 -- Names are few and long, kernels many: names are looked at once each, and sorted are kernels without them.
 named as (
@@ -30,13 +39,11 @@ kernel as (
         n.is_erf,
         n.is_sigmoid,
         n.is_product
-    from busy_piece as b
+    from busy as b
     inner join kernel_occupancy as k using (trace_id, slice_id)
     inner join named as n on n.name = b.name
     where
-        b.trace_id = $trace_id
-        and b.device = $device
-        and b.category = 'compute'
+        b.category = 'compute'
         and exists (select 1 from named where is_root or is_tanh or is_erf or is_sigmoid)
 ),
 
@@ -110,5 +117,5 @@ select
     s.pattern,
     s.kernels
 from sized as s
-inner join busy_piece as b on b.trace_id = $trace_id and b.slice_id = s.slice_id
-where b.device = $device and s.kernels > 1
+inner join busy as b on b.slice_id = s.slice_id
+where s.kernels > 1

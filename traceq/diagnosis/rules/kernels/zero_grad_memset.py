@@ -26,13 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import of_step
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.wording import of_step
+from traceq.diagnosis.subject import Subject
 
 
-def zero_grad_memset(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """What is launched in zero_grad, and adding to it."""
     subject.needs("gpu", "steps", "launches")
     if not subject.has("python_frames"):

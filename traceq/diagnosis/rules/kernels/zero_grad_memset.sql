@@ -1,5 +1,7 @@
 -- What zeroing gradients costs: fills and memsets launched under zero_grad, the launching where the GPU waits for it, and the
 -- additions to zeroed gradients (where they are not more than what was zeroed: each is added to once).
+-- uses: idle, busy
+-- categories: compute, idle_launch, idle_python, memset
 with
 -- Outermost ranges only: they do not nest in one another, so that the one begun last is the one around an instant.
 zeroing as (
@@ -22,12 +24,10 @@ zeroing as (
 
 launched as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, b.category, l.phase_id, l.thread_id, l.ts as called
-    from busy_piece as b
+    from busy as b
     inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
     where
-        b.trace_id = $trace_id
-        and b.device = $device
-        and b.category in ('compute', 'memset')
+        b.category in ('compute', 'memset')
         and exists (from zeroing)
 ),
 
@@ -46,15 +46,13 @@ addition as (
     where p.name in ('torch::autograd::AccumulateGrad', 'AccumulateGrad') and k.family = 'elementwise'
 ),
 
-idle as (
+late as (
     select p.step, p.ts, p.dur, c.name, c.slice_id, p.cause, p.gap_id
-    from idle_piece as p
+    from idle as p
     inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     asof inner join zeroing as z on z.thread_id = c.thread_id and c.ts >= z.ts
     where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and p.cause in ('idle_launch', 'idle_python')
+        p.cause in ('idle_launch', 'idle_python')
         and c.ts < z.ts_end
         and exists (from fill)
 )
@@ -77,4 +75,4 @@ from addition
 where (select count(*) from addition) <= 1.5 * (select count(*) from fill)
 union all
 select step, ts, dur, name, slice_id, dur, cause, gap_id, null, 'GPU idle'
-from idle
+from late

@@ -25,12 +25,12 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.idle_shares import shares
-from traceq.rules.shared.wording import time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.idle_shares import shares
+from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.subject import Subject
 
 # What the names of calls say of what to do; the first that matches counts.
 _CALLS = (
@@ -89,19 +89,10 @@ _CALLS = (
 _ANY = "Take it out of the thread that launches."
 
 
-def blocking_os_call(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """All of idle_os."""
-    subject.needs("gpu", "steps", "os_calls")
-    claim = subject.claim("blocking_os_call", low=0.3, likely=1.0)
-    if claim is None:
-        return
     calls = subject.ask("blocking_os_call_facts")
     hint = next((text for pattern, text in _CALLS if re.search(pattern, calls[0]["name"])), _ANY)
-    yield Advice(
-        claim,
-        fix=f"{hint} By call: {shares(calls)}; up to {time(claim.row['longest_ns'])} at a time.",
-        confidence="medium",
-        reason="The call is in the trace; why the program makes it is not.",
-        wrong_if="The thread has nothing to do then but to wait for work, as a server between requests.",
-        is_rest=True,
-    )
+    return {
+        "fix": f"{hint} By call: {shares(calls)}; up to {time(claim.row['longest_ns'])} at a time.",
+    }

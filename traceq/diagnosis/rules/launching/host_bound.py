@@ -25,42 +25,30 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.idle_shares import shares
-from traceq.rules.shared.kernels import is_amd
-from traceq.rules.shared.wording import percent
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.idle_shares import shares
+from traceq.diagnosis.rules.shared.kernels import is_amd
+from traceq.diagnosis.rules.shared.wording import percent
+from traceq.diagnosis.subject import Subject
 
 # A phase with more than this share of the time is worth naming alone.
 _MOST = 0.5
 
 
-def host_bound(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, _claim: Claim) -> dict[str, Any]:
     """All of idle_launch."""
-    subject.needs("gpu", "steps", "calls")
-    claim = subject.claim("host_bound", low=0.2, likely=0.6, high=1.0)
-    if claim is None:
-        return
     facts = subject.ask("host_bound_facts")
     phase = next((row for row in facts if row["what"] == "phase" and row["idle_share"] > _MOST), None)
     operators = [row for row in facts if row["what"] == "operator"]
     is_torch = subject.has("operators") or any("aten::" in str(row["name"]) for row in operators)
     in_call = sum(row["idle_share"] for row in facts if row["what"] == "call")
-    yield Advice(
-        claim,
-        fix=(
-            f"The host is late mostly in {shares(operators)}; {percent(in_call)} of the time in "
-            f"{'HIP' if is_amd(subject) else 'CUDA'} calls themselves, the rest in what is around "
-            f"them{_during(phase)}. {_remedy(is_torch, phase)}"
-        ),
-        confidence="high",
-        reason="The calls and operators that the GPU waits for are in the trace.",
-        wrong_if="The profiler slows the host down more than it seems: compare the time of a step without it.",
-        is_rest=True,
-    )
+    return {
+        "fix": f"The host is late mostly in {shares(operators)}; {percent(in_call)} of the time in "
+        f"{'HIP' if is_amd(subject) else 'CUDA'} calls themselves, the rest in what is around "
+        f"them{_during(phase)}. {_remedy(is_torch, phase)}",
+    }
 
 
 def _during(phase: dict[str, Any] | None) -> str:

@@ -1,13 +1,14 @@
 -- What the host was in while it was late to launch: by phase and operator, and whether in the call or in what is around it. The slice
 -- of a piece is the one with most of its time.
+-- uses: idle
 with
 piece as (
     select p.dur, c.kind = 'runtime' as is_call, regexp_replace(coalesce(o.name, c.name), ', (seq|op_id) = .*', '') as name, coalesce(s.phase, 'other') as phase
-    from idle_piece as p
+    from idle as p
     inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = if(c.kind = 'op', c.slice_id, c.operator_id)
     left join launch_state as s on s.trace_id = p.trace_id and s.slice_id = p.next_slice_id
-    where p.trace_id = $trace_id and p.device = $device and p.cause = 'idle_launch'
+    where p.cause = 'idle_launch'
 ),
 
 total as (

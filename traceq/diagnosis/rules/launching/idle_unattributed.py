@@ -23,14 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.subject import Subject
 
 # Of a whole trace, in which no step recurs, most is not worth a look.
 _LIKELY_OF_WHOLE_TRACE = 0.25
 
 
-def idle_unattributed(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """What is left of idle_unattributed."""
     subject.needs("gpu", "steps")
     claim = subject.claim(
@@ -41,9 +41,8 @@ def idle_unattributed(subject: Subject) -> Iterator[Advice]:
     yield Advice(
         claim,
         fix=(
-            "Capture more before changing anything: nsys profile --trace=cuda,nvtx,osrt"
-            if subject.format == "nsys"
-            else "Capture more before changing anything: ProfilerActivity.CPU and CUDA, with_stack=True, traceq.annotate"
+            "Capture more before changing anything: "
+            + subject.way("idle_causes", "calls, ranges and whatever else the profiler can record of the host")
         ),
         confidence="low",
         reason="Nothing recorded explains this time.",

@@ -28,46 +28,33 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import names, percent, plural, time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import names, percent, plural, time
+from traceq.diagnosis.subject import Subject
 
-# Between two kernels of a full queue there are 1 to 2 us.
-_SHORTEST_NS = 2_000
 # A gap of so many ns is no latency of a launch.
 _LONG_NS = 100_000
 _MOST = 0.5
 
 
-def launch_latency(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """All of idle_launch_latency."""
-    subject.needs("gpu", "steps", "launches")
-    claim = subject.claim("launch_latency", low=0.1, likely=0.8, high=1.0, shortest=_SHORTEST_NS)
-    if claim is None:
-        return
     (facts,) = subject.ask("launch_latency_facts", long_ns=_LONG_NS)
     is_long = facts["long_share"] > _MOST
     first = names(subject.worst(claim)[:2])
-    yield Advice(
-        claim,
-        fix=_long(subject, facts, first) if is_long else _short(facts),
-        confidence="low" if is_long else "high",
-        reason=(
-            "Launched work waits longer than launches take; the trace does not say for what."
-            if is_long
-            else "Launches and starts are measured one by one."
-        ),
-        wrong_if=(
-            "A capture with waits of streams names what the work waited for."
-            if is_long
-            else "The clocks of host and GPU disagree by as much as these gaps are long."
-        ),
-        title="GPU idle: launched work waits for something that was not traced" if is_long else None,
-        is_rest=True,
-    )
+    return {
+        "fix": _long(subject, facts, first) if is_long else _short(facts),
+        "confidence": "low" if is_long else "high",
+        "reason": "Launched work waits longer than launches take; the trace does not say for what."
+        if is_long
+        else "Launches and starts are measured one by one.",
+        "wrong-if": "A capture with waits of streams names what the work waited for."
+        if is_long
+        else "The clocks of host and GPU disagree by as much as these gaps are long.",
+        "title": "GPU idle: launched work waits for something that was not traced" if is_long else None,
+    }
 
 
 def _long(subject: Subject, facts: dict[str, Any], first: str) -> str:
@@ -77,15 +64,12 @@ def _long(subject: Subject, facts: dict[str, Any], first: str) -> str:
         if facts["graph_share"] > _MOST
         else ""
     )
-    capture = (
-        "nsys profile --cuda-event-trace=true --gpu-metrics-devices=all"
-        if subject.format == "nsys"
-        else "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))"
-    )
+    capture = subject.way("foreign_work")
+    recorded = f": {capture} records the events that streams wait for" if capture else ""
     return (
         f"{percent(facts['long_share'])} of this time is in {plural(facts['long_gaps'], 'gap')} of {_LONG_NS // 1000} µs and "
-        f"more before work that had been launched ({first}).{graphs} Find out what it waits for: {capture} records the events "
-        "that streams wait for. Look for stream.wait_event and wait_stream before it, for work of other processes on this "
+        f"more before work that had been launched ({first}).{graphs} Find out what it waits for"
+        f"{recorded}. Look for stream.wait_event and wait_stream before it, for work of other processes on this "
         "GPU, and for copies and collectives on other streams that it needs."
     )
 

@@ -25,40 +25,27 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.idle_shares import shares
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.idle_shares import shares
+from traceq.diagnosis.subject import Subject
 
 _STEP = re.compile(r"^(ProfilerStep|traceq\.step)#?$")
 
 
-def python_bound(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, _claim: Claim) -> dict[str, Any]:
     """All of idle_python."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("python_bound", low=0.2, likely=0.7)
-    if claim is None:
-        if not subject.has("annotations"):
-            subject.needs("python_frames")  # without either such time has no cause at all
-        return
     places = [{**row, "name": _called(row["name"])} for row in subject.ask("python_bound_facts")]
-    yield Advice(
-        claim,
-        fix=(
-            f"Most of it is in {shares(places)}. {_look(subject)} Compile the part that repeats, `model = torch.compile(model)`, "
-            "so that no Python runs between its operators; move what needs no GPU (metrics, preparing the next batch) to "
-            "a thread or process of its own; replace loops over tensors by one operation."
-        ),
-        confidence="medium",
-        reason=(
-            "The frames are in the trace."
-            if subject.has("python_frames")
-            else "A range is open and no operator or call in it: that is Python as a rule, or work that was not traced."
-        ),
-        wrong_if="The thread waits there for something that was not traced, such as a lock or another process.",
-        is_rest=True,
-    )
+    return {
+        "fix": f"Most of it is in {shares(places)}. {_look(subject)} Compile the part that repeats, "
+        "`model = torch.compile(model)`, "
+        "so that no Python runs between its operators; move what needs no GPU (metrics, preparing the next batch) to "
+        "a thread or process of its own; replace loops over tensors by one operation.",
+        "reason": "The frames are in the trace."
+        if subject.has("python_frames")
+        else "A range is open and no operator or call in it: that is Python as a rule, or work that was not traced.",
+    }
 
 
 def _called(name: object) -> str:
@@ -69,6 +56,4 @@ def _called(name: object) -> str:
 def _look(subject: Subject) -> str:
     if subject.has("python_frames"):
         return "The frames say where to look."
-    if subject.format == "nsys":
-        return "`nsys profile --python-sampling=true` says which lines, more ranges (traceq.annotate) which parts."
-    return "profile(with_stack=True) says which lines."
+    return subject.way("python_lines", "Python stacks would say which lines.")

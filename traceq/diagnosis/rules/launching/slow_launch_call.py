@@ -27,39 +27,24 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import is_amd
-from traceq.rules.shared.wording import plural, time
-
-# A launch that takes longer than this, ns, is slow, ...
-_SLOW_NS = 50_000
-# ... unless so many launches wait before it: the queue holds 1,024.
-_FULL = 1000
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.kernels import is_amd
+from traceq.diagnosis.rules.shared.wording import plural, time
+from traceq.diagnosis.subject import Subject
 
 
-def slow_launch_call(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Gaps in slow launching calls."""
-    subject.needs("gpu", "steps", "launches")
-    claim = subject.claim("slow_launch_call", low=0.3, likely=1.0, slow_ns=_SLOW_NS, full=_FULL)
-    if claim is None:
-        return
     worst = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=(
-            f"Find out what {plural(claim.instances, 'launching call')} {'waits' if claim.instances == 1 else 'wait'} for: "
-            f"{worst['name']} takes {time(worst['usual_ns'])} as a rule, and up to {time(worst['call_ns'])} here. "
-            f"{_next_capture(subject)} If they are locks, launch from one thread and keep allocation out of the steps; if the "
-            "thread lost its core, give each process its own: `taskset -c 0-7 python train.py`, `torch.set_num_threads(4)`, "
-            "fewer loader workers than cores."
-        ),
-        confidence="medium",
-        reason="The calls are in the trace; what holds them up is not.",
-        wrong_if="The calls take as long only with the profiler: compare the time of a step without it.",
-    )
+    return {
+        "fix": f"Find out what {plural(claim.instances, 'launching call')} {'waits' if claim.instances == 1 else 'wait'} for: "
+        f"{worst['name']} takes {time(worst['usual_ns'])} as a rule, and up to {time(worst['call_ns'])} here. "
+        f"{_next_capture(subject)} If they are locks, launch from one thread and keep allocation out of the steps; if the "
+        "thread lost its core, give each process its own: `taskset -c 0-7 python train.py`, `torch.set_num_threads(4)`, "
+        "fewer loader workers than cores.",
+    }
 
 
 def _next_capture(subject: Subject) -> str:
@@ -67,4 +52,4 @@ def _next_capture(subject: Subject) -> str:
         return "Look at calls of the operating system and at other threads at these times."
     if is_amd(subject):
         return "`rocprofv3 --sys-trace -- python train.py` shows what other threads call at these times."
-    return "`nsys profile --trace=cuda,nvtx,osrt --sample=process-tree` shows locks, and when threads lost their core."
+    return subject.way("locks", "Capture calls of the operating system, and when threads lose their core.")

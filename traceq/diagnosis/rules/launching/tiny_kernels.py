@@ -31,56 +31,26 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent, plural, time
-
-# A kernel shorter than this, ns, ends before the next can be launched.
-_TINY_NS = 10_000
-# The rule is about at least so many kernels ...
-_KERNELS = 100
-# ... of which this share is tiny, ...
-_SHARE = 0.5
-# ... and about gaps shorter than this, ns.
-_LONGEST_NS = 500_000
-# A loop also waits in turn when so many gaps per tiny kernel follow a synchronizing call.
-_SYNCHRONIZED_SHARE = 0.25
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import percent, plural, time
+from traceq.diagnosis.subject import Subject
 
 
-def tiny_kernels(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Gaps in loops of tiny kernels."""
-    subject.needs("gpu", "steps", "launches")
-    claim = subject.claim(
-        "tiny_kernels",
-        low=0.3,
-        likely=1.0,
-        high=1.0,
-        tiny_ns=_TINY_NS,
-        kernels=_KERNELS,
-        share=_SHARE,
-        longest_ns=_LONGEST_NS,
-        synchronized_share=_SYNCHRONIZED_SHARE,
-    )
-    if claim is None:
-        return
     seen = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=f"{_what(seen)} {_remedy(subject, seen)}",
-        confidence="high",
-        reason="Kernels, launches and the gaps between them are measured one by one.",
-        wrong_if="Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.",
-        title="Tiny kernels, and a synchronization after every few of them" if seen["is_synchronized"] else None,
-    )
+    return {
+        "fix": f"{_what(seen, int(claim.values['tiny_ns']))} {_remedy(subject, seen)}",
+        "title": "Tiny kernels, and a synchronization after every few of them" if seen["is_synchronized"] else None,
+    }
 
 
-def _what(seen: dict[str, Any]) -> str:
+def _what(seen: dict[str, Any], tiny_ns: int) -> str:
     tiny = (
         f"{percent(seen['tiny_kernels'] / seen['kernels'])} of {plural(seen['kernels'], 'kernel')} take less than "
-        f"{_TINY_NS // 1000} µs, while launching one takes {time(seen['launch_ns'])} and the host gets to the next "
+        f"{tiny_ns // 1000} µs, while launching one takes {time(seen['launch_ns'])} and the host gets to the next "
         f"every {time(seen['launched_every_ns'])}"
     )
     if not seen["is_synchronized"]:

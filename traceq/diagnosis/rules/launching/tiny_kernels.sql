@@ -1,5 +1,15 @@
 -- Gaps that end with a kernel shorter than its launch, in loops of such kernels. Where the host also waits after every few of them,
 -- the gaps behind those waits are of the same kind, and whatever the host does until the next launch.
+-- confidence: high
+-- reason: Kernels, launches and the gaps between them are measured one by one.
+-- wrong-if: Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.
+-- needs: gpu, steps, launches
+-- low: 0.3
+-- likely: 1.0
+-- high: 1.0
+-- settings: tiny_ns=10000, kernels=100, share=0.5, longest_ns=500000, synchronized_share=0.25
+-- uses: idle, counted
+-- categories: idle_launch, idle_launch_latency, idle_os, idle_python, idle_sync, idle_unattributed
 with
 kernel as (
     select
@@ -10,26 +20,24 @@ kernel as (
         c.ts,
         contains(coalesce(c.name, ''), 'Graph') as is_graph
     from gpu_slice as g
-    inner join step as s using (trace_id, step)
+    inner join counted using (step)
     left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
     where
         g.trace_id = $trace_id
         and g.device = $device
         and g.kind = 'kernel'
         and not g.is_communication
-        and s.excluded is null
 ),
 
 gap as (
     select i.gap_id, i.drained_by is not null as is_drained, c.ts_end > i.ts as is_late, k.dur as kernel_ns
     from idle_gap as i
-    inner join step as s using (trace_id, step)
+    inner join counted on counted.step = i.step
     inner join kernel as k on k.slice_id = i.next_slice_id
     inner join cpu_slice as c on c.trace_id = i.trace_id and c.slice_id = i.launch_slice_id
     where
         i.trace_id = $trace_id
         and i.device = $device
-        and s.excluded is null
         and i.dur < $longest_ns
         and k.dur < $tiny_ns
         and not k.is_graph
@@ -76,14 +84,12 @@ select
     h.tiny_kernels,
     h.synchronized,
     h.is_synchronized
-from idle_piece as p
+from idle as p
 inner join gap as g using (gap_id)
 cross join habit as h
 inner join gpu_slice as n on n.trace_id = p.trace_id and n.slice_id = p.next_slice_id
 where
-    p.trace_id = $trace_id
-    and p.device = $device
-    and g.is_late
+    g.is_late
     and (
         p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and not g.is_drained
         or h.is_synchronized and p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_sync', 'idle_unattributed', 'idle_os')

@@ -29,50 +29,25 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, plural
-
-# A step with so many kernels in its optimizer ...
-_KERNELS = 50
-# ... of which the median is shorter than this, ns, updates parameters one by one.
-_SHORT_NS = 10_000
-# What a short kernel takes to start and end.
-_KERNEL_SHARE = 0.5
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, plural
+from traceq.diagnosis.subject import Subject
 
 
-def unfused_optimizer(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Gaps and small kernels of the optimizer."""
-    subject.needs("gpu", "steps", "launches", "phases")
-    claim = subject.claim(
-        "unfused_optimizer",
-        low=0.4,
-        likely=0.85,
-        high=0.95,
-        kernels=_KERNELS,
-        short_ns=_SHORT_NS,
-        kernel_share=_KERNEL_SHARE,
-    )
-    if claim is None:
-        return
     worst = subject.worst(claim)[0]
     named = re.match(r"Optimizer\.step#(\w+)\.step", str(worst["optimizer"]))
     optimizer = named[1] if named else "AdamW"
-    yield Advice(
-        claim,
-        fix=(
-            f"One call for all parameters: `torch.optim.{optimizer}(model.parameters(), ..., fused=True)`, or foreach=True "
-            f"where fused is not supported. {cut(str(worst['optimizer']))} launches {plural(worst['kernels'], 'small kernel')} "
-            "per step, parameter by parameter. For an optimizer of your own: torch._foreach_mul_ and its like on lists of "
-            "parameters, or `torch.compile(optimizer.step)`."
-        ),
-        confidence="high" if named else "medium",
-        reason=(
-            "The profiler marks the optimizer's step, and its operators take one parameter each."
-            if named
-            else "Inferred from many short kernels in the phase that is named optimizer."
-        ),
-        wrong_if="The range named optimizer holds more than the update, such as logging of gradients.",
-    )
+    return {
+        "fix": f"One call for all parameters: `torch.optim.{optimizer}(model.parameters(), ..., fused=True)`, or foreach=True "
+        f"where fused is not supported. {cut(str(worst['optimizer']))} launches {plural(worst['kernels'], 'small kernel')} "
+        "per step, parameter by parameter. For an optimizer of your own: torch._foreach_mul_ and its like on lists of "
+        "parameters, or `torch.compile(optimizer.step)`.",
+        "confidence": "high" if named else "medium",
+        "reason": "The profiler marks the optimizer's step, and its operators take one parameter each."
+        if named
+        else "Inferred from many short kernels in the phase that is named optimizer.",
+    }

@@ -26,23 +26,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent
+from traceq.common.units import bytes_in
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell
+from traceq.diagnosis.rules.shared.wording import percent
+from traceq.diagnosis.subject import Subject
 
 UNUSED = 0.2
 PRESSING = 0.5
 
 
-def memory_fragmentation(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Reserved, not allocated, and much of the GPU."""
     subject.needs("gpu", "steps", "memory_samples")
     rows = subject.ask("memory_fragmentation")
     if not rows:
-        raise CannotTell(
-            "the trace does not say what PyTorch's allocator reserved; profile(profile_memory=True) brings it"
-        )
+        raise subject.lacks("the trace does not say what PyTorch's allocator reserved", "allocator")
     (peak,) = rows
     if peak["reserved_share"] is None:
         raise CannotTell("the trace does not say how much memory the GPU has")
@@ -51,9 +50,9 @@ def memory_fragmentation(subject: Subject) -> Iterator[Remark]:
     calls = peak["allocations"] + peak["releases"]
     yield Remark(
         text=(
-            f"When tensors take most ({peak['peak_bytes'] / 2**30:,.1f} GiB, step {peak['step']}), the allocator holds "
-            f"{peak['reserved_bytes'] / 2**30:,.1f} of {peak['capacity_bytes'] / 2**30:,.1f} GiB: "
-            f"{peak['unused_bytes'] / 2**30:,.1f} GiB "
+            f"When tensors take most ({bytes_in('GiB', peak['peak_bytes'], 1)} GiB, step {peak['step']}), the allocator holds "
+            f"{bytes_in('GiB', peak['reserved_bytes'], 1)} of {bytes_in('GiB', peak['capacity_bytes'], 1)} GiB: "
+            f"{bytes_in('GiB', peak['unused_bytes'], 1)} GiB "
             f"({percent(peak['unused_share'])}) are in no tensor."
             + (f" It calls for memory {calls} times in the counted steps." if calls else "")
         ),

@@ -1,11 +1,7 @@
 -- What PyTorch's allocator holds beyond what tensors occupy, in the step in which they occupy most; and its calls for memory.
+-- uses: counted
+-- remarks: yes
 with
-counted as (
-    select step
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 call as (
     select
         coalesce(sum(calls) filter (operation = 'allocate'), 0) as allocations,

@@ -25,14 +25,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.subject import Subject
+from traceq.common.units import bytes_in
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.subject import Subject
 
 ENOUGH_STEPS = 3
 LEAST_BYTES = 1 << 20
 
 
-def memory_growth(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Memory that grows from step to step, of each kind."""
     subject.needs("steps", "several_steps", "memory_samples")
     settings = {"enough_steps": ENOUGH_STEPS, "least_bytes": LEAST_BYTES}
@@ -43,8 +44,8 @@ def memory_growth(subject: Subject) -> Iterator[Remark]:
 def _text(kind: Mapping[str, Any]) -> str:
     text = (
         f"Memory ({kind['memory']}) grows in each of {kind['steps']} counted steps, by "
-        f"{kind['growth_bytes'] / 2**20:,.1f} MiB a step, "
-        f"to {kind['allocated_bytes'] / 2**30:,.2f} GiB."
+        f"{bytes_in('MiB', kind['growth_bytes'], 1)} MiB a step, "
+        f"to {bytes_in('GiB', kind['allocated_bytes'], 2)} GiB."
     )
     if kind["capacity_bytes"]:
         steps = (kind["capacity_bytes"] - kind["allocated_bytes"]) / kind["growth_bytes"]

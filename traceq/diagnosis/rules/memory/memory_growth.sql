@@ -1,13 +1,14 @@
 -- Memory that every counted step leaves behind.
+-- remarks: yes
+-- uses: counted
 with
 sampled as (
     select m.memory, m.step, m.growth, m.allocated_end, m.capacity
     from memory_step as m
-    inner join step as s using (trace_id, step)
+    inner join counted using (step)
     where
         m.trace_id = $trace_id
         and (m.device = $device or m.memory = 'host')
-        and s.excluded is null
         and m.growth is not null
 )
 

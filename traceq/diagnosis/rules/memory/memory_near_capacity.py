@@ -25,15 +25,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent
+from traceq.common.units import bytes_in
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell
+from traceq.diagnosis.rules.shared.wording import percent
+from traceq.diagnosis.subject import Subject
 
 NEARLY_FULL = 0.9
 
 
-def memory_near_capacity(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """The peak of allocated or reserved memory, near the capacity."""
     subject.needs("gpu", "steps", "memory_samples")
     rows = subject.ask("memory_near_capacity")
@@ -44,11 +45,11 @@ def memory_near_capacity(subject: Subject) -> Iterator[Remark]:
         raise CannotTell("the trace does not say how much memory the GPU has")
     if peak["used_share"] < NEARLY_FULL:
         return
-    of = f"of {peak['capacity_bytes'] / 2**30:,.1f} GiB"
+    of = f"of {bytes_in('GiB', peak['capacity_bytes'], 1)} GiB"
     if peak["peak_share"] >= NEARLY_FULL:
         yield Remark(
             text=(
-                f"Tensors take {peak['peak_bytes'] / 2**30:,.1f} GiB {of} ({percent(peak['peak_share'])}) in step "
+                f"Tensors take {bytes_in('GiB', peak['peak_bytes'], 1)} GiB {of} ({percent(peak['peak_share'])}) in step "
                 f"{peak['step']}."
             ),
             query="memory_near_capacity",
@@ -57,9 +58,9 @@ def memory_near_capacity(subject: Subject) -> Iterator[Remark]:
     else:
         yield Remark(
             text=(
-                f"PyTorch's allocator holds {peak['reserved_bytes'] / 2**30:,.1f} GiB {of} "
+                f"PyTorch's allocator holds {bytes_in('GiB', peak['reserved_bytes'], 1)} GiB {of} "
                 f"({percent(peak['used_share'])}), though "
-                f"tensors need {peak['peak_bytes'] / 2**30:,.1f} GiB at most. NCCL and other processes get only what "
+                f"tensors need {bytes_in('GiB', peak['peak_bytes'], 1)} GiB at most. NCCL and other processes get only what "
                 "is left."
             ),
             query="memory_near_capacity",

@@ -1,4 +1,6 @@
 -- The step in which most of the GPU's memory is in use.
+-- remarks: yes
+-- uses: counted
 select
     m.step,
     m.peak as peak_bytes,
@@ -8,11 +10,10 @@ select
     greatest(m.peak, coalesce(m.reserved, 0)) / m.capacity as used_share,
     m.allocated_start as at_start_bytes
 from memory_step as m
-inner join step as s using (trace_id, step)
+inner join counted using (step)
 where
     m.trace_id = $trace_id
     and m.device = $device
     and m.memory = 'device'
-    and s.excluded is null
 order by peak_share desc nulls last, used_share desc, m.step
 limit 1

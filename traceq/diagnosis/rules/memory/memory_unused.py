@@ -29,27 +29,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent
+from traceq.common.units import bytes_in
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.wording import percent
+from traceq.diagnosis.subject import Subject
 
 UNUSED = 0.5
 LAUNCH_BOUND = 0.15
 SPARSE = 0.5
-MICRO_NS = 1_000_000
 FILL_TO = 0.8
 MOST_TIMES = 8
 
 
-def memory_unused(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Room for a larger batch where it would pay."""
     subject.needs("gpu", "steps", "memory_samples")
-    (facts,) = subject.ask("memory_unused", micro_ns=MICRO_NS)
+    (facts,) = subject.ask("memory_unused")
     if not facts["is_total"]:
-        raise CannotTell(
-            "only changes of memory are known, not totals; a newer PyTorch with profile_memory=True brings them"
-        )
+        raise subject.lacks("only changes of memory are known, not totals", "allocator_totals", "brings them")
     if facts["used_share"] is None:
         raise CannotTell("the trace does not say how much memory the GPU has")
     coverage = facts["coverage_share"]
@@ -65,7 +63,7 @@ def memory_unused(subject: Subject) -> Iterator[Remark]:
     )
     yield Remark(
         text=(
-            f"{facts['used_bytes'] / 2**30:,.2f} of {facts['capacity_bytes'] / 2**30:,.0f} GiB are in use at most "
+            f"{bytes_in('GiB', facts['used_bytes'], 2)} of {bytes_in('GiB', facts['capacity_bytes'], 0)} GiB are in use at most "
             f"({percent(facts['used_share'])}), and {why}: more samples a step would cost little more time. "
             f"{_room(facts)}"
         ),
@@ -74,7 +72,6 @@ def memory_unused(subject: Subject) -> Iterator[Remark]:
             "Double the batch until time a step grows with it: DataLoader(..., batch_size=2 * batch_size); scale the learning "
             "rate."
         ),
-        settings={"micro_ns": MICRO_NS},
     )
 
 
@@ -84,6 +81,6 @@ def _room(facts: Mapping[str, Any]) -> str:
         return ""
     times = (FILL_TO * facts["capacity_bytes"] - facts["stays_bytes"]) / in_step
     return (
-        f"What a step allocates ({in_step / 2**30:,.2f} GiB) fits "
+        f"What a step allocates ({bytes_in('GiB', in_step, 2)} GiB) fits "
         f"{'at least ' if times > MOST_TIMES else 'about '}{min(times, MOST_TIMES):,.0f} times."
     )

@@ -24,19 +24,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import names, plural, time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import names, plural, time
+from traceq.diagnosis.subject import Subject
 
 
-def checkpoint_blocking(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """All of idle_checkpoint."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("checkpoint_blocking", low=0.5, likely=1.0)
-    if claim is None:
-        return
     (facts,) = subject.ask("checkpoint_blocking_facts")
     often = (
         f"{plural(facts['saves'], 'save')} in {facts['steps']} of {plural(subject.steps, 'counted step')}, "
@@ -44,16 +40,9 @@ def checkpoint_blocking(subject: Subject) -> Iterator[Advice]:
         if facts["saves"]
         else f"{time(claim.row['longest_ns'])} at a time"
     )
-    yield Advice(
-        claim,
-        fix=(
-            f"Save in the background: {names(subject.worst(claim)[:3])} holds up training ({often}). "
-            "`future = torch.distributed.checkpoint.async_save(state, checkpoint_id=path)` returns once the state is copied "
-            "to the host; wait for `future.result()` before the next save. Or save every n-th time only: what a save "
-            "costs per step falls with the number of steps between two."
-        ),
-        confidence="high",
-        reason="The range or frame around this time says that it saves.",
-        wrong_if="The capture happens to hold a save that a long run makes rarely: then its share of the run is smaller.",
-        is_rest=True,
-    )
+    return {
+        "fix": f"Save in the background: {names(subject.worst(claim)[:3])} holds up training ({often}). "
+        "`future = torch.distributed.checkpoint.async_save(state, checkpoint_id=path)` returns once the state is copied "
+        "to the host; wait for `future.result()` before the next save. Or save every n-th time only: what a save "
+        "costs per step falls with the number of steps between two.",
+    }

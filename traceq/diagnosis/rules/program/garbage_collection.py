@@ -26,13 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import names, time
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.wording import names, time
+from traceq.diagnosis.subject import Subject
 
 
-def garbage_collection(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time inside collections."""
     subject.needs("gpu", "steps")
     claim = subject.claim("named_idle", low=0.5, likely=1.0, topic="collection")
@@ -40,10 +40,7 @@ def garbage_collection(subject: Subject) -> Iterator[Advice]:
         (facts,) = subject.ask("garbage_collection_facts")
         if facts["collections"]:
             raise NothingThere("the GPU was busy while garbage was collected")
-        raise CannotTell(
-            "nothing in the trace names a collection; _ExperimentalConfig(record_python_gc_info=True) of PyTorch's "
-            "profiler, or ranges made in gc.callbacks, bring it"
-        )
+        raise subject.lacks("nothing in the trace names a collection", "collections", "bring it")
     worst = subject.worst(claim)
     asked_for = any("collect" in str(row["name"]) for row in worst)
     first = (

@@ -23,11 +23,11 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import names, plural, time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import names, plural, time
+from traceq.diagnosis.subject import Subject
 
 # What the names of compilers say of what to do; the first that matches counts.
 _COMPILERS = (
@@ -55,24 +55,13 @@ _COMPILERS = (
 _ANY = "Compile and load before what is measured: run the step once with every shape, and keep the compiler's cache."
 
 
-def idle_compile(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """All of idle_compile."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("idle_compile", low=0.5, likely=1.0)
-    if claim is None:
-        return
     worst = subject.worst(claim)
     named = str(worst[0]["name"])
     hint = next((text for pattern, text in _COMPILERS if re.search(pattern, named)), _ANY)
     steps = f" per step, in {claim.row['steps_with_it']} of {plural(subject.steps, 'counted step')}"
-    yield Advice(
-        claim,
-        fix=(
-            f"{hint} Here the GPU waits {time(claim.claimed_ns)}{'' if subject.is_whole_trace else steps} for it, up to "
-            f"{time(claim.row['longest_ns'])} at a time ({names(worst[:3])})."
-        ),
-        confidence="high",
-        reason="A range, frame or call of a compiler or loader is open while the GPU is idle.",
-        wrong_if="The capture covers the start of the program on purpose: then this is paid once per run.",
-        is_rest=True,
-    )
+    return {
+        "fix": f"{hint} Here the GPU waits {time(claim.claimed_ns)}{'' if subject.is_whole_trace else steps} for it, up to "
+        f"{time(claim.row['longest_ns'])} at a time ({names(worst[:3])}).",
+    }

@@ -27,11 +27,11 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import names, plural, time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import names, plural, time
+from traceq.diagnosis.subject import Subject
 
 # A convolution that launches so many GPU slices ...
 _TRIALS = 8
@@ -39,14 +39,8 @@ _TRIALS = 8
 _TIMES = 4
 
 
-def kernel_autotuning(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Idle time and trial kernels of autotuners."""
-    subject.needs("gpu", "steps", "launches")
-    claim = subject.claim("kernel_autotuning", low=0.5, likely=1.0, trials=_TRIALS, times=_TIMES)
-    if claim is None:
-        if not subject.has("operators"):
-            subject.needs("python_frames")  # without either nothing names a search
-        return
     worst = subject.worst(claim)
     is_search = any(row["trials"] is not None for row in worst)
     hint = (
@@ -56,17 +50,11 @@ def kernel_autotuning(subject: Subject) -> Iterator[Advice]:
         else "Tune before training: run the step once with every shape, and keep the caches between runs "
         "(TRITON_CACHE_DIR, TORCHINDUCTOR_CACHE_DIR). Pad shapes that vary to a few, or take them out of the autotuner's key."
     )
-    yield Advice(
-        claim,
-        fix=(
-            f"{hint} {plural(claim.row['steps_with_it'], 'counted step')} of {subject.steps} tune, {time(claim.claimed_ns)} "
-            f"per step on average ({names(worst[:3])})."
-        ),
-        confidence="medium" if is_search else "high",
-        reason=(
-            "Inferred from convolutions that launch many times as many kernels as usual."
-            if is_search
-            else "Ranges or frames of an autotuner surround this time."
-        ),
-        wrong_if="The capture begins before warm-up has ended: capture later steps.",
-    )
+    return {
+        "fix": f"{hint} {plural(claim.row['steps_with_it'], 'counted step')} of {subject.steps} tune, {time(claim.claimed_ns)} "
+        f"per step on average ({names(worst[:3])}).",
+        "confidence": "medium" if is_search else "high",
+        "reason": "Inferred from convolutions that launch many times as many kernels as usual."
+        if is_search
+        else "Ranges or frames of an autotuner surround this time.",
+    }

@@ -1,18 +1,20 @@
 -- Time in which kernels are tried out: in ranges and frames of autotuners, and in convolutions that launch many times as much as
 -- they mostly do (cuDNN's search), less what they would launch anyway.
+-- wrong-if: The capture begins before warm-up has ended: capture later steps.
+-- needs: gpu, steps, launches
+-- rules-out: operators|python_frames
+-- low: 0.5
+-- likely: 1.0
+-- settings: trials=8, times=4
+-- uses: idle, busy, host_slice_name
+-- categories: idle_allocation, idle_compile, idle_launch, idle_launch_latency, idle_python, idle_sync
 with
-counted as (
-    select step
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 named as (
     select c.slice_id, c.thread_id, c.name, c.ts, c.ts_end, 1.0 as extra_share, null::bigint as trials
     from cpu_slice as c
     inner join (
         select kind, name
-        from common_name
+        from host_slice_name
         where
             (kind in ('annotation', 'op') and regexp_matches(name, '(?i)autotun|do_bench|benchmark_all_configs'))
             or kind in ('annotation', 'op', 'python') and regexp_matches(name, '(triton/(testing|runtime/autotuner)|torch/_inductor/[\w/]+)\.py\(\d+\): (do_bench\w*|_bench|benchmark\w*|autotune\w*)$')
@@ -25,7 +27,7 @@ operator as materialized (
     from cpu_slice
     where
         trace_id = $trace_id
-        and name in (select name from common_name where regexp_matches(name, '^aten::((cudnn|miopen)_)?_?convolution'))
+        and name in (select name from host_slice_name where regexp_matches(name, '^aten::((cudnn|miopen)_)?_?convolution'))
 ),
 
 convolution as (
@@ -76,19 +78,17 @@ piece as (
         coalesce(l.thread_id, c.thread_id) as thread_id,
         -- what the host was at when it asked for the end of the gap, or when the gap began
         coalesce(l.ts, c.ts) as at
-    from idle_piece as p
+    from idle as p
     left join cpu_slice as l on l.trace_id = p.trace_id and l.slice_id = p.launch_slice_id
     left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and p.cause in ('idle_compile', 'idle_launch', 'idle_sync', 'idle_allocation', 'idle_python', 'idle_launch_latency')
+        p.cause in ('idle_compile', 'idle_launch', 'idle_sync', 'idle_allocation', 'idle_python', 'idle_launch_latency')
         and exists (from tuning)
     union all
     select b.step, b.ts, b.dur, b.ledger_dur, b.category, null, b.slice_id, l.thread_id, l.ts
-    from busy_piece as b
+    from busy as b
     inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
-    where b.trace_id = $trace_id and b.device = $device and exists (from tuning)
+    where exists (from tuning)
 )
 
 select

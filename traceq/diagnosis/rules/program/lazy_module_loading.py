@@ -25,41 +25,27 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.claim import Claim
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import is_amd
-from traceq.rules.shared.wording import names, plural, time
-
-# A first launch that takes so long, ns, loads its kernel.
-_SLOW_NS = 100_000
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.kernels import is_amd
+from traceq.diagnosis.rules.shared.wording import names, plural, time
+from traceq.diagnosis.subject import Subject
 
 
-def lazy_module_loading(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Idle time in loading of code."""
-    subject.needs("gpu", "steps", "calls")
-    claim = subject.claim("lazy_module_loading", low=0.5, likely=1.0, slow_ns=_SLOW_NS)
-    if claim is None:
-        return
-    worst = subject.worst(claim)
+    worst, slow_ns = subject.worst(claim), int(claim.values["slow_ns"])
     is_named = any(row["is_named"] for row in worst)
-    yield Advice(
-        claim,
-        fix=(
-            "Load code before what counts: run the step once with every shape before training or measuring, rarely used parts "
-            f"(evaluation, logging) too; or set {_eager(subject)} in the environment, which loads all at the start. "
-            f"{_how_often(subject, claim)}, {time(claim.row['longest_ns'])} at worst ({names(worst[:3])})."
-        ),
-        confidence="high" if is_named else "medium",
-        reason=(
-            "The trace has the calls that load."
-            if is_named
-            else f"Inferred from first launches of kernels in the trace that take at least {_SLOW_NS // 1000} µs."
-        ),
-        wrong_if="The capture begins with the program: then this is paid once, and warm-up moves it out of what is measured.",
-    )
+    return {
+        "fix": "Load code before what counts: run the step once with every shape before training or measuring, rarely used parts "
+        f"(evaluation, logging) too; or set {_eager(subject)} in the environment, which loads all at the start. "
+        f"{_how_often(subject, claim)}, {time(claim.row['longest_ns'])} at worst ({names(worst[:3])}).",
+        "confidence": "high" if is_named else "medium",
+        "reason": "The trace has the calls that load."
+        if is_named
+        else f"Inferred from first launches of kernels in the trace that take at least {slow_ns // 1000} µs.",
+    }
 
 
 def _how_often(subject: Subject, claim: Claim) -> str:

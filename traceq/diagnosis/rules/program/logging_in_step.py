@@ -28,12 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import names, plural, time
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.wording import names, plural, time
+from traceq.diagnosis.subject import Subject
 
 
-def logging_in_step(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time inside what logs, and in the checks of anomaly detection."""
     subject.needs("gpu", "steps")
     found = [*_anomaly(subject), *_logging(subject)]

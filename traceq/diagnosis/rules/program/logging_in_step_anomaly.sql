@@ -1,5 +1,7 @@
 -- Idle time of autograd's anomaly detection: after each node it asks whether its result holds a NaN (aten::isnan, then aten::item,
 -- under the node itself), and waits for the answer.
+-- uses: idle
+-- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
 with
 check_of_node as (
     select i.thread_id, i.parent_id, min(i.ts) as ts
@@ -25,13 +27,11 @@ answer as (
 
 piece as (
     select p.step, p.ts, p.dur, p.cause, p.gap_id, coalesce(d.thread_id, c.thread_id) as thread_id, coalesce(d.ts, c.ts) as at
-    from idle_piece as p
+    from idle as p
     left join cpu_slice as d on d.trace_id = p.trace_id and d.slice_id = p.drained_by
     left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and p.cause in ('idle_sync', 'idle_launch', 'idle_python', 'idle_launch_latency')
+        p.cause in ('idle_sync', 'idle_launch', 'idle_python', 'idle_launch_latency')
         and exists (from answer)
 )
 

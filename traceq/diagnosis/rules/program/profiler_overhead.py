@@ -25,11 +25,11 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import names
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import names
+from traceq.diagnosis.subject import Subject
 
 # What the names of the profiler's work tell of what asked for it, and how not to have it inside steps.
 _FEATURES = (
@@ -39,40 +39,27 @@ _FEATURES = (
     ),
     (
         "initiali[sz]|TLS|Chunk|Resource|Buffer Request|dlopen",
-        "Tracing was being set up: begin the capture after warm-up ({later}).",
+        "Tracing was being set up: begin the capture after warm-up{later}.",
     ),
-    ("instrument", "Code was patched for tracing when it was first used: begin the capture after warm-up ({later})."),
+    ("instrument", "Code was patched for tracing when it was first used: begin the capture after warm-up{later}."),
     ("backtrace|stack", "Stacks were recorded with calls: {no_stacks}."),
     ("module load|lazy", "Code was loaded when it was first used: run all of the step once before the capture."),
 )
-_LATER = {
-    "nsys": "nsys profile --capture-range=cudaProfilerApi, with torch.cuda.profiler.start() in the program",
-    "chrome": "schedule=torch.profiler.schedule(wait=5, warmup=3, active=5)",
-}
-_NO_STACKS = {"nsys": "nsys profile --cudabacktrace=none", "chrome": "profile(with_stack=False, profile_memory=False)"}
 
 
-def profiler_overhead(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """All of idle_profiler."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("profiler_overhead", low=1.0)
-    if claim is None:
-        return
     worst = subject.worst(claim)
-    kind = "nsys" if subject.format == "nsys" else "chrome"
+    later = subject.way("early_work")
+    no_stacks = subject.way("no_stacks", "record none")
     seen = " ".join(str(row["name"]) for row in worst)
     hints = [text for pattern, text in _FEATURES if re.search(pattern, seen, re.IGNORECASE)]
     fix = " ".join(
         [
             f"Leave this time out of what is judged: without the profiler it is not there (mostly: {names(worst[:3])}).",
-            *(hint.format(later=_LATER[kind], no_stacks=_NO_STACKS[kind]) for hint in hints),
+            *(hint.format(later=f" ({later})" if later else "", no_stacks=no_stacks) for hint in hints),
         ]
     )
-    yield Advice(
-        claim,
-        fix=fix,
-        confidence="high",
-        reason="The profiler records this time as its own.",
-        wrong_if="The step takes as long without the profiler.",
-        is_rest=True,
-    )
+    return {
+        "fix": fix,
+    }

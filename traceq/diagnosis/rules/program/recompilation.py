@@ -27,32 +27,22 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, names, plural, time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, names, plural, time
+from traceq.diagnosis.subject import Subject
 
 
-def recompilation(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Compilation in several steps, or late."""
-    subject.needs("gpu", "steps", "several_steps")
-    claim = subject.claim("recompilation", low=0.5, likely=1.0)
-    if claim is None:
-        return
-    yield Advice(
-        claim,
-        fix=(
-            f"{plural(claim.row['steps_with_it'], 'counted step')} of {subject.steps} compile "
-            f"({names(subject.worst(claim)[:3])}), up to {time(claim.row['longest_ns'])} at a time.{_region(subject)} Run with "
-            "TORCH_LOGS=recompiles to see which guard failed. If a dimension varies, mark it before the first call: "
-            "`torch._dynamo.mark_dynamic(batch, 0)`, or pad batches to a few fixed shapes and compile each before "
-            "training (for nvFuser and XLA this is the way). If a Python number changes, pass it as a tensor."
-        ),
-        confidence="high",
-        reason="Ranges or frames of the compiler are open in steps that should have nothing left to compile.",
-        wrong_if="The capture begins before warm-up has ended: capture later steps.",
-    )
+    return {
+        "fix": f"{plural(claim.row['steps_with_it'], 'counted step')} of {subject.steps} compile "
+        f"({names(subject.worst(claim)[:3])}), up to {time(claim.row['longest_ns'])} at a time.{_region(subject)} Run with "
+        "TORCH_LOGS=recompiles to see which guard failed. If a dimension varies, mark it before the first call: "
+        "`torch._dynamo.mark_dynamic(batch, 0)`, or pad batches to a few fixed shapes and compile each before "
+        "training (for nvFuser and XLA this is the way). If a Python number changes, pass it as a tensor.",
+    }
 
 
 def _region(subject: Subject) -> str:

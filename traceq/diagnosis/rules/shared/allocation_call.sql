@@ -1,4 +1,6 @@
 -- Idle time in calls that allocate, release or map memory of the device (`kind` memory) or pin memory of the host (`kind` pin).
+-- uses: idle
+-- categories: idle_allocation
 with
 operation as (
     select distinct name, if(operation in ('pin', 'unpin'), 'pin', 'memory') as kind
@@ -8,9 +10,9 @@ operation as (
 
 piece as (
     select p.*, c.slice_id, c.name, c.parent_id, c.operator_id
-    from idle_piece as p
+    from idle as p
     inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-    where p.trace_id = $trace_id and p.device = $device and p.cause = 'idle_allocation'
+    where p.cause = 'idle_allocation'
 )
 
 -- calls of the driver or the operating system inside a call that allocates are how that works

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import per_step, times_per_step
+from traceq.diagnosis.needs import CannotTell
+from traceq.diagnosis.rules.shared.wording import per_step, times_per_step
+from traceq.diagnosis.subject import Subject
 
 
 def needs_steps(subject: Subject) -> None:

@@ -1,11 +1,13 @@
 -- Exposed communication of one role: what it is for, by its operation, the ranges around its launch and its place in the step.
+-- uses: busy
+-- categories: communication
 with
 slice as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, b.launch_id, c.op, c.library, c.group_name, c.group_size,
         c.bytes, c.overlapped, c.blocking
-    from busy_piece as b
+    from busy as b
     inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
-    where b.trace_id = $trace_id and b.device = $device and b.category = 'communication'
+    where b.category = 'communication'
 ),
 
 launched as (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from traceq.claims.claim import Claim
-from traceq.claims.needs import NothingThere
-from traceq.claims.subject import Subject
-from traceq.sql import statement
+from traceq.common.units import short, short_size
+from traceq.database.sql import statement
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.subject import Subject
 
-_KIB = 1024
 _LONGEST = 80
 _WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "inside the device", "p2p": "between devices"}
 
@@ -38,7 +38,7 @@ def moved(subject: Subject, claim: Claim) -> list[Moved]:
     """The copies of a claim by direction, those with most time first."""
     return [
         Moved(row["direction"], row["copies"], row["bytes"], row["ns"], row["bandwidth"])
-        for row in subject.ask_of(claim, statement("rules/copy_sums.sql"))
+        for row in subject.ask_of(claim, statement("diagnosis/rules/shared/copy_sums.sql"))
     ]
 
 
@@ -47,7 +47,7 @@ def described(subject: Subject, claim: Claim) -> str:
     per = "" if subject.is_whole_trace else " per step"
     parts = [
         f"{count(each.copies)} {'copy' if count(each.copies) == '1' else 'copies'}"
-        f"{f' {_WAY[each.direction]}' if each.direction in _WAY else ''} ({size(each.bytes)} in all"
+        f"{f' {_WAY[each.direction]}' if each.direction in _WAY else ''} ({short_size(each.bytes)} in all"
         f"{f', {rate(each.bandwidth)}' if each.bandwidth else ''})"
         for each in moved(subject, claim)
     ]
@@ -59,20 +59,9 @@ def count(number: float) -> str:
     return f"{number:.1f}" if number < 10 and number % 1 >= 0.05 else f"{number:.0f}"  # noqa: PLR2004 - two digits tell
 
 
-def size(number: float | None) -> str:
-    """Bytes for people."""
-    if number is None:
-        return "an unknown number of bytes"
-    for unit in ("bytes", "KiB", "MiB"):
-        if number < _KIB:
-            return f"{number:.3g} {unit}" if number else "0 bytes"
-        number /= _KIB
-    return f"{number:.3g} GiB" if number < _KIB else f"{number:,.0f} GiB"
-
-
 def rate(bandwidth: float | None) -> str:
     """Bytes per ns for people."""
-    return "an unknown rate" if bandwidth is None else f"{bandwidth:.3g} GB/s"
+    return "an unknown rate" if bandwidth is None else f"{short(bandwidth)} GB/s"
 
 
 def cut(name: str) -> str:

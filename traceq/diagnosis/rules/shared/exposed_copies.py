@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.claim import Claim
-from traceq.claims.subject import Subject
-from traceq.rules.shared.copies import described
-from traceq.rules.shared.wording import percent
-from traceq.units import duration
+from traceq.common.units import duration
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.copies import described
+from traceq.diagnosis.rules.shared.wording import percent
+from traceq.diagnosis.subject import Subject
 
 # Half of the bytes: half precision, or only what is needed.
 LEAST = 0.5

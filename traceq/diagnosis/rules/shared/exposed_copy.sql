@@ -1,9 +1,10 @@
 -- Copies of one category with nothing beside them.
+-- uses: counted_copy
 select
     c.step,
-    g.ts,
+    c.ts,
     c.dur,
-    g.name,
+    c.name,
     c.slice_id,
     c.exposed as claimed,
     c.category as cause,
@@ -11,16 +12,11 @@ select
     c.direction,
     c.bytes,
     c.bandwidth,
-    g.stream,
+    c.stream,
     c.position,
     c.is_blocking,
     c.could_overlap as could_overlap_ns
-from copy_overlap as c
-inner join gpu_slice as g using (trace_id, slice_id)
-inner join step as s on s.trace_id = c.trace_id and s.step = c.step
+from counted_copy as c
 where
-    c.trace_id = $trace_id
-    and c.device = $device
-    and s.excluded is null
-    and c.category = $category
+    c.category = $category
     and c.exposed > 0

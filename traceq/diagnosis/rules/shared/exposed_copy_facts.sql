@@ -1,11 +1,6 @@
 -- What is known of the copies of a category: how much of them could run beside compute, and what they wait for.
+-- uses: counted
 with
-counted as (
-    select step
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 compute as (
     select step, sum(dur) as dur
     from time_ledger

@@ -1,5 +1,6 @@
 -- Time in which the device has nothing to do because a call held the host until it had none: the end of that call, and what the host had
 -- to catch up on after it. `kind` tells calls apart: item (a value is read), shape (a size is), explicit (asked for as such).
+-- uses: held_host
 select
     step,
     ts,
@@ -15,5 +16,5 @@ select
     annotation,
     phase,
     waited as waited_ns
-from common_held_host
+from held_host
 where meant = $kind

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.claims.claim import Claim
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, per_step, times_per_step
-from traceq.sql import statement
+from traceq.database.sql import statement
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, per_step, times_per_step
+from traceq.diagnosis.subject import Subject
 
 
 def host_wait(subject: Subject, kind: str, *, low: float, likely: float) -> Claim | None:
@@ -17,7 +17,7 @@ def host_wait(subject: Subject, kind: str, *, low: float, likely: float) -> Clai
 
 def places(subject: Subject, claim: Claim) -> list[dict[str, Any]]:
     """Where in the program a claim comes from, the costliest place first."""
-    return subject.ask_of(claim, statement("rules/host_wait_place.sql"))
+    return subject.ask_of(claim, statement("diagnosis/rules/shared/host_wait_place.sql"))
 
 
 def described(subject: Subject, found: list[dict[str, Any]]) -> str:

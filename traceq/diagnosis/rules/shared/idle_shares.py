@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from traceq.rules.shared.wording import cut, percent
+from traceq.diagnosis.rules.shared.wording import cut, percent
 
 # Fewer say nothing, more are no sentence.
 _LEAST = 0.01

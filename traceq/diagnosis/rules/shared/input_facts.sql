@@ -1,4 +1,5 @@
 -- The training thread's fetches in the counted steps together, and the workers seen.
+-- uses: counted
 with
 worker as (
     select
@@ -23,5 +24,5 @@ select
     (select workers from worker) as workers,
     (select busy_share from worker) as worker_busy
 from data_fetch as f
-inner join step as s using (trace_id, step)
-where f.trace_id = $trace_id and f.is_training and s.excluded is null
+inner join counted using (step)
+where f.trace_id = $trace_id and f.is_training

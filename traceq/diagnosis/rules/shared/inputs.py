@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from traceq.claims.claim import Claim
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, part
-from traceq.units import duration, share
+from traceq.common.units import duration, share
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, part
+from traceq.diagnosis.subject import Subject
 
 MOST_WORKERS = 16
 """More workers than this for one GPU rarely help: make the work of each smaller first."""

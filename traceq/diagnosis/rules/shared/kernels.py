@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut
+from traceq.diagnosis.rules.shared.wording import cut
+from traceq.diagnosis.subject import Subject
 
 # What stands before the name of a kernel, and what wraps the one that says more.
 _DECORATION = re.compile(r"^void\s+|\(anonymous namespace\)::|<unnamed>::|\((int|bool|unsigned long)\)")

@@ -1,9 +1,11 @@
 -- Idle time inside host slices whose names say that they log, or collect garbage ($topic). A gap may hold many such slices, of which
 -- idle_piece names one at most: their time before an instant is a running sum, so what is inside a gap is a difference.
+-- uses: idle, host_slice_name
+-- categories: idle_allocation, idle_launch, idle_os, idle_python, idle_sync, idle_unattributed
 with
 meant as (
     select kind, name
-    from common_name
+    from host_slice_name
     where
         $topic = 'logging'
         and kind = 'annotation'
@@ -62,14 +64,12 @@ piece as (
         coalesce(c.thread_id, p.thread_id) as thread_id,
         g.ts as gap_ts,
         greatest(g.ts, least(g.ts_end, coalesce(l.ts_end, g.ts_end))) as gap_ts_end
-    from idle_piece as p
+    from idle as p
     inner join idle_gap as g using (trace_id, gap_id)
     left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     left join cpu_slice as l on l.trace_id = p.trace_id and l.slice_id = p.launch_slice_id
     where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and p.cause in ('idle_python', 'idle_launch', 'idle_sync', 'idle_os', 'idle_allocation', 'idle_unattributed')
+        p.cause in ('idle_python', 'idle_launch', 'idle_sync', 'idle_os', 'idle_allocation', 'idle_unattributed')
         and exists (from named)
 ),
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from traceq.units import duration, share
+from traceq.common.units import duration, share
 
 if TYPE_CHECKING:
-    from traceq.claims.subject import Subject
+    from traceq.diagnosis.subject import Subject
 
 _LONGEST = 80
 # How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.

@@ -23,15 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent, time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
 ENOUGH = 3
 
 
-def few_steps(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """One or two counted steps."""
     if subject.is_whole_trace:
         raise NothingThere("nothing marks steps; see steps-not-marked")
@@ -53,9 +53,5 @@ def few_steps(subject: Subject) -> Iterator[Remark]:
             "cannot be told." + (f" Left out: {'; '.join(excluded)}." if excluded else "")
         ),
         query="few_steps",
-        fix=(
-            "Capture more steps: traceq record --backend nsys --steps 10 -- python train.py."
-            if subject.format == "nsys"
-            else "Capture more steps: torch.profiler.schedule(wait=5, warmup=2, active=10)."
-        ),
+        fix=f"Capture more steps: {subject.way('more_steps', 'at least ten')}.",
     )

@@ -36,12 +36,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent, time
+from traceq.common.units import bytes_in
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
-MICRO_NS = 1_000_000
 WORTH = 0.1
 MUCH_ARITHMETIC = 0.2
 MUCH_FUSIBLE = 0.3
@@ -73,12 +73,12 @@ class Knob(NamedTuple):
 Facts = Mapping[str, Any]
 
 
-def goal_advice(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """The knobs that the trace speaks for."""
     subject.needs("gpu", "steps")
     if subject.is_whole_trace:
         raise CannotTell("the whole trace is one step, start-up and end included; traceq.annotate marks steps")
-    (measured,) = subject.ask("goal_advice", micro_ns=MICRO_NS)
+    (measured,) = subject.ask("goal_advice")
     facts = _with_tensor_parallel(subject, measured)
     is_latency = subject.goal == "latency"
     knobs = [knob for turn in _KNOBS if (knob := turn(facts, is_latency)) is not None][:MOST_KNOBS]
@@ -92,7 +92,6 @@ def goal_advice(subject: Subject) -> Iterator[Remark]:
         fix=" ".join(f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code),
         title=f"What to turn for {subject.goal}",
         key=subject.goal,
-        settings={"micro_ns": MICRO_NS},
     )
 
 
@@ -116,7 +115,7 @@ def _memory(facts: Facts) -> str:
     share = facts["memory_share"]
     if share is None:
         return "memory use is not in the trace"
-    return f"peak memory is {percent(share)} of {facts['capacity_bytes'] / 2**30:,.0f} GiB"
+    return f"peak memory is {percent(share)} of {bytes_in('GiB', facts['capacity_bytes'], 0)} GiB"
 
 
 def _is_free(facts: Facts) -> bool:

@@ -1,11 +1,7 @@
 -- What of the step the knobs of a training program act on: shares of the counted steps on the critical device.
+-- uses: counted, launch_bound, memory_use
+-- remarks: yes
 with
-counted as (
-    select step
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 ledger as (
     select
         sum(dur) as total,
@@ -28,16 +24,6 @@ wait as (
         and device = $device
         and category in ('idle_data', 'idle_checkpoint', 'idle_compile', 'idle_allocation', 'idle_sync', 'idle_os', 'copy_h2d')
     group by category
-),
-
-launching as (
-    select coalesce(sum(dur), 0) as dur
-    from idle_piece
-    where
-        trace_id = $trace_id
-        and device = $device
-        and cause in ('idle_launch', 'idle_python')
-        and dur < $micro_ns
 ),
 
 kernel as (
@@ -112,15 +98,6 @@ exposed as (
     from role
 ),
 
-memory as (
-    select
-        if(bool_and(is_total), max(greatest(peak, coalesce(reserved, 0))), null) as used,
-        any_value(capacity) as capacity
-    from memory_step
-    inner join counted using (step)
-    where trace_id = $trace_id and device = $device and memory = 'device'
-),
-
 recompute as (
     select count(*) as calls
     from cpu_slice
@@ -150,15 +127,15 @@ select
     least(x.other, l.communication) / l.total as other_communication_share,
     x.other_group,
     x.other_count / s.steps as other_collectives_per_step,
-    m.used / m.capacity as memory_share,
+    if(m.is_total, m.used, null) / m.capacity as memory_share,
     m.capacity as capacity_bytes,
     r.calls > 0 as recomputes
 from ledger as l
-cross join launching as a
+cross join launch_bound as a
 cross join kernel as k
 cross join arithmetic as o
 cross join exposed as x
-cross join memory as m
+cross join memory_use as m
 cross join recompute as r
 inner join step_stats as s on s.trace_id = $trace_id
 left join device_model as d on d.trace_id = $trace_id and d.device = $device

@@ -28,11 +28,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.kernels import is_amd
-from traceq.rules.shared.wording import percent, time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.kernels import is_amd
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
 SATURATED = 0.9
 FILLED = 0.8
@@ -42,7 +42,7 @@ MUCH_FUSIBLE = 0.3
 FUSIBLE = {"elementwise", "norm", "reduce", "softmax", "optimizer", "copy"}
 
 
-def gpu_saturated(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Compute is nearly all of the step, with kernels that fill the GPU."""
     subject.needs("gpu", "steps")
     families = subject.ask("gpu_saturated")

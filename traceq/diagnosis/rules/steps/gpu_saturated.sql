@@ -1,11 +1,7 @@
 -- Compute against the step, and what computes: kernels by family, as their names tell it.
+-- uses: counted
+-- remarks: yes
 with
-counted as (
-    select step
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 ledger as (
     select sum(dur) as total, coalesce(sum(dur) filter (category = 'compute'), 0) as compute
     from time_ledger

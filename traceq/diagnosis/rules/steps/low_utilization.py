@@ -28,10 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent, time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
 MOSTLY_IDLE = 0.5
 MOST_OF_IDLE = 0.6
@@ -41,7 +41,7 @@ MACRO_NS = 1_000_000
 MANY = 100
 
 
-def low_utilization(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Most of the step is idle, in gaps of one kind."""
     subject.needs("gpu", "steps")
     if subject.is_whole_trace:
@@ -102,12 +102,9 @@ def _each(gaps: Mapping[str, Any]) -> str:
 
 
 def _waiting(subject: Subject) -> str:
-    capture = (
-        "nsys profile --cuda-event-trace=true"
-        if subject.format == "nsys"
-        else "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))"
-    )
+    capture = subject.way("stream_events")
+    recorded = f"; {capture} records events" if capture else ""
     return (
         "The host had launched the work that ends most of them, so faster launching would not cut them: find out what it "
-        f"waited for, such as an event, a collective of other ranks or another process; {capture} records events."
+        f"waited for, such as an event, a collective of other ranks or another process{recorded}."
     )

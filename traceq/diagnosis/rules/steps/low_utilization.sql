@@ -1,11 +1,7 @@
 -- The idle time of the GPU by the length of its gaps: many small ones or few large ones, and what they mostly are.
+-- uses: counted
+-- remarks: yes
 with
-counted as (
-    select step
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 gap as (
     select
         g.gap_id,

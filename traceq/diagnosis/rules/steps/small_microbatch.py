@@ -27,21 +27,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent, time
+from traceq.common.units import bytes_in, short
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
 SEVERAL = 2
 LAUNCH_BOUND = 0.15
 MEMORY_TAKEN = 0.7
-MICRO_NS = 1_000_000
 
 
-def small_microbatch(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Accumulation steps that launching limits, with memory left."""
     subject.needs("gpu", "steps", "phases", "launches")
-    (facts,) = subject.ask("small_microbatch", micro_ns=MICRO_NS)
+    (facts,) = subject.ask("small_microbatch")
     passes = facts["micro_batches_per_update"]
     if passes is None or passes < SEVERAL:
         raise NothingThere("one forward and backward pass per optimizer step, or no optimizer step to tell")
@@ -50,14 +50,16 @@ def small_microbatch(subject: Subject) -> Iterator[Remark]:
     memory = facts["memory_share"]
     if memory is not None and memory >= MEMORY_TAKEN:
         raise NothingThere(f"memory is {percent(memory)} taken: larger micro-batches do not fit")
+    allocator = subject.way("allocator")
+    brings = f" ({allocator} brings it)" if allocator else ""
     room = (
-        "Memory is not in the trace (profile_memory=True brings it)."
+        f"Memory is not in the trace{brings}."
         if memory is None
-        else f"Peak memory is {percent(memory)} of {facts['capacity_bytes'] / 2**30:,.0f} GiB."
+        else f"Peak memory is {percent(memory)} of {bytes_in('GiB', facts['capacity_bytes'], 0)} GiB."
     )
     yield Remark(
         text=(
-            f"{passes:.3g} micro-batches per optimizer step, each of about {facts['kernels_per_micro_batch']:,.0f} "
+            f"{short(passes)} micro-batches per optimizer step, each of about {facts['kernels_per_micro_batch']:,.0f} "
             "kernels with a median "
             f"of {time(facts['median_kernel_ns'])}; for launching them the GPU waits "
             f"{percent(facts['launch_bound_share'])} "
@@ -69,5 +71,4 @@ def small_microbatch(subject: Subject) -> Iterator[Remark]:
             f"DataLoader(..., batch_size=2 * batch_size), accumulation_steps = {max(1, round(passes / 2))}."
             + ("" if memory is not None else " Look at torch.cuda.max_memory_allocated() first.")
         ),
-        settings={"micro_ns": MICRO_NS},
     )

@@ -1,11 +1,7 @@
 -- Backward passes per optimizer step, and what the GPU waits for between their small kernels.
+-- uses: counted, launch_bound, memory_use
+-- remarks: yes
 with
-counted as (
-    select step
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 launched as (
     select g.step, q.phase, c.ts, g.slice_id
     from gpu_slice as g
@@ -27,16 +23,6 @@ passes as (
     from turn
 ),
 
-waiting as (
-    select coalesce(sum(dur), 0) as dur
-    from idle_piece
-    where
-        trace_id = $trace_id
-        and device = $device
-        and cause in ('idle_launch', 'idle_python')
-        and dur < $micro_ns
-),
-
 kernel as (
     select count(*) as kernels, median(dur) as dur
     from gpu_slice
@@ -49,13 +35,6 @@ pipeline as (
     from collective_slice
     inner join counted using (step)
     where trace_id = $trace_id and device = $device and op in ('send', 'recv', 'send_recv')
-),
-
-memory as (
-    select max(greatest(peak, coalesce(reserved, 0))) as peak, any_value(capacity) as capacity, bool_and(is_total) as is_total
-    from memory_step
-    inner join counted using (step)
-    where trace_id = $trace_id and device = $device and memory = 'device'
 )
 
 select
@@ -64,12 +43,12 @@ select
     k.kernels / s.steps / (p.micro_batches / s.steps) as kernels_per_micro_batch,
     k.dur as median_kernel_ns,
     t.transfers as pipeline_transfers,
-    if(m.is_total, m.peak, null) as peak_bytes,
+    if(m.is_total, m.used, null) as peak_bytes,
     m.capacity as capacity_bytes,
-    if(m.is_total, m.peak / m.capacity, null) as memory_share
+    if(m.is_total, m.used / m.capacity, null) as memory_share
 from passes as p
-cross join waiting as w
+cross join launch_bound as w
 cross join kernel as k
 cross join pipeline as t
-cross join memory as m
+cross join memory_use as m
 inner join step_stats as s on s.trace_id = $trace_id

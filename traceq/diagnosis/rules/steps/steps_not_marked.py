@@ -29,15 +29,15 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import percent, time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
 
 NAME_LENGTH = 80
 RANGE_SHARE = 0.5
 
 
-def steps_not_marked(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Steps are missing or guessed."""
     settings = {"range_share": RANGE_SHARE}
     rows = subject.ask("steps_not_marked", **settings)
@@ -83,8 +83,5 @@ def _fix(subject: Subject, found: Mapping[str, Any]) -> str:
 
 def _otherwise(subject: Subject) -> str:
     """How to mark it with PyTorch's profiler, or in a program that need not be Python."""
-    if subject.format != "nsys":
-        return ", or profiler.step() at its end"
-    if subject.has("operators") or subject.has("python_frames"):
-        return ""
-    return " (in C or C++: nvtxRangePushA(\"step\") and nvtxRangePop(), then traceq ingest --step-range '^step$')"
+    is_python = subject.has("operators") or subject.has("python_frames")
+    return subject.way("step_marks" if is_python else "native_step_marks")

@@ -1,4 +1,5 @@
 -- How steps were found where nothing marks them, and the time outside of the GPU's work; long ranges that repeat could mark them.
+-- remarks: yes
 with
 found as (
     select source, count(*) as steps, sum(dur) as dur, min(ts) as ts, max(ts_end) as ts_end

@@ -31,9 +31,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from traceq.claims.advice import Remark
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, percent, time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.rules.shared.wording import cut, percent, time
+from traceq.diagnosis.subject import Subject
 
 ENOUGH_STEPS = 10
 TAIL_RATIO = 1.5
@@ -47,7 +47,7 @@ ALL_ROWS = 1_000_000
 SHOWN_ROWS = 10
 
 
-def tail_latency(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """Outlier steps and what they have more of."""
     subject.needs("steps", "several_steps")
     settings = {

@@ -1,4 +1,6 @@
 -- Steps that take far longer than the others, and what they have more of than these: on the critical device, without one on the host.
+-- uses: idle
+-- remarks: yes
 with
 -- The last step lasts until the work it launched is done, which the others leave to the next.
 considered as (
@@ -73,10 +75,10 @@ place as (
         min_by(nullif(coalesce(c.name, j.name), j.name), {'dur': -p.dur, 'ts': p.ts}) as name,
         min_by(p.ts, {'dur': -p.dur, 'ts': p.ts}) as ts,
         max(p.dur) as dur
-    from idle_piece as p
+    from idle as p
     inner join judged as j using (step)
     left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-    where p.trace_id = $trace_id and p.device = $device and j.is_slow
+    where j.is_slow
     group by p.step, p.cause
 ),
 

@@ -25,23 +25,16 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.findings import Confidence
-from traceq.rules.shared.wording import cut, percent, time
-
-IDLE_SHARE = 0.8
-STEP_SHARE = 0.05
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.finding import Confidence
+from traceq.diagnosis.rules.shared.wording import cut, percent, time
+from traceq.diagnosis.subject import Subject
 
 
-def unused_phase(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Idle time inside ranges that record no work."""
-    subject.needs("gpu", "steps", "annotations")
-    claim = subject.claim("unused_phase", low=0.5, idle_share=IDLE_SHARE, step_share=STEP_SHARE)
-    if claim is None:
-        return
     worst = subject.worst(claim)
     first = worst[0]
     name = cut(first["name"])
@@ -51,17 +44,13 @@ def unused_phase(subject: Subject) -> Iterator[Advice]:
         if first["waits"]
         else "Nothing recorded works in the range; Python code without stacks leaves no record."
     )
-    yield Advice(
-        claim,
-        fix=(
-            f"Range '{name}' takes {percent(first['range_share'])} of the steps ({first['ranges']} times, "
-            f"{time(first['range_ns'])} in the longest) with GPU and host idle. If it is a sleep, a barrier "
-            "or a log, remove it "
-            f"or do it rarely: if step % 100 == 0: ... If it is needed, run it beside training: "
-            f"concurrent.futures.ThreadPoolExecutor(1).submit(...)."
-        ),
-        confidence=confidence,
-        reason=reason,
-        wrong_if="A capture with Python stacks or calls of the operating system shows work inside the range.",
-        title=f"Range '{name}': neither GPU nor host works",
-    )
+    return {
+        "fix": f"Range '{name}' takes {percent(first['range_share'])} of the steps ({first['ranges']} times, "
+        f"{time(first['range_ns'])} in the longest) with GPU and host idle. If it is a sleep, a barrier "
+        "or a log, remove it "
+        f"or do it rarely: if step % 100 == 0: ... If it is needed, run it beside training: "
+        f"concurrent.futures.ThreadPoolExecutor(1).submit(...).",
+        "confidence": confidence,
+        "reason": reason,
+        "title": f"Range '{name}': neither GPU nor host works",
+    }

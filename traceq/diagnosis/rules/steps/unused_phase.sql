@@ -1,23 +1,20 @@
 -- Ranges in which the GPU is idle and nobody knows of work on the host: what of each gap lies in the range around its cause.
+-- wrong-if: A capture with Python stacks or calls of the operating system shows work inside the range.
+-- needs: gpu, steps, annotations
+-- low: 0.5
+-- settings: idle_share=0.8, step_share=0.05
+-- uses: idle
+-- categories: idle_os, idle_python, idle_unattributed
 with
-counted as (
-    select step, name, ts
-    from step
-    where trace_id = $trace_id and excluded is null
-),
-
 piece as (
     select
         p.step, p.gap_id, p.cause, p.cpu_slice_id, p.dur, g.ts as gap_ts, g.ts_end as gap_end,
         if(c.kind = 'annotation', c.slice_id, c.annotation_id) as range_id,
         if(c.kind in ('os', 'python'), c.name, null) as inside
-    from idle_piece as p
+    from idle as p
     inner join idle_gap as g using (trace_id, gap_id)
     inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-    where
-        p.trace_id = $trace_id
-        and p.device = $device
-        and p.cause in ('idle_python', 'idle_os', 'idle_unattributed')
+    where p.cause in ('idle_python', 'idle_os', 'idle_unattributed')
 ),
 
 ranged as (
@@ -29,7 +26,7 @@ ranged as (
     from piece as p
     inner join cpu_slice as a on a.trace_id = $trace_id and a.slice_id = p.range_id
     -- the mark of the step itself is no part of it
-    where (a.name, a.ts) not in (select (name, ts) from counted)
+    where (a.name, a.ts) not in (select (name, ts) from step where trace_id = $trace_id and excluded is null)
 ),
 
 kept as (

@@ -24,17 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Remark
-from traceq.claims.needs import CannotTell, NothingThere
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import time
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.subject import Subject
 
 FAR_LONGER = 1.5
 MANY_STEPS = 10
 LEAST_STEPS = 2
 
 
-def warm_up_counted(subject: Subject) -> Iterator[Remark]:
+def judge(subject: Subject) -> Iterator[Remark]:
     """A first step that distorts the means."""
     subject.needs("steps")
     if subject.steps < LEAST_STEPS:
@@ -58,10 +58,5 @@ def warm_up_counted(subject: Subject) -> Iterator[Remark]:
             f"{time(first['mean_without_ns'])}.{seen}"
         ),
         query="warm_up_counted",
-        fix=(
-            "Start later: nsys profile --delay=60, or traceq record --backend nsys --skip 50 --steps 10 -- python "
-            "train.py."
-            if subject.format == "nsys"
-            else "Let the profiler wait: torch.profiler.schedule(wait=5, warmup=2, active=10)."
-        ),
+        fix=subject.way("later_start", "Start the capture later."),
     )

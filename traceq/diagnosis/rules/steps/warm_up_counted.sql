@@ -1,6 +1,7 @@
 -- The first counted step against the others.
+-- remarks: yes
 with
-counted as (
+numbered as (
     select step, name, ts, dur, row_number() over (order by step) as number
     from step
     where trace_id = $trace_id and excluded is null
@@ -8,13 +9,13 @@ counted as (
 
 first_step as (
     select step, name, ts, dur
-    from counted
+    from numbered
     where number = 1
 ),
 
 rest as (
     select count(*) as steps, median(dur) as median, avg(dur) as mean, max(dur) as longest
-    from counted
+    from numbered
     where number > 1
 ),
 

@@ -26,15 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.allocations import calls, described, needs_steps
-from traceq.rules.shared.wording import per_step
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.allocations import calls, described, needs_steps
+from traceq.diagnosis.rules.shared.wording import per_step
+from traceq.diagnosis.subject import Subject
 
 _OPERATIONS = ("allocate", "free", "map", "pool")
 
 
-def allocator_in_step(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time in calls that allocate or release memory of the device."""
     needs_steps(subject)
     claim = subject.claim("allocation_call", low=0.5, likely=1.0, kind="memory")

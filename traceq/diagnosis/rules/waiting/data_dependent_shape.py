@@ -25,11 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.needs import CannotTell
-from traceq.claims.subject import Subject
-from traceq.rules.shared.host_waits import described, host_wait, places
-from traceq.rules.shared.wording import per_step
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.host_waits import described, host_wait, places
+from traceq.diagnosis.rules.shared.wording import per_step
+from traceq.diagnosis.subject import Subject
 
 _FIXES = (
     ("repeat_interleave", "Say how long the result is: torch.repeat_interleave(x, repeats, output_size=n)."),
@@ -45,15 +44,13 @@ _FIXES = (
 )  # fmt: skip
 
 
-def data_dependent_shape(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time that reading sizes costs."""
     subject.needs("gpu", "steps", "launches")
     claim = host_wait(subject, "shape", low=0.4, likely=0.9)
     if claim is None:
-        if subject.format == "chrome" and not subject.has("operators"):
-            raise CannotTell("no PyTorch operator is in the trace; ProfilerActivity.CPU brings them")
-        if subject.format == "nsys" and not _has_operator_ranges(subject):
-            raise CannotTell("no PyTorch operator is in the trace; torch.autograd.profiler.emit_nvtx() brings them")
+        if not subject.has("operators") and not subject.ask("data_dependent_shape_ranges"):
+            raise subject.lacks("no PyTorch operator is in the trace", "operator_ranges", "brings them")
         return
     found = places(subject, claim)
     operator = found[0]["operator"] or ""
@@ -68,8 +65,3 @@ def data_dependent_shape(subject: Subject) -> Iterator[Advice]:
         reason="The operators, the calls that wait inside them, and the gaps that follow are in the trace.",
         wrong_if="Few elements are selected, so that computing on all of them costs more than waiting.",
     )
-
-
-def _has_operator_ranges(subject: Subject) -> bool:
-    """Whether operators are in an nsys trace, where they are ranges."""
-    return subject.has("operators") or bool(subject.ask("operator_range"))

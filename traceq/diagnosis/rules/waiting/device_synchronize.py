@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.host_waits import described, host_wait, places
-from traceq.rules.shared.wording import per_step
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.host_waits import described, host_wait, places
+from traceq.diagnosis.rules.shared.wording import per_step
+from traceq.diagnosis.subject import Subject
 
 _FIXES = (
     (
@@ -57,19 +57,19 @@ _FIXES = (
         ),
     ),
 )
-# The same for a program in which nothing shows PyTorch.
-_FIXES_OF_CUDA = (
+# The same for a program in which nothing shows PyTorch; {api} is cuda or hip, as the call that waits is named.
+_FIXES_OF_CALLS = (
     (
         "Event",
         (
-            "To time the loop, record events and read them an iteration later, when they are long done: cudaEventElapsedTime of "
-            "the pair before. To order work, let the stream wait and not the host: cudaStreamWaitEvent(stream, event)."
+            "To time the loop, record events and read them an iteration later, when they are long done: {api}EventElapsedTime of "
+            "the pair before. To order work, let the stream wait and not the host: {api}StreamWaitEvent(stream, event)."
         ),
     ),
     (
         "Stream",
         (
-            "Work on one stream runs in order without it; for another stream: cudaStreamWaitEvent(stream, event). Wait once, "
+            "Work on one stream runs in order without it; for another stream: {api}StreamWaitEvent(stream, event). Wait once, "
             "before the host reads a result."
         ),
     ),
@@ -77,14 +77,14 @@ _FIXES_OF_CUDA = (
         "",
         (
             "Take it out of the loop (PyTorch: torch.cuda.synchronize()): work on one stream runs in order without it, and "
-            "cudaGetLastError() right after a launch finds wrong launches. Wait once, before the host reads a result; to time "
-            "kernels, record events (cudaEventRecord) and read them later."
+            "{api}GetLastError() right after a launch finds wrong launches. Wait once, before the host reads a result; to time "
+            "kernels, record events ({api}EventRecord) and read them later."
         ),
     ),
 )
 
 
-def device_synchronize(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time that explicit waits cost."""
     subject.needs("gpu", "steps", "calls")
     claim = host_wait(subject, "explicit", low=0.5, likely=1.0)
@@ -93,12 +93,13 @@ def device_synchronize(subject: Subject) -> Iterator[Advice]:
     found = places(subject, claim)
     knows_operators = subject.has("operators")
     is_torch = knows_operators or any(str(row["operator"] or "").startswith("aten::") for row in found)
-    fix = next(text for name, text in (_FIXES if is_torch else _FIXES_OF_CUDA) if name in found[0]["name"])
+    call = found[0]["name"]
+    fix = next(text for name, text in (_FIXES if is_torch else _FIXES_OF_CALLS) if name in call)
     yield Advice(
         claim,
         fix=(
             f"The host waits for the GPU, and the GPU then for the host, {per_step(subject, claim.claimed_ns)}: "
-            f"{described(subject, found)}. {fix}"
+            f"{described(subject, found)}. {fix if is_torch else fix.format(api='hip' if call.startswith('hip') else 'cuda')}"
         ),
         confidence="high" if knows_operators else "medium",
         reason=(

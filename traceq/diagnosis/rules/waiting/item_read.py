@@ -28,13 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.host_waits import described, host_wait, places
-from traceq.rules.shared.wording import per_step
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.rules.shared.host_waits import described, host_wait, places
+from traceq.diagnosis.rules.shared.wording import per_step
+from traceq.diagnosis.subject import Subject
 
 
-def item_read(subject: Subject) -> Iterator[Advice]:
+def judge(subject: Subject) -> Iterator[Advice]:
     """Idle time that reading values costs."""
     subject.needs("gpu", "steps", "launches")
     claim = host_wait(subject, "item", low=0.5, likely=1.0)

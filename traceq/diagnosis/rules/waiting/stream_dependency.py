@@ -24,30 +24,20 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.claims.advice import Advice
-from traceq.claims.subject import Subject
-from traceq.rules.shared.wording import cut, time
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.rules.shared.wording import cut, time
+from traceq.diagnosis.subject import Subject
 
 
-def stream_dependency(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """What is left of idle_dependency."""
-    subject.needs("gpu", "steps")
-    claim = subject.claim("stream_dependency", low=0.2, likely=0.8, high=1.0)
-    if claim is None:
-        subject.needs("synchronizations")
-        return
     worst = subject.worst(claim)[0]
-    yield Advice(
-        claim,
-        fix=_fix(subject, worst),
-        confidence="high" if worst["waited_for"] else "medium",
-        reason="The work was launched before the gap began, and its stream was told to wait for an event.",
-        wrong_if="The work that is waited for does nothing but wait itself: then mend what it waits for.",
-        is_rest=True,
-    )
+    return {
+        "fix": _fix(subject, worst),
+        "confidence": "high" if worst["waited_for"] else "medium",
+    }
 
 
 def _fix(subject: Subject, worst: dict[str, Any]) -> str:

@@ -1,9 +1,19 @@
 -- Idle time in which launched work waited for an event: what was recorded before it.
+-- reason: The work was launched before the gap began, and its stream was told to wait for an event.
+-- wrong-if: The work that is waited for does nothing but wait itself: then mend what it waits for.
+-- needs: gpu, steps
+-- rules-out: synchronizations
+-- low: 0.2
+-- likely: 0.8
+-- high: 1.0
+-- rest: yes
+-- uses: idle
+-- categories: idle_dependency
 with
 piece as (
     select trace_id, device, step, gap_id, ts, dur, cause, next_slice_id
-    from idle_piece
-    where trace_id = $trace_id and device = $device and cause = 'idle_dependency'
+    from idle
+    where cause = 'idle_dependency'
 ),
 
 -- of several waits before one slice, the one for what ended last

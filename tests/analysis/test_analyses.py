@@ -1,0 +1,82 @@
+"""How the analyses of a trace are run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+from builder import TraceBuilder
+
+from traceq import analysis
+from traceq.analysis import order
+from traceq.database.connect import SCHEMA
+
+# Facts that several rooms above ask for.
+READ_ELSEWHERE = {
+    "analysis/ledger/ledger.sql",
+    "analysis/steps/statistics.sql",
+    "analysis/steps/throughput.sql",
+}
+# Parts of an analysis that the tests know by its last table.
+WITHIN_OTHERS = {
+    "collective_issued",
+    "collective_shapes",
+    "collective_wait",
+    "copy_position",
+    "data_copy",
+    "data_interval",
+    "data_part",
+    "data_worker_interval",
+    "host_ledger_interval",
+    "host_name",
+    "host_slice",
+    "host_timeline",
+    "idle_interval",
+    "idle_overhead",
+    "idle_second_look",
+}
+
+
+def test_every_query_of_a_topic_runs_or_is_read_by_its_python():
+    """A file that neither order.py nor the topic's Python names would never run."""
+    package = Path(analysis.__file__).parent
+    named = {name for topic in (*order.JOINED, *order.TOPICS, *order.NOTES) for name in topic.analyses}
+    python = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py"))
+    schema = {Path(name).name for name in SCHEMA}
+    idle = [
+        path.relative_to(package).as_posix()
+        for path in package.glob("*/*.sql")
+        if path.name not in schema
+        and path.stem not in named
+        and f'"{path.stem}"' not in python
+        and f"{path.stem}.sql" not in python
+        and path.relative_to(package.parent).as_posix() not in READ_ELSEWHERE
+    ]
+    assert idle == []
+
+
+def test_every_analysis_is_named_by_a_test_of_analyses():
+    named = {name for topic in (*order.JOINED, *order.TOPICS, *order.NOTES) for name in topic.analyses}
+    tables = {name for name in named if name in order.sql.shelved("analysis")}
+    tests = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py") if path != Path(__file__))
+    assert {name for name in tables if not re.search(rf"\b{name}\b", tests)} == WITHIN_OTHERS
+
+
+def test_what_needs_too_much_memory_is_tried_again_from_its_beginning(tmp_path, monkeypatch):
+    tried = []
+    real_run = order.run
+
+    def run(connection, names, trace_id, values):
+        tried.append(names[0])
+        real_run(connection, names, trace_id, values)
+        if tried.count("device_activity") == 1:
+            raise duckdb.OutOfMemoryException("too much")
+
+    monkeypatch.setattr(order, "run", run)
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100)
+    trace.kernel("gemm", 10, 20, launched=(2, 5))
+    rows = trace.build(tmp_path).rows("select dur from time_ledger")
+    assert tried.count("device_activity") == 2
+    assert sum(dur for (dur,) in rows) == 100

@@ -1,0 +1,65 @@
+"""What memory and threads connections may use: one rule, for every command and for Python."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+import traceq
+from traceq.common import process
+from traceq.common.units import parsed_size
+from traceq.database import connect as connections
+from traceq.database.connect import connect, create_database
+
+SETTINGS = "select current_setting('memory_limit'), current_setting('threads')"
+
+
+@pytest.fixture
+def database(tmp_path):
+    create_database(tmp_path / "t.duckdb")
+    return tmp_path / "t.duckdb"
+
+
+def test_a_quarter_of_the_memory_by_default(database, monkeypatch):
+    monkeypatch.setattr(connections, "usable_memory", lambda: 8 << 30)
+    monkeypatch.setattr(connections, "usable_cpus", lambda: 64)
+    with connect(database) as connection:
+        assert connection.execute(SETTINGS).fetchone() == ("2.0 GiB", 16)
+
+
+def test_a_limit_is_kept_also_on_the_second_connection(database):
+    with connect(database, memory_limit=300 << 20) as first, connect(database, memory_limit=300 << 20) as second:
+        for connection in (first, second):
+            memory, threads = connection.execute(SETTINGS).fetchone()
+            assert memory == "300.0 MiB"
+            assert threads <= 2
+    with traceq.open(database, memory_limit=parsed_size("1 GiB")) as traces:
+        assert traces.sql(SETTINGS).fetchall()[0][0] == "1.0 GiB"
+
+
+def test_another_connection_of_the_process_may_have_the_database_open(database):
+    with connect(database), duckdb.connect(str(database), read_only=True) as other:
+        assert other.execute("select count(*) from trace").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("said", "usable"), [("max\n", 16 << 30), ("4294967296\n", 4 << 30), (f"{1 << 62}\n", 16 << 30)]
+)
+def test_a_container_may_use_what_it_is_limited_to(tmp_path, monkeypatch, said, usable):
+    (tmp_path / "memory.max").write_text(said)
+    monkeypatch.setattr(process, "_MEMORY_LIMITS", (tmp_path / "memory.max", tmp_path / "missing"))
+    monkeypatch.setattr(process.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 20}.get)
+    assert process.usable_memory() == usable
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("2GiB", 2 << 30), ("512 MB", 512_000_000), ("1048576", 1 << 20), ("1.5 kB", 1500)]
+)
+def test_sizes(text, size):
+    assert parsed_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GiB", "2 XB", "-1", "2 GiB 3"])
+def test_what_is_no_size(text):
+    with pytest.raises(ValueError, match="is no size"):
+        parsed_size(text)

@@ -1,0 +1,39 @@
+"""A rule is a file on a shelf, its page, its line in the registry and its cases: which of them is missing shows here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from labelled import cases
+
+from traceq.diagnosis import rules
+from traceq.diagnosis.manual import SECTIONS
+from traceq.diagnosis.rules.registry import RULES, built_in
+
+
+def on_shelves():
+    """Names of modules and of SQL files that have a title; SQL files without one are queries of a rule."""
+    for file in Path(rules.__file__).parent.glob("*/*.*"):
+        if file.parent.name in ("shared", "__pycache__") or file.name == "__init__.py":
+            continue
+        if file.suffix == ".py" or re.search(r"^-- title:", file.read_text("utf-8"), re.MULTILINE):
+            yield file.stem
+
+
+def test_every_rule_on_a_shelf_has_its_line_in_the_registry():
+    assert set(on_shelves()) == set(RULES)
+
+
+def test_every_rule_has_its_cases_and_every_case_its_rule():
+    assert {path.stem for path in Path(cases.__file__).parent.glob("*.py")} - {"__init__"} == set(RULES)
+
+
+@pytest.mark.parametrize("rule", built_in(), ids=lambda rule: rule.name)
+def test_every_page_has_all_its_sections(rule):
+    parts = re.split(rf"^({'|'.join(SECTIONS)})$", rule.manual.text, flags=re.MULTILINE)
+    texts = dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+    assert tuple(texts) == SECTIONS
+    assert all(texts.values())
+    assert rule.manual.references

@@ -1,0 +1,120 @@
+"""Queries of rules: what they share, their headers, and that what is printed gives what was found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from builder import TraceBuilder
+
+from traceq import diagnosis
+from traceq.diagnosis import user_rules
+from traceq.diagnosis.judge import judge
+from traceq.diagnosis.query import Query, printed, read, rule_query, shared
+from traceq.diagnosis.rules.registry import RULES, built_in
+from traceq.errors import UnusableRule
+from traceq.runs.budgets.known import rules as known_rules
+
+PACKAGE = Path(diagnosis.__file__).parent
+FILES = [*PACKAGE.glob("rules/*/*.sql"), *PACKAGE.glob("shared/*.sql")]
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A trace with findings that use what is shared, and what the rules say of it."""
+    trace = TraceBuilder()
+    for start in range(0, 500_000, 100_000):
+        trace.annotation("outer", start, 10_000)
+        trace.op("aten::item", start + 4_000, 30_000)
+        trace.memcpy("d2h", start + 30_000, 2_000, launched=(start + 5_000, 28_000))
+        trace.kernel("gemm", start + 50_000, 40_000, launched=(start + 40_000, 1_000))
+    traces = trace.build(tmp_path_factory.mktemp("trace"))
+    return traces._connection, judge(traces._connection)[0]
+
+
+def test_what_is_printed_runs_alone_and_gives_what_was_found(judged):
+    connection, result = judged
+    evidence = [each for finding in result.findings for each in (finding.summary, finding.instances)]
+    evidence += [each.evidence for each in result.observations]
+    assert len(evidence) > 4
+    for each in evidence:
+        rows = connection.execute(each.query).fetchall()
+        assert [tuple(map(str, row)) for row in rows] == [tuple(map(str, row)) for row in each.rows], each.query
+
+
+def test_no_temp_table_outlives_the_judgement(judged):
+    connection, _ = judged
+    assert connection.execute("select table_name from duckdb_tables() where temporary").fetchall() == []
+
+
+def test_what_a_query_uses_is_in_front_of_it_after_what_that_uses_itself():
+    text = printed(Query("select * from matrix_kernel", {"uses": "matrix_kernel"}), {"trace_id": 1, "device": 0})
+    assert re.findall(r"(\w+) as \( ?(?:select \* from busy_piece|select distinct name|with named)", text) == [
+        "busy",
+        "kernel_name",
+        "matrix_kernel",
+    ]
+
+
+def test_every_shared_query_is_used_and_every_used_one_is_there():
+    used = {name for path in FILES for name in read(path.read_text("utf-8")).listed("uses")}
+    assert used == {path.stem for path in PACKAGE.glob("shared/*.sql")}
+    for path in FILES:
+        query = read(path.read_text("utf-8"))
+        for name in query.listed("uses"):
+            assert re.search(rf"\b(from|join) {name}\b", query.text), f"{path.name} does not use {name}"
+            assert shared(name).text
+
+
+def test_a_header_gives_shares_settings_and_texts_that_go_on():
+    query = read(
+        "-- About it.\n-- fix: Do less:\n--   much less.\n-- likely: 0.3\n-- settings: a=1, b=0.5, c=word\nselect 1"
+    )
+    assert query.header["fix"] == "Do less: much less."
+    assert query.settings == {"low": 0.3, "likely": 0.3, "high": 1.0, "a": 1, "b": 0.5, "c": "word"}
+
+
+def test_rules_that_only_remark_say_so():
+    finding, remarking = known_rules()
+    assert {"few-steps", "low-mfu", "goal-advice"} <= remarking
+    assert {"host-bound", "late-rank"} <= finding
+    assert len(finding | remarking) == len(built_in()) == len(RULES)
+
+
+def test_a_rule_that_remarks_yields_no_advice(judged):
+    _, result = judged
+    remarking = {rule.name for rule in built_in() if rule.remarks}
+    assert not remarking & {finding.rule for finding in result.findings}
+
+
+@pytest.mark.parametrize("text", ["{{ time(claimed_ns", "{% if worst %}x"])
+def test_a_template_that_is_none_is_refused(tmp_path, text):
+    path = tmp_path / "mine.sql"
+    path.write_text(f"-- fix: {text}\nselect 1")
+    with pytest.raises(UnusableRule, match="template of Jinja"):
+        user_rules.rules([path])
+
+
+def test_a_template_has_the_claim_and_its_worst_piece(tmp_path):
+    trace = TraceBuilder()
+    for start in (0, 100, 200):
+        trace.annotation("outer", start, 10)
+        trace.kernel("gemm", start + 5, 95, launched=(start + 4, 1))
+    path = tmp_path / "mine.sql"
+    path.write_text(
+        "-- fix: {{ cut(worst.name) }}: {{ instances }}, {{ per_step(claimed_ns) }}; over {{ least }}\n"
+        "-- settings: least=7\n-- uses: busy\n"
+        "select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id\n"
+        "from busy where category = 'compute' and dur > $least\n"
+    )
+    mine = [rule for rule in user_rules.rules([path]) if rule.name == "mine"]
+    (result,) = judge(trace.build(tmp_path)._connection, rules=mine)
+    assert [finding.fix for finding in result.findings] == ["gemm: 3, 95 ns per step; over 7"]
+
+
+def test_headers_of_rules_name_categories_that_there_are():
+    from traceq.analysis.categories import BUSY, IDLE
+
+    for path in FILES:
+        assert set(rule_query(path.stem).listed("categories") if "rules" in path.parts else ()) <= {*BUSY, *IDLE}

@@ -1,0 +1,164 @@
+"""What is said of a finding after a fix: whether it is gone, what was won, and whether that was foreseen."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from made_runs import MS, noisy, run
+
+from traceq.errors import NoSuchFinding, UnusableCalibration
+from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.renderers.to_text import text_of
+from traceq.reports.renderers.verification_to_json import verification_to_json
+from traceq.runs.run import FindingKept, PartKept
+from traceq.runs.verify.calibration import append, calibrated, read
+from traceq.runs.verify.verify import verify
+
+STEP = 100 * MS
+
+
+def finding(saving, rule="item-read", low=0.5, high=1.5, name=None):
+    """A finding that would win `saving` ms of a step, or `low` to `high` times that."""
+    saving *= MS
+    return FindingKept(rule, name or f"{rule}-1", "A title", saving, low * saving, high * saving, "high")
+
+
+def runs(middle, *findings, seed=0, **facts):
+    return [run(*noisy(middle, seed=seed), findings=findings, name=f"{middle}.json", **facts)]
+
+
+def verified(won, *now, predicted=20, name="item-read", **facts):
+    """A finding that would win `predicted` ms of 100, and steps that became shorter by `won` ms."""
+    before = runs(STEP, finding(predicted), finding(3, "other-rule"))
+    return verify(name, before, runs(STEP - won * MS, *now, seed=1, **facts))
+
+
+@pytest.mark.parametrize(
+    ("won", "predicted", "prediction"),
+    [
+        (20, 20, "right"),
+        (12, 20, "right"),
+        (28, 20, "right"),
+        (20, 60, "too high"),
+        (40, 20, "too low"),
+        (0, 1, "cannot tell"),
+    ],
+)
+def test_a_prediction_is_right_when_what_was_won_may_lie_between_its_bounds(won, predicted, prediction):
+    result = verified(won, predicted=predicted)
+    assert result.state == "gone"
+    assert result.prediction == prediction
+
+
+def test_what_was_won_lies_in_its_interval_and_is_how_much_the_mean_step_got_shorter():
+    result = verified(20)
+    low, high = result.won_interval_ns
+    assert 15 * MS < low < result.won_ns < high < 25 * MS
+    change = result.comparison.change
+    assert (result.won_ns, low, high) == (
+        change.base_ns - change.new_ns,
+        -change.interval_ns[1],
+        -change.interval_ns[0],
+    )
+
+
+def test_steps_that_got_longer_have_won_less_than_nothing():
+    result = verified(-20)
+    assert result.won_interval_ns[1] < 0
+    assert result.prediction == "too high"
+
+
+@pytest.mark.parametrize(
+    ("left", "state"), [(20, "still there"), (16, "still there"), (15.9, "smaller"), (1, "smaller")]
+)
+def test_a_finding_that_would_still_win_four_fifths_is_still_there(left, state):
+    result = verified(10, finding(left))
+    assert (result.state, result.after.saving_ns) == (state, left * MS)
+    assert result.prediction == "cannot tell"
+
+
+def test_a_finding_is_the_same_under_another_id_or_as_part_of_another():
+    assert verified(20, finding(20, name="item-read-2")).state == "still there"
+    part = PartKept("item-read", "item-read-1", "A title", 20 * MS, "other-rule-1")
+    assert verified(20, parts=(part,)).after == part
+
+
+def test_a_finding_of_the_rule_that_was_there_before_is_not_what_is_left_of_another():
+    before = runs(STEP, finding(20), finding(10, name="item-read-2"))
+    after = runs(STEP - 20 * MS, finding(10, name="item-read-2"), seed=1)
+    assert verify("item-read-1", before, after).state == "gone"
+
+
+def test_a_rule_that_cannot_judge_any_more_says_why():
+    result = verified(20, cannot_tell={"item-read": "no host slices"})
+    assert (result.state, result.prediction, result.reason) == ("cannot tell", "cannot tell", "no host slices")
+
+
+def test_runs_of_other_gpus_win_nothing_unless_they_are_compared_anyway():
+    before = runs(STEP, finding(20))
+    after = runs(STEP - 20 * MS, seed=1, device_name="NVIDIA A100")
+    result = verify("item-read", before, after)
+    assert (result.state, result.won_ns, result.won_interval_ns, result.prediction) == (
+        "cannot tell",
+        None,
+        None,
+        "cannot tell",
+    )
+    assert "A100" in result.reason
+    assert verify("item-read", before, after, anyway=True).prediction == "right"
+
+
+def test_a_single_step_has_no_interval():
+    result = verify("item-read", [run(STEP, findings=(finding(20),))], [run(80 * MS, name="b.json")])
+    assert (result.won_ns, result.won_interval_ns, result.prediction) == (20 * MS, None, "cannot tell")
+    assert "single step" in result.reason
+
+
+def test_findings_that_vanished_with_it_are_named():
+    assert [each.rule for each in verified(20).also_gone] == ["other-rule"]
+    assert verified(20, finding(3, "other-rule")).also_gone == ()
+
+
+def test_a_finding_is_named_by_id_or_rule_the_largest_of_the_rule_first():
+    before = runs(STEP, finding(5), finding(9, name="item-read-2"))
+    after = runs(STEP, seed=1)
+    assert verify("item-read", before, after).finding.finding_id == "item-read-2"
+    assert verify("item-read-1", before, after).finding.finding_id == "item-read-1"
+    with pytest.raises(NoSuchFinding, match=r"item-raed: no such finding .* did you mean item-read"):
+        verify("item-raed", before, after)
+
+
+def test_text_and_json_say_what_became_of_it():
+    result = verified(20)
+    told = json.loads(verification_to_json(result))
+    assert (told["state"], told["prediction"], told["won_ns"]) == ("gone", "right", result.won_ns)
+    assert told["won_interval_ns"] == list(result.won_interval_ns)
+    text = text_of(compose_verification(result))
+    assert "gone" in text
+    assert "A title" in text
+
+
+def test_a_checked_prediction_is_added_once(tmp_path):
+    path = tmp_path / "calibration.jsonl"
+    result = verified(20)
+    line = calibrated(result)
+    assert (line.saving_ns, line.saving_low_ns, line.saving_high_ns) == (20 * MS, 10 * MS, 30 * MS)
+    assert (line.won_low_ns, line.won_high_ns, line.prediction, line.also_gone) == (*result.won_interval_ns, "right", 1)
+    assert [append(path, line), append(path, line)] == [True, False]
+    other = calibrated(verified(20, predicted=60))
+    path.write_text(path.read_text("utf-8").rstrip("\n"), "utf-8")
+    assert append(path, other) is False, "the same runs, rule and version are one pair"
+    assert append(path, calibrated(verify("other-rule", runs(STEP, finding(3, "other-rule")), runs(80 * MS, seed=1))))
+    assert [each.rule for each in read(path)] == ["item-read", "other-rule"]
+
+
+def test_a_prediction_that_cannot_be_judged_is_not_kept():
+    assert calibrated(verified(10, finding(20))) is None
+
+
+def test_a_line_that_is_no_prediction_is_named(tmp_path):
+    path = tmp_path / "calibration.jsonl"
+    path.write_text('\n{"rule": "item-read"}\n', "utf-8")
+    with pytest.raises(UnusableCalibration, match="line 1"):
+        list(read(path))

@@ -1,0 +1,72 @@
+"""What the package imports is what it declares, and the lowest versions declared are the ones that are tested."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+FLOORS = (ROOT / "constraints-floors.txt").read_text()
+
+# `traceq rules test` runs the labelled traces of a checkout.
+OF_A_CHECKOUT = {"labelled"}
+ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
+
+
+def names(requirements):
+    return {re.split(r"[^\w-]", each)[0] for each in requirements}
+
+
+DEPENDENCIES = names(PROJECT["dependencies"])
+SHELL = names(PROJECT["optional-dependencies"]["shell"])
+TORCH = names(PROJECT["optional-dependencies"]["torch"])
+
+
+@cache
+def imported():
+    """Distribution name -> the files of the package that import it, wherever in the file."""
+    found = {}
+    for path in (ROOT / "traceq").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            modules = []
+            if isinstance(node, ast.Import):
+                modules = [each.name for each in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                modules = [node.module]
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+                modules = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            for module in modules:
+                root = module.split(".")[0]
+                if root not in sys.stdlib_module_names and root != "traceq":
+                    found.setdefault(root.replace("_", "-").lower(), set()).add(path)
+    return found
+
+
+def test_every_package_that_is_imported_is_declared():
+    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - OF_A_CHECKOUT == set()
+
+
+def test_every_dependency_is_imported():
+    assert (DEPENDENCIES | SHELL) - imported().keys() == set()
+
+
+def test_what_only_the_shell_needs_is_imported_by_its_line_editor_only():
+    assert {path for name in SHELL for path in imported()[name]} == {ONLY_FOR_SHELL}
+
+
+@pytest.mark.parametrize("requirement", PROJECT["dependencies"] + PROJECT["optional-dependencies"]["shell"])
+def test_the_lowest_version_declared_is_the_one_tested(requirement):
+    name, low = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()
+    tested = re.search(rf"^{name}==([\d.]+)$", FLOORS, re.MULTILINE)[1]
+    assert re.fullmatch(rf"{re.escape(low)}(\.0)*", tested)
+
+
+def test_nothing_else_has_a_floor():
+    assert set(re.findall(r"^([\w-]+)==", FLOORS, re.MULTILINE)) == DEPENDENCIES | SHELL

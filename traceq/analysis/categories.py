@@ -1,0 +1,59 @@
+"""The categories of the ledger: what each is called and what it looks like, wherever a report shows it.
+
+To add one: its line here, in the order in which time is given to categories, its query in analysis/ledger/, and a test.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Category(NamedTuple):
+    """`words` stand in sentences; `colours` are those on a light and on a dark page (see reports/charts/palette.py).
+
+    Where the GPU works, a bar of characters shows it by `symbol`, and a terminal in one of its 256 colours.
+    """
+
+    name: str
+    words: str
+    colours: tuple[str, str]
+    symbol: str = ""
+    terminal: int = 0
+
+
+_BUSY = (
+    Category("compute", "kernels", ("#36a574", "#63d6a5"), "█", 28),
+    Category("communication", "exposed communication", ("#2a78d6", "#4d8ff0"), "▓", 32),
+    Category("copy_h2d", "copies to the GPU", ("#b88b14", "#fad133"), "▒", 136),
+    Category("copy_d2h", "copies from the GPU", ("#9e4904", "#e67c02"), "▚", 166),
+    Category("copy_other", "other copies", ("#af6c00", "#eab356"), "▞", 130),
+    Category("memset", "memsets", ("#2b86a3", "#3590ae"), "▂", 133),
+)
+_IDLE = (
+    Category("idle_data", "data loading", ("#9d020f", "#e7473f")),
+    Category("idle_sync", "synchronization of the host", ("#5b03a6", "#cda5fd")),
+    Category("idle_allocation", "allocation of memory", ("#6c0405", "#c73226")),
+    Category("idle_compile", "compilation", ("#6b4cac", "#d6befb")),
+    Category("idle_launch", "launching on the host", ("#a92a6b", "#c31d54")),
+    Category("idle_python", "Python on the host", ("#5e0369", "#9f3ab1")),
+    Category("idle_os", "calls of the operating system", ("#8a524d", "#edd8d9")),
+    Category("idle_checkpoint", "checkpoints", ("#58144b", "#ac3793")),
+    Category("idle_communication", "communication on the host", ("#6b86f8", "#4c63d7")),
+    Category("idle_dependency", "waits of streams for one another", ("#5f4086", "#b6a1d5")),
+    Category("idle_launch_latency", "launch latency", ("#803136", "#a77f7f")),
+    Category("idle_profiler", "the profiler itself", ("#908faf", "#ddd8fb")),
+    Category("idle_unattributed", "idle time without a known cause", ("#70787e", "#a3a5a7")),
+)
+
+BUSY = tuple(each.name for each in _BUSY)
+IDLE = tuple(each.name for each in _IDLE)
+CATEGORIES = (*BUSY, *IDLE)
+BY_NAME = {each.name: each for each in (*_BUSY, *_IDLE)}
+
+# In the parts of a change only: what two ledgers leave.
+_OTHERS = {"unattributed": "time that no ledger explains"}
+
+
+def in_words(category: str) -> str:
+    """What the category is, as it stands in a sentence; what has no words keeps its name."""
+    return BY_NAME[category].words if category in BY_NAME else _OTHERS.get(category, category)

@@ -1,0 +1,1 @@
+"""The host slices of a thread, nested: parents, depth, time of their own."""

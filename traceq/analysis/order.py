@@ -1,0 +1,171 @@
+"""From the staged rows of a trace to its last table: what runs, in what order, and what each topic needs to say anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import duckdb
+
+from traceq.analysis.ledger.host_piece import cut_intervals
+from traceq.analysis.nesting.nesting import nest
+from traceq.analysis.replay.replayed import fill_replay
+from traceq.analysis.steps.step import find_steps
+from traceq.database import sql
+from traceq.formats.capabilities import format_of
+
+
+class Topic(NamedTuple):
+    """Analyses that run one after another; `needs` is a column of present.sql, None where there is always something to say."""
+
+    needs: str | None
+    analyses: tuple[str, ...]
+
+
+# From staging to the tables of slices, launches, collectives and steps.
+JOINED = (
+    Topic(None, ("host_name", "nesting")),
+    Topic(None, ("communication", "launch", "steps", "gpu_slice", "annotated")),
+)
+
+# What is worked out from these tables alone.
+TOPICS = (
+    Topic(
+        None,
+        (
+            "device_activity",
+            "host_slice",
+            "host_timeline",
+            "stream_wait",
+            "idle_interval",
+            "host_piece",
+            "idle_second_look",
+            "host_piece",
+            "idle_overhead",
+            "host_piece",
+            "idle_gap",
+            "time_ledger",
+            "host_ledger_interval",
+            "host_piece",
+            "host_ledger",
+            "launch_state",
+        ),
+    ),
+    Topic("copies", ("copy_call", "copy_time", "copy_position", "copy_return", "copy_overlap")),
+    Topic("unified_memory", ("copy_unified_memory",)),
+    Topic(
+        None,
+        (
+            "data_interval",
+            "host_piece",
+            "data_part",
+            "data_fetch",
+            "data_worker_interval",
+            "host_piece",
+            "data_part",
+            "data_worker",
+            "data_copy",
+            "data_stall",
+        ),
+    ),
+    Topic("samples", ("memory_timeline", "memory_step")),
+    Topic("calls", ("allocator_call",)),
+    Topic("communication", ("collective_issued", "collective_shapes", "collective_wait", "collective_slice")),
+    Topic(None, ("communication_overlap",)),
+    Topic("kernels", ("kernel_family", "kernel_occupancy")),
+    Topic("shapes", ("operator_shape", "operator_work", "operator_cost")),
+    Topic(None, ("step_stats", "way", "missing_input", "replay")),
+)
+
+# Oddities that show when all tables are there.
+NOTES = (Topic(None, ("way", "notes")),)
+
+# By the names under which SQL files ask for them: step_range, and what the analyses before them found.
+Values = dict[str, Any]
+
+
+def _nest(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
+    values["cut"], values["overlapping"] = nest(connection, values["trace_id"])
+
+
+def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
+    values["step_source"] = find_steps(connection, values["trace_id"], values["step_range"])
+
+
+def _fill_way(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
+    """The temporary table _way: what records an input, by its name in Format.ways."""
+    (name,) = connection.execute("select format from trace where trace_id = $1", [values["trace_id"]]).fetchone() or (
+        "",
+    )
+    ways = format_of(name).ways
+    connection.execute(
+        "create or replace temp table _way as select unnest($1::varchar[]) as name, unnest($2::varchar[]) as words",
+        [list(ways), list(ways.values())],
+    )
+
+
+# What SQL alone cannot say well.
+_IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
+    "nesting": _nest,
+    "steps": _find_steps,
+    "way": _fill_way,
+    "host_piece": lambda connection, _values: cut_intervals(connection),
+    "replay": lambda connection, values: fill_replay(connection, values["trace_id"]),
+}
+
+
+def fill(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range: str | None = None) -> None:
+    """Fill every table of a trace whose rows are staged; `step_range` is a regular expression for annotations of steps."""
+    _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, {"step_range": step_range})
+
+
+def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
+    """Fill the tables of TOPICS for a trace whose slices and steps are in their tables."""
+    _run_topics(connection, TOPICS, trace_id, {})
+
+
+def _run_topics(connection: duckdb.DuckDBPyConnection, topics: Iterable[Topic], trace_id: int, values: Values) -> None:
+    present: dict[str, bool] | None = None
+    for topic in topics:
+        if topic.needs is not None:
+            # Planning a query costs milliseconds even where it finds nothing.
+            present = present or _present(connection)
+            if not present[topic.needs]:
+                continue
+        try:
+            _run_topic(connection, topic, trace_id, values)
+        except duckdb.OutOfMemoryException:
+            # One thread holds less at a time than several.
+            connection.rollback()
+            connection.execute("set threads = 1")
+            _run_topic(connection, topic, trace_id, values)
+
+
+def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
+    """For each need of a topic, whether the trace has it."""
+    found = connection.execute(sql.statement("analysis/present.sql"))
+    names = [column[0] for column in found.description]
+    return dict(zip(names, found.fetchone() or (), strict=True))
+
+
+def _run_topic(connection: duckdb.DuckDBPyConnection, topic: Topic, trace_id: int, values: Values) -> None:
+    # A transaction each: what is not committed stays in memory.
+    connection.begin()
+    run(connection, topic.analyses, trace_id, values)
+    connection.commit()
+
+
+def run(
+    connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values | None = None
+) -> None:
+    """Run `analyses` in the order given, which must be that of JOINED, TOPICS and NOTES.
+
+    `values` are those that the SQL files name beside trace_id; what an analysis finds for later ones is put there.
+    """
+    values = {} if values is None else values
+    values["trace_id"] = trace_id
+    for name in analyses:
+        if name in _IN_PYTHON:
+            _IN_PYTHON[name](connection, values)
+        else:
+            sql.run(connection, sql.shelved("analysis").get(name, f"analysis/{name}.sql"), **values)

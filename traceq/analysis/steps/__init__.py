@@ -1,0 +1,1 @@
+"""The steps of a trace, and what is counted per step."""

@@ -1,0 +1,50 @@
+"""Baseline: the small summary of runs that later ones are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from traceq.app.source import Reading, Sources, runs_of, several
+from traceq.errors import UnusableBaseline
+from traceq.runs import baselines
+from traceq.runs.compare.side import once
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+class SavedBaseline(NamedTuple):
+    """The file of a baseline, how many runs and counted steps it holds, and how many runs were given more than once."""
+
+    path: Path
+    runs: int
+    steps: int
+    repeated: int
+
+
+def save_baseline(
+    name: str,
+    sources: Sources,
+    *,
+    rank: int | None = None,
+    force: bool = False,
+    directory: Path | None = None,
+    **reading: Unpack[Reading],
+) -> SavedBaseline:
+    """Save the summary of runs under a name; `force` replaces the baseline that has it.
+
+    Baselines lie in `directory`, by default TRACEQ_BASELINES, else .traceq/baselines. Raises UnusableBaseline.
+    """
+    path = baselines.path_of(name, directory)
+    if path.exists() and not force:  # said before an hour is spent on reading
+        raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
+    given = runs_of(sources, rank, **reading)
+    runs = [replace(run, source=name) for run in once(given)]
+    steps = sum(len(run.counted) for run in runs)
+    if not steps:
+        listed = ", ".join(map(str, several(sources)))
+        raise UnusableBaseline(f"{listed}: no step counts, so that nothing could be compared with it")
+    path = baselines.save(name, runs, directory, force=force)
+    return SavedBaseline(path, len(runs), steps, len(given) - len(runs))

@@ -1,0 +1,182 @@
+"""Check: budgets and a baseline as a gate for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
+from traceq.app.view import View
+from traceq.database.user_sql import interruptible
+from traceq.errors import UnusableBaseline, WrongUse
+from traceq.reports.check.check import compose_check
+from traceq.reports.renderers.check_to_json import check_to_json
+from traceq.reports.renderers.check_to_junit import check_to_junit
+from traceq.reports.renderers.check_to_sarif import check_to_sarif
+from traceq.runs import baselines
+from traceq.runs.budgets.budget import SHARE, Budget, Check, Compare, Judged, Limit, Measured, State
+from traceq.runs.budgets.evaluate import evaluate
+from traceq.runs.budgets.read import NAME, BudgetFile
+from traceq.runs.budgets.read import read as read_budgets
+from traceq.runs.budgets.regression import regression
+from traceq.runs.budgets.sql import ask
+from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from traceq.reports.document import Block
+    from traceq.runs.compare.comparison import Comparison
+    from traceq.runs.run import Run
+
+
+class CheckView(View[Check]):
+    """What became of the budgets; `content` is their results as plain data."""
+
+    @property
+    def state(self) -> State:
+        """pass, fail, or cannot judge."""
+        return self.content.state
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_check(self.content)
+
+    def to_json(self) -> str:
+        """For programs; the keys are described in docs/check.md."""
+        return check_to_json(self.content)
+
+    def to_junit(self) -> str:
+        """JUnit XML: a test case for each budget."""
+        return check_to_junit(self.content)
+
+    def to_sarif(self, root: str | Path = ".") -> str:
+        """SARIF 2.1.0, with paths relative to `root`."""
+        return check_to_sarif(self.content, Path(root).resolve())
+
+
+def check(
+    sources: Sources,
+    *,
+    budgets: str | Path | None = None,
+    baseline: str | Path | None = None,
+    max_regression: float | None = None,
+    rank: int | None = None,
+    **reading: Unpack[Reading],
+) -> CheckView:
+    """Whether runs of a program keep their budgets, and whether the step is as fast as in a baseline.
+
+    `sources` are trace databases, traces or baselines, judged together. `budgets` is their file, by default traceq.toml if
+    it is there. `max_regression` is by how much the step may be slower, a share of it; None allows none that the
+    steps show. `rank` is the rank to check, the lowest when it is None.
+    Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
+    """
+    sources = several(sources)
+    file, against = _asked(budgets, None if baseline is None else str(baseline), max_regression)
+    inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
+    check_writes(reading.get("writes", ()), inputs)
+    measured = [each for source in sources for each in _measured(source, file.budgets if file else (), rank, reading)]
+    if not measured:
+        raise WrongUse(f"There is no trace in {', '.join(map(str, sources))}: nothing to check.")
+    runs = [each.run for each in measured]
+    comparison = None if against.baseline is None else _compared(against.baseline, against, runs, rank, reading)
+    judged = list(evaluate(file.budgets, measured)) if file else []
+    if against.is_asked:
+        judged.append(_regression(against, comparison))
+    return CheckView(
+        Check(
+            path=file.path if file else None,
+            runs=tuple(runs),
+            judged=tuple(judged),
+            baseline=against.baseline,
+            baseline_path=_path_of(against.baseline) if against.baseline else None,
+            comparison=comparison,
+        )
+    )
+
+
+def _asked(
+    budgets: str | Path | None, baseline: str | None, max_regression: float | None
+) -> tuple[BudgetFile | None, Compare]:
+    """The file of budgets, and what to compare with: the arguments come before the file."""
+    path = Path(budgets) if budgets else Path(NAME) if Path(NAME).is_file() else None
+    file = read_budgets(path) if path else None
+    against = file.compare if file else Compare()
+    if baseline is not None:
+        against = replace(against, baseline=baseline)
+    elif file is not None and against.baseline is not None:
+        # A name, or a path from where the file is.
+        beside = Path(file.path).parent / against.baseline
+        against = replace(against, baseline=str(beside) if beside.is_file() else against.baseline)
+    if max_regression is not None:
+        if against.baseline is None:
+            raise WrongUse("--max-regression needs a baseline: say --baseline NAME_OR_FILE.")
+        # Not what the file says: it has no line there.
+        against = replace(against, max_regression=Fraction(repr(max_regression)), line=None)
+    if against.baseline is not None:
+        _check_baseline(against.baseline)
+    if not against.is_asked and (file is None or not file.budgets):
+        raise WrongUse(
+            f"{path} has no budgets: docs/check.md says how to write them; or say --baseline NAME."
+            if path
+            else f"Nothing to check: there is no {NAME} here; write one (docs/check.md), or say --baseline NAME."
+        )
+    return file, against
+
+
+def _check_baseline(baseline: str) -> None:
+    """Say that there is none before sources are read."""
+    if not Path(baseline).exists() and not any(mark in baseline for mark in "*?[") and baselines.find(baseline) is None:
+        raise UnusableBaseline(baselines.missing(baseline))
+
+
+def _measured(source: Source, budgets: Sequence[Budget], rank: int | None, reading: Reading) -> list[Measured]:
+    """The runs of a source with what the queries of the budgets return."""
+    with opened_runs(source, rank, **reading) as (connection, runs):
+        if connection is None:
+            return [Measured(run) for run in runs.values()]
+        connection.execute("set errors_as_json = true")  # they say line and column
+        connection.execute("set enable_external_access = false")  # queries are anybody's: they read their database only
+        return [
+            Measured(
+                run,
+                trace_id,
+                {
+                    budget.name: interruptible(connection, partial(ask, connection, budget.query, run, trace_id))
+                    for budget in budgets
+                    if budget.query is not None
+                },
+            )
+            for trace_id, run in runs.items()
+        ]
+
+
+def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | None, reading: Reading) -> Comparison:
+    allowed = against.max_regression
+    limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
+    return compare(
+        runs_of(baseline, rank, **limits),
+        runs,
+        level=LEVEL if against.level is None else against.level,
+        # A regression of the size that fails is not too small, and steps that could not show it are no proof that there is none.
+        floor_share=FLOOR if allowed is None else min(FLOOR, float(allowed)),
+        sensitivity_share=SENSITIVITY if allowed is None else min(SENSITIVITY, float(allowed)),
+    )
+
+
+def _regression(against: Compare, comparison: Comparison | None) -> Judged:
+    allowed = against.max_regression
+    limits = () if allowed is None else (Limit("at most", allowed, SHARE),)
+    return regression(Budget("compare", against.baseline or "a baseline", limits, against.line), comparison)
+
+
+def _path_of(baseline: str) -> str | None:
+    """The file of a baseline that was given by name or path."""
+    if Path(baseline).exists():
+        return baseline
+    path = baselines.path_of(baseline)
+    return str(path) if path.is_file() else None

@@ -1,0 +1,142 @@
+"""Compare: what changed from one run to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from html import escape
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from traceq.app import notebook
+from traceq.app.source import Reading, Sources, check_writes, opened_runs, several
+from traceq.app.view import View
+from traceq.common.text import printable
+from traceq.errors import WrongUse
+from traceq.reports.build_timelines import step_timelines
+from traceq.reports.comparison.comparison import compose_comparison
+from traceq.reports.document import Block, Verdict
+from traceq.reports.renderers.comparison_to_json import comparison_to_json
+from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY
+from traceq.runs.compare.compare import compare as compare_runs
+from traceq.runs.compare.comparison import Comparison
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    import pandas as pd
+
+    from traceq.reports.timeline import Timeline
+    from traceq.runs.compare.comparison import Statistic
+    from traceq.runs.run import Run
+
+_TOP = 10
+
+
+class ComparisonView(View[Comparison]):
+    """What changed from one run to another. As the last line of a notebook's cell it shows itself.
+
+    `content` is the comparison as plain data. Times are ns per step, a difference is the candidate less the baseline. Its
+    documents take `top`, the number of rows of a table; `timelines` are drawn in HTML.
+    """
+
+    def __init__(self, content: Comparison, timelines: Sequence[Timeline] = ()) -> None:
+        super().__init__(content)
+        self.timelines = timelines
+
+    @property
+    def verdict(self) -> str:
+        """regression, improvement, no change, or cannot tell."""
+        return self.content.verdict
+
+    @property
+    def causes(self) -> pd.DataFrame:
+        """A row for each category of the ledger; `delta_ns` adds up to that of the step exactly."""
+        import pandas as pd
+
+        columns = ["category", "base_ns", "new_ns", "delta_ns"]
+        return pd.DataFrame(
+            [[getattr(cause, name) for name in columns] for cause in self.content.causes], columns=columns
+        )
+
+    @property
+    def parts(self) -> pd.DataFrame:
+        """A row for each kernel, copy, collective or wait that was matched; per category they add up to its cause."""
+        import pandas as pd
+
+        rows = [{**asdict(part), "name": part.name} for cause in self.content.causes for part in cause.parts]
+        return pd.DataFrame(rows)
+
+    def blocks(self, top: int = _TOP, *, draws: bool = False, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_comparison(self.content, top, self.timelines, draws=draws)
+
+    def to_json(self) -> str:
+        """For programs; the keys are described in docs/compare.md."""
+        return comparison_to_json(self.content)
+
+    def _repr_html_(self) -> str:
+        verdict = next(block for block in self.blocks() if isinstance(block, Verdict))
+        words = f"<p><strong>traceq compare</strong></p>\n<p>{escape(printable(''.join(verdict.spans)))}</p>"
+        return notebook.framed(self.to_html(), words, "traceq compare")
+
+
+def compare(
+    base: Sources,
+    new: Sources,
+    *,
+    rank: int | None = None,
+    level: float = LEVEL,
+    floor_share: float = FLOOR,
+    sensitivity_share: float = SENSITIVITY,
+    statistic: Statistic = "typical",
+    anyway: bool = False,
+    drawn: bool = False,
+    **reading: Unpack[Reading],
+) -> ComparisonView:
+    """What changed from `base` to `new`, each a trace database, a trace or a baseline, by path or name, or several, pooled.
+
+    `rank` is the rank to compare, the lowest when it is None. `level` is how often chance may pass for a change, `floor_share`
+    the smallest change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share`
+    would have been found. `statistic` is "typical" (the middle half of the steps) or "mean". `anyway` gives a
+    verdict although GPUs, shapes or settings differ. `drawn`: with the typical step of both, for HTML. Raises StoreError
+    for what cannot be read, ValueError for a rank that is not there.
+    """
+    if not 0 < level < 1:
+        raise WrongUse(f"level {level:g} is no probability between 0 and 1.")
+    check_writes(reading.get("writes", ()), [*several(base), *several(new)])
+    base_runs, base_step = _read(base, rank, reading, drawn=drawn)
+    new_runs, new_step = _read(new, rank, reading, drawn=drawn)
+    comparison = compare_runs(
+        base_runs,
+        new_runs,
+        level=level,
+        floor_share=floor_share,
+        sensitivity_share=sensitivity_share,
+        statistic=statistic,
+        anyway=anyway,
+    )
+    return ComparisonView(comparison, _on_one_scale(base_step, new_step))
+
+
+def _read(sources: Sources, rank: int | None, reading: Reading, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
+    """The runs of a side, and the typical step of the first that has a database."""
+    found: list[Run] = []
+    timeline = None
+    for source in several(sources):
+        with opened_runs(source, rank, **reading) as (connection, runs):
+            found += runs.values()
+            if drawn and connection is not None and timeline is None:
+                drawings = (step_timelines(connection, trace_id, run.device) for trace_id, run in runs.items())
+                timeline = next(chain.from_iterable(drawings), None)
+    return found, timeline
+
+
+def _on_one_scale(base: Timeline | None, new: Timeline | None) -> list[Timeline]:
+    """Both drawn as wide as the longer of them."""
+    named = [(name, timeline) for name, timeline in (("base", base), ("new", new)) if timeline is not None]
+    longest = max((timeline.dur for _, timeline in named), default=0)
+    return [
+        replace(timeline, name=f"{name}-step", title=f"{name}: {timeline.title}", span=longest)
+        for name, timeline in named
+    ]

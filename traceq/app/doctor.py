@@ -1,0 +1,42 @@
+"""Doctor: what a trace can tell, and whether its numbers add up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traceq.app.source import Reading, Source, opened
+from traceq.health.diagnosis import TraceHealth, diagnose
+from traceq.reports.renderers.health_to_json import health_to_json
+from traceq.reports.renderers.health_to_text import health_to_text
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+class HealthView:
+    """What each trace can tell; `content` is one TraceHealth for each."""
+
+    def __init__(self, content: tuple[TraceHealth, ...]) -> None:
+        self.content = content
+
+    @property
+    def broken(self) -> list[str]:
+        """The numbers that must agree and do not; empty when all is well."""
+        return [f"{each.identity.name} (trace {trace.trace_id})" for trace in self.content for each in trace.broken]
+
+    def to_text(self) -> str:
+        """As `traceq doctor` prints it."""
+        return health_to_text(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return health_to_json(self.content)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+
+def doctor(source: Source, **reading: Unpack[Reading]) -> HealthView:
+    """For each trace of a trace database, or each trace: the metrics that it can tell, what would bring the others."""
+    with opened(source, "examined", **reading) as connection:
+        return HealthView(diagnose(connection))

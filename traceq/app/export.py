@@ -1,0 +1,207 @@
+"""Export: a trace with what was found in it for Perfetto, the time around a finding, or tables as files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+
+from duckdb import ColumnExpression, ConstantExpression
+from isal import igzip
+
+from traceq.app.source import Reading, Source, opened
+from traceq.common.files import atomic_write
+from traceq.database import catalogue
+from traceq.database.connect import connect
+from traceq.database.user_sql import interruptible
+from traceq.diagnosis import user_rules
+from traceq.diagnosis.cache import fill, judged_or_kept
+from traceq.errors import StoreError, WrongUse
+from traceq.exports.choose import choose
+from traceq.exports.result import WRITERS, result_of
+from traceq.exports.trace_file import MOST_OF_FINDING, Written, write_finding, write_trace
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    import duckdb
+
+    from traceq.database.catalogue import Table
+    from traceq.diagnosis.finding import Finding
+    from traceq.diagnosis.rules.registry import Rule
+    from traceq.diagnosis.subject import Goal
+
+Format = Literal["perfetto", "chrome", "parquet", "csv"]
+
+_TABLE = ("parquet", "csv")
+_FORMAT_OF_SUFFIX: dict[str, Format] = {
+    ".json": "perfetto",
+    ".json.gz": "perfetto",
+    ".parquet": "parquet",
+    ".csv": "csv",
+}
+
+
+def export(
+    source: Source,
+    output: str | Path,
+    *,
+    format: Format | None = None,  # noqa: A002 - the name of the option
+    finding: str | None = None,
+    traces: Sequence[int] = (),
+    tables: Sequence[str] = (),
+    goal: Goal = "throughput",
+    rules: Sequence[str | Path] = (),
+    **reading: Unpack[Reading],
+) -> Written | None:
+    """Write a trace with its findings for Perfetto, or tables as files; how many events a trace got, None for tables.
+
+    A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
+    rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view that has
+    rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write, all when it is empty;
+    `goal` and `rules` are those of a report.
+    Raises ValueError for what does not go together, StoreError for what cannot be read or written, QueryError for a
+    table that is not there.
+    """
+    output = Path(output)
+    name = format or _format_of(output)
+    _check(name, output, finding, tables)
+    chosen_rules = user_rules.rules([Path(each) for each in rules])
+
+    def judge(database: Path) -> None:
+        """Fill the table finding of a temporary database."""
+        with closing(connect(database, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
+            interruptible(connection, lambda: fill(connection, goal, chosen_rules))
+
+    reading["writes"] = [*reading.get("writes", ()), output]
+    with opened(source, "exported", judge if name in _TABLE else None, **reading) as connection:
+        # As for a report: rules of the user's own read the database and nothing else.
+        connection.execute("set enable_external_access = false")
+        chosen = _traces(connection, traces)
+        if name in _TABLE:
+            interruptible(connection, lambda: _write_tables(connection, name, output, tables, chosen))
+            return None
+        return interruptible(connection, lambda: _write_trace(connection, output, finding, chosen, goal, chosen_rules))
+
+
+def _format_of(output: Path) -> Format:
+    suffix = "".join(output.suffixes[-2:]) if output.suffix.lower() == ".gz" else output.suffix
+    for known, name in _FORMAT_OF_SUFFIX.items():
+        if suffix.lower().endswith(known):
+            return name
+    raise WrongUse(f"{output}: no format has this suffix ({', '.join(_FORMAT_OF_SUFFIX)}); say --format.")
+
+
+def _check(name: Format, output: Path, finding: str | None, tables: Sequence[str]) -> None:
+    """Refuse what does not go together, and a directory that is there already."""
+    if name in _TABLE:
+        if finding is not None:
+            raise WrongUse("--finding is for a trace: -o FILE.json.")
+        if str(output) == "-":
+            raise WrongUse("tables are written to files: name a file or a directory.")
+        if not _is_one_file(output) and output.exists() and not (output.is_dir() and not any(output.iterdir())):
+            raise WrongUse(f"{output} is there already: name a new directory.")
+    else:
+        if tables:
+            raise WrongUse("--table is for parquet and csv; a trace has no tables.")
+        if output.is_dir():
+            raise WrongUse(f"{output} is a directory: name a file in it.")
+    if _is_one_file(output) and len(tables) != 1:
+        raise WrongUse(f"{output} can hold one table: say which with --table, or name a directory.")
+
+
+def _is_one_file(output: Path) -> bool:
+    return _FORMAT_OF_SUFFIX.get(output.suffix.lower()) in _TABLE
+
+
+def _traces(connection: duckdb.DuckDBPyConnection, wanted: Sequence[int]) -> list[int]:
+    """The trace ids to export, in the order of ingest."""
+    known = [row[0] for row in connection.execute("select trace_id from trace order by trace_id").fetchall()]
+    missing = [str(each) for each in wanted if each not in known]
+    if missing:
+        listed = ", ".join(map(str, known))
+        raise StoreError(f"no trace has the trace_id {', '.join(missing)}; the database has {listed or 'none'}")
+    return [each for each in known if each in wanted] if wanted else known
+
+
+def _write_trace(
+    connection: duckdb.DuckDBPyConnection,
+    output: Path,
+    finding: str | None,
+    traces: Sequence[int],
+    goal: Goal,
+    rules: Sequence[Rule],
+) -> Written:
+    judged = judged_or_kept(connection, goal, rules)
+    findings: Mapping[int, Sequence[Finding]] = {
+        subject.trace_id: judge().findings for subject, judge in judged if subject.trace_id in traces
+    }
+    chosen = None if finding is None else choose(finding, findings)
+    with _file(output) as file:
+        if chosen is not None:
+            return write_finding(connection, chosen, findings, file, MOST_OF_FINDING)
+        return write_trace(connection, traces, findings, file)
+
+
+@contextmanager
+def _file(output: Path) -> Iterator[BinaryIO]:
+    """The file, compressed if its name says so. No name and time in it: the same input makes the same bytes."""
+    with atomic_write(output) as file:
+        if output.suffix.lower() != ".gz":
+            yield file
+            return
+        with igzip.IGzipFile(filename="", mode="wb", fileobj=file, mtime=0) as compressed:  # type: ignore[no-untyped-call]
+            yield cast("BinaryIO", compressed)
+
+
+def _write_tables(
+    connection: duckdb.DuckDBPyConnection, name: str, output: Path, names: Sequence[str], traces: Sequence[int]
+) -> None:
+    """Write tables and views, those with rows unless they are named."""
+    known = catalogue.tables(connection)
+    wanted = [catalogue.find(known, each) for each in dict.fromkeys(names)] or known
+    if _is_one_file(output):
+        with atomic_write(output) as file:
+            _write_table(connection, name, file, wanted[0], traces)
+        return
+    with _folder(output) as folder:
+        for table in wanted:
+            if names or _of(connection, table, traces).limit(1).fetchall():
+                with (folder / f"{table.name}.{name}").open("wb") as file:
+                    _write_table(connection, name, file, table, traces)
+
+
+@contextmanager
+def _folder(output: Path) -> Iterator[Path]:
+    """A directory that is there in full or not at all."""
+    part = output.with_name(f".{output.name}.{os.getpid()}.part")
+    try:
+        part.mkdir()
+        yield part
+        part.replace(output)
+    except OSError as error:
+        raise StoreError(
+            f"{output}: cannot be written: {error.strerror or error}; choose another directory with -o"
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _of(connection: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[int]) -> duckdb.DuckDBPyRelation:
+    """The rows of some traces."""
+    relation = connection.table(table.name)
+    if traces and any(column.name == "trace_id" for column in table.columns):
+        return relation.filter(ColumnExpression("trace_id").isin(*map(ConstantExpression, traces)))
+    return relation
+
+
+def _write_table(
+    connection: duckdb.DuckDBPyConnection, name: str, file: BinaryIO, table: Table, traces: Sequence[int]
+) -> None:
+    rows = _of(connection, table, traces)
+    # Rows of a view come in any order, and the same input is to make the same bytes.
+    ordered = rows.sort(*map(ColumnExpression, rows.columns)) if table.kind == "view" else rows
+    WRITERS[name](result_of(connection, ordered), file)

@@ -1,0 +1,68 @@
+"""Ingest: trace files become a trace database, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from traceq.database.connect import connect
+from traceq.database.user_sql import interruptible
+from traceq.diagnosis.cache import fill
+from traceq.errors import StoreError
+from traceq.loading.ingest import IngestResult
+from traceq.loading.ingest import ingest as load
+from traceq.loading.progress import Progress
+
+
+def ingest(
+    sources: str | Path | Sequence[str | Path],
+    database: str | Path | None = None,
+    *,
+    run: str | None = None,
+    jobs: int = 1,
+    force: bool = False,
+    step_range: str | None = None,
+    memory_limit: int | None = None,
+    progress: Progress | None = None,
+) -> IngestResult:
+    """Read trace files, directories or globs into one trace database, beside what it holds already, and ask the rules.
+
+    Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
+    `step_range` is a regular expression for the annotations that mark steps. DuckDB holds at most `memory_limit` bytes in
+    all processes together, by default a quarter of the machine's. What the rules find is in the table finding, and reports
+    take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
+    rules cannot be asked, the result's `not_judged` says why.
+    """
+    reasons: list[str] = []
+
+    def judge(path: Path) -> None:
+        if progress is not None:
+            progress.judge()
+        reason = fill_judgements(path, memory_limit)
+        if reason is not None:
+            reasons.append(reason)
+
+    result = load(
+        sources,
+        database,
+        run=run,
+        jobs=jobs,
+        force=force,
+        step_range=step_range,
+        memory_limit=memory_limit,
+        progress=progress,
+        complete=judge,
+    )
+    return replace(result, not_judged=reasons[0] if reasons else None)
+
+
+def fill_judgements(database: Path, memory_limit: int | None = None) -> str | None:
+    """Ask the rules, and store what they say in the database; why that could not be done, else None."""
+    try:
+        with closing(connect(database, read_only=False, memory_limit=memory_limit)) as connection:
+            interruptible(connection, lambda: fill(connection))
+    except (StoreError, OSError) as error:
+        return str(error)
+    return None

@@ -1,0 +1,141 @@
+"""Open: a trace database, or a trace, to be asked in SQL and reported on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from traceq.app.ingest import ingest
+from traceq.app.source import is_trace, scratch
+from traceq.common.process import usable_cpus
+from traceq.database import user_sql
+from traceq.database.connect import connect, one_line
+from traceq.diagnosis import user_rules
+from traceq.diagnosis.subject import Goal
+from traceq.errors import StoreError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from traceq.app.report import ReportView
+
+# The last one makes the others final. Without external access variables of this program are no tables either.
+_LOCK = (
+    user_sql.ERRORS_WITH_POSITION,
+    "set enable_external_access = false",
+    "set lock_configuration = true",
+)
+
+_SECONDS_BETWEEN_TRIES = 0.02
+
+
+class Traces:
+    """A trace database, opened read-only, or a temporary one of traces; a context manager that closes it.
+
+    Raises StoreError when there is no database at `path`, SchemaMismatch when another version of traceq
+    made it, and what `ingest` raises for traces.
+    """
+
+    def __init__(self, path: str | Path, *, step_range: str | None = None, memory_limit: int | None = None) -> None:
+        self.path = Path(path)
+        self._stack = ExitStack()
+        with ExitStack() as stack:
+            database = self.path
+            if is_trace(path):
+                database = stack.enter_context(scratch()) / "traces.duckdb"
+                ingest(path, database, jobs=usable_cpus(), step_range=step_range, memory_limit=memory_limit)
+            self._connection = connect(database, memory_limit=memory_limit)
+            stack.callback(self._connection.close)
+            self._stack = stack.pop_all()
+        # Otherwise a misspelt table name could find one of traceq's own variables.
+        self._connection.execute("set python_enable_replacements = false")
+
+    def sql(self, query: str, params: user_sql.Parameters | None = None) -> duckdb.DuckDBPyRelation:
+        """The result of `query` as a DuckDB relation: .df() for pandas, .arrow() for Arrow, .fetchall().
+
+        `params` are the values of ? (a sequence) or $name (a mapping) in the query. Times are ns, sizes
+        bytes. The relation is lazy: read it before the database is closed. Raises QueryError, with line and
+        column.
+        """
+        with user_sql.one_line_errors():
+            self._connection.execute(user_sql.ERRORS_WITH_POSITION)
+            try:
+                return user_sql.run(self._connection, query, params)
+            finally:
+                self._connection.execute(user_sql.ERRORS_FOR_PEOPLE)
+
+    def report(self, top: int = 10, *, goal: Goal = "throughput", rules: Sequence[str | Path] = ()) -> ReportView:
+        """The report on every trace of the database, with at most `top` findings for each; it needs no database any more.
+
+        `goal` is what the advice is to serve: "throughput" (samples per second) or "latency" (the time of a step).
+        `rules` are files or directories of rules of your own.
+        Raises ValueError when `top` or `goal` is none of these, StoreError when the database is closed or damaged.
+        """
+        from traceq.app.report import ReportView, report_of
+
+        chosen = user_rules.rules([Path(each) for each in rules])
+        try:
+            content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
+            return ReportView(content)
+        except duckdb.ConnectionException as error:
+            raise StoreError(f"{self.path}: is closed; open it again with traceq.open") from error
+        except duckdb.Error as error:
+            raise StoreError(f"{self.path}: cannot be reported: {one_line(error)}; ingest the traces again") from error
+
+    def close(self) -> None:
+        """Close the database; what `sql` returned cannot be read any more."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Traces({str(self.path)!r})"
+
+
+def open_traces(path: str | Path, *, step_range: str | None = None, memory_limit: int | None = None) -> Traces:
+    """Open the trace database at `path`, read-only, or a temporary one that is made of the traces at `path`.
+
+    `step_range` is a regular expression for the annotations that are the steps of traces. DuckDB holds at most
+    `memory_limit` bytes, by default a quarter of the machine's.
+    """
+    return Traces(path, step_range=step_range, memory_limit=memory_limit)
+
+
+@contextmanager
+def locked(path: str | Path, memory_limit: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The trace database at `path` for SQL typed by anybody: read-only, without access to files, network and extensions."""
+    connection = connect(path, memory_limit=memory_limit)
+    try:
+        for setting in _LOCK:
+            connection.execute(setting)
+        yield connection
+    finally:
+        _close(connection)
+
+
+def _close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close, and stop what still runs: also when nobody reads its result any more (| head, Ctrl-C)."""
+    while True:
+        connection.interrupt()
+        try:
+            connection.close()
+        except duckdb.ResourceInUseException:
+            # Another thread is inside a call; it ends soon after an interrupt.
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+        else:
+            return

@@ -1,0 +1,153 @@
+"""Report: where the time of each step went, and what of it could be won back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from traceq.app import frames, notebook
+from traceq.app.source import Reading, Source, is_trace, opened
+from traceq.app.view import View
+from traceq.common.files import atomic_write
+from traceq.database.connect import connect
+from traceq.database.user_sql import interruptible
+from traceq.diagnosis import user_rules
+from traceq.diagnosis.cache import judged_or_kept, save
+from traceq.diagnosis.judge import Judged
+from traceq.diagnosis.subject import Goal
+from traceq.errors import WrongUse
+from traceq.reports import RENDERERS, all_renderers, all_suffixes
+from traceq.reports.build import build_judged
+from traceq.reports.charts.png import png
+from traceq.reports.document import Picture
+from traceq.reports.model import Report
+from traceq.reports.redact import redacted
+from traceq.reports.sections.compose import compose
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    import duckdb
+    import pandas as pd
+
+    from traceq.diagnosis.rules.registry import Rule
+    from traceq.reports.document import Block
+
+
+class ReportView(View[Report]):
+    """A report on the traces of a database, which it needs no longer. As the last line of a notebook's cell it shows itself.
+
+    `content` is the report as plain data. The DataFrames are made anew at each access, so that changing one changes
+    no other; times are ns and end in `_ns`.
+    """
+
+    @property
+    def traces(self) -> pd.DataFrame:
+        """A row for each trace: what it is, and how long its steps take."""
+        return frames.traces(self.content)
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """A row for each finding, per trace the largest saving first; times are per counted step."""
+        return frames.findings(self.content)
+
+    @property
+    def observations(self) -> pd.DataFrame:
+        """A row for each thing that wins no time by itself and matters all the same."""
+        return frames.observations(self.content)
+
+    @property
+    def ledger(self) -> pd.DataFrame:
+        """A row for each device and category with time; per device they add up to the counted steps exactly."""
+        return frames.ledger(self.content)
+
+    @property
+    def steps(self) -> pd.DataFrame:
+        """A row for each counted step and a column for each category of the ledger; they add up to `dur_ns` exactly."""
+        return frames.steps(self.content)
+
+    def blocks(self, **options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose(self.content, **options)
+
+    def to_json(self) -> str:
+        """For programs; the keys are described in docs/report-json.md."""
+        return RENDERERS["json"](self.content)
+
+    def suffixes(self) -> Mapping[str, str]:
+        """The formats by suffix, those of other packages too."""
+        return all_suffixes()
+
+    def render(self, format_: str, **options: Any) -> str:
+        """The report in the format: text, md, html, json, or one of another package."""
+        return all_renderers()[format_](self.content) if not options else super().render(format_, **options)
+
+    def save_with_charts(self, path: Path) -> None:
+        """Write it to `path` as Markdown, with its charts as PNG files beside it."""
+        charts = [block for block in compose(self.content) if isinstance(block, Picture)]
+        files = {chart.name: path.with_name(f"{path.stem}-{chart.name}.png") for chart in charts}
+        for chart in charts:
+            with atomic_write(files[chart.name]) as file:
+                file.write(png(chart.draw()))
+        with atomic_write(path) as file:
+            file.write(self.to_markdown({name: each.name for name, each in files.items()}).encode())
+
+    def _repr_html_(self) -> str:
+        return notebook.as_frame(self.content, self.to_html())
+
+    def _repr_markdown_(self) -> str:
+        return notebook.as_markdown(self.content)
+
+    def __repr__(self) -> str:
+        return notebook.as_text(self.content)
+
+
+def report(
+    source: Source,
+    top: int = 10,
+    *,
+    goal: Goal = "throughput",
+    rules: Sequence[str | Path] = (),
+    store: bool = False,
+    drawn: bool = True,
+    ticket: bool = False,
+    **reading: Unpack[Reading],
+) -> ReportView:
+    """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
+
+    `goal` is what the advice is to serve: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
+    files or directories of rules of your own. `store` puts all findings into the table finding of the database. `drawn`:
+    with timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced.
+    Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged.
+    """
+    if store and is_trace(source):
+        raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE -o DB.")
+    chosen = user_rules.rules([Path(each) for each in rules])
+    with opened(source, "reported", **reading) as connection:
+        if rules:
+            # A rule of the user's own reads its database and nothing else.
+            connection.execute("set enable_external_access = false")
+        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn)
+    if store:
+        with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
+            save(connection, judgements, goal, chosen)
+    return ReportView(redacted(content) if ticket else content)
+
+
+def report_of(
+    connection: duckdb.DuckDBPyConnection, top: int, goal: Goal, rules: Sequence[Rule], *, drawn: bool
+) -> tuple[Report, list[Judged]]:
+    """The report on every trace of an open database, and the judgements that it shows."""
+    if top < 1:
+        raise ValueError(f"top is the number of findings to show, at least 1, not {top}")
+    if goal not in get_args(Goal):
+        raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
+
+    def work() -> tuple[Report, list[Judged]]:
+        judged = [(subject, cache(judge)) for subject, judge in judged_or_kept(connection, goal, rules)]
+        return build_judged(connection, top, judged, drawn=drawn), [judge() for _, judge in judged]
+
+    return interruptible(connection, work)

@@ -1,0 +1,170 @@
+"""What the use cases read: trace databases, traces that are ingested into a temporary one, and baselines."""
+
+from __future__ import annotations
+
+import glob
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import duckdb
+
+from traceq.common.process import usable_cpus
+from traceq.database.connect import connect, is_database, one_line
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.database.user_sql import interruptible
+from traceq.errors import StoreError, WrongUse
+from traceq.loading.ingest import ingest as load
+from traceq.runs.read import read_runs
+from traceq.runs.sources import baseline_runs, file_of, of_rank
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from traceq.loading.progress import Progress
+    from traceq.runs.run import Run
+
+Source = str | Path
+Sources = Source | Sequence[Source]
+
+
+class Reading(TypedDict, total=False):
+    """How a use case reads its sources.
+
+    `step_range` is a regular expression for the annotations that are the steps, of traces only: those of a database are
+    fixed. DuckDB holds at most `memory_limit` bytes, by default a quarter of the machine's. `writes` are the files that are
+    going to be written, none of which may be one that is read. `progress` is told how far the ingest of a trace is.
+    """
+
+    step_range: str | None
+    memory_limit: int | None
+    writes: Sequence[Path]
+    progress: Progress | None
+
+
+def is_trace(source: Source) -> bool:
+    """Whether the source is to be ingested: a file that is no database, a directory, or a pattern."""
+    path = Path(source)
+    return not is_database(path) if path.exists() else glob.has_magic(str(source))
+
+
+@contextmanager
+def opened(
+    source: Source, done: str, complete: Callable[[Path], None] | None = None, **reading: Unpack[Reading]
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The database `source`, or a temporary one of the traces `source`, into which `complete` may write; read-only.
+
+    When its tables cannot be asked, the error says that it cannot be `done` (reported, examined).
+    """
+    if not str(source):
+        raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
+    writes = reading.get("writes", ())
+    check_writes(writes, [source])
+    with (
+        _database(source, complete, reading) as database,
+        closing(connect(database, memory_limit=reading.get("memory_limit"))) as connection,
+    ):
+        try:
+            _spare_traces(connection, database, writes)
+            yield connection
+        except duckdb.Error as error:
+            raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; ingest the traces again") from error
+
+
+@contextmanager
+def _database(source: Source, complete: Callable[[Path], None] | None, reading: Reading) -> Iterator[Path]:
+    if not is_trace(source) and Path(source).exists():
+        if reading.get("step_range") is not None:
+            raise WrongUse(
+                "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
+                " with traceq ingest --force --step-range REGEX."
+            )
+        yield Path(source)
+        return
+    with scratch() as folder:
+        yield load(
+            source,
+            folder / "traces.duckdb",
+            jobs=usable_cpus(),
+            step_range=reading.get("step_range"),
+            memory_limit=reading.get("memory_limit"),
+            progress=reading.get("progress"),
+            complete=complete,
+        ).database
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A temporary directory."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="traceq-")
+    except OSError as error:
+        raise StoreError(
+            f"no temporary directory can be made: {error.strerror}; set TMPDIR to a place that can be written"
+        ) from error
+    with folder as path:
+        yield Path(path)
+
+
+def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
+    """Refuse to write what is read, baselines by name included, or one file twice; and what cannot be written.
+
+    All this before anything is read, which may take an hour.
+    """
+    files = {file_of(str(source)).resolve() for source in reads}
+    for path in writes:
+        if path.resolve() in files:
+            raise WrongUse(f"{path} is what is read: name another file to write.")
+        if not path.resolve().parent.is_dir():
+            raise StoreError(f"{path}: cannot be written: no such directory; create it or choose another -o")
+    if len({path.resolve() for path in writes}) < len(writes):
+        raise WrongUse("Two options name the same file to write: name another.")
+
+
+def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes: Sequence[Path]) -> None:
+    """Refuse to write a trace that the database was made from; its path may be relative to either place."""
+    if not writes:
+        return
+    written = {path.resolve() for path in writes}
+    for (path,) in connection.execute("select path from trace").fetchall():
+        if written & {Path(path).resolve(), (database.parent / path).resolve()}:
+            raise WrongUse(f"{path} is a trace that is read, or that the database was made from: name another file.")
+
+
+@contextmanager
+def opened_runs(
+    source: Source, rank: int | None = None, **reading: Unpack[Reading]
+) -> Iterator[tuple[duckdb.DuckDBPyConnection | None, dict[int, Run]]]:
+    """The runs of one rank (the lowest when it is None) by trace_id, and the connection to their database.
+
+    A baseline has no database: None, and numbers from 0.
+    """
+    stored = baseline_runs(source)
+    if stored is not None:
+        yield None, dict(enumerate(of_rank(stored, rank, str(source))))
+        return
+    with opened(source, "compared", **reading) as connection:
+        runs = interruptible(connection, lambda: read_runs(connection, str(source)))
+        chosen = {id(run) for run in of_rank(runs, rank, str(source))}
+        traces = ask(connection, statement("database/trace.sql"))
+        yield (
+            connection,
+            {trace["trace_id"]: run for trace, run in zip(traces, runs, strict=True) if id(run) in chosen},
+        )
+
+
+def runs_of(sources: Sources, rank: int | None = None, **reading: Unpack[Reading]) -> list[Run]:
+    """The runs of all sources, one rank of each. Raises WrongUse when a source lacks the rank."""
+    found: list[Run] = []
+    for source in several(sources):
+        with opened_runs(source, rank, **reading) as (_, runs):
+            found += runs.values()
+    return found
+
+
+def several(sources: Sources) -> list[Source]:
+    """The sources as a list, also when there is one."""
+    return [sources] if isinstance(sources, str | Path) else list(sources)

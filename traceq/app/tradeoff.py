@@ -1,0 +1,112 @@
+"""Trade-off: throughput and latency of runs at several values of a parameter, such as the batch size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traceq.app.source import Reading, Sources, check_writes, runs_of, several
+from traceq.app.view import View
+from traceq.common.files import atomic_write
+from traceq.errors import TraceqError, WrongUse
+from traceq.reports.charts.png import png
+from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
+from traceq.reports.tradeoff.chart import chart, svg_file
+from traceq.reports.tradeoff.tradeoff import compose_tradeoff
+from traceq.runs.tradeoff.study import trade_off
+from traceq.runs.tradeoff.tradeoff import Percentile, Setting, Taken, Tradeoff
+from traceq.runs.tradeoff.values import AMOUNTS, STEPS, is_amount, marked, taken_by_marks, usual_knob, usual_work
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from traceq.reports.document import Block
+    from traceq.runs.run import Run
+
+_PICTURES = (".png", ".svg")
+
+
+class TradeoffView(View[Tradeoff]):
+    """What more of a parameter wins in throughput and costs in latency; `content` is that as plain data."""
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_tradeoff(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return tradeoff_to_json(self.content)
+
+    def draw(self, path: Path) -> None:
+        """Write the curve as a picture, .png or .svg. Raises TraceqError when there is nothing to draw."""
+        if len(self.content.points) < 2:  # noqa: PLR2004 - to draw anything between
+            raise TraceqError(f"{path}: not drawn: there are not two values; leave --plot out")
+        figure = chart(self.content)
+        with atomic_write(path) as file:
+            file.write(svg_file(figure) if path.suffix.lower() == ".svg" else png(figure))
+
+
+def tradeoff(
+    sources: Mapping[float, Sources] | Sources,
+    *,
+    knob: str | None = None,
+    work: str | None = None,
+    latency_budget: int | None = None,
+    percentile: Percentile = "p95",
+    rank: int | None = None,
+    plot: Path | None = None,
+    **reading: Unpack[Reading],
+) -> TradeoffView:
+    """What more of something wins in throughput and costs in latency.
+
+    `sources` maps values of the parameter to runs: trace databases, traces or baselines. Without values those that
+    traceq.annotate marked are taken. `knob` is what the parameter is called, `work` what throughput counts;
+    `latency_budget` is the longest step allowed, ns, and `percentile` the step it is about. `plot` is a picture to write.
+    Raises ValueError when runs have no value, or `work` is not marked.
+    """
+    given = [
+        (None if value is None else float(value), source)
+        for value, group in (sources.items() if isinstance(sources, Mapping) else [(None, sources)])
+        for source in several(group)
+    ]
+    if (knob or AMOUNTS[0]) in AMOUNTS and any(value == 0 for value, _ in given):
+        raise WrongUse(f"0=SOURCE: a step with {knob or AMOUNTS[0]} 0 does nothing.")
+    if plot is not None and plot.suffix.lower() not in _PICTURES:
+        raise WrongUse(f"--plot {plot}: pictures end in {' or '.join(_PICTURES)}.")
+    if plot is not None:
+        reading["writes"] = [*reading.get("writes", ()), plot]
+    check_writes(reading.get("writes", ()), [source for _, source in given])
+    taken, named = _valued([(value, run) for value, source in given for run in runs_of(source, rank, **reading)], knob)
+    counted = _work(taken, named, work)
+    setting = Setting(named, is_amount(taken, named, counted), counted, percentile, latency_budget)
+    view = TradeoffView(trade_off(taken, setting))
+    if plot is not None:
+        view.draw(plot)
+    return view
+
+
+def _valued(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple[list[Taken], str]:
+    """The runs with their values, and what the parameter is called."""
+    if any(value is not None for value, _ in runs):
+        return [Taken(value, run) for value, run in runs], knob or AMOUNTS[0]
+    found = [run for _, run in runs]
+    chosen = knob or usual_knob(found)
+    counted = marked(found)
+    if chosen in counted:
+        return taken_by_marks(found, chosen), chosen
+    if knob is None and len(found) <= 1:
+        return [Taken(None, run) for run in found], AMOUNTS[0]
+    raise WrongUse(
+        f"The runs have no value: not all have marks of {knob or ', '.join(AMOUNTS)} (all have: {', '.join(counted) or 'none'})."
+        " Say 32=SOURCE 64=SOURCE, or mark steps with traceq.annotate.payload(samples=...)."
+    )
+
+
+def _work(taken: list[Taken], knob: str, work: str | None) -> str:
+    if work is None:
+        return usual_work(taken, knob)
+    known = [*marked([each.run for each in taken]), STEPS, *([knob] if knob in AMOUNTS else [])]
+    if work not in known:
+        raise WrongUse(f"--work {work}: not all runs have marks of it; there is {', '.join(dict.fromkeys(known))}.")
+    return work

@@ -1,0 +1,33 @@
+"""Upgrade: a database of an older version of traceq is brought to the schema of this one, and judged again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from traceq.app.ingest import fill_judgements
+from traceq.database.connect import SCHEMA_VERSION
+from traceq.database.migrate import upgrade as migrate
+
+
+class Upgraded(NamedTuple):
+    """The database and its version of the schema before and after; `not_judged` says why the rules could not be asked."""
+
+    database: Path
+    before: int
+    after: int
+    is_changed: bool
+    not_judged: str | None
+
+
+def upgrade(database: Path, output: Path | None = None, memory_limit: int | None = None) -> Upgraded:
+    """Bring `database` to the schema of this version, or write it so to the new file `output`.
+
+    Readers see the old database or the new one. Raises StoreError when a file cannot be read or written, SchemaMismatch
+    when there is no way from its version to this one.
+    """
+    before = migrate(database, output, memory_limit)
+    is_changed = before != SCHEMA_VERSION or output is not None
+    target = output or database
+    not_judged = fill_judgements(target, memory_limit) if is_changed else None
+    return Upgraded(target, before, SCHEMA_VERSION, is_changed, not_judged)

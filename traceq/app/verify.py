@@ -1,0 +1,58 @@
+"""Verify: whether a fix won what its finding had said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traceq.app.source import Reading, Sources, check_writes, runs_of, several
+from traceq.app.view import View
+from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.renderers.verification_to_json import verification_to_json
+from traceq.runs.verify.calibration import append, calibrated
+from traceq.runs.verify.verify import Verification
+from traceq.runs.verify.verify import verify as verify_runs
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from traceq.reports.document import Block
+
+
+class VerificationView(View[Verification]):
+    """What became of a finding after a fix; `content` is that as plain data, times are ns per counted step."""
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_verification(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return verification_to_json(self.content)
+
+    def append_to(self, file: Path) -> str | None:
+        """Add the result to a file of checked predictions; why nothing was added, else None."""
+        line = calibrated(self.content)
+        if line is None:
+            return f"nothing is added to {file}: the prediction cannot be judged"
+        return None if append(file, line) else f"{file} has this pair already"
+
+
+def verify(
+    finding: str,
+    before: Sources,
+    after: Sources,
+    *,
+    rank: int | None = None,
+    anyway: bool = False,
+    **reading: Unpack[Reading],
+) -> VerificationView:
+    """Whether `finding`, an id or a rule of the runs before, is gone after a fix, and how much was won.
+
+    `before` and `after` are trace databases, traces or baselines. `anyway` measures although GPUs, shapes or settings
+    differ. Raises NoSuchFinding when the runs before have no such finding.
+    """
+    check_writes(reading.get("writes", ()), [*several(before), *several(after)])
+    sides = [runs_of(sources, rank, **reading) for sources in (before, after)]
+    return VerificationView(verify_runs(finding, *sides, anyway=anyway))

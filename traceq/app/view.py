@@ -1,0 +1,73 @@
+"""What the use cases return: a result as plain data, and as a document in each format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from traceq.common.files import atomic_write
+from traceq.reports.document import Block
+from traceq.reports.renderers.to_html import html_of
+from traceq.reports.renderers.to_markdown import markdown_of
+from traceq.reports.renderers.to_text import WIDTH, text_of
+
+T = TypeVar("T")
+
+_SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
+
+
+class View(ABC, Generic[T]):
+    """A result; `content` is its plain data."""
+
+    def __init__(self, content: T) -> None:
+        self.content = content
+
+    @abstractmethod
+    def blocks(self, **options: Any) -> Iterable[Block]:
+        """The document. Options: `folds` and `draws` when it may have parts that open and drawings, and those of the view."""
+
+    @abstractmethod
+    def to_json(self) -> str:
+        """For programs."""
+
+    def to_text(self, width: int = WIDTH, *, colour: bool = False, **options: Any) -> str:
+        """As the command prints it, in lines of at most `width` columns."""
+        return text_of(self.blocks(**options), width, colour=colour)
+
+    def to_markdown(self, pictures: Mapping[str, str] | None = None, **options: Any) -> str:
+        """For GitHub, GitLab and Jira; `pictures` says for charts, by name, in which file beside it they are."""
+        return markdown_of(self.blocks(folds=True, **options), pictures=pictures)
+
+    def to_html(self, **options: Any) -> str:
+        """One page that needs nothing else."""
+        return html_of(self.blocks(folds=True, draws=True, **options))
+
+    def suffixes(self) -> Mapping[str, str]:
+        """The formats by suffix."""
+        return _SUFFIXES
+
+    def render(self, format_: str, **options: Any) -> str:
+        """The result in the format: text, md, html or json."""
+        if format_ == "json":
+            return self.to_json()
+        documents: Mapping[str, Callable[..., str]]
+        documents = {"text": self.to_text, "md": self.to_markdown, "html": self.to_html}
+        return documents[format_](**options)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to `path`, in full or not at all, in the format of its suffix: .html, .md, .json or .txt.
+
+        Raises ValueError for another suffix, StoreError when it cannot be written.
+        """
+        path = Path(path)
+        format_ = self.suffixes().get(path.suffix.lower())
+        if format_ is None:
+            raise ValueError(f"{path}: no format has this suffix; there are {', '.join(self.suffixes())}")
+        text = self.render(format_)
+        with atomic_write(path) as file:
+            file.write(text.encode())
+
+    def __repr__(self) -> str:
+        return self.to_text()

@@ -1,0 +1,157 @@
+"""Options and types of values that several commands have."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import click
+
+from traceq.common.units import parsed_share, parsed_size
+
+if TYPE_CHECKING:
+    from traceq.app.source import Reading
+    from traceq.cli._progress import Bar
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Suffix of a file -> name of the format: those of comparisons and the like; traceq.reports has those of reports.
+DOCUMENTS = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
+
+
+class Several(click.Command):
+    """A command whose options that may be repeated take several values at once, up to the next option: --base A B C."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before each of its values."""
+        several = {
+            name for each in self.params if isinstance(each, click.Option) and each.multiple for name in each.opts
+        }
+        spread: list[str] = []
+        option = None
+        for argument in args:
+            if argument.startswith("-") and argument != "-":
+                option = argument if argument in several else None
+                spread += [] if option else [argument]
+            else:
+                spread += [option, argument] if option else [argument]
+        return super().parse_args(ctx, spread)
+
+
+class Parsed(click.ParamType[T], Generic[T]):
+    """A value that a function makes of the text; the ValueError that it raises says what is accepted."""
+
+    def __init__(self, name: str, parse: Callable[[str], T]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002 - click's
+        """What --help calls it."""
+        return self.name.upper()
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        """The value; fails with what is accepted."""
+        if not isinstance(value, str):
+            found: T = value
+            return found
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class _RulePaths(click.Path):
+    """Paths, of which none is empty where the variable that lists them ends in a colon."""
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        """The paths that a variable of the environment lists."""
+        return [each for each in super().split_envvar_value(rv) if each]
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from error
+    return text
+
+
+SHARE = Parsed("percent", parsed_share)
+REGEX = Parsed("regex", _regex)
+FILE: click.Path = click.Path(dir_okay=False, path_type=Path)
+
+step_range_option = click.option(
+    "--step-range", type=REGEX, help="The annotations whose names match are the steps; for traces only."
+)
+memory_option = click.option(
+    "--memory-limit",
+    type=Parsed("size", parsed_size),
+    help="Most memory for DuckDB, e.g. 2GiB. [default: a quarter of the machine's]",
+)
+rules_option = click.option(
+    "--rules",
+    multiple=True,
+    type=_RulePaths(exists=True, path_type=Path),
+    envvar="TRACEQ_RULES",
+    metavar="FILE_OR_DIR",
+    help="Rules of your own: an SQL file, or a directory of them; may be repeated.  [env: TRACEQ_RULES]",
+)
+output_option = click.option("-o", "--output", type=FILE, is_eager=True, metavar="FILE", help="Write to FILE.")
+
+
+def goal_option(help_: str) -> Callable[[F], F]:
+    """--goal."""
+    goals = click.Choice(("throughput", "latency"))
+    return click.option("--goal", type=goals, default="throughput", show_default=True, help=help_)
+
+
+def rank_option(verb: str) -> Callable[[F], F]:
+    """--rank: the rank to compare, check or keep."""
+    return click.option(
+        "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: the lowest]"
+    )
+
+
+def format_option(suffixes: Mapping[str, str], default: str | None = "text") -> Callable[[F], F]:
+    """--format: the format that is said, else that of the suffix of -o, else `default`. Beside output_option."""
+
+    def chosen(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+        output: Path | None = ctx.params.get("output")
+        if value is not None or output is None:
+            return value or default
+        try:
+            return suffixes[output.suffix.lower()]
+        except KeyError:
+            known = ", ".join(suffixes)
+            raise click.UsageError(f"{output}: no format has this suffix ({known}); say --format.") from None
+
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(tuple(suffixes.values())),
+        callback=chosen,
+        help=f"[default: by the suffix of -o, else {default or 'text'}]",
+    )
+
+
+def bar() -> Bar | None:
+    """A progress bar where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        return None
+    from traceq.cli._progress import Bar
+
+    return Bar()
+
+
+def reading(step_range: str | None, memory_limit: int | None, *writes: Path | None) -> Reading:
+    """How sources are read, for the functions of traceq.app; on a terminal with a bar that shows how far it is."""
+    return {
+        "step_range": step_range,
+        "memory_limit": memory_limit,
+        "writes": [path for path in writes if path is not None],
+        "progress": bar(),
+    }

@@ -1,0 +1,76 @@
+"""What a command writes: to a file, or as this terminal can show it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from traceq.app.view import View
+    from traceq.reports.document import Block
+
+# Where nothing says how wide lines may be: in files and pipes.
+_WIDTH = 100
+
+
+def write_view(view: View[Any], format_: str, output: Path | None, **options: Any) -> None:
+    """Write a result in one of its formats; as text in the width and colours of the terminal."""
+    if format_ == "text":
+        width, colour = terminal() if output is None else (_WIDTH, False)
+        write(view.to_text(width, colour=colour, **options), output, colour=colour)
+    else:
+        write(view.render(format_, **options), output)
+
+
+def write_blocks(blocks: Iterable[Block]) -> None:
+    """Write a document to stdout as text."""
+    from traceq.reports.renderers.to_text import text_of
+
+    width, colour = terminal()
+    write(text_of(blocks, width, colour=colour), None, colour=colour)
+
+
+def write(text: str, output: Path | None, *, colour: bool = False) -> None:
+    """Write to `output` if it is given, else to stdout, with question marks for what the terminal cannot show.
+
+    With `colour` its codes go to stdout even where that is no terminal.
+    """
+    if output is None:
+        encoding = sys.stdout.encoding or "utf-8"
+        click.echo(text.encode(encoding, "replace").decode(encoding), nl=False, color=colour or None)
+        return
+    from traceq.common.files import atomic_write
+
+    with atomic_write(output) as file:
+        file.write(text.encode())
+
+
+def terminal() -> tuple[int, bool]:
+    """The columns that stdout has, and whether it shows colours.
+
+    COLUMNS says how wide it is, whatever it is. NO_COLOR forbids colours, FORCE_COLOR (but for 0) demands them;
+    else there are colours on a terminal that is not dumb.
+    """
+    is_terminal = sys.stdout.isatty()
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        width = int(said)
+    else:
+        width = shutil.get_terminal_size((_WIDTH, 0)).columns if is_terminal else _WIDTH
+    return width, _colours(is_terminal=is_terminal)
+
+
+def _colours(*, is_terminal: bool) -> bool:
+    # Of both, NO_COLOR wins: so it does in Python itself.
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return is_terminal and os.environ.get("TERM") != "dumb"

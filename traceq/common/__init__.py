@@ -1,0 +1,1 @@
+"""What every room uses: numbers as text and back, safe text, files, processes."""

@@ -1,0 +1,69 @@
+"""Databases of older versions of traceq, brought to the schema of this version."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+
+from traceq.database import sql
+from traceq.database.connect import (
+    MIGRATIONS,
+    SCHEMA_VERSION,
+    connect,
+    create_schema,
+    memory_for,
+    one_line,
+    writer_config,
+)
+from traceq.database.publish import check_finished, fingerprint, replace, scratch_beside
+from traceq.errors import StoreError
+
+# Columns are changed one at a time; more make it no faster.
+_THREADS = 2
+
+
+def upgrade(database: Path, output: Path | None = None, memory_limit: int | None = None) -> int:
+    """Bring the database to the schema of this version, or write it so to the new file `output`; return its old version.
+
+    Readers see the old database or the new one. Where it is of this version already nothing is written, unless to `output`.
+    Raises StoreError when a file cannot be read or written, SchemaMismatch when there is no way from its version to this one.
+    """
+    # A link stays a link: what it points to is replaced.
+    target = Path(os.path.realpath(output or database))
+    before = fingerprint(target)
+    if output is not None and before != (None, None):
+        raise StoreError(f"{output}: is there already; choose another name with -o")
+    check_finished(database)
+    with closing(connect(database, older=True, memory_limit=memory_limit)) as connection:
+        version = version_of(connection)
+    if version == SCHEMA_VERSION and output is None:
+        return version
+    try:
+        with scratch_beside(target) as scratch:
+            copy = scratch / "upgraded.duckdb"
+            shutil.copyfile(database, copy)
+            shutil.copymode(database, copy)
+            config = writer_config(memory_for(memory_limit), scratch, _THREADS)
+            with closing(duckdb.connect(str(copy), config=config)) as connection:
+                migrate(connection)
+                connection.execute("checkpoint")
+            replace(target, copy, before)
+    except (duckdb.Error, OSError) as error:
+        raise StoreError(f"{target}: upgrade failed, nothing was written: {one_line(error)}") from error
+    return version
+
+
+def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+    """Run the migrations from the database's version on, then make what its schema lacks: tables, views and comments."""
+    for version in range(version_of(connection), SCHEMA_VERSION):
+        sql.run(connection, MIGRATIONS[version])
+    create_schema(connection)
+
+
+def version_of(connection: duckdb.DuckDBPyConnection) -> int:
+    """The version of the database's schema."""
+    return int(connection.execute("from traceq_schema").fetchall()[0][0])

@@ -1,0 +1,109 @@
+"""The cache of judgements: the table judgement of a database, so that a report need not ask all rules again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import duckdb
+import msgspec
+
+from traceq.common.version import __version__
+from traceq.database.connect import SCHEMA_VERSION, one_line
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.judge import Judged, judge_subject, subjects
+from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.resources.abc import Traversable
+
+    from traceq.diagnosis.subject import Goal, Subject
+
+# The rooms that judging can reach; a change of any file in them makes cached judgements void.
+_REACHED = ("analysis", "common", "database", "diagnosis", "errors.py", "formats")
+
+
+def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None) -> None:
+    """Judge every trace of the database that is not in its cache yet, and cache what `rules`, else those of traceq, say."""
+    save(connection, [judge() for _, judge in judged_or_kept(connection, goal, rules)], goal, rules)
+
+
+def save(
+    connection: duckdb.DuckDBPyConnection,
+    judgements: Iterable[Judged],
+    goal: Goal = "throughput",
+    rules: Sequence[Rule] | None = None,
+) -> None:
+    """Replace the cached judgements, and with them the view finding, by `judgements`, which `rules` made for `goal`.
+
+    What rules of a user say is in the view and counts for no later report: nothing tells when such a rule changes.
+    Raises StoreError when the database cannot be written, which leaves it as it was.
+    """
+    key = stamp(connection) if _are_own(rules) else ""
+    rows = [(each.trace_id, goal, key, msgspec.json.encode(each).decode()) for each in judgements]
+    connection.begin()
+    try:
+        connection.execute("delete from judgement")
+        if rows:
+            connection.executemany("insert into judgement values (?, ?, ?, ?)", rows)
+        connection.commit()
+    except (duckdb.Error, OSError) as error:
+        raise StoreError(f"findings cannot be saved: {one_line(error)}; is the database open elsewhere?") from error
+
+
+def judged_or_kept(
+    connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None
+) -> list[tuple[Subject, Callable[[], Judged]]]:
+    """Every trace of the database with what gives the judgement on it, in the order of ingest.
+
+    A judgement by traceq's own rules that the database has cached is taken from there.
+    """
+    chosen = built_in() if rules is None else tuple(rules)
+    cached = _cached(connection, goal) if _are_own(rules) else {}
+    return [
+        (subject, partial(msgspec.json.decode, cached[subject.trace_id], type=Judged))
+        if subject.trace_id in cached
+        else (subject, partial(judge_subject, subject, chosen))
+        for subject in subjects(connection, goal)
+    ]
+
+
+def _cached(connection: duckdb.DuckDBPyConnection, goal: Goal) -> dict[int, str]:
+    query = "select trace_id, content from judgement where goal = $goal and stamp = $stamp"
+    return {row["trace_id"]: row["content"] for row in ask(connection, query, goal=goal, stamp=stamp(connection))}
+
+
+def _are_own(rules: Sequence[Rule] | None) -> bool:
+    return rules is None or tuple(rules) == built_in()
+
+
+def stamp(connection: duckdb.DuckDBPyConnection) -> str:
+    """Hash of traceq, its rules and the traces of the database: the judgement on one may depend on the others."""
+    traces = [list(row.values()) for row in ask(connection, statement("diagnosis/sql/stamp.sql"))]
+    return hashlib.sha256(json.dumps([__version__, SCHEMA_VERSION, _sources(), traces]).encode()).hexdigest()
+
+
+@cache
+def _sources() -> str:
+    """Hash of all files that judging reads."""
+    found = hashlib.sha256()
+    for name in _REACHED:
+        for path, content in _files(files("traceq").joinpath(name), name):
+            found.update(f"{path} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def _files(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    if place.is_file():
+        if path.endswith((".py", ".sql")):
+            yield path, place.read_bytes()
+        return
+    for entry in sorted(place.iterdir(), key=lambda entry: entry.name):
+        yield from _files(entry, f"{path}/{entry.name}")

@@ -1,0 +1,84 @@
+"""Claims on the time of the ledger: what a rule's query finds, summed up, and its worst pieces.
+
+A rule's query returns one row per piece of time it lays claim to:
+
+    step, ts, dur, name   which piece, when (ns), and what to call it
+    slice_id              the host or GPU slice to look at; NULL for none
+    claimed               ns of the ledger, on the critical device
+    cause                 the ledger's category of that time
+    gap_id                idle_piece.gap_id; for time in which nothing runs
+    busy_id               busy_piece.slice_id; for time in which something does
+    scenario              replay.scenario that tells what a fix wins; without it, cause
+
+and whatever else explains the piece. gap_id, busy_id and scenario may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from traceq.database.query import Setting, ask
+from traceq.database.sql import statement
+from traceq.diagnosis.finding import Evidence, Value
+from traceq.diagnosis.query import Query, printed
+
+if TYPE_CHECKING:
+    import duckdb
+
+# How many pieces of a claim are shown.
+WORST: dict[str, Setting] = {"worst": 5}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a rule's `query` finds with `values`: one row of diagnosis/sql/summary.sql, and the number that tells claims apart."""
+
+    query: Query
+    values: Mapping[str, Setting]
+    row: Mapping[str, Any]
+    number: int
+
+    @property
+    def instances(self) -> int:
+        """How many pieces."""
+        return int(self.row["instances"])
+
+    @property
+    def claimed_ns(self) -> float:
+        """Claimed per counted step, ns."""
+        return float(self.row["claimed_ns"])
+
+    @property
+    def saving_ns(self) -> float:
+        """What a fix would likely win per counted step if no other rule had a claim, ns."""
+        return float(self.row["saving_ns"])
+
+    def evidence(self) -> Evidence:
+        """The summary as evidence."""
+        text = printed(self.query, self.values, statement("diagnosis/sql/summary.sql"))
+        return Evidence(tuple(self.row), (tuple(self.row.values()),), text)
+
+    def worst(self, found: Sequence[Mapping[str, Any]]) -> Evidence:
+        """The worst pieces, which were found, as evidence."""
+        columns = tuple(found[0]) if found else ()
+        text = printed(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
+        return Evidence(columns, tuple(tuple(map(_plain, row.values())) for row in found), text)
+
+
+def check(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) -> None:
+    """Raise ValueError unless what rule_instances claims is there: a share of pieces of the ledger."""
+    for row in ask(connection, statement("diagnosis/sql/beyond.sql"), **values):
+        if row["gap_id"] is None and row["busy_id"] is None:
+            raise ValueError("it claims time without gap_id or busy_id, which say of which piece")
+        piece = f"busy_id {row['busy_id']}" if row["gap_id"] is None else f"gap_id {row['gap_id']}"
+        raise ValueError(f"it claims {row['claimed']} ns as {row['cause']} of {piece}, which has {row['held']} ns")
+
+
+def _plain(value: object) -> Value:
+    """The value as it can be shown: lists, dates and what is no number (NaN) as text."""
+    if value is None or isinstance(value, str) or (isinstance(value, int | float) and isfinite(value)):
+        return value
+    return str(value)

@@ -1,0 +1,50 @@
+"""The manual page of a rule, in sections: the docstring of its module, or the header of its SQL file."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from traceq.diagnosis.query import Query
+
+# In the header of an SQL file the sections have these keys.
+_KEYS = ("finds", "matters", "measured", "try", "references")
+SECTIONS = ("What it finds", "Why it matters", "How it is measured", "What to try", "References")
+
+
+@dataclass(frozen=True)
+class Manual:
+    """Title, text and references of a rule."""
+
+    title: str
+    text: str
+    references: tuple[str, ...]
+
+
+def manual(docstring: str) -> Manual:
+    """The manual page in `docstring`: its first line is the title; SECTIONS follow, each with its text indented.
+
+    Raises ValueError when a section is missing.
+    """
+    title, _, text = docstring.strip().partition("\n")
+    missing = [section for section in SECTIONS if not re.search(rf"^{section}$", text, re.MULTILINE)]
+    if missing:
+        raise ValueError(f"{title}: the manual page lacks {', '.join(missing)}")
+    references = text[text.index("\nReferences\n") :]
+    return Manual(title.rstrip("."), text.strip(), tuple(re.findall(r"https?://\S+", references)))
+
+
+def declared_manual(name: str, query: Query) -> Manual:
+    """The manual page in the header of the rule `name`; a user's may lack sections."""
+    header = {"measured": query.header.get("reason", ""), "try": query.header.get("fix", ""), **query.header}
+    texts = [(section, header.get(key, "")) for section, key in zip(SECTIONS, _KEYS, strict=True)]
+    page = "\n\n".join(f"{section}\n{_indented(text)}" for section, text in texts if text)
+    references = tuple(re.findall(r"https?://\S+", header.get("references", "")))
+    return Manual(header.get("title", name.replace("_", " ").replace("-", " ").capitalize()), page, references)
+
+
+def _indented(text: str) -> str:
+    return textwrap.fill(text, 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)

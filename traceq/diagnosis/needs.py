@@ -1,0 +1,44 @@
+"""What rules stand on, and what to say where a trace lacks it. What brings it is in traceq.formats."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class CannotTell(Exception):
+    """Raised by a rule that lacks its input; the text says which, and what brings it."""
+
+
+class NothingThere(Exception):
+    """Raised by a rule that has its input and finds that what it is about did not happen; the text says so."""
+
+
+class Need(NamedTuple):
+    """An input: the column of diagnosis/sql/present.sql that counts it, and what lacks without it."""
+
+    column: str
+    lacking: str
+
+
+NEEDS = {
+    "gpu": Need("gpu_slices", "no GPU activity was traced"),
+    "steps": Need("steps", "no step is left to count"),
+    "several_steps": Need("several_steps", "fewer than three counted steps"),
+    "launches": Need("launches", "no launching call is in the trace"),
+    "calls": Need("calls", "no CUDA call is in the trace"),
+    "operators": Need("operators", "no PyTorch operator is in the trace"),
+    "annotations": Need("annotations", "no range is in the trace"),
+    "phases": Need("phases", "nothing names forward, backward and optimizer"),
+    "os_calls": Need("os_calls", "no call of the operating system was traced"),
+    "python_frames": Need("python_frames", "no Python frame was traced"),
+    "fetches": Need("fetches", "nothing names the fetching of input"),
+    "synchronizations": Need("synchronizations", "no synchronization records: what streams waited for is not known"),
+    "copy_memory": Need("copy_memory", "the kinds of memory of copies are not known"),
+    "kernel_geometry": Need("kernel_geometry", "no kernel says its grid and block"),
+    "occupancy": Need("occupancy", "occupancy is not known: the limits of the GPU or the launch geometry are missing"),
+    "shapes": Need("shapes", "no shapes of operators were recorded"),
+    "flops": Need("flops", "floating-point operations are not known"),
+    "peaks": Need("peaks", "the peak of the GPU, or the type of the arithmetic, is not known"),
+    "message_sizes": Need("message_sizes", "message sizes of collectives are not known"),
+    "memory_samples": Need("memory_samples", "no samples of allocated memory"),
+}

@@ -1,0 +1,178 @@
+"""The queries of rules: what they share, how they run, and how they are printed.
+
+A rule's query stands in an SQL file under a header, see `read`. What several queries have in common stands in
+diagnosis/shared/NAME.sql, and a query that reads it names it in its header (`uses`). Printed, these are common table
+expressions in front of the query, so that the text runs against the database alone. While a trace is judged each is a
+temp table of its name, made once; the text of the query is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from traceq.database.query import Setting, ask, literal
+from traceq.database.sql import run, shelved, statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+_KEYS = (
+    *("rule", "title", "finds", "matters", "measured", "try", "references"),
+    *("fix", "confidence", "reason", "wrong-if", "needs", "rules-out", "low", "likely", "high"),
+    *("about", "uses", "categories", "settings", "remarks", "rest"),
+)
+_KEY = re.compile(rf"--\s*({'|'.join(_KEYS)}):\s*(.*)")
+
+
+@dataclass(frozen=True)
+class Query:
+    """The text of a query, and the header of its file by key."""
+
+    text: str
+    header: Mapping[str, str] = field(default_factory=dict)
+
+    def listed(self, key: str, default: str = "") -> tuple[str, ...]:
+        """What the header lists under `key`, separated by commas."""
+        return tuple(word for each in self.header.get(key, default).split(",") if (word := each.strip()))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares of the claim that a fix takes away; one that the header lacks is no further than those that it has."""
+        high = float(self.header.get("high", 1))
+        likely = float(self.header.get("likely", high))
+        return {"low": float(self.header.get("low", min(0.5, likely))), "likely": likely, "high": high}
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        """Parameters of the query that the header gives: shares, thresholds and words."""
+        given: dict[str, Setting] = {**self.shares}
+        for setting in self.listed("settings"):
+            name, _, value = setting.partition("=")
+            given[name.strip()] = _setting(value.strip())
+        return given
+
+
+def read(text: str) -> Query:
+    """The query in the text of an SQL file.
+
+    Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key.
+    """
+    header: dict[str, str] = {}
+    key = None
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        if match := _KEY.match(line):
+            key = match[1]
+            header[key] = match[2].strip()
+        elif key:
+            header[key] += " " + line.removeprefix("--").strip()
+    return Query(text, {key: value.strip() for key, value in header.items()})
+
+
+def _setting(value: str) -> Setting:
+    try:
+        return float(value) if "." in value else int(value)
+    except ValueError:
+        return value
+
+
+@cache
+def rule_query(name: str) -> Query:
+    """The query `name`.sql of the rules, on whatever shelf it stands."""
+    return read(statement(shelved("diagnosis/rules")[name]))
+
+
+@cache
+def shared(name: str) -> Query:
+    """The query diagnosis/shared/`name`.sql."""
+    return read(statement(f"diagnosis/shared/{name}.sql"))
+
+
+def printed(query: Query, values: Mapping[str, Setting], around: str | None = None) -> str:
+    """The query with all that it uses and with `values` for its parameters, as a user can run it.
+
+    `around` is a query that reads what it finds as rule_instances.
+    """
+    parts = {name: shared(name).text for name in _used(query)}
+    if around is not None:
+        parts |= {"found": query.text, "rule_instances": statement("diagnosis/sql/rule_instances.sql")}
+    if not parts:
+        return literal(query.text, **values)
+    ctes = ",\n".join(f"{name} as (\n{text}\n)" for name, text in parts.items())
+    return literal(f"with {ctes}\n" + (around or f"from (\n{query.text}\n)"), **values)
+
+
+def _used(query: Query) -> Iterator[str]:
+    """Names of what the query uses, each after what it uses itself."""
+    for name in query.listed("uses"):
+        yield from _used(shared(name))
+        yield name
+
+
+@dataclass
+class Workspace:
+    """The temp tables made for a trace and its critical device (-2 for none) until the trace is judged.
+
+    They are what the queries use, rule_instances (what the latest claim is on), and claim_piece (claims that are worth listing).
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    trace_id: int
+    device: int
+    _made: list[str] = field(default_factory=list)
+    _claims: int = 0
+    latest: int | None = None
+
+    def ask(self, query: Query, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
+        """The rows of the query."""
+        self._make_used(query)
+        return ask(self.connection, query.text, **values)
+
+    def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
+        """Make rule_instances of what the query finds; the number of this claim, which is new or `number`, None for no rows."""
+        self._make_used(query)
+        text = f"with found as (\n{query.text}\n)\n" + statement("diagnosis/sql/rule_instances.sql")
+        rows = self._make("rule_instances", text, values)
+        if number is None:
+            number, self._claims = self._claims, self._claims + 1
+        self.latest = number
+        return number if rows else None
+
+    def keep(self) -> None:
+        """Keep in claim_piece which pieces rule_instances is on."""
+        if "claim_piece" not in self._made:
+            run(self.connection, "diagnosis/sql/claim_piece.sql")
+            self._made.append("claim_piece")
+        run(self.connection, "diagnosis/sql/insert_claim_piece.sql", claim=self.latest)
+
+    def drop(self) -> None:
+        """Drop all temp tables."""
+        for name in self._made:
+            self.connection.execute(f"drop table if exists temp.{name}")
+        self._made.clear()
+        self.latest = None
+
+    def _make_used(self, query: Query) -> None:
+        for name in _used(query):
+            if name not in self._made:
+                text = shared(name).text
+                if name == "busy":
+                    run(self.connection, "diagnosis/sql/kernel_names.sql", **self.given())
+                    text = f"from (\n{text}\n) select * replace (name::kernel_names as name)"
+                self._make(name, text, self.given())
+
+    def _make(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
+        """Make a temp table of what a query finds, in place of one of its name; how many rows."""
+        (made,) = ask(self.connection, f"create or replace temp table {name} as\n{text}", **values)
+        if name not in self._made:
+            self._made.append(name)
+        return int(made["Count"])
+
+    def given(self) -> dict[str, Setting]:
+        """The parameters that every query gets."""
+        return {"trace_id": self.trace_id, "device": self.device}

@@ -1,0 +1,88 @@
+-- Collectives that took much longer than the others of the same operation, group and size: what they took more.
+-- title: Single collectives that take far longer than usual
+-- finds: A few collectives that last over three times as long as others of the same operation, group and size do.
+-- matters: What moves the same bytes between the same ranks takes the same time, unless a rank comes late (garbage
+--   collection, a checkpoint, a slow batch) or the network fails to deliver (retransmissions, another job). All
+--   ranks lose that time.
+-- measured: Durations in collective_slice, in the counted steps, against the median of the same operation, group
+--   and size, of at least 8 (fewer have no median worth the name); without sizes, against the same collective of
+--   the other steps. Outliers are longer than 3 medians. Only classes that are steady otherwise count: median at
+--   most twice the 10th percentile, 90th percentile no outlier; where all vary, late ranks are usual and no
+--   exception. Claimed is what exceeds the median, where exposed. low 0.2, likely 0.7, high 1.
+-- try: Look at what the other ranks did at that time. If no rank was late: the network's counters, NCCL_DEBUG=INFO,
+--   links and switches shared with other jobs.
+-- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+--   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+-- fix: {{ instances }} of the collectives took far longer than usual; the longest, {{ worst.op }}{% if worst.bytes
+--   %} of {{ size(worst.bytes) }}{% endif %} in step {{ worst.step }}, {{ time(worst.dur) }} instead of {{
+--   time(worst.typical_ns) }} ({{ cut(worst.name) }}). Look at what the other ranks did just then: capture all of
+--   them (traceq ingest rank*). Garbage collection is a usual reason: gc.disable(), and gc.collect() at the same
+--   step on all ranks. If no rank was late, run with NCCL_DEBUG=INFO and look at the network's error counters.
+-- confidence: medium
+-- reason: The same operation with the same bytes and ranks usually takes a third of that or less.
+-- wrong-if: The slow ones carried out something else, or waited for something that the step needs on another rank.
+-- needs: gpu, steps
+-- about: communication
+-- low: 0.2
+-- likely: 0.7
+-- high: 1.0
+-- settings: fewest=8, outlier=3.0, steady=2.0
+-- uses: busy
+-- categories: communication
+with
+slice as (
+    select
+        b.step,
+        b.ts,
+        b.dur,
+        b.name,
+        b.slice_id,
+        b.ledger_dur,
+        c.op,
+        c.bytes,
+        c.group_size,
+        coalesce(c.group_name, '') as members,
+        -- without sizes, only the same one of each step is comparable
+        coalesce(c.bytes, -row_number() over (partition by b.step order by b.ts, b.slice_id)) as message,
+        count(*) over (partition by b.step) as of_step
+    from busy as b
+    inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
+    where b.category = 'communication'
+),
+
+usual as (
+    select *, mode(of_step) over () as usual_of_step
+    from slice
+),
+
+class as (
+    select op, members, message, median(dur) as typical, quantile_cont(dur, 0.1) as short, quantile_cont(dur, 0.9) as long
+    from usual
+    where bytes is not null or of_step = usual_of_step
+    group by op, members, message
+    having count(*) >= $fewest
+)
+
+select
+    s.step,
+    s.ts,
+    s.dur,
+    s.name,
+    s.slice_id,
+    least(s.ledger_dur, s.dur - c.typical) as claimed,
+    'communication' as cause,
+    'communication_of_ranks' as scenario,
+    s.slice_id as busy_id,
+    s.op,
+    s.bytes,
+    s.group_size,
+    c.typical as typical_ns
+from usual as s
+inner join class as c on c.op = s.op and c.members = s.members and c.message = s.message
+where
+    s.dur > $outlier * c.typical
+    -- the others agree with each other: where all vary, none is an outlier
+    and c.typical <= $steady * c.short
+    and c.long <= $outlier * c.typical
+    and s.ledger_dur > 0
+    and (s.bytes is not null or s.of_step = s.usual_of_step)

@@ -1,0 +1,82 @@
+-- Large copies to the host in forward, backward or optimizer, and such copies back in backward or optimizer, in the same steps: memory that
+-- is offloaded.
+-- title: Offloading that computation waits for
+-- finds: Copies of activations, gradients or optimizer state to the host and back, in every step, that run alone on
+--   the GPU.
+-- matters: Offloading trades time on the link for memory. It is free as long as the copies run beside computation,
+--   and costs their full time where it is started too late or waits for each copy.
+-- measured: Copies of at least 1 MiB to the host in forward, backward or optimizer, and to the device in backward
+--   or optimizer (copy_overlap.position), both in at least half of the counted steps and no less than two, where
+--   what goes and what comes back differ by less than a factor of 4: otherwise they have nothing to do with each
+--   other. Claimed is their exposed time. Low, likely and high share: 0.3, 0.7 and 1.
+-- try: A stream of its own, pinned buffers kept from step to step, fetching a layer ahead; or less offloading.
+-- references: https://docs.pytorch.org/tutorials/intermediate/autograd_saved_tensors_hooks_tutorial.html
+--   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+-- fix: {{ copies() }} They run in {{ pieces | map(attribute='position') | unique | sort | join(' and ') }}. Copy on
+--   a stream of its own (with torch.cuda.stream(copies):) from and to pinned buffers that are kept, with
+--   non_blocking=True, and fetch one layer ahead with two buffers in turn: copies.wait_event(...) before,
+--   torch.cuda.current_stream().wait_stream(copies) where the data is used. DeepSpeed: pin_memory=true and
+--   overlap_comm=true. If memory allows, offload less, or recompute activations instead (torch.utils.checkpoint).
+-- confidence: medium
+-- reason: Places, sizes and recurrence say offloading; what the copies hold is not known.
+-- wrong-if: What goes to the host is a result, and what comes to the device is new input.
+-- needs: gpu, steps, calls, phases, several_steps
+-- about: copies
+-- low: 0.3
+-- likely: 0.7
+-- high: 1.0
+-- settings: least_bytes=1048576, least_steps_share=0.5, most_ratio=4
+-- uses: counted_copy
+with
+copy as (
+    select
+        c.slice_id,
+        c.step,
+        c.ts,
+        c.dur,
+        c.name,
+        c.direction,
+        c.bytes,
+        c.bandwidth,
+        c.category,
+        c.position,
+        c.exposed,
+        c.overlapped
+    from counted_copy as c
+    where
+        c.copy_kind in ('h2d', 'd2h')
+        and c.bytes >= $least_bytes
+        and c.position in ('forward', 'backward', 'optimizer')
+),
+
+offloading as (
+    select step
+    from copy
+    group by step
+    having
+        count(*) filter (direction = 'd2h') > 0
+        and count(*) filter (direction = 'h2d' and position <> 'forward') > 0
+        and sum(bytes) filter (direction = 'h2d') between
+            sum(bytes) filter (direction = 'd2h') / $most_ratio and sum(bytes) filter (direction = 'd2h') * $most_ratio
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    exposed as claimed,
+    category as cause,
+    slice_id as busy_id,
+    direction,
+    bytes,
+    bandwidth,
+    position,
+    overlapped as overlapped_ns
+from copy
+where
+    exposed > 0
+    and step in (select step from offloading)
+    and (select count(*) from offloading)
+    >= greatest(2, $least_steps_share * (select steps from step_stats where trace_id = $trace_id))

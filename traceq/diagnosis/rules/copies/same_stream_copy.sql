@@ -1,0 +1,60 @@
+-- Asynchronous copies of pinned memory in the queue of the stream that computes, as far as compute of the same step could have run beside them.
+-- title: Copies in the queue of the stream that computes
+-- finds: Asynchronous copies of pinned memory on the stream that also runs the kernels, while later kernels of the
+--   step could have run beside them.
+-- matters: Work of one stream runs one after another. GPUs have engines of their own for copies, which the copy can
+--   only use beside kernels from another stream.
+-- measured: copy_overlap with is_async_call, pinned memory and a call that returns at once, on a stream with at
+--   least half of the time of all kernels (a program that spreads its kernels over streams has done this already).
+--   Claimed is the smaller of exposed and could_overlap, the compute that follows in the step; whether that compute
+--   needs the copy is not known. Low, likely and high share: 0.2, 0.6 and 1.
+-- try: A stream for copies, and an event where the data is needed.
+-- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams
+--   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
+-- fix: {{ copies() }} They run on stream {{ pieces | map(attribute='stream') | unique | sort | join(', ') }}, as
+--   the kernels do. Make a stream for copies, copies = torch.cuda.Stream(), copy there, with
+--   torch.cuda.stream(copies): y = x.to(device, non_blocking=True), and before the first use
+--   torch.cuda.current_stream().wait_stream(copies) and y.record_stream(torch.cuda.current_stream()). For copies to
+--   the host let the copying stream wait for the kernel that makes the data.
+-- confidence: medium
+-- reason: Memory, call and stream are facts; whether the kernels after a copy need its data is not.
+-- wrong-if: The kernel after each copy needs its data, and nothing else is left to run.
+-- needs: gpu, steps, calls, copy_memory
+-- about: copies
+-- low: 0.2
+-- likely: 0.6
+-- high: 1.0
+-- settings: main_share=0.5
+-- uses: counted_copy
+with
+computing as (
+    select stream
+    from gpu_slice
+    where trace_id = $trace_id and device = $device and kind in ('kernel', 'graph') and not is_communication
+    group by stream
+    qualify sum(dur) >= $main_share * sum(sum(dur)) over ()
+)
+
+select
+    c.step,
+    c.ts,
+    c.dur,
+    c.name,
+    c.slice_id,
+    least(c.exposed, c.could_overlap) as claimed,
+    c.category as cause,
+    c.slice_id as busy_id,
+    c.direction,
+    c.bytes,
+    c.bandwidth,
+    c.stream,
+    c.position
+from counted_copy as c
+where
+    c.copy_kind in ('h2d', 'd2h')
+    and c.is_async_call
+    and not c.is_pageable
+    and not c.is_blocking
+    and least(c.exposed, c.could_overlap) > 0
+    and c.position not in ('item', 'checkpoint')
+    and c.stream in (select stream from computing)

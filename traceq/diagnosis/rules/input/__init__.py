@@ -1,0 +1,1 @@
+"""Input: fetching, loading and transforming batches."""

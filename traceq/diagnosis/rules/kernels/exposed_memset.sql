@@ -1,0 +1,34 @@
+-- Memsets in whose time nothing else ran.
+-- title: Memsets that nothing hides
+-- finds: Memsets in whose time nothing else runs on the GPU, and that no other rule has a cause for.
+-- matters: They are time in which the GPU writes zeros and computes nothing.
+-- measured: Category memset of the ledger, shared out by the durations of memsets (busy_piece), all of it. Shares:
+--   0 low, 0.5 likely (libraries need some of their workspaces zeroed), 1 high.
+-- try: torch.empty in place of torch.zeros where everything is written anyway; buffers that are zeroed once and
+--   kept; zero_grad(set_to_none=True).
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+-- fix: {{ plural(instances / steps, 'memset') }} per step take {{ time(claimed_ns) }} in which nothing else runs.
+--   Zero only what is not written in full anyway (torch.empty in place of torch.zeros), and once in place of over
+--   and over; let gradients be None: optimizer.zero_grad(set_to_none=True).
+-- confidence: medium
+-- reason: The time is recorded; which of the memsets are needed is not.
+-- wrong-if: They are the workspaces of a library, which needs them zeroed.
+-- needs: gpu, steps
+-- about: memsets
+-- low: 0.0
+-- likely: 0.5
+-- high: 1.0
+-- rest: yes
+-- uses: busy
+-- categories: memset
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    ledger_dur as claimed,
+    category as cause,
+    slice_id as busy_id
+from busy
+where category = 'memset' and ledger_dur > 0

@@ -1,0 +1,44 @@
+-- Kernels whose blocks do not fill their last warp: the lanes of it that have no thread run along. Small grids are left out, for which
+-- it makes no difference.
+-- title: Blocks that do not fill their warps
+-- finds: Kernels whose number of threads per block is no multiple of 32 (64 on AMD): the last warp of each block
+--   has lanes without a thread.
+-- matters: A warp executes all its lanes at once, used or not. With 33 threads nearly half of the arithmetic is for
+--   nothing.
+-- measured: threads_per_block (kernel_occupancy) against the warp size of the GPU (device_model), of kernels with
+--   at least as many blocks as there are multiprocessors (without a description: 32). Claimed is the share of lanes
+--   without a thread. Shares: 0 low (kernels that wait for memory do not get faster), 0.5 likely, 1 high.
+-- try: A block of 128 or 256 threads, with a test of the index in the kernel.
+-- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
+-- fix: Launch {{ kernel(worst.name) }} with a whole number of warps per block: it has {{
+--   plural(worst.threads_per_block, 'thread') }}. Take 128 or 256 (kernel<<<(n + 255) / 256, 256>>>(...), if (index
+--   < n) in the kernel; in Triton and Numba the size of the block). At best that saves {{ of_step(claimed_ns) }}.
+-- confidence: low
+-- reason: The number of threads is recorded; whether these lanes limit the kernel is not.
+-- wrong-if: The kernel waits for memory: then idle lanes cost nothing.
+-- needs: gpu, steps, kernel_geometry
+-- low: 0.0
+-- likely: 0.5
+-- high: 1.0
+-- settings: blocks=32
+-- uses: busy
+-- categories: compute
+select
+    b.step,
+    b.ts,
+    b.dur,
+    b.name,
+    b.slice_id,
+    b.ledger_dur * (1 - k.threads_per_block / (ceil(k.threads_per_block / w.warp) * w.warp)) as claimed,
+    'compute' as cause,
+    b.slice_id as busy_id,
+    k.threads_per_block,
+    k.blocks
+from busy as b
+inner join kernel_occupancy as k using (trace_id, slice_id)
+left join device_model as m on m.trace_id = b.trace_id and m.device = b.device
+cross join lateral (select coalesce(m.warp_size, 32) as warp) as w
+where
+    b.category = 'compute'
+    and k.threads_per_block % w.warp <> 0
+    and k.blocks >= coalesce(m.sm_count, $blocks)

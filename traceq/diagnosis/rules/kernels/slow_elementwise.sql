@@ -1,0 +1,74 @@
+-- Elementwise and normalising operators on large tensors far below the bandwidth of the memory: what is above the time for reading and
+-- writing once at $memory of it.
+-- title: Elementwise kernels far below the bandwidth of memory
+-- finds: Elementwise and normalising operators on large tensors that move less than half of what the memory of the
+--   GPU could.
+-- matters: Nothing but bandwidth limits such a kernel; good ones reach 0.8 of it. Those that do not read their
+--   operands out of order (transposed or expanded views), convert types one element at a time, or go over their
+--   input several times.
+-- measured: Operators of kinds elementwise and norm (operator_cost) of at least 32 MB (smaller tensors stay in the
+--   cache) and 20 us, below 0.5 of the peak of the bandwidth, norms (which may read their input twice) below 0.25.
+--   Claimed is what is above the time of reading and writing once at 0.8 of it. Shares: 0.1 low, 0.5 likely, 1
+--   high.
+-- try: Contiguous operands in one layout (.contiguous() once in place of strided reads over and over, channels_last
+--   from end to end), no mixed types in one operation, torch.compile.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
+-- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} moves {{ '{:.0f}'.format(worst.achieved_bandwidth) }} of
+--   {{ '{:.0f}'.format(worst.peak_bandwidth) }} GB/s ({{ percent(worst.achieved_bandwidth / worst.peak_bandwidth)
+--   }}). {% if worst.is_strided %}Its kernel is one for operands that are strided, expanded or of different types:
+--   make them contiguous once (x = x.contiguous(), channels_last from end to end) and of one type, or compile it:
+--   torch.compile(model).{% else %}It likely goes over its input more than once: use an operator that is fused with
+--   it (attention, cross-entropy), or torch.compile(model).{% endif %} At best that saves {{ of_step(claimed_ns)
+--   }}.
+-- confidence: medium
+-- reason: Bytes follow from the shapes, each operand counted once.
+-- wrong-if: The operator has to read more than once: rows too long for shared memory, or operands spread in memory.
+-- needs: gpu, steps, launches, operators, shapes
+-- low: 0.1
+-- likely: 0.5
+-- high: 1.0
+-- settings: large=32000000, shortest=20000, slow=0.5, memory=0.8
+-- uses: busy
+-- categories: compute
+with
+cost as (
+    select
+        slice_id,
+        kind,
+        bytes,
+        achieved_bandwidth,
+        memory_bandwidth / 1e9 as peak_bandwidth,
+        1 - bytes / (memory_bandwidth / 1e9 * $memory) / gpu_dur as excess
+    from operator_cost
+    where
+        trace_id = $trace_id
+        and device = $device
+        and kind in ('elementwise', 'norm')
+        and gpu_dur >= $shortest
+        and bytes >= $large
+        -- normalising reads its input more than once where a row does not fit into shared memory
+        and achieved_bandwidth < if(kind = 'norm', $slow / 2, $slow) * memory_bandwidth / 1e9
+)
+
+select
+    b.step,
+    b.ts,
+    b.dur,
+    b.name,
+    b.slice_id,
+    b.ledger_dur * x.excess as claimed,
+    'compute' as cause,
+    b.slice_id as busy_id,
+    o.name as operator,
+    o.args ->> 'Input Dims' as sizes,
+    x.bytes,
+    x.achieved_bandwidth,
+    x.peak_bandwidth,
+    x.kind,
+    regexp_matches(b.name, '(^|[^d])_elementwise_kernel|[: ]elementwise_kernel') as is_strided
+from busy as b
+inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
+inner join cost as x on x.slice_id = l.operator_id
+inner join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = x.slice_id
+where b.category = 'compute'

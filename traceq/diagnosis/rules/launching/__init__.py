@@ -1,0 +1,1 @@
+"""The host is late to launch."""

@@ -1,0 +1,167 @@
+"""All rules, in the order in which their claims are served: what names a cause before what only measures its effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from traceq.database.sql import shelved
+from traceq.diagnosis.manual import Manual, declared_manual, manual
+from traceq.diagnosis.query import Query, rule_query
+from traceq.diagnosis.rules.declared import declared
+
+if TYPE_CHECKING:
+    from traceq.diagnosis.claim import Claim
+    from traceq.diagnosis.rules.declared import Judgement
+    from traceq.diagnosis.subject import Subject
+
+# Each is RULE.sql on its shelf, with a header. Where words need code, RULE.py stands beside it: it has `words(subject, claim)`,
+# which gives texts for keys of the header, or `judge(subject)`, which does all.
+_PLACES: tuple[str, ...] = (
+    # the profiler, and settings that make everything slow
+    "program/profiler_overhead",
+    "program/launch_blocking",
+    # what the program does now and then
+    "program/checkpoint_blocking",
+    "program/logging_in_step",
+    "program/garbage_collection",
+    # compiling and loading code
+    "program/recompilation",
+    "program/kernel_autotuning",
+    "program/lazy_module_loading",
+    "program/idle_compile",
+    # input
+    "input/epoch_boundary",
+    "input/synchronous_loader",
+    "input/slow_storage",
+    "input/main_thread_collate",
+    "input/worker_imbalance",
+    "input/prefetch_depth",
+    "input/too_few_workers",
+    "input/late_input_copy",
+    "input/idle_data",
+    # copies
+    "copies/unified_memory",
+    "copies/host_device_ping_pong",
+    "copies/pageable_copy",
+    "copies/blocking_copy",
+    "copies/fresh_tensor_copy",
+    "copies/many_small_copies",
+    "copies/offload_copy",
+    "copies/same_stream_copy",
+    "copies/layout_copy",
+    "copies/redundant_copy",
+    "copies/peer_copy",
+    "copies/low_copy_bandwidth",
+    "copies/exposed_copy_h2d",
+    "copies/exposed_copy_d2h",
+    "copies/exposed_copy_other",
+    # waiting for the GPU, and for memory
+    "waiting/item_read",
+    "waiting/data_dependent_shape",
+    "waiting/device_synchronize",
+    "waiting/idle_sync",
+    "waiting/allocator_in_step",
+    "waiting/pinning_in_step",
+    "waiting/idle_allocation",
+    # communication
+    "communication/data_parallel",
+    "communication/gloo_on_gpu",
+    "communication/host_collective",
+    "communication/sync_batch_norm",
+    "communication/late_rank",
+    "communication/small_messages",
+    "communication/same_stream_collective",
+    "communication/slow_collective",
+    "communication/low_bus_bandwidth",
+    "communication/pipeline_bubble",
+    "communication/moe_all_to_all",
+    "communication/parameter_gather",
+    "communication/gradient_overlap",
+    "communication/tensor_parallel_collective",
+    "communication/exposed_communication",
+    "waiting/stream_dependency",
+    # launching
+    "launching/loop_indexing",
+    "launching/unfused_optimizer",
+    "launching/slow_launch_call",
+    "launching/blocking_os_call",
+    "launching/tiny_kernels",
+    "launching/host_bound",
+    "launching/python_bound",
+    "launching/launch_latency",
+    "launching/idle_unattributed",
+    # kernels
+    "kernels/recompute",
+    "kernels/unfused_attention",
+    "kernels/unfused_norm",
+    "kernels/zero_grad_memset",
+    "kernels/conv_bias",
+    "kernels/tf32_off",
+    "kernels/tensor_cores_unused",
+    "kernels/matmul_shape",
+    "kernels/small_matmuls",
+    "kernels/memory_bound_matmul",
+    "kernels/slow_matmul",
+    "kernels/elementwise_chain",
+    "kernels/slow_elementwise",
+    "communication/communication_contention",
+    "kernels/clock_drift",
+    "kernels/kernel_variance",
+    "kernels/odd_block_size",
+    "kernels/few_waves",
+    "kernels/low_occupancy",
+    "kernels/exposed_memset",
+    # what wins nothing by itself
+    "kernels/hotspot_kernel",
+    "kernels/low_mfu",
+    "steps/gpu_saturated",
+    "steps/low_utilization",
+    "steps/unused_phase",
+    "steps/small_microbatch",
+    "steps/tail_latency",
+    "communication/rank_imbalance",
+    "memory/memory_near_capacity",
+    "memory/memory_fragmentation",
+    "memory/memory_growth",
+    "memory/memory_unused",
+    "steps/warm_up_counted",
+    "steps/steps_not_marked",
+    "steps/few_steps",
+    "steps/goal_advice",
+)
+
+RULES = tuple(place.partition("/")[2] for place in _PLACES)
+
+
+class Rule(NamedTuple):
+    """A rule: its id (kebab-case), its manual page, and its judgement. `remarks`: it never says what a fix could win."""
+
+    name: str
+    manual: Manual
+    judge: Judgement
+    remarks: bool = False
+
+
+@cache
+def built_in() -> tuple[Rule, ...]:
+    """The rules of traceq itself."""
+    return tuple(_load(place) for place in _PLACES)
+
+
+def _load(place: str) -> Rule:
+    name = place.partition("/")[2]
+    query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
+    remarks = "remarks" in query.header
+    if not files("traceq").joinpath(f"diagnosis/rules/{place}.py").is_file():
+        return Rule(name.replace("_", "-"), declared_manual(name, query), declared(_find(name), query), remarks)
+    module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
+    judge = declared(_find(name), query, module.words) if hasattr(module, "words") else module.judge
+    return Rule(name.replace("_", "-"), manual(module.__doc__ or ""), judge, remarks)
+
+
+def _find(name: str) -> Callable[[Subject], Claim | None]:
+    return lambda subject: subject.claim(name)

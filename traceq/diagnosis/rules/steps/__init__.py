@@ -1,0 +1,1 @@
+"""Steps as a whole, and advice that wins nothing by itself."""

@@ -1,0 +1,1 @@
+"""The host waits for the GPU, or for memory."""

@@ -1,0 +1,27 @@
+-- Idle time in which the host sits in a call that waits for the device.
+-- title: GPU idle: the host is in a call that waits for the GPU
+-- finds: Time in which the GPU has nothing to do while the host still sits in a call that waits for it, or that
+--   copies pageable memory, as far as no more specific rule says why it was called.
+-- matters: Returning from such a call takes a while, and the host cannot launch before it has.
+-- measured: The pieces of cause idle_sync in the counted steps (idle_piece). Shares: low 0.3, likely 1, high 1: the
+--   call may be needed.
+-- try: Find out who calls: profile(with_stack=True), or torch.cuda.set_sync_debug_mode("warn").
+-- references: https://docs.pytorch.org/docs/stable/generated/torch.cuda.set_sync_debug_mode.html
+--   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
+-- fix: The GPU idles {{ per_step(claimed_ns) }} while the host is in calls that wait for it, the longest in {{
+--   cut(worst.name) }} ({{ time(worst.claimed) }}). Let PyTorch say which lines wait:
+--   torch.cuda.set_sync_debug_mode("warn"). Use non_blocking=True with pinned memory for copies, and read values
+--   every 50 steps instead of each.
+-- confidence: medium
+-- reason: The call is in the trace; why the program makes it is not.
+-- wrong-if: The host needs the result before it can go on.
+-- needs: gpu, steps, calls
+-- low: 0.3
+-- likely: 1.0
+-- rest: yes
+-- uses: idle
+-- categories: idle_sync
+select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id
+from idle as p
+left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+where p.cause = 'idle_sync'

@@ -1,0 +1,6 @@
+-- Gaps of the critical device, with the call that held the host until it ran dry: a gap that the start of a step cuts goes on.
+select g.gap_id, g.ts, coalesce(g.drained_by, e.drained_by) as drained_by
+from idle_gap as g
+left join idle_gap as e
+    on e.trace_id = g.trace_id and e.device = g.device and e.ts_end = g.ts and e.drained_by is not null
+where g.trace_id = $trace_id and g.device = $device

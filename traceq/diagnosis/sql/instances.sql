@@ -1,0 +1,5 @@
+-- The pieces that cost most.
+select * exclude (gap_id, busy_id, scenario)
+from rule_instances
+order by claimed desc, step, ts, slice_id
+limit $worst

@@ -1,0 +1,130 @@
+"""What a rule is given: one trace, its critical device, and the ways to ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from traceq.database.query import Setting, ask, without_end
+from traceq.database.sql import statement
+from traceq.diagnosis.claim import WORST, Claim, check
+from traceq.diagnosis.needs import NEEDS, CannotTell
+from traceq.diagnosis.query import Query, Workspace, rule_query
+from traceq.formats.capabilities import format_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+Goal = Literal["throughput", "latency"]
+
+# What would win less of the step is counted, not listed.
+WORTH_LISTING = 0.01
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trace to judge. `device` is the one that is busy longest: a step cannot get shorter than that.
+
+    `present` counts what the trace holds (diagnosis/sql/present.sql); `step_ns` is the mean of the counted steps; `place`
+    completes the ids of findings. `ledger` is that of the device: ns per counted step by category; `ledgers` are those
+    of all devices, in ns of all counted steps. `device` is None, and
+    `step_ns` 0, where there is none.
+    """
+
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    trace_id: int
+    rank: int | None
+    world_size: int | None
+    place: str
+    format: str
+    device: int | None
+    device_name: str | None
+    devices: int
+    compute_capability: float | None
+    steps: int
+    step_ns: float
+    is_whole_trace: bool
+    goal: Goal
+    present: Mapping[str, int] = field(repr=False)
+    ledger: Mapping[str, float] = field(repr=False)
+    ledgers: Mapping[int, Mapping[str, int]] = field(repr=False)
+    workspace: Workspace = field(repr=False)
+    _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    def has(self, need: str) -> bool:
+        """Whether the trace holds an input of NEEDS."""
+        return bool(self.present[NEEDS[need].column])
+
+    def needs(self, *needs: str) -> None:
+        """Raise CannotTell for the first of NEEDS that the trace lacks."""
+        for name in needs:
+            if not self.has(name):
+                raise self.lacks(NEEDS[name].lacking, name)
+
+    def way(self, name: str, otherwise: str = "") -> str:
+        """The words of Format.ways for what the trace's profiler has to record; `otherwise` where it is not known."""
+        return format_of(self.format).ways.get(name, otherwise)
+
+    def lacks(self, lacking: str, way: str, brings: str = "brings it") -> CannotTell:
+        """The error for an input that is lacking, with what brings it."""
+        words = self.way(way)
+        return CannotTell(
+            f"{lacking}; {words} {brings}" if words else f"{lacking}; its profiler would have to record it"
+        )
+
+    def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
+        """The rows of `name`.sql in traceq/diagnosis/rules/, which gets trace_id, device and `settings`."""
+        query = rule_query(name)
+        return self.workspace.ask(query, {**self.workspace.given(), **query.settings, **settings})
+
+    def ask_of(self, claim: Claim, around: str, /) -> list[dict[str, Any]]:
+        """The rows of the query `around`, in which rule_instances is what the claim is on."""
+        if claim.number != self.workspace.latest:
+            self.workspace.find(claim.query, claim.values, claim.number)
+        return ask(self.connection, around, **claim.values, **WORST)
+
+    def claim(self, name: str, **settings: Setting) -> Claim | None:
+        """What `name`.sql in traceq/diagnosis/rules/ finds on the critical device, or None for nothing.
+
+        It gets trace_id, device and the settings of its header, unless `settings` has others. Where the ledger holds less than
+        WORTH_LISTING for all categories that the header names, it is not asked: it could find nothing to list.
+        """
+        query = rule_query(name)
+        categories = query.listed("categories")
+        if categories and sum(self.ledger.get(each, 0.0) for each in categories) < WORTH_LISTING * self.step_ns:
+            return None
+        return self._claim(query, settings)
+
+    def claim_of(self, query: Query | str, **settings: Setting) -> Claim | None:
+        """The same for a query, or the text of one, which may be anybody's.
+
+        Raises ValueError when it claims what is not there, or a share is none.
+        """
+        return self._claim(query if isinstance(query, Query) else Query(without_end(query)), settings, is_own=False)
+
+    def _claim(self, query: Query, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
+        values = {**self.workspace.given(), **query.settings, **settings}
+        if not all(0 <= float(values[share]) <= 1 for share in ("low", "likely", "high")):
+            raise ValueError(
+                f"low, likely and high are shares from 0 to 1, not {values['low']}, {values['likely']} and {values['high']}"
+            )
+        number = self.workspace.find(query, values)
+        if number is None:
+            return None
+        if not is_own:
+            check(self.connection, values)
+        rows = ask(self.connection, statement("diagnosis/sql/summary.sql"), **values)
+        if not rows or not rows[0]["claimed_ns"]:
+            return None
+        claim = Claim(query, values, rows[0], number)
+        if claim.saving_ns >= WORTH_LISTING * self.step_ns:
+            self.workspace.keep()
+            self.worst(claim)
+        return claim
+
+    def worst(self, claim: Claim) -> list[dict[str, Any]]:
+        """The largest pieces of a claim, with all columns of the rule's query."""
+        if claim.number not in self._worst:
+            self._worst[claim.number] = self.ask_of(claim, statement("diagnosis/sql/instances.sql"))
+        return self._worst[claim.number]

@@ -1,0 +1,121 @@
+"""Rules that users add: an SQL file with a header, or a Python entry point in the group traceq.rules.
+
+The header of an SQL file is the comment lines at its top, `-- key: text`, a text going on in lines that have no key:
+
+    -- rule: slow-augmentation
+    -- title: Slow augmentation
+    -- fix: Move the augmentation to the GPU: kornia.augmentation
+    -- needs: gpu, steps
+    select p.step, p.ts, p.dur, ... from idle_piece as p where p.trace_id = $trace_id and p.device = $device
+
+What the query returns stands in traceq.diagnosis.claim; docs/writing-rules.md has all keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from traceq.database.query import without_end
+from traceq.diagnosis.finding import Confidence
+from traceq.diagnosis.manual import declared_manual, manual
+from traceq.diagnosis.needs import NEEDS
+from traceq.diagnosis.query import Query, read
+from traceq.diagnosis.rules.declared import declared, is_template, template_error
+from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.errors import UnusableRule
+
+if TYPE_CHECKING:
+    from traceq.diagnosis.rules.declared import Judgement
+
+_GROUP = "traceq.rules"
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
+    """The rules of files and directories `paths` and of entry points, and then those of traceq, which are served later.
+
+    Raises UnusableRule for a file that is none, and for a name that is taken.
+    """
+    found = [rule for path in paths for rule in _from_path(path)]
+    found += [_from_entry_point(each) for each in entry_points(group=_GROUP)]
+    taken = {rule.name for rule in built_in()}
+    for rule in found:
+        if rule.name in taken:
+            raise UnusableRule(f"rule {rule.name}: there is one of this name already; choose another name")
+        taken.add(rule.name)
+    return (*found, *built_in())
+
+
+def _from_path(path: Path) -> Iterator[Rule]:
+    if path.is_dir():
+        files = sorted(path.glob("*.sql"))
+        if not files:
+            raise UnusableRule(f"{path}: no rule in it; a rule is a file NAME.sql")
+        for file in files:
+            yield _from_file(file)
+    else:
+        yield _from_file(path)
+
+
+def _from_file(path: Path) -> Rule:
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UnusableRule(f"{path}: cannot be read as a rule: {reason}") from error
+    query = replace(read(text), text=without_end(text))
+    name = query.header.get("rule", path.stem.replace("_", "-"))
+    if not _NAME.fullmatch(name):
+        raise UnusableRule(
+            f"{path}: {name!r} is no name for a rule; name it in kebab-case, e.g. -- rule: slow-augmentation"
+        )
+    _check(path, query)
+    return Rule(name, declared_manual(name, query), declared(lambda subject: subject.claim_of(query), query))
+
+
+def _check(path: Path, query: Query) -> None:
+    """Raise UnusableRule for what is wrong with a header."""
+    header = query.header
+    if not header.get("fix"):
+        raise UnusableRule(f"{path}: the header lacks a fix; add a line at the top: -- fix: what to change")
+    if unknown := [each for need in query.listed("needs") for each in need.split("|") if each not in NEEDS]:
+        raise UnusableRule(f"{path}: needs {', '.join(unknown)}, which is not one of {', '.join(NEEDS)}")
+    if header.get("confidence", "low") not in get_args(Confidence) and not is_template(header["confidence"]):
+        raise UnusableRule(
+            f"{path}: confidence {header['confidence']!r}; it is one of {', '.join(get_args(Confidence))}"
+        )
+    for text in filter(is_template, header.values()):
+        if wrong := template_error(text):
+            raise UnusableRule(f"{path}: {wrong}; a text is a template of Jinja")
+    for key in ("low", "likely", "high"):
+        if not _is_share(header.get(key, "1")):
+            raise UnusableRule(f"{path}: {key} is {header[key]!r}; it is a share from 0 to 1")
+    low, likely, high = query.shares.values()
+    if not low <= likely <= high:
+        raise UnusableRule(f"{path}: low, likely and high are {low:g}, {likely:g} and {high:g}; put them in this order")
+
+
+def _is_share(value: str) -> bool:
+    try:
+        return 0 <= float(value) <= 1
+    except ValueError:
+        return False
+
+
+def _from_entry_point(entry: EntryPoint) -> Rule:
+    try:
+        judge: Judgement = entry.load()
+        page = manual(import_module(judge.__module__).__doc__ or "")
+    except Exception as error:
+        # A package of somebody else breaks as it likes.
+        raise UnusableRule(
+            f"entry point {entry.name} ({entry.value}): {type(error).__name__}: {' '.join(str(error).split())};"
+            " reinstall or remove its package"
+        ) from error
+    return Rule(entry.name.replace("_", "-"), page, judge)

@@ -1,0 +1,133 @@
+"""What each format of trace can hold: the formats and the metrics, one row each.
+
+To add a format: its record in a module of its own here, a row in FORMATS, and an importer of the same name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from traceq.common.plugins import plugins
+from traceq.errors import UnknownMetric
+from traceq.formats.chrome import CHROME
+from traceq.formats.format import Capture, Format
+from traceq.formats.nsys import NSYS
+
+FORMATS: tuple[Format, ...] = (NSYS, CHROME)
+
+
+@cache
+def format_of(name: str) -> Format:
+    """The record of the format called `name`; one without options and with neutral words where traceq has none.
+
+    A package that brings an importer may bring the record along, as its FORMAT. Raises UnusablePlugin for a broken one.
+    """
+    known = next((each for each in FORMATS if each.name == name), None)
+    if known is None:
+        importers = (importer for importer in plugins("traceq.importers") if name == importer.NAME)
+        known = next((importer.FORMAT for importer in importers if hasattr(importer, "FORMAT")), None)
+    return known or Format(name)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric, and what capturing it costs. `record` names the backends of `traceq record` that bring it untold."""
+
+    name: str
+    answers: str
+    cost: str
+    record: tuple[str, ...] = ("torch", "nsys")
+
+    def captures(self) -> Iterable[tuple[Format, Capture | str]]:
+        """Each format with the options that record the metric, or with the reason why its profiler cannot."""
+        return ((each, each.captures[self.name]) for each in FORMATS)
+
+
+_PER_CALL = "an event per CUDA call and per kernel"
+_PER_OPERATOR = "the shapes of each operator's arguments"
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            "steps",
+            "how long steps take, how much they vary, samples or tokens per second",
+            "next to nothing: a few marks per step",
+        ),
+        Metric(
+            "idle",
+            "when a GPU does nothing, and what the host did meanwhile",
+            f"{_PER_CALL}, per operator or range, and per blocking call",
+        ),
+        Metric(
+            "ledger",
+            "which part of each step a GPU computes, communicates, copies or is idle",
+            "an event per kernel and copy",
+        ),
+        Metric(
+            "host",
+            "what the training thread does in each step, by kind and by phase",
+            "an event per CUDA call, and per operator or range",
+        ),
+        Metric("launch", "what launching costs the host, and whether the GPU waits for launches", _PER_CALL),
+        Metric(
+            "sync",
+            "which calls wait for the GPU, and which work of the GPU waits for which",
+            "an event more per synchronization",
+        ),
+        Metric(
+            "copies",
+            "bytes, bandwidth, direction, pinned or pageable, hidden behind kernels or not",
+            "an event per copy",
+        ),
+        Metric(
+            "occupancy",
+            "waves, occupancy and what limits it, by how kernels were launched, not as they ran",
+            "an event per kernel",
+        ),
+        Metric(
+            "hardware-counters",
+            "how busy multiprocessors, tensor cores, memory, PCIe and NVLink really were",
+            "a row per counter and sample: some 200,000 a second and GPU at 10 kHz",
+            (),
+        ),
+        Metric(
+            "communication",
+            "collectives: time, what hides behind compute, and per message size and group",
+            "an event per collective",
+        ),
+        Metric("data", "how long steps wait for input, and what that costs the GPU", "a mark per fetch"),
+        Metric("memory", "how much memory is allocated over time, and when it peaks", "an event per allocation", ()),
+        Metric(
+            "flops",
+            "FLOPs and bytes of matrix products, convolutions and attention, and the rates reached",
+            _PER_OPERATOR,
+            ("torch",),
+        ),
+        Metric("mfu", "which share of the GPU's peak a step's FLOPs reach", _PER_OPERATOR, ("torch",)),
+        Metric(
+            "python",
+            "which Python functions and modules the time went through",
+            "an event per Python call: steps get far longer, so take times from a capture without it",
+            (),
+        ),
+        Metric("graphs", "what runs inside CUDA graphs", "an event per node of a graph instead of one per launch"),
+        Metric("os", "which system calls the host's threads block in", "an event per blocking call", ("nsys",)),
+    )
+}
+
+
+def metrics_named(names: Sequence[str]) -> list[Metric]:
+    """The metrics of these names, each once, in the order given. Raises UnknownMetric, with what comes closest."""
+    return [_metric(name) for name in dict.fromkeys(name.lower() for name in names)]
+
+
+def _metric(name: str) -> Metric:
+    try:
+        return METRICS[name]
+    except KeyError:
+        close = difflib.get_close_matches(name, METRICS, n=3, cutoff=0.5) or list(METRICS)
+        raise UnknownMetric(f"no metric is called {name!r}; did you mean: {', '.join(close)}?") from None

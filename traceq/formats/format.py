@@ -1,0 +1,49 @@
+"""The record of a format: the profiler that writes it, and which of its options brings which input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+# Options of a profiler by name, each with the values it is given.
+Options = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Capture:
+    """The options that record a metric; `note` says what else matters."""
+
+    options: Options
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """What one format of trace can hold. A format that traceq has no record of has a name only, and gets neutral words."""
+
+    name: str
+    """As in the column trace.format."""
+    profiler: str = "the profiler"
+    suffixes: tuple[str, ...] = ()
+    """Endings of its files' names."""
+    captures: Mapping[str, Capture | str] = field(default_factory=dict)
+    """By metric of METRICS: the options that record it, or the reason why the profiler cannot."""
+    ways: Mapping[str, str] = field(default_factory=dict)
+    """By input: the words for what records it. The names are those of diagnosis.needs.NEEDS, and some that one rule uses."""
+    call: str = "{}"
+    """How the profiler is called, with {} for its options."""
+    spelled: Callable[[Options], str] = str
+    """The options as they stand in the call."""
+    commands: Callable[[Options], str] = str
+    """What a user pastes to capture a trace with these options, from the first line to the file that traceq reads."""
+    costly_settings: tuple[str, ...] = ()
+    """Settings that lengthen every call on the host, and that the profiler writes into the trace only where they are on."""
+
+
+def merged(captures: Iterable[Capture]) -> Options:
+    """The options of all captures: each once, with all values it is given, in the order in which they first appear."""
+    together: dict[str, dict[str, None]] = {}
+    for capture in captures:
+        for option, values in capture.options.items():
+            together.setdefault(option, {}).update(dict.fromkeys(values))
+    return {option: tuple(values) for option, values in together.items()}

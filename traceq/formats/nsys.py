@@ -1,0 +1,148 @@
+"""What NVIDIA Nsight Systems can record, and how it is asked for it."""
+
+from __future__ import annotations
+
+from traceq.formats.format import Capture, Format, Options
+
+_GRAPH_NODES = {"--cuda-graph-trace": ("node",)}
+_KERNELS = {"--trace": ("cuda",), **_GRAPH_NODES}
+_NO_SHAPES = "no shapes of operators, so no FLOPs"
+
+# Options of `nsys export`; all others are those of `nsys profile`.
+_OF_EXPORT = ("--include-blobs",)
+
+_CAPTURES: dict[str, Capture | str] = {
+    "steps": Capture({"--trace": ("nvtx",)}, "mark the steps: traceq.annotate.step(), or an NVTX range around each"),
+    "idle": Capture(
+        {"--trace": ("cuda", "nvtx", "osrt"), **_GRAPH_NODES}, "operators are seen only as far as NVTX ranges name them"
+    ),
+    "ledger": Capture(_KERNELS),
+    "host": Capture(
+        {"--trace": ("cuda", "nvtx", "osrt")},
+        "operators and phases are seen only as far as NVTX ranges name them: traceq.annotate.phase()",
+    ),
+    "launch": Capture(_KERNELS),
+    "sync": Capture({"--trace": ("cuda",)}),
+    "copies": Capture(_KERNELS),
+    "occupancy": Capture(_KERNELS),
+    "hardware-counters": Capture(
+        {"--trace": ("cuda",), "--gpu-metrics-devices": ("all",), "--gpu-metrics-frequency": ("10000",)},
+        "the right to read performance counters is needed (root, or the driver's"
+        " NVreg_RestrictProfilingToAdminUsers=0); older versions spell it --gpu-metrics-device",
+    ),
+    "communication": Capture(
+        {"--trace": ("cuda", "nvtx"), **_GRAPH_NODES, "--include-blobs": ("true",)},
+        "kernels and NCCL's NVTX ranges; message sizes are in the blobs of nsys from 2026.2 on"
+        " (leave --include-blobs out where nsys does not know it)",
+    ),
+    "data": Capture({"--trace": ("cuda", "nvtx")}, "mark the loader: traceq.annotate.loader(dataloader)"),
+    "memory": Capture(
+        {"--trace": ("cuda",), "--cuda-memory-usage": ("true",)}, "what CUDA handed out: PyTorch's cache as a whole"
+    ),
+    "flops": _NO_SHAPES,
+    "mfu": _NO_SHAPES,
+    "python": "traceq reads no samples, which is how nsys sees Python (--python-sampling=true, for its own viewer)",
+    "graphs": Capture(_KERNELS),
+    "os": Capture({"--trace": ("osrt",)}),
+}
+
+_CUDA = "nsys profile --trace=cuda"
+_OSRT = "nsys profile --trace=osrt"
+_WITH_SHAPES = "a PyTorch profile with record_shapes=True"
+
+# What brings an input whichever profiler wrote the trace: nsys can be run on the same program.
+COMMON_WAYS = {
+    "collections": "_ExperimentalConfig(record_python_gc_info=True) of PyTorch's profiler, or ranges made in gc.callbacks,",
+    "allocator": "profile(profile_memory=True)",
+    "allocator_totals": "a newer PyTorch with profile_memory=True",
+    "described_collectives": "newer PyTorch profilers write them for NCCL",
+    "fetch_work": f"profile(with_stack=True), or {_OSRT},",
+    "reads": f"{_OSRT}, or profile(with_stack=True),",
+    "graph_nodes": "nsys profile --cuda-graph-trace=node",
+    "loader_mark": "traceq.annotate.loader(loader)",
+    "locks": "`nsys profile --trace=cuda,nvtx,osrt --sample=process-tree` shows locks, and when threads lost their core.",
+    "matched_collectives": "PyTorch 2.1 and later with record_shapes=True",
+    "os_calls": _OSRT,
+    "page_faults": "nsys profile --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true",
+    "step_ranges": "calling `prof.step()` (PyTorch profiler) or by an NVTX range or record_function around each step",
+    "process_groups": "PyTorch 2.2 and later, or NCCL 2.26 and later,",
+    "worker_activity": "nsys profile --trace=osrt of all processes",
+}
+
+_WAYS = {
+    **COMMON_WAYS,
+    "gpu": _CUDA,
+    "steps": "traceq.annotate, or --step-range",
+    "several_steps": "mark steps, and capture more of them (traceq.annotate)",
+    "launches": _CUDA,
+    "calls": _CUDA,
+    "operators": "a capture by PyTorch's profiler, or torch.autograd.profiler.emit_nvtx()",
+    "annotations": "nsys profile --trace=nvtx with traceq.annotate",
+    "phases": "traceq record, or traceq.annotate",
+    "python_frames": "a PyTorch profile with_stack=True",
+    "fetches": "traceq.annotate.fetch around the loader",
+    "synchronizations": "a driver that records them (CUDA 11 and later)",
+    "copy_memory": _CUDA,
+    "kernel_geometry": _CUDA,
+    "occupancy": _CUDA,
+    "shapes": _WITH_SHAPES,
+    "flops": _WITH_SHAPES,
+    "peaks": _WITH_SHAPES,
+    "message_sizes": "nsys with NCCL's NVTX payloads (NCCL 2.18 and later)",
+    "memory_samples": "nsys profile --cuda-memory-usage=true",
+    # what single rules and sections name
+    "early_work": "nsys profile --capture-range=cudaProfilerApi, with torch.cuda.profiler.start() in the program",
+    "foreign_work": "nsys profile --cuda-event-trace=true --gpu-metrics-devices=all",
+    "host_side": "nsys profile --trace=cuda,nvtx,osrt",
+    "idle_causes": "nsys profile --trace=cuda,nvtx,osrt",
+    "later_start": (
+        "Start later: nsys profile --delay=60, or traceq record --backend nsys --skip 50 --steps 10 -- python train.py."
+    ),
+    "message_bytes": "NCCL's NVTX payload can hold them: `nsys export --include-blobs=true`",
+    "more_steps": "traceq record --backend nsys --steps 10 -- python train.py",
+    "no_stacks": "nsys profile --cudabacktrace=none",
+    "operator_names": (
+        "nsys profile --trace=cuda,nvtx, with traceq.annotate or torch.autograd.profiler.emit_nvtx() in the program"
+    ),
+    "operator_ranges": "torch.autograd.profiler.emit_nvtx()",
+    "python_lines": (
+        "`nsys profile --python-sampling=true` says which lines, more ranges (traceq.annotate) which parts."
+    ),
+    "native_step_marks": (
+        " (in C or C++: nvtxRangePushA(\"step\") and nvtxRangePop(), then traceq ingest --step-range '^step$')"
+    ),
+    "stream_events": "nsys profile --cuda-event-trace=true",
+}
+
+
+def _spelled(options: Options) -> str:
+    return " ".join(f"{name}={','.join(values)}" for name, values in options.items() if name not in _OF_EXPORT)
+
+
+def _commands(options: Options) -> str:
+    """The line that profiles a program, and the line that exports the report."""
+    profile = {
+        **options,
+        "--trace": tuple(sorted(options["--trace"])),
+        # Both are on unless told otherwise, cost time, and give nothing that traceq reads.
+        "--sample": ("none",),
+        "--cpuctxsw": ("none",),
+        "--output": ("trace",),
+    }
+    export = ["--type=sqlite", *(f"{name}={','.join(options[name])}" for name in _OF_EXPORT if name in options)]
+    return (
+        f"nsys profile {_spelled(profile)} python train.py\n"
+        f"nsys export {' '.join(export)} --output=trace.sqlite trace.nsys-rep"
+    )
+
+
+NSYS = Format(
+    name="nsys",
+    profiler="nsys",
+    suffixes=(".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep"),
+    captures=_CAPTURES,
+    ways=_WAYS,
+    call="nsys profile {}",
+    spelled=_spelled,
+    commands=_commands,
+)

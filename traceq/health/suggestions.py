@@ -1,0 +1,34 @@
+"""How another capture brings a metric: the options of the profiler that made the trace, or else of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from traceq.formats.capabilities import Metric, format_of
+from traceq.formats.format import Capture, Format
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What a profiler is told, and what else matters; without `options` it cannot give the metric, and `note` says why."""
+
+    tool: str
+    options: str | None
+    note: str
+
+
+def suggestions(metric: Metric, trace_format: str) -> tuple[Suggestion, ...]:
+    """That of the trace's own profiler; those of all where it cannot give the metric; none where it is not known."""
+    own = format_of(trace_format)
+    capture = own.captures.get(metric.name)
+    if capture is None:
+        return ()
+    if isinstance(capture, Capture):
+        return (_suggestion(own, capture),)
+    return tuple(_suggestion(form, each) for form, each in metric.captures())
+
+
+def _suggestion(form: Format, capture: Capture | str) -> Suggestion:
+    if isinstance(capture, str):
+        return Suggestion(form.profiler, None, capture)
+    return Suggestion(form.profiler, form.spelled(capture.options), capture.note)

@@ -1,0 +1,1 @@
+"""The reports of traceq compare, verify and baseline."""

@@ -1,0 +1,34 @@
+"""The queries of a report, by name: run, or printed for the reader to run again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from traceq.database.query import Setting, ask, literal
+from traceq.database.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Asked for by others as well, and kept where what they ask for is made.
+_ELSEWHERE = {
+    "ledger": "analysis/ledger/ledger.sql",
+    "note": "database/note.sql",
+    "step_stats": "analysis/steps/statistics.sql",
+    "throughput": "analysis/steps/throughput.sql",
+    "trace": "database/trace.sql",
+}
+
+
+def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> list[dict[str, Any]]:
+    """The rows of the query `name`, as dictionaries by column name."""
+    return ask(connection, _text(name), **values)
+
+
+def standalone(name: str, **values: Setting) -> str:
+    """The query `name` on one line, with `values` in place of its parameters."""
+    return literal(_text(name), **values)
+
+
+def _text(name: str) -> str:
+    return statement(_ELSEWHERE.get(name, f"reports/sql/{name}.sql"))

@@ -1,0 +1,1 @@
+"""From blocks and reports to text, Markdown, HTML, JSON, JUnit and SARIF."""

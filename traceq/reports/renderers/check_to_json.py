@@ -1,0 +1,53 @@
+"""A check for programs: raw nanoseconds and shares. docs/check.md describes the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from traceq.reports.renderers.json_text import json_text, picked
+
+if TYPE_CHECKING:
+    from traceq.runs.budgets.budget import Check, Judged
+    from traceq.runs.compare.comparison import Comparison
+
+# Raised with every change that breaks a reader.
+SCHEMA_VERSION = 1
+
+_CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "share", "interval_ns", "p")
+
+
+def check_to_json(check: Check) -> str:
+    """One object; `budgets` are in the order of the file."""
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "state": check.state,
+            "budget_file": check.path,
+            "budgets": [_judged(each) for each in check.judged],
+            "baseline": check.baseline,
+            "comparison": check.comparison and _comparison(check.comparison),
+            "runs": [
+                {
+                    **picked(run, "source", "file", "sha256", "rank", "device_name"),
+                    "steps": len(run.counted),
+                    "excluded": len(run.steps) - len(run.counted),
+                }
+                for run in check.runs
+            ],
+        }
+    )
+
+
+def _judged(judged: Judged) -> dict[str, Any]:
+    return {
+        **picked(judged.budget, "table", "name", "unit", "line"),
+        **picked(judged, "state", "measured", "query"),
+        "limits": [picked(limit, "bound", "amount") for limit in judged.budget.limits],
+        "reason": judged.reason or None,
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    change = picked(comparison.change, *_CHANGE) if comparison.change else dict.fromkeys(_CHANGE)
+    change["delta_share"] = change.pop("share")
+    return {**picked(comparison, "verdict", "reasons", "obstacles", "level"), **change}

@@ -1,0 +1,52 @@
+"""The comparison for programs: whole nanoseconds and shares. docs/compare.md describes the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from traceq.reports.renderers.json_text import json_text, picked, plain
+
+if TYPE_CHECKING:
+    from traceq.runs.compare.comparison import Change, Comparison, Side
+
+SCHEMA_VERSION = 1
+
+
+def comparison_to_json(comparison: Comparison) -> str:
+    """One object. `causes` add up to `delta_ns`, and the parts of each to its own."""
+    total = comparison.change
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **picked(comparison, "verdict", "reasons", "comparable", "obstacles", "remarks", "level", "floor_share"),
+            **(_change(total) if total else dict.fromkeys(_CHANGE)),
+            "other_statistic": comparison.other and _change(comparison.other),
+            "base": _side(comparison.base),
+            "new": _side(comparison.new),
+            "causes": comparison.causes,
+            "kernels": [part for cause in comparison.causes if cause.category == "compute" for part in cause.parts],
+            **picked(comparison, "operators", "phases", "counts", "findings_gone", "findings_new"),
+        }
+    )
+
+
+_CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "delta_share", "interval_ns", "p", "detectable_ns")
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {**plain(change, {}), "delta_share": change.share}
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        **picked(side, "counted", "excluded", "drifts", "outliers"),
+        "runs": [
+            {
+                **picked(run, "source", "file", "sha256", "format", "producer", "producer_version", "rank"),
+                **picked(run, "world_size", "device", "device_name", "devices", "step_source"),
+                "payload": dict(run.payload),
+                "steps_ns": [step.dur for step in run.counted],
+            }
+            for run in side.runs
+        ],
+    }

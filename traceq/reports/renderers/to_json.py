@@ -1,0 +1,79 @@
+"""The report for programs: raw nanoseconds and shares. docs/report.schema.json describes every key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traceq.diagnosis.finding import Finding, Observation, Part
+from traceq.health.verdict import MetricHealth
+from traceq.reports.model import (
+    SCHEMA_VERSION,
+    ExcludedStep,
+    Gap,
+    GapSize,
+    HostPart,
+    HostTime,
+    LedgerPart,
+    Outlier,
+    Phase,
+    Report,
+    StepLedger,
+    Steps,
+    TraceFacts,
+    TraceReport,
+)
+from traceq.reports.renderers.json_text import json_text, picked, plain
+
+_RENAMED: dict[type, dict[str, str]] = {
+    **{key: {"dur": "dur_ns"} for key in (TraceFacts, ExcludedStep, GapSize, HostPart)},
+    **{key: {"finding_id": "id"} for key in (Finding, Observation, Part)},
+    Phase: {"dur": "dur_ns", "median": "median_ns"},
+    Steps: {name: f"{name}_ns" for name in ("total", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")},
+    LedgerPart: {"dur": "dur_ns", "per_step": "per_step_ns", "share": "step_share"},
+    Gap: {"ts": "ts_ns", "dur": "dur_ns"},
+    Outlier: {"dur": "dur_ns", "change": "change_ns"},
+}
+
+
+def to_json(report: Report) -> str:
+    """One object; of a single trace its keys stand at the top, of several they are in the list `traces`."""
+    traces = [_trace(each) for each in report.traces]
+    content = traces[0] if len(traces) == 1 else {"traces": traces}
+    return json_text({"schema_version": SCHEMA_VERSION, **content}, _RENAMED)
+
+
+def _trace(report: TraceReport) -> dict[str, Any]:
+    content = {**plain(report, _RENAMED), **plain(report.topics, _RENAMED)}
+    for drawn in ("topics", "step_ledgers", "timelines", "close_ups"):
+        del content[drawn]
+    return {
+        **content,
+        "ledger": [
+            {"device": device.device, **plain(part, _RENAMED)} for device in report.ledger for part in device.parts
+        ],
+        "step_ledger": [_step_ledger(each) for each in report.step_ledgers],
+        "findings": [_finding(finding) for finding in report.findings],
+        "quality": [_quality(each) for each in report.quality],
+        "host": report.host
+        and {
+            "annotations": [_host_time(each, "dur_ns") for each in report.host.annotations],
+            "operators": [_host_time(each, "self_dur_ns") for each in report.host.operators],
+        },
+    }
+
+
+def _step_ledger(step: StepLedger) -> dict[str, Any]:
+    return {"device": step.device, "step": step.step, "dur_ns": step.dur, "parts_ns": dict(step.parts)}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    # The contract's names: what proves the saving.
+    return {**plain(finding, _RENAMED), "evidence": finding.summary, "query": finding.summary.query}
+
+
+def _quality(each: MetricHealth) -> dict[str, Any]:
+    return picked(each, "metric", "state", "reason", "needs")
+
+
+def _host_time(each: HostTime, dur: str) -> dict[str, Any]:
+    return plain(each, {HostTime: {"dur": dur, "longest": "longest_ns"}})

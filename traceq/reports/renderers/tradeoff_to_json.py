@@ -1,0 +1,94 @@
+"""The trade-off for programs: nanoseconds, work per second and shares. docs/tradeoff.md describes the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from traceq.reports.renderers.json_text import json_text, picked
+from traceq.runs.tradeoff.resources import COMPUTE
+
+if TYPE_CHECKING:
+    from traceq.runs.tradeoff.tradeoff import Fit, Headroom, Point, Tradeoff
+
+# Raised with every change that breaks a reader.
+SCHEMA_VERSION = 1
+
+
+def tradeoff_to_json(found: Tradeoff) -> str:
+    """One object; what could not be computed is null."""
+    choice, limit, within = found.choice, found.limit, found.within
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **picked(found.setting, "knob", "is_amount", "work", "percentile"),
+            "latency_budget_ns": found.setting.budget_ns,
+            "values": [_point(point, found) for point in found.points],
+            "left_out": [
+                {**picked(each.taken, "value", "run.source", "run.file"), "reason": each.why} for each in found.left_out
+            ],
+            "gpus": found.gpus,
+            "differs": dict(found.differs),
+            "intervals_hold_runs": found.between_runs,
+            "curve": found.fit and _curve(found.fit),
+            "curve_missed_share": found.missed,
+            "knee": found.knee and picked(found.knee, "place", "value", "interval", "best_tried"),
+            "latency_optimal": choice and choice.latency.value,
+            "latency_alike": choice.latency_alike if choice else [],
+            "throughput_optimal": choice and choice.throughput.value,
+            "throughput_alike": choice.throughput_alike if choice else [],
+            "within_budget": within
+            and {
+                "largest": within.largest and within.largest.value,
+                "fits": within.largest is not None,
+                "next": within.next and within.next.value,
+                "estimate": within.estimate,
+            },
+            "ledger": [picked(part, "category", "ns", "exponent", "growth") for part in found.parts],
+            "limit": limit
+            and {
+                **picked(limit, "point.value", "compute_share", "is_compute", "category"),
+                "category_share": limit.share,
+            },
+            "headroom": [_headroom(each) for each in found.headroom],
+        }
+    )
+
+
+def _point(point: Point, found: Tradeoff) -> dict[str, Any]:
+    return {
+        **picked(
+            point, "value", "steps", "excluded", "typical_ns", "typical_interval_ns", "p50_ns", "p95_ns", "p99_ns"
+        ),
+        "runs": [picked(run, "source", "file", "rank") for run in point.runs],
+        "work_per_step": point.work,
+        "work_per_s": point.throughput,
+        "work_per_s_interval": point.throughput_interval,
+        "curve_ns": None if found.fit is None or point.value is None else found.fit.curve.at(point.value),
+        "ledger_ns": dict(point.ledger),
+    }
+
+
+def _curve(fit: Fit) -> dict[str, Any]:
+    return {
+        **picked(fit.curve, "shape", "flat_ns", "fixed_ns", "per_unit_ns"),
+        "left_out_error_share": fit.left_out_error,
+        "largest_error_share": fit.largest_error,
+        "others": {shape: {"left_out_error_share": error} for shape, error in fit.others.items()},
+    }
+
+
+def _headroom(each: Headroom) -> dict[str, Any]:
+    return {
+        **picked(each, "value", "run.source", "run.file", "saturated", "reason"),
+        "is_saturated": _is_saturated(each),
+        "compute_exponent": each.exponent,
+        "upper_bound": each.bound,
+    }
+
+
+def _is_saturated(each: Headroom) -> bool | None:
+    """None where the rule cannot tell, where what it says is refuted, and where no GPU was seen to compute."""
+    if each.saturated is not None:
+        return True
+    computes = any(step.ledger.get(COMPUTE) for step in each.run.typical)
+    return None if each.reason or each.run.saturated is not None or not computes else False

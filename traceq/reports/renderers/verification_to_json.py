@@ -1,0 +1,26 @@
+"""A verification for programs. docs/compare.md describes the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traceq.reports.renderers.json_text import json_text, picked
+
+if TYPE_CHECKING:
+    from traceq.runs.verify.verify import Verification
+
+SCHEMA_VERSION = 1
+
+
+def verification_to_json(verification: Verification) -> str:
+    """One object; what was compared is in the output of traceq compare."""
+    comparison = verification.comparison
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **picked(verification, "finding", "state", "after", "won_ns", "won_interval_ns", "prediction", "reason"),
+            "also_gone": verification.also_gone,
+            **picked(comparison, "verdict", "comparable"),
+            "causes": [picked(cause, "category", "base_ns", "new_ns", "delta_ns") for cause in comparison.causes],
+        }
+    )

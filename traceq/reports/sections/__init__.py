@@ -1,0 +1,1 @@
+"""From a Report to neutral blocks, one section a file."""

@@ -1,2 +1,0 @@
-insert into judgement
-values ($trace_id, $goal, $stamp, $content)
