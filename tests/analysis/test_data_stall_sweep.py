@@ -31,11 +31,12 @@ GPU = st.lists(
 
 
 def laid_out(fetches):
-    """(ts, end, [(part, ts, end)]) one after the other from 10, none over 60; what is inside one after the other, too."""
+    """(ts, end, [(part, ts, end)]) one after the other from 10, none over the end of a step; what is inside one after the
+    other, too."""
     at = 10
     for gap, dur, inside in fetches:
         at += gap
-        at = 60 if at < 60 < at + dur else at
+        at = next((end for _, end in STEPS if at < end < at + dur), at)
         parts, inner = [], at
         for part, skip, length in inside:
             start, end = inner + skip, min(inner + skip + length, at + dur)
@@ -46,7 +47,7 @@ def laid_out(fetches):
         at += dur
 
 
-# Slices that outlast what they start in by 1 us or less are cut, as clocks round: the last fetch may outlast its step by more.
+# Slices that outlast what they start in by 1 us or less are cut, as clocks round.
 UNIT = 10_000
 
 
