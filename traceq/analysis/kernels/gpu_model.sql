@@ -2,7 +2,8 @@
 -- precision accumulates in single precision, as frameworks do. NULL: not published, or not known for sure. Links are per
 -- direction; what datasheets call NVLink bandwidth is the sum of both.
 
-create or replace view gpu_architecture as
+-- Tables, not views over values: to plan those again in every query that asks for a peak takes longer than the query.
+create or replace table gpu_architecture as
 select * from (values
     ('7.0', 2048, 32, 65536, 98304, 98304, 0, 256),
     ('7.2', 2048, 32, 65536, 98304, 98304, 0, 256),
@@ -27,7 +28,7 @@ select * from (values
     reserved_shared_memory,
     shared_memory_unit
 );
-comment on view gpu_architecture is 'One row per compute capability of NVIDIA, 7.0 to 12.1: the limits of a multiprocessor. From the CUDA C++ Programming Guide, table Technical Specifications per Compute Capability, and the occupancy calculator of the CUDA Toolkit (cuda_occupancy.h).';
+comment on table gpu_architecture is 'One row per compute capability of NVIDIA, 7.0 to 12.1: the limits of a multiprocessor. From the CUDA C++ Programming Guide, table Technical Specifications per Compute Capability, and the occupancy calculator of the CUDA Toolkit (cuda_occupancy.h).';
 comment on column gpu_architecture.compute_capability is 'Compute capability, e.g. 9.0.';
 comment on column gpu_architecture.max_threads_per_sm is 'Most resident threads.';
 comment on column gpu_architecture.max_blocks_per_sm is 'Most resident blocks.';
@@ -38,7 +39,7 @@ comment on column gpu_architecture.reserved_shared_memory is 'Shared memory that
 comment on column gpu_architecture.shared_memory_unit is 'Shared memory is given out in multiples of this, bytes.';
 
 -- Patterns match to the end of the name: what follows tells another GPU, or a part of one (MIG, a virtual function).
-create or replace view gpu_model as
+create or replace table gpu_model as
 with
 model as (
     from (values
@@ -133,7 +134,7 @@ select
 from model as m
 left join gpu_architecture as a using (compute_capability)
 left join link as l using (host_link);
-comment on view gpu_model is 'One row per GPU that traceq knows, the same in every database: what its maker publishes. NULL: not published, or not known for sure.';
+comment on table gpu_model is 'One row per GPU that traceq knows, the same in every database: what its maker publishes. NULL: not published, or not known for sure.';
 comment on column gpu_model.rank_order is 'Names are compared in this order; the first that matches counts.';
 comment on column gpu_model.model is 'Model.';
 comment on column gpu_model.pattern is 'Regular expression that finds the model in device.name.';
@@ -164,15 +165,10 @@ comment on column gpu_model.host_link_source is 'Document that gives the bandwid
 
 create or replace view device_model as
 with
--- planned once, used twice: planning it costs more than reading it
-known as materialized (
-    from gpu_model
-),
-
 named as (
     select d.trace_id, d.device, arg_min(m.model, m.rank_order) as model
     from device as d
-    inner join known as m on regexp_matches(d.name, m.pattern)
+    inner join gpu_model as m on regexp_matches(d.name, m.pattern)
     group by d.trace_id, d.device
 ),
 
@@ -191,7 +187,7 @@ made as (
         end as capability
     from device as d
     left join named as n on n.trace_id = d.trace_id and n.device = d.device
-    left join known as m on m.model = n.model
+    left join gpu_model as m on m.model = n.model
 )
 
 select
