@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Unpack
 
 from traceq.app.source import Reading, Sources, runs_of, several
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
 from traceq.runs.compare.side import once
-
-if TYPE_CHECKING:
-    from typing import Unpack
 
 
 class SavedBaseline(NamedTuple):

@@ -7,13 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
 from traceq.app.view import View
 from traceq.database.user_sql import interruptible
 from traceq.errors import UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
+from traceq.reports.document import Block
 from traceq.reports.renderers.check_to_json import check_to_json
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
@@ -25,13 +26,8 @@ from traceq.runs.budgets.read import read as read_budgets
 from traceq.runs.budgets.regression import regression
 from traceq.runs.budgets.sql import ask
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from traceq.reports.document import Block
-    from traceq.runs.compare.comparison import Comparison
-    from traceq.runs.run import Run
+from traceq.runs.compare.comparison import Comparison
+from traceq.runs.run import Run
 
 
 class CheckView(View[Check]):

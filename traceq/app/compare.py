@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from html import escape
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from traceq.app import notebook
 from traceq.app.source import Reading, Sources, check_writes, opened_runs, several
@@ -17,18 +17,14 @@ from traceq.reports.build_timelines import step_timelines
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.document import Block, Verdict
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
+from traceq.reports.timeline import Timeline
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY
 from traceq.runs.compare.compare import compare as compare_runs
-from traceq.runs.compare.comparison import Comparison
+from traceq.runs.compare.comparison import Comparison, Statistic
+from traceq.runs.run import Run
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     import pandas as pd
-
-    from traceq.reports.timeline import Timeline
-    from traceq.runs.compare.comparison import Statistic
-    from traceq.runs.run import Run
 
 _TOP = 10
 

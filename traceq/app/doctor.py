@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from traceq.app.source import Reading, Source, opened
 from traceq.health.diagnosis import TraceHealth, diagnose
 from traceq.reports.renderers.health_to_json import health_to_json
 from traceq.reports.renderers.health_to_text import health_to_text
-
-if TYPE_CHECKING:
-    from typing import Unpack
 
 
 class HealthView:

@@ -7,32 +7,27 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, Unpack, cast
 
+import duckdb
 from duckdb import ColumnExpression, ConstantExpression
 from isal import igzip
 
 from traceq.app.source import Reading, Source, opened
 from traceq.common.files import atomic_write
 from traceq.database import catalogue
+from traceq.database.catalogue import Table
 from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import fill, judged_or_kept
+from traceq.diagnosis.finding import Finding
+from traceq.diagnosis.rules.registry import Rule
+from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
 from traceq.exports.choose import choose
 from traceq.exports.result import WRITERS, result_of
 from traceq.exports.trace_file import MOST_OF_FINDING, Written, write_finding, write_trace
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    import duckdb
-
-    from traceq.database.catalogue import Table
-    from traceq.diagnosis.finding import Finding
-    from traceq.diagnosis.rules.registry import Rule
-    from traceq.diagnosis.subject import Goal
 
 Format = Literal["perfetto", "chrome", "parquet", "csv"]
 

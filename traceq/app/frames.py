@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.categories import CATEGORIES
+from traceq.diagnosis.finding import Where
+from traceq.reports.model import Report, TraceFacts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from traceq.diagnosis.finding import Where
-    from traceq.reports.model import Report, TraceFacts
 
 _WHOLE, _MAYBE, _REAL, _TEXT = "int64", "Int64", "float64", "string"
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from textwrap import indent, wrap
-from typing import TYPE_CHECKING
 
 from traceq.common.text import markdown, printable, shortened
-from traceq.reports.document import Name, Paragraph, Verdict, Warn
+from traceq.reports.document import Name, Paragraph, Spans, Verdict, Warn
+from traceq.reports.model import Report, TraceReport
 from traceq.reports.sections.headline import headline
-
-if TYPE_CHECKING:
-    from traceq.reports.document import Spans
-    from traceq.reports.model import Report, TraceReport
 
 # Of the frame, in pixels: a screen of a notebook, which has its own bars above and below.
 HEIGHT = 640

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Self
 
 import duckdb
 
 from traceq.app.ingest import ingest
+from traceq.app.report import ReportView
 from traceq.app.source import is_trace, scratch
 from traceq.common.process import usable_cpus
 from traceq.database import user_sql
@@ -19,11 +20,6 @@ from traceq.database.connect import connect, one_line
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from traceq.app.report import ReportView
 
 # The last one makes the others final. Without external access variables of this program are no tables either.
 _LOCK = (

@@ -15,15 +15,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from traceq.app.report import ReportView
 from traceq.reports.charts import CHARTS
 from traceq.reports.charts import ranks as _ranks
+from traceq.reports.charts.chart import Chart
+from traceq.reports.model import TraceReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from traceq.app.report import ReportView
-    from traceq.reports.charts.chart import Chart
-    from traceq.reports.model import TraceReport
 
 _NAMED = {chart.name.replace("-", "_"): chart for chart in CHARTS}
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
+
+import duckdb
 
 from traceq.app import frames, notebook
 from traceq.app.source import Reading, Source, is_trace, opened
@@ -17,24 +19,19 @@ from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import judged_or_kept, save
 from traceq.diagnosis.judge import Judged
+from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
 from traceq.reports.charts.png import png
-from traceq.reports.document import Picture
+from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
 from traceq.reports.redact import redacted
 from traceq.reports.sections.compose import compose
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
-    import duckdb
     import pandas as pd
-
-    from traceq.diagnosis.rules.registry import Rule
-    from traceq.reports.document import Block
 
 
 class ReportView(View[Report]):

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict, Unpack
 
 import duckdb
 
@@ -18,14 +18,10 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.errors import StoreError, WrongUse
 from traceq.loading.ingest import ingest as load
+from traceq.loading.progress import Progress
 from traceq.runs.read import read_runs
+from traceq.runs.run import Run
 from traceq.runs.sources import baseline_runs, file_of, of_rank
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from traceq.loading.progress import Progress
-    from traceq.runs.run import Run
 
 Source = str | Path
 Sources = Source | Sequence[Source]

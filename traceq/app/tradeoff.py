@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from traceq.app.source import Reading, Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.errors import TraceqError, WrongUse
 from traceq.reports.charts.png import png
+from traceq.reports.document import Block
 from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
 from traceq.reports.tradeoff.chart import chart, svg_file
 from traceq.reports.tradeoff.tradeoff import compose_tradeoff
+from traceq.runs.run import Run
 from traceq.runs.tradeoff.study import trade_off
 from traceq.runs.tradeoff.tradeoff import Percentile, Setting, Taken, Tradeoff
 from traceq.runs.tradeoff.values import AMOUNTS, STEPS, is_amount, marked, taken_by_marks, usual_knob, usual_work
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from traceq.reports.document import Block
-    from traceq.runs.run import Run
 
 _PICTURES = (".png", ".svg")
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from traceq.app.source import Reading, Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.document import Block
 from traceq.reports.renderers.verification_to_json import verification_to_json
 from traceq.runs.verify.calibration import append, calibrated
 from traceq.runs.verify.verify import Verification
 from traceq.runs.verify.verify import verify as verify_runs
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from traceq.reports.document import Block
 
 
 class VerificationView(View[Verification]):

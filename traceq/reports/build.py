@@ -6,11 +6,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.diagnosis.cache import judged_or_kept
 from traceq.diagnosis.finding import Failed
 from traceq.diagnosis.judge import Judged
+from traceq.diagnosis.rules.registry import Rule
+from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics
 from traceq.reports.build_timelines import close_ups, step_timelines
@@ -35,12 +39,6 @@ from traceq.reports.model import (
     TraceReport,
 )
 from traceq.reports.queries import rows, standalone
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.diagnosis.rules.registry import Rule
-    from traceq.diagnosis.subject import Goal, Subject
 
 
 def build(

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import duckdb
 
 from traceq.common.text import shortened
 from traceq.common.units import duration
+from traceq.diagnosis.finding import Finding
 from traceq.reports.queries import rows
 from traceq.reports.timeline import Lane, Mark, Span, Timeline
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.diagnosis.finding import Finding
 
 Side = Literal["host", "gpu", "ledger"]
 

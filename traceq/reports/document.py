@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from traceq.reports.timeline import Timeline
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from traceq.reports.timeline import Timeline
 
 
 T = TypeVar("T")

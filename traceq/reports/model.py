@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
-    from traceq.health.verdict import MetricHealth
-    from traceq.reports.timeline import Timeline
-    from traceq.reports.topics import Topics
+from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
+from traceq.health.verdict import MetricHealth
+from traceq.reports.timeline import Timeline
+from traceq.reports.topics import Topics
 
 # Of the JSON form: names docs/report.schema.json.
 SCHEMA_VERSION = 3

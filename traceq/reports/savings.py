@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from traceq.common.units import share, short
-
-if TYPE_CHECKING:
-    from traceq.diagnosis.finding import Finding
-    from traceq.reports.model import TraceReport
+from traceq.diagnosis.finding import Finding
+from traceq.reports.model import TraceReport
 
 
 def unit_of(report: TraceReport) -> str:

@@ -7,15 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from traceq.common.files import atomic_write
 from traceq.common.version import __version__
 from traceq.errors import UnusableBaseline
+from traceq.runs.run import Run
 from traceq.runs.stored import BEGIN_LENGTH, Kept, damage, is_kept, kept_of, text_of
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Run
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,127}")
 _DIRECTORY = Path(".traceq") / "baselines"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from traceq.errors import UnusableBaseline, WrongUse
 from traceq.runs import baselines
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Run
+from traceq.runs.run import Run
 
 
 def baseline_runs(source: str | Path) -> list[Run] | None:

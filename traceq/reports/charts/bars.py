@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from traceq.reports.charts.palette import PAGE, colour
 from traceq.reports.charts.sheet import WIDTH, caption, inches, sheet
+from traceq.reports.document import BarRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from traceq.reports.document import BarRow
 
 # Inches.
 _ROW = 0.36

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from traceq.reports.model import TraceReport
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from traceq.reports.model import TraceReport
 
 # Where a report has room for charts: after its first sentences, and in these sections.
 Place = Literal["headline", "steps", "gaps", "copies", "communication", "kernels", "operators", "data", "memory"]

@@ -8,12 +8,11 @@ from traceq.common.units import count, duration
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import colour
 from traceq.reports.charts.sheet import WIDTH, inches, sheet, styled
+from traceq.reports.model import TraceReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from traceq.reports.model import TraceReport
 
 # Inches.
 _ROW = 0.36

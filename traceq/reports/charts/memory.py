@@ -9,13 +9,12 @@ from traceq.common.units import share, size
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, colour
 from traceq.reports.charts.sheet import caption, few_ticks, sheet, styled, unit_of_size
+from traceq.reports.model import TraceReport
+from traceq.reports.topics import MemoryPart, MemoryPeak
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from traceq.reports.model import TraceReport
-    from traceq.reports.topics import MemoryPart, MemoryPeak
 
 _PARTS = 60
 # Of the capacity: from here on it is drawn as a line, below it would leave nothing to be seen of the rest.

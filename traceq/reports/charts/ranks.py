@@ -9,11 +9,10 @@ from traceq.reports.charts.bars import bars
 from traceq.reports.charts.sheet import styled
 from traceq.reports.charts.stack import Column, stack
 from traceq.reports.document import BarRow
+from traceq.reports.model import Report, TraceReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from traceq.reports.model import Report, TraceReport
 
 _FEWEST = 2
 _MOST_BARS = 12

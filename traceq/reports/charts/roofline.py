@@ -8,13 +8,12 @@ from traceq.common.units import duration, rate, share
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, PAGE, colour
 from traceq.reports.charts.sheet import caption, named, sheet, styled
+from traceq.reports.model import TraceReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-
-    from traceq.reports.model import TraceReport
 
 # Square points.
 _LARGEST, _SMALLEST = 500.0, 30.0

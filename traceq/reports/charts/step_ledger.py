@@ -10,11 +10,10 @@ from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.sheet import styled
 from traceq.reports.charts.stack import Column, legend, parts_of, stack, told_apart
 from traceq.reports.document import BarRow
+from traceq.reports.model import TraceReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from traceq.reports.model import TraceReport
 
 _NAMED = 4
 

@@ -9,12 +9,11 @@ from traceq.common.units import count, duration
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, PAGE, colour
 from traceq.reports.charts.sheet import caption, few_ticks, sheet, styled, unit_of_time
+from traceq.reports.model import TraceReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from traceq.reports.model import TraceReport
 
 _FEWEST_STEPS = 5
 _FEWEST_BINS, _MOST_BINS = 12, 40

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traceq.common.units import change
 from traceq.reports.charts.palette import PAGE, colour
 from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, inches, sheet, styled, unit_of_time
+from traceq.runs.compare.comparison import Cause, Comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
-
-    from traceq.runs.compare.comparison import Cause, Comparison
 
 _MOST = 7
 _ROW, _TOP, _BOTTOM, _APART = 0.36, 0.34, 0.34, 0.12

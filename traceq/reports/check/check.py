@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
@@ -23,11 +22,9 @@ from traceq.reports.document import (
     Verdict,
     table,
 )
-
-if TYPE_CHECKING:
-    from traceq.runs.budgets.budget import Check, Judged
-    from traceq.runs.compare.comparison import Change, Comparison
-    from traceq.runs.run import Run
+from traceq.runs.budgets.budget import Check, Judged
+from traceq.runs.compare.comparison import Change, Comparison
+from traceq.runs.run import Run
 
 _ORDER = ("fail", "cannot judge", "pass")
 _SHOUTED = {"fail": "FAIL", "cannot judge": "cannot judge", "pass": "pass"}

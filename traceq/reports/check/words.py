@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.common.units import change_share, count, duration, rate, share, size
-from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Check, Judged
-
-if TYPE_CHECKING:
-    from traceq.runs.budgets.budget import Budget
+from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Budget, Check, Judged
 
 ABSENT = "absent"
 _SMALLEST, _LARGEST = 1e-6, 1e15

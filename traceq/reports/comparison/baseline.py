@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.common.units import count, duration, maybe, rate, share, size
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
 from traceq.runs.compare.side import step_ns, usable
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Run
-    from traceq.runs.stored import Kept
+from traceq.runs.run import Run
+from traceq.runs.stored import Kept
 
 _LISTED = 20
 _DATE = 16  # to the minute

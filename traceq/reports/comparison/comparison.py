@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,10 +25,8 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
-
-if TYPE_CHECKING:
-    from traceq.reports.timeline import Timeline
-    from traceq.runs.compare.comparison import Cause, Change, Comparison, Side
+from traceq.reports.timeline import Timeline
+from traceq.runs.compare.comparison import Cause, Change, Comparison, Side
 
 _TAKEN_APART = 0.03
 _MOST_TAKEN_APART = 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, rate, size
@@ -15,10 +14,8 @@ from traceq.reports.document import (
     Paragraph,
     Table,
 )
+from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
 from traceq.runs.compare.kernel_name import canonical
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
 
 _NAME_WIDTH = 48
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, maybe, rate, share
@@ -17,10 +16,8 @@ from traceq.reports.document import (
     Paragraph,
     Spans,
 )
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Comparison, Side
-    from traceq.runs.run import FindingKept
+from traceq.runs.compare.comparison import Comparison, Side
+from traceq.runs.run import FindingKept
 
 _LISTED = 5
 _TEXT_LIMIT = 400

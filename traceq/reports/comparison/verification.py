@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import in_words
 from traceq.common.units import change, duration, per_cent, share
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
-
-if TYPE_CHECKING:
-    from traceq.runs.verify.verify import Verification
+from traceq.runs.verify.verify import Verification
 
 _STATES = {
     "gone": "The finding is gone",

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import BY_NAME
 from traceq.common.text import shortened, width
-from traceq.reports.renderers.colour import plain
-
-if TYPE_CHECKING:
-    from traceq.reports.document import BarRow
-    from traceq.reports.renderers.colour import Paint
+from traceq.reports.document import BarRow
+from traceq.reports.renderers.colour import Paint, plain
 
 WIDTH = 60
 _SCALED_WIDTH = 48

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, picked
-
-if TYPE_CHECKING:
-    from traceq.runs.budgets.budget import Check, Judged
-    from traceq.runs.compare.comparison import Comparison
+from traceq.runs.budgets.budget import Check, Judged
+from traceq.runs.compare.comparison import Comparison
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1

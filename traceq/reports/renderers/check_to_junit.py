@@ -5,14 +5,11 @@ A budget that cannot be judged is an error, not skipped: a build in which nothin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from traceq.common.text import printable, shortened
 from traceq.reports.check.words import label, limits, measured, reason
-
-if TYPE_CHECKING:
-    from traceq.runs.budgets.budget import Check, Judged
+from traceq.runs.budgets.budget import Check, Judged
 
 _SUITE = "traceq check"
 _NAME, _TEXT = 300, 4_000

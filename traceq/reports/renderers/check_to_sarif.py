@@ -9,16 +9,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
 from traceq.reports.check.words import measured, reason
 from traceq.reports.renderers.check_to_junit import message
-
-if TYPE_CHECKING:
-    from traceq.runs.budgets.budget import Check, Judged, Table
+from traceq.runs.budgets.budget import Check, Judged, Table
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _TEXT = 1_000

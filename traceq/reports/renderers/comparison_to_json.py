@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, picked, plain
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Change, Comparison, Side
+from traceq.runs.compare.comparison import Change, Comparison, Side
 
 SCHEMA_VERSION = 1
 

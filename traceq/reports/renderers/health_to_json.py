@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from traceq.health.diagnosis import TraceHealth
 from traceq.reports.renderers.json_text import json_text, picked, plain
-
-if TYPE_CHECKING:
-    from traceq.health.diagnosis import TraceHealth
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.text import printable, width
-from traceq.health.verdict import STATES, some
-
-if TYPE_CHECKING:
-    from traceq.health.diagnosis import TraceHealth
-    from traceq.health.identities import Checked
-    from traceq.health.verdict import MetricHealth
+from traceq.health.diagnosis import TraceHealth
+from traceq.health.identities import Checked
+from traceq.health.verdict import STATES, MetricHealth, some
 
 _WIDTH = 100
 _INDENT = "  "

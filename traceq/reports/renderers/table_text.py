@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
 
 from traceq.common.text import fits, printable, shortened, width
-from traceq.reports.document import Name, Title
+from traceq.reports.document import Name, Table, Title
+from traceq.reports.renderers.colour import Paint
 from traceq.reports.renderers.wrapping import wrapped
-
-if TYPE_CHECKING:
-    from traceq.reports.document import Table
-    from traceq.reports.renderers.colour import Paint
 
 _GAP = "  "
 _LEAST_NAME = 16

@@ -6,7 +6,6 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -14,11 +13,9 @@ from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
 from traceq.reports.charts import palette
 from traceq.reports.document import Block, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
+from traceq.reports.model import Report
 from traceq.reports.renderers.html.blocks import environment, markup, source
 from traceq.reports.sections.compose import compose
-
-if TYPE_CHECKING:
-    from traceq.reports.model import Report
 
 LIMIT = 2_000_000
 _TITLE_LIMIT = 120

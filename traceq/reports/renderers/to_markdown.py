@@ -10,7 +10,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from traceq.common.text import printable, shortened
@@ -38,12 +38,10 @@ from traceq.reports.document import (
 )
 from traceq.reports.fit import Around, Part, Summary, fitted
 from traceq.reports.importance import importance
+from traceq.reports.model import Report
 from traceq.reports.outline import Leaf, Node, Section, outline
 from traceq.reports.renderers import bar
 from traceq.reports.sections.compose import compose
-
-if TYPE_CHECKING:
-    from traceq.reports.model import Report
 
 # GitHub takes 65,536 characters, and people add some of their own.
 LIMIT = 60_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from traceq.common.text import printable, shortened, width
 from traceq.reports.document import (
@@ -26,14 +26,12 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
+from traceq.reports.model import Report
 from traceq.reports.renderers import bar
 from traceq.reports.renderers.colour import Paint, painted, plain
 from traceq.reports.renderers.table_text import table_text
 from traceq.reports.renderers.wrapping import wrapped, wrapped_sql
 from traceq.reports.sections.compose import compose
-
-if TYPE_CHECKING:
-    from traceq.reports.model import Report
 
 WIDTH = 100
 LEAST_WIDTH = 40

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, picked
 from traceq.runs.tradeoff.resources import COMPUTE
-
-if TYPE_CHECKING:
-    from traceq.runs.tradeoff.tradeoff import Fit, Headroom, Point, Tradeoff
+from traceq.runs.tradeoff.tradeoff import Fit, Headroom, Point, Tradeoff
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1

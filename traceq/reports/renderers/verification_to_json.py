@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from traceq.reports.renderers.json_text import json_text, picked
-
-if TYPE_CHECKING:
-    from traceq.runs.verify.verify import Verification
+from traceq.runs.verify.verify import Verification
 
 SCHEMA_VERSION = 1
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.units import count, duration, share, size
 from traceq.health.verdict import STATES
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
-
-if TYPE_CHECKING:
-    from traceq.reports.model import Device, TraceFacts, TraceReport
+from traceq.reports.model import Device, TraceFacts, TraceReport
 
 
 def capture(report: TraceReport) -> Iterator[Block]:

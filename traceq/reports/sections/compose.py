@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import BUSY
 from traceq.common.text import shortened
@@ -24,6 +23,7 @@ from traceq.reports.document import (
     Tracks,
     Warn,
 )
+from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Note, Report, Steps, TraceReport
 from traceq.reports.savings import step_share
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
@@ -38,9 +38,6 @@ from traceq.reports.sections.memory import memory, no_memory
 from traceq.reports.sections.missing import way
 from traceq.reports.sections.outcomes import outcomes
 from traceq.reports.sections.pictures import pictures, ranks_picture
-
-if TYPE_CHECKING:
-    from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Note, Report, Steps, TraceReport
 
 _FEW_STEPS = 20
 _LISTED = 5

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.units import count, duration, maybe, rate, size
-from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Table, table
+from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Spans, Table, table
+from traceq.reports.model import TraceReport
 from traceq.reports.sections.bars import pictured
 from traceq.reports.sections.missing import way
 from traceq.reports.sections.pictures import pictures
-
-if TYPE_CHECKING:
-    from traceq.reports.document import Spans
-    from traceq.reports.model import TraceReport
-    from traceq.reports.topics import Copies, CopyGroup, CopyTotal, UnifiedMemory
+from traceq.reports.topics import Copies, CopyGroup, CopyTotal, UnifiedMemory
 
 _LISTED = 8
 _DIRECTIONS = {"copy_h2d": "h2d (host to device)", "copy_d2h": "d2h (device to host)", "copy_other": "other"}

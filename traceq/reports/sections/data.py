@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.units import count, duration, maybe, share
-from traceq.reports.document import BarRow, Block, Heading, Items, Name, Paragraph, Query, Table, table
+from traceq.reports.document import BarRow, Block, Heading, Items, Name, Paragraph, Query, Spans, Table, table
+from traceq.reports.model import TraceReport
 from traceq.reports.sections.bars import pictured
 from traceq.reports.sections.missing import planned, way
 from traceq.reports.sections.pictures import pictures
-
-if TYPE_CHECKING:
-    from traceq.reports.document import Spans
-    from traceq.reports.model import TraceReport
-    from traceq.reports.topics import DataStall, Loader
+from traceq.reports.topics import DataStall, Loader
 
 _PARTS = {
     "waiting": "waiting_ns",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.text import shortened
 from traceq.common.units import cell, count, duration, share
+from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value, Where
 from traceq.reports.document import (
     Address,
     Block,
@@ -22,11 +22,8 @@ from traceq.reports.document import (
     Table,
     Tracks,
 )
+from traceq.reports.model import TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
-
-if TYPE_CHECKING:
-    from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value, Where
-    from traceq.reports.model import TraceReport
 
 _NAME_WIDTH = 60
 

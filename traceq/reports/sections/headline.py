@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.units import duration, share
+from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Paragraph, Reference, Spans, Table, Title, Verdict, Warn
+from traceq.reports.model import DeviceLedger, TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
 from traceq.reports.sections.pictures import pictures
-
-if TYPE_CHECKING:
-    from traceq.diagnosis.finding import Finding
-    from traceq.reports.model import DeviceLedger, TraceReport
 
 _NAMED = 2
 

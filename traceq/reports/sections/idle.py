@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from traceq.common.units import count, duration, share
 from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, table
+from traceq.reports.model import Gap, TraceReport
 from traceq.reports.sections.pictures import pictures
-
-if TYPE_CHECKING:
-    from traceq.reports.model import Gap, TraceReport
 
 _HOST_PARTS = 12
 

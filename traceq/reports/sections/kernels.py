@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share
-from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Table, table
+from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, table
+from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import brought_by
 from traceq.reports.sections.pictures import pictures
-
-if TYPE_CHECKING:
-    from traceq.reports.document import Spans
-    from traceq.reports.model import TraceReport
-    from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
+from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
 
 _LISTED = 4
 _QUARTERS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and above")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from traceq.common.units import count, duration, share, short
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, table
-
-if TYPE_CHECKING:
-    from traceq.reports.model import Throughput, TraceReport
+from traceq.reports.model import Throughput, TraceReport
 
 _TEN = 10
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from traceq.formats.capabilities import METRICS, format_of
 from traceq.formats.format import Capture
-from traceq.reports.document import Literal
-
-if TYPE_CHECKING:
-    from traceq.reports.document import Spans
+from traceq.reports.document import Literal, Spans
 
 
 def brought_by(metric: str, trace_format: str) -> Spans:

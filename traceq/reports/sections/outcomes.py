@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from traceq.diagnosis.finding import Clean, NotApplicable
 from traceq.reports.document import Block, Heading, Items, Spans, Warn
-
-if TYPE_CHECKING:
-    from traceq.diagnosis.finding import Clean, NotApplicable
-    from traceq.reports.model import TraceReport
+from traceq.reports.model import TraceReport
 
 
 def outcomes(report: TraceReport) -> Iterator[Block]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from traceq.reports.charts import CHARTS, ranks
+from traceq.reports.charts.chart import Place
 from traceq.reports.document import Picture
-
-if TYPE_CHECKING:
-    from traceq.reports.charts.chart import Place
-    from traceq.reports.model import Report, TraceReport
+from traceq.reports.model import Report, TraceReport
 
 
 def pictures(report: TraceReport, place: Place) -> Iterator[Picture]:

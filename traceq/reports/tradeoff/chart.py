@@ -11,12 +11,11 @@ from traceq.common.units import duration, rate
 from traceq.reports.charts.palette import INK, PAGE, colour
 from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, named, sheet, style, styled, unit_of_time
 from traceq.reports.tradeoff.words import number, per_second
+from traceq.runs.tradeoff.tradeoff import Percentile, Point, Tradeoff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from traceq.runs.tradeoff.tradeoff import Percentile, Point, Tradeoff
 
 # Inches.
 _PANEL = 2.0

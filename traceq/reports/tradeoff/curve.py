@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from traceq.common.units import duration, share
 from traceq.reports.document import Block, Heading, Paragraph, Spans
 from traceq.reports.tradeoff.words import at, knob, number, per_second
-
-if TYPE_CHECKING:
-    from traceq.runs.tradeoff.tradeoff import Fit, Knee, Tradeoff
+from traceq.runs.tradeoff.tradeoff import Fit, Knee, Tradeoff
 
 _NS_PER_S = 1_000_000_000
 _FEWEST = 3

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from traceq.analysis.categories import in_words
 from traceq.common.units import duration, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
 from traceq.reports.tradeoff.words import at, factor, knob, number
 from traceq.runs.tradeoff.resources import SATURATED
-
-if TYPE_CHECKING:
-    from traceq.runs.tradeoff.tradeoff import Headroom, Limit, Part, Tradeoff
+from traceq.runs.tradeoff.tradeoff import Headroom, Limit, Part, Tradeoff
 
 _MOST_COLUMNS = 6
 _MOST_REMARKS = 3

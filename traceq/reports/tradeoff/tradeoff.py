@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from traceq.common.text import printable
 from traceq.common.units import count, duration, rate, share
@@ -25,9 +24,7 @@ from traceq.reports.tradeoff.chart import alt, chart
 from traceq.reports.tradeoff.curve import curve
 from traceq.reports.tradeoff.limit import headroom_verdict, limits
 from traceq.reports.tradeoff.words import at, factor, listed, number, per_second
-
-if TYPE_CHECKING:
-    from traceq.runs.tradeoff.tradeoff import Choice, Interval, Point, Tradeoff, Within
+from traceq.runs.tradeoff.tradeoff import Choice, Interval, Point, Tradeoff, Within
 
 # Below so many steps a percentile is hardly more than the longest one.
 _ENOUGH = {"p95": 20, "p99": 100}

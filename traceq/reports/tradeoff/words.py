@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import rate, short
 from traceq.reports.document import Name, Spans
-
-if TYPE_CHECKING:
-    from traceq.runs.tradeoff.tradeoff import Setting
+from traceq.runs.tradeoff.tradeoff import Setting
 
 _NAME_LIMIT = 24
 _LISTED = 8

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Comparison
-    from traceq.runs.run import Run
+from traceq.runs.compare.comparison import Comparison
+from traceq.runs.run import Run
 
 Table = Literal["step", "throughput", "ledger", "findings", "sql", "compare"]
 Bound = Literal["at most", "at least"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.common.units import short
 from traceq.diagnosis.subject import WORTH_LISTING
@@ -13,9 +12,7 @@ from traceq.runs.budgets.known import ANY
 from traceq.runs.budgets.steps import WHOLE_TRACE
 from traceq.runs.budgets.verdict import cannot, judged
 from traceq.runs.compare.side import step_ns
-
-if TYPE_CHECKING:
-    from traceq.runs.run import FindingKept, PartKept, Run
+from traceq.runs.run import FindingKept, PartKept, Run
 
 
 def findings(budget: Budget, measured: Sequence[Measured]) -> Judged:

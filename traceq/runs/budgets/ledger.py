@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.runs.budgets.budget import SHARE, Budget, Judged, Measured
 from traceq.runs.budgets.known import SUMS
@@ -12,9 +11,7 @@ from traceq.runs.budgets.reproduced import reproduced
 from traceq.runs.budgets.steps import no_steps
 from traceq.runs.budgets.verdict import cannot, judged
 from traceq.runs.compare.side import step_ns
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Run
+from traceq.runs.run import Run
 
 
 def ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.common.units import change_share, per_cent, share
 from traceq.runs.budgets.budget import Budget, Judged
 from traceq.runs.budgets.verdict import cannot
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Comparison
+from traceq.runs.compare.comparison import Comparison
 
 
 def regression(budget: Budget, comparison: Comparison | None) -> Judged:

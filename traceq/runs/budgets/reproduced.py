@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from traceq.database.query import Setting, literal
 from traceq.database.sql import statement
-
-if TYPE_CHECKING:
-    from traceq.runs.budgets.budget import Measured
+from traceq.runs.budgets.budget import Measured
 
 
 def reproduced(measured: Sequence[Measured], name: str, **values: Setting) -> str | None:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from traceq.common.text import printable
 from traceq.database.query import literal
@@ -14,11 +15,7 @@ from traceq.database.user_sql import one_line_errors, statements
 from traceq.errors import QueryError
 from traceq.runs.budgets.budget import Budget, Judged, Measured
 from traceq.runs.budgets.verdict import cannot, judged
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from traceq.runs.run import Run
+from traceq.runs.run import Run
 
 _NO_DATABASE = "a baseline keeps no tables to ask: give the trace or its database"
 _LONGEST = 200

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.runs.compare.comparison import Cause, Change, Part, Statistic
 from traceq.runs.compare.match import Matched, Piece, matched
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, steps_of, weight
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Item, Run
+from traceq.runs.run import Item, Run
 
 _NUMBER_OF_STEP = re.compile(r"(#|\b[Ss]tep[ _:=-]?)\d+\b")
 # What emit_nvtx adds to the names of operators.

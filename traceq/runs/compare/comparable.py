@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from traceq.common.units import count, duration, rate, share
+from traceq.runs.compare.comparison import Side
 from traceq.runs.compare.kernel_name import family_name
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Side
-    from traceq.runs.run import Run
+from traceq.runs.run import Run
 
 _OTHER_SETTINGS = (
     "record_shapes",

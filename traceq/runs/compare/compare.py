@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from traceq.runs.compare.comparison import Change, Comparison, Statistic
 from traceq.runs.compare.rows import counts, operators, phases
 from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
 from traceq.runs.compare.verdict import judged
-
-if TYPE_CHECKING:
-    from traceq.runs.run import FindingKept, Run
+from traceq.runs.run import FindingKept, Run
 
 LEVEL = 0.02
 FLOOR = 0.01

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from traceq.runs.compare.comparison import Kind
 from traceq.runs.compare.kernel_name import canonical, family_name, function_name
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Kind
 
 _Pair = tuple[Fraction, Fraction]
 

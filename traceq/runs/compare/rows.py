@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from traceq.runs.compare.comparison import Count, Row, Statistic
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, weight
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Item, Run
+from traceq.runs.run import Item, Run
 
 _IDLE = "idle"
 _COUNTED = {

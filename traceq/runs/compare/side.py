@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from traceq.runs.compare import statistics
 from traceq.runs.compare.comparison import Drift, OutlierStep, Side, Statistic
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Amount, Item, Run, RunStep
+from traceq.runs.run import Amount, Item, Run, RunStep
 
 
 def side(runs: Sequence[Run]) -> Side:

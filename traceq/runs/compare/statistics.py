@@ -12,19 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
+from traceq.runs.compare.comparison import Statistic
 from traceq.runs.run import TRIM
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from traceq.runs.compare.comparison import Statistic
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _SEED = 20_251
 _MOST_RESAMPLES, _LEAST_RESAMPLES, _CELLS = 5_000, 1_000, 4_000_000

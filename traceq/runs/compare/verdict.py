@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from traceq.common.units import duration, share
 from traceq.runs.compare import statistics
+from traceq.runs.compare.comparison import Change, Side, Verdict
 from traceq.runs.compare.side import same_files
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Change, Side, Verdict
 
 Judgement = tuple["Verdict", str]
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from traceq.runs.compare.statistics import Floats
 from traceq.runs.tradeoff.points import LEVEL
 from traceq.runs.tradeoff.tradeoff import Choice, Curve, Percentile, Point, Setting, Within
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 # A loss that nobody would act on.
 ALIKE = 0.01

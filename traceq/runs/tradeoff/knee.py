@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING
 
-import numpy as np
-
+from traceq.runs.compare.statistics import Floats
 from traceq.runs.tradeoff.curve import affine, hinge
 from traceq.runs.tradeoff.points import LEVEL
 from traceq.runs.tradeoff.tradeoff import Curve, Knee, Place, Point
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _REFITS = 400
 # The sum of what is rounded in a fit; what is as close to an end of the range is the end.

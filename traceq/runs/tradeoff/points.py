@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from traceq.runs.compare.statistics import Floats
 from traceq.runs.run import Run
 from traceq.runs.tradeoff.resample import resamples_of, typical
 from traceq.runs.tradeoff.tradeoff import Interval, Point, Setting, Taken
 from traceq.runs.tradeoff.values import work_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _NS_PER_S = 1_000_000_000
 LEVEL = 0.05

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.runs.compare.statistics import center, dependence, resample
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from traceq.runs.compare.statistics import Floats, center, dependence, resample
 
 MOST_RESAMPLES = 2_000
 _CELLS = 4_000_000

@@ -7,14 +7,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from traceq.common.version import __version__
 from traceq.errors import UnusableCalibration
-
-if TYPE_CHECKING:
-    from traceq.runs.run import Run
-    from traceq.runs.verify.verify import Verification
+from traceq.runs.run import Run
+from traceq.runs.verify.verify import Verification
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from traceq.errors import NoSuchFinding
 from traceq.runs.compare.compare import compare
-
-if TYPE_CHECKING:
-    from traceq.runs.compare.comparison import Comparison
-    from traceq.runs.run import FindingKept, PartKept, Run
+from traceq.runs.compare.comparison import Comparison
+from traceq.runs.run import FindingKept, PartKept, Run
 
 State = Literal["gone", "smaller", "still there", "cannot tell"]
 Prediction = Literal["right", "too high", "too low", "cannot tell"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,10 +12,8 @@ from traceq.common.text import printable, shortened
 from traceq.common.units import duration, share
 from traceq.reports.charts.palette import variable
 from traceq.reports.charts.svg import svg
+from traceq.reports.document import Block
 from traceq.reports.renderers.html.tracks import drawing, told
-
-if TYPE_CHECKING:
-    from traceq.reports.document import Block
 
 
 def source(name: str) -> str:

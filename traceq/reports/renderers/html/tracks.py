@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration
 from traceq.reports.charts.palette import COLOURS
-
-if TYPE_CHECKING:
-    from traceq.reports.timeline import Lane, Span, Timeline
+from traceq.reports.timeline import Lane, Span, Timeline
 
 _WORDS = {"op": "operator", "runtime": "CUDA call", "culprit": "what the finding points at"}
 
