@@ -5,13 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
-
-from traceq.importers.nsys.context import Job, batch_of
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from traceq.importers.nsys.context import Job
     from traceq.importers.nsys.source import Source
 
 # Captures' own words for what was recorded; everything else in META_DATA_CAPTURE may be private.
@@ -35,32 +32,27 @@ _RANK_VARIABLES = (
 )
 
 
-def trace_row(job: Job) -> pa.RecordBatch:
+def trace_row(job: Job) -> dict[str, Any]:
     """The one row of `trace`."""
     exported = _exported(job.source)
     rank, world_size = _rank(job)
     options = _options(job.source)
-    return batch_of(
-        {
-            "producer": pa.array(["Nsight Systems"]),
-            "producer_version": pa.array([_version(exported, "EXPORT_PRODUCT_VERSION")], pa.string()),
-            "schema_version": pa.array([_version(exported, "EXPORT_SCHEMA_VERSION")], pa.string()),
-            "host": pa.array([_host(job.source)], pa.string()),
-            "rank": pa.array([rank], pa.int32()),
-            "world_size": pa.array([world_size], pa.int32()),
-            "utc_origin_ns": pa.array([_utc_origin(job.source)], pa.int64()),
-            "args": pa.array([json.dumps(options) if options else None], pa.string()),
-        }
-    )
+    return {
+        "producer": "Nsight Systems",
+        "producer_version": _version(exported, "EXPORT_PRODUCT_VERSION"),
+        "schema_version": _version(exported, "EXPORT_SCHEMA_VERSION"),
+        "host": _host(job.source),
+        "rank": rank,
+        "world_size": world_size,
+        "utc_origin_ns": _utc_origin(job.source),
+        "args": json.dumps(options) if options else None,
+    }
 
 
 def _exported(source: Source) -> dict[str, str]:
     """The export's description: EXPORT_META_DATA until 2023.2, META_DATA_EXPORT since, none before 2021."""
-    found = {}
-    for table in ("EXPORT_META_DATA", "META_DATA_EXPORT"):
-        for name, value in source.rows(table, ["name", "value"]):
-            found[str(name)] = str(value)
-    return found
+    tables = ("EXPORT_META_DATA", "META_DATA_EXPORT")
+    return {str(name): str(value) for table in tables for name, value in source.rows(table, ["name", "value"])}
 
 
 def _version(exported: dict[str, str], name: str) -> str | None:

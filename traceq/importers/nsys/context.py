@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from traceq.importers.nsys.columns import usable_times
 from traceq.importers.nsys.threads import Threads
 
 if TYPE_CHECKING:
@@ -35,6 +36,21 @@ class Job:
     gpu_pids: set[int] = field(default_factory=set)
     """Processes that had work on a GPU."""
     _next_id: int = 0
+
+    def timed(
+        self,
+        table: str,
+        columns: Sequence[str],
+        *,
+        time: str = "start",
+        keep: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+        **options: Any,
+    ) -> Iterator[pa.RecordBatch]:
+        """What Source.read yields, without the rows that are not to `keep`, and without those that have no usable time."""
+        for batch in self.source.read(table, columns, **options):
+            rows = usable_times(keep(batch) if keep else batch, time, table, self.notes)
+            if rows.num_rows:
+                yield rows
 
     def ids(self, rows: int) -> pa.Array:
         """Fresh slice ids for so many rows."""

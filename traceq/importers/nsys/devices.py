@@ -9,13 +9,14 @@ mixed on one device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import int32
+from traceq.importers.rows import Batches, batches_of
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.notes import Notes
@@ -24,36 +25,26 @@ if TYPE_CHECKING:
 # The number of the device of rows that name none.
 NO_DEVICE = -1
 _PID_SHIFT = 32
-_INTEGER_FIELDS = (
-    "sm_count",
-    "memory_bytes",
-    "warp_size",
-    "max_threads_per_sm",
-    "max_blocks_per_sm",
-    "registers_per_sm",
-    "shared_memory_per_sm",
-    "memory_bandwidth",
-)
-_WIDE_FIELDS = {"memory_bytes", "shared_memory_per_sm", "memory_bandwidth"}
+# Columns of `device`, but max_warps_per_sm; bytes, and bytes per second. As they are described since 2021, and before.
+_SIZES = {
+    "sm_count": ("smCount", "numMultiprocessors"),
+    "memory_bytes": ("totalMemory", "globalMemorySize"),
+    "warp_size": ("threadsPerWarp", "numThreadsPerWarp"),
+    "max_warps_per_sm": ("maxWarpsPerSm", "maxWarpsPerMultiprocessor"),
+    "max_blocks_per_sm": ("maxBlocksPerSm", "maxBlocksPerMultiprocessor"),
+    "registers_per_sm": ("maxRegistersPerSm", "maxRegistersPerMultiprocessor"),
+    "shared_memory_per_sm": ("maxShmemPerSm", "maxSharedMemoryPerMultiprocessor"),
+    "memory_bandwidth": ("memoryBandwidth", "globalMemoryBandwidth"),
+}
+# Of these, columns of 32 bits.
+_NARROW = ("sm_count", "warp_size", "max_threads_per_sm", "max_blocks_per_sm", "registers_per_sm")
 # Until 2021 (TARGET_INFO_CUDA_GPU) bandwidth was in CUPTI's kB/s. No GPU has less than 10 GB/s or more than
 # 10 TB/s.
 _LEAST_BANDWIDTH = 10_000_000_000
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """One GPU as a trace describes it; sizes in bytes, bandwidth in bytes per second."""
-
-    name: str | None = None
-    compute_capability: str | None = None
-    sm_count: int | None = None
-    memory_bytes: int | None = None
-    warp_size: int | None = None
-    max_threads_per_sm: int | None = None
-    max_blocks_per_sm: int | None = None
-    registers_per_sm: int | None = None
-    shared_memory_per_sm: int | None = None
-    memory_bandwidth: int | None = None
+Gpu = dict[str, Any]
+"""Columns of `device` by name."""
 
 
 class Devices:
@@ -102,20 +93,19 @@ class Devices:
         self._used.update(one for one in pc.unique(numbers).to_pylist() if one is not None)
         return numbers
 
-    def batch(self) -> pa.RecordBatch:
+    def batches(self) -> Batches:
         """Rows of `device` for all GPUs described or used."""
+        unknown = _gpu(None, None, None, [None] * len(_SIZES))
         numbers = sorted(self._used | set(self._gpus))
-        gpus = [self._gpus.get(number, Gpu()) for number in numbers]
-        columns: dict[str, pa.Array] = {
-            "device": pa.array(numbers, pa.int32()),
-            "name": pa.array([gpu.name for gpu in gpus], pa.string()),
-            "compute_capability": pa.array([gpu.compute_capability for gpu in gpus], pa.string()),
-            "source": pa.array(["trace" if number in self._gpus else "unknown" for number in numbers]),
-        }
-        for field in _INTEGER_FIELDS:
-            values = pa.array([getattr(gpu, field) for gpu in gpus], pa.int64())
-            columns[field] = values if field in _WIDE_FIELDS else int32(values, field, self._notes)
-        return pa.RecordBatch.from_pydict(columns)
+        gpus = [self._gpus.get(number, unknown) for number in numbers]
+        for column in _NARROW:
+            fitting = int32(pa.array([gpu[column] for gpu in gpus], pa.int64()), column, self._notes)
+            gpus = [{**gpu, column: number} for gpu, number in zip(gpus, fitting.to_pylist(), strict=True)]
+        rows = [
+            {"device": number, "source": "trace" if number in self._gpus else "unknown", **gpu}
+            for number, gpu in zip(numbers, gpus, strict=True)
+        ]
+        return batches_of("device", rows)
 
 
 def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
@@ -123,12 +113,15 @@ def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
     gpus: dict[int, Gpu] = {}
     ordinals: dict[int, int] = {}
     wanted = [
-        *("id", "deviceId", "cuDevice", "name", "computeMajor", "computeMinor", "smCount", "totalMemory"),
-        *("threadsPerWarp", "maxWarpsPerSm", "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm"),
-        "memoryBandwidth",
+        "id",
+        "deviceId",
+        "cuDevice",
+        "name",
+        "computeMajor",
+        "computeMinor",
+        *(new for new, _ in _SIZES.values()),
     ]
-    for row in source.rows("TARGET_INFO_GPU", wanted):
-        own, device, ordinal, name, major, minor, *sizes = row
+    for own, device, ordinal, name, major, minor, *sizes in source.rows("TARGET_INFO_GPU", wanted):
         key = next((one for one in (own, device, ordinal) if isinstance(one, int)), len(gpus))
         gpus.setdefault(key, _gpu(name, major, minor, sizes))
         number = ordinal if isinstance(ordinal, int) and ordinal >= 0 else device
@@ -137,23 +130,18 @@ def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
     return gpus, ordinals
 
 
-def _gpu(name: object, major: object, minor: object, sizes: list[object]) -> Gpu:
+def _gpu(name: object, major: object, minor: object, sizes: Sequence[object]) -> Gpu:
     """A GPU from its columns; nsys writes 0 for a limit it does not know."""
-    sms, memory, warp, warps, blocks, registers, shared, bandwidth = (
-        one if isinstance(one, int) and one > 0 else None for one in sizes
-    )
-    return Gpu(
-        name=name if isinstance(name, str) and name else None,
-        compute_capability=f"{major}.{minor}" if isinstance(major, int) and major > 0 else None,
-        sm_count=sms,
-        memory_bytes=memory,
-        warp_size=warp,
-        max_threads_per_sm=warps * warp if warps and warp else None,
-        max_blocks_per_sm=blocks,
-        registers_per_sm=registers,
-        shared_memory_per_sm=shared,
-        memory_bandwidth=bandwidth,
-    )
+    known = {
+        column: one if isinstance(one, int) and one > 0 else None for column, one in zip(_SIZES, sizes, strict=True)
+    }
+    warps, warp = known.pop("max_warps_per_sm"), known["warp_size"]
+    return {
+        "name": name if isinstance(name, str) and name else None,
+        "compute_capability": f"{major}.{minor}" if isinstance(major, int) and major > 0 else None,
+        "max_threads_per_sm": warps * warp if warps and warp else None,
+        **known,
+    }
 
 
 def _links(source: Source) -> dict[tuple[int, int], int]:
@@ -170,22 +158,18 @@ def _before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], 
     gpus: dict[int, Gpu] = {}
     links: dict[tuple[int, int], int] = {}
     keys: dict[object, int] = {}
-    wanted = [
-        *("deviceId", "pid", "pciBusId", "globalMemoryBandwidth", "name", "computeCapabilityMajor"),
-        *("computeCapabilityMinor", "numMultiprocessors", "globalMemorySize", "numThreadsPerWarp"),
-        *("maxWarpsPerMultiprocessor", "maxBlocksPerMultiprocessor", "maxRegistersPerMultiprocessor"),
-        "maxSharedMemoryPerMultiprocessor",
-    ]
-    for row in source.rows("TARGET_INFO_CUDA_GPU", wanted):
-        device, pid, bus, bandwidth, name, major, minor, *sizes = row
+    wanted = ["deviceId", "pid", "pciBusId", "name", "computeCapabilityMajor", "computeCapabilityMinor"]
+    wanted += [old for _, old in _SIZES.values()]
+    for device, pid, bus, name, major, minor, *sizes in source.rows("TARGET_INFO_CUDA_GPU", wanted):
         if not isinstance(device, int):
             continue
+        bandwidth = sizes[-1]
         if isinstance(bandwidth, int) and bandwidth < _LEAST_BANDWIDTH:
-            bandwidth *= 1000
+            sizes[-1] = bandwidth * 1000
         # The first ordinal a GPU is seen under becomes its number.
         free = device if device not in keys.values() else max(keys.values()) + 1
         key = keys.setdefault(bus or f"device {device}", free)
-        gpus.setdefault(key, _gpu(name, major, minor, [*sizes, bandwidth]))
+        gpus.setdefault(key, _gpu(name, major, minor, sizes))
         links[pid if isinstance(pid, int) else 0, device] = key
     return gpus, links
 

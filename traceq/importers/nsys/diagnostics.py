@@ -72,6 +72,6 @@ def note_other_tables(job: Job) -> None:
     for table in job.source.untouched:
         if table in _SILENT or table.startswith("ENUM_"):
             continue
-        rows = job.source.count(table)
+        rows = job.source.scalar(table, "count(*)")
         if rows:
             job.notes.info("table_not_imported", rows, f"Rows of {table}: traceq has no use for this table yet.")

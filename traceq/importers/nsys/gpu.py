@@ -7,16 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import (
-    constant,
-    durations,
-    int32,
-    json_objects,
-    labelled,
-    non_negative,
-    usable_times,
-    without,
-)
+from traceq.importers.nsys.columns import constant, durations, int32, json_objects, labelled, non_negative, without
 from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.copies import COPY_KINDS, MEMORY, MIGRATION_CAUSES, copy_names, memset_names
 from traceq.importers.nsys.threads import pids
@@ -41,16 +32,10 @@ _NAMES = ("demangledName", "mangledName", "shortName")
 def read_gpu(job: Job) -> Rows:
     """All rows of gpu_slice."""
     for table, (wanted, describe) in _READERS.items():
-        names = _name_column(job, table)
-        for batch in job.source.read(table, [*_PLACE, *wanted, *names], order="rowid"):
-            rows = usable_times(batch, "start", table, job.notes)
-            if rows.num_rows:
-                yield "gpu_slice", batch_of({**_place(job, table, rows), **describe(job, rows)})
-
-
-def _name_column(job: Job, table: str) -> list[str]:
-    """The best name column a kernel table has; other tables have none."""
-    return [name for name in _NAMES if name in job.source.columns(table)][:1]
+        # The best name column a kernel table has; other tables have none.
+        names = [name for name in _NAMES if name in job.source.columns(table)][:1]
+        for rows in job.timed(table, [*_PLACE, *wanted, *names]):
+            yield "gpu_slice", batch_of({**_place(job, table, rows), **describe(job, rows)})
 
 
 def _place(job: Job, table: str, rows: pa.RecordBatch) -> Columns:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import constant, durations, json_objects, labelled, usable_times, without
+from traceq.importers.nsys.columns import constant, durations, json_objects, labelled, without
 from traceq.importers.nsys.context import Job, Rows, batch_of
 
 RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
@@ -19,16 +20,10 @@ _OS_MARK_CLASSES = (31, 32)
 # _v7000 is the CUDA version a call appeared in, _ptsz/_ptds its per-thread-stream form; _v2 belongs to the
 # name.
 _VERSION_SUFFIX = r"(_(v[0-9]{4,}|ptsz|ptds))+$"
-_OVERHEAD = {
-    1: "unknown",
-    2: "driver_compiler",
-    3: "buffer_flush",
-    4: "instrumentation",
-    5: "resource",
-    6: "runtime_module_loading",
-    7: "lazy_function_loading",
-    8: "command_buffer_full",
-}
+_OVERHEAD = (
+    *("unknown", "driver_compiler", "buffer_flush", "instrumentation", "resource"),
+    *("runtime_module_loading", "lazy_function_loading", "command_buffer_full"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,8 @@ class Calls:
     """JSON member: source column, left out where it is 0."""
     args_or_zero: dict[str, str] = field(default_factory=dict)
     """JSON member: source column, where 0 is a value like any other; rank 0, say."""
-    keep: Callable[[Job, pa.RecordBatch], pa.RecordBatch] | None = None
+    left_out: tuple[tuple[int, ...], str, str] | None = None
+    """Classes of records that are no calls of their own, and the note on them."""
     versioned: bool = False
     """Whether names carry version suffixes."""
 
@@ -54,32 +50,7 @@ def _api(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _overhead_type(rows: pa.RecordBatch) -> pa.Array:
-    return labelled(rows.column("overheadType"), _OVERHEAD, "profiler")
-
-
-def _without_class(rows: pa.RecordBatch, *classes: int) -> pa.RecordBatch:
-    found = pc.is_in(rows.column("eventClass"), value_set=pa.array(classes, pa.int64()))
-    return rows.filter(pc.invert(found)) if pc.any(found).as_py() else rows
-
-
-def _drop_backtraces(job: Job, rows: pa.RecordBatch) -> pa.RecordBatch:
-    kept = _without_class(rows, _BACKTRACE_CLASS)
-    job.notes.info(
-        "cuda_backtrace_not_imported",
-        rows.num_rows - kept.num_rows,
-        f"Rows of {RUNTIME} that repeat a CUDA call to carry its call stack; the call itself is there once.",
-    )
-    return kept
-
-
-def _drop_os_marks(job: Job, rows: pa.RecordBatch) -> pa.RecordBatch:
-    kept = _without_class(rows, *_OS_MARK_CLASSES)
-    job.notes.info(
-        "os_mark_not_imported",
-        rows.num_rows - kept.num_rows,
-        "Rows of OSRT_API that mark where tracing started or finished in a process; they are no calls.",
-    )
-    return kept
+    return labelled(rows.column("overheadType"), dict(enumerate(_OVERHEAD, 1)), "profiler")
 
 
 CALLS = (
@@ -89,23 +60,27 @@ CALLS = (
         _api,
         columns=("eventClass", "correlationId"),
         args={"return_value": "returnValue"},
-        keep=_drop_backtraces,
+        left_out=(
+            (_BACKTRACE_CLASS,),
+            "cuda_backtrace_not_imported",
+            f"Rows of {RUNTIME} that repeat a CUDA call to carry its call stack; the call itself is there once.",
+        ),
         versioned=True,
     ),
-    Calls("OSRT_API", "os", columns=("eventClass",), args={"return_value": "returnValue"}, keep=_drop_os_marks),
     Calls(
-        "PROFILER_OVERHEAD",
-        "overhead",
-        _overhead_type,
-        columns=("overheadType",),
-        args={"correlation_id": "correlationId"},
+        "OSRT_API",
+        "os",
+        columns=("eventClass",),
+        args={"return_value": "returnValue"},
+        left_out=(
+            _OS_MARK_CLASSES,
+            "os_mark_not_imported",
+            "Rows of OSRT_API that mark where tracing started or finished in a process; they are no calls.",
+        ),
     ),
-    Calls(
-        "CUPTI_ACTIVITY_KIND_OVERHEAD",
-        "overhead",
-        _overhead_type,
-        columns=("overheadType",),
-        args={"correlation_id": "correlationId"},
+    *(
+        Calls(table, "overhead", _overhead_type, columns=("overheadType",), args={"correlation_id": "correlationId"})
+        for table in ("PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD")
     ),
     Calls("CUBLAS_EVENTS", "other", "cublas"),
     Calls("CUDNN_EVENTS", "other", "cudnn"),
@@ -116,11 +91,18 @@ TABLES = tuple(calls.table for calls in CALLS)
 def read_host(job: Job) -> Rows:
     """Rows of cpu_slice from every table of calls."""
     for calls in CALLS:
-        for batch in job.source.read(calls.table, wanted(calls)):
-            rows = calls.keep(job, batch) if calls.keep else batch
-            rows = usable_times(rows, "start", calls.table, job.notes)
-            if rows.num_rows:
-                yield "cpu_slice", slices(job, calls, rows)
+        for rows in job.timed(calls.table, wanted(calls), keep=partial(_kept, job, calls)):
+            yield "cpu_slice", slices(job, calls, rows)
+
+
+def _kept(job: Job, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows that are calls; others are counted."""
+    if calls.left_out is None:
+        return rows
+    classes, code, text = calls.left_out
+    found = pc.is_in(rows.column("eventClass"), value_set=pa.array(classes, pa.int64()))
+    job.notes.info(code, pc.sum(found).as_py() or 0, text)
+    return rows.filter(pc.invert(found)) if pc.any(found).as_py() else rows
 
 
 def wanted(calls: Calls) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import non_negative, usable_times
+from traceq.importers.nsys.columns import non_negative
 from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.host import Calls, slices, wanted
 
@@ -39,10 +39,7 @@ def read_mpi(job: Job) -> Rows:
     """Rows of cpu_slice for every call, and of collective for those that move data."""
     sizes = _group_sizes(job)
     for calls in CALLS:
-        for batch in job.source.read(calls.table, wanted(calls)):
-            rows = usable_times(batch, "start", calls.table, job.notes)
-            if not rows.num_rows:
-                continue
+        for rows in job.timed(calls.table, wanted(calls)):
             made = slices(job, calls, rows)
             yield "cpu_slice", made
             if calls.table in (_P2P, _COLLECTIVES):

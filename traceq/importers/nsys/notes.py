@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import Any
 
 
 class Notes:
@@ -32,14 +32,9 @@ class Notes:
         """Whether a note of this code was made."""
         return any(seen == code for _, seen, _ in self._counts)
 
-    def batch(self) -> pa.RecordBatch:
+    def rows(self) -> list[dict[str, Any]]:
         """All notes so far, as rows of `import_note`."""
-        keys = list(self._counts)
-        return pa.RecordBatch.from_pydict(
-            {
-                "severity": pa.array([key[0] for key in keys], pa.string()),
-                "code": pa.array([key[1] for key in keys], pa.string()),
-                "count": pa.array(list(self._counts.values()), pa.int64()),
-                "text": pa.array([key[2] for key in keys], pa.string()),
-            }
-        )
+        return [
+            {"severity": severity, "code": code, "count": count, "text": text}
+            for (severity, code, text), count in self._counts.items()
+        ]

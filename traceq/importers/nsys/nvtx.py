@@ -7,13 +7,11 @@ ended, perhaps on different threads), marks, and the names of domains, categorie
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import constant, durations, json_objects, usable_times, without
+from traceq.importers.nsys.columns import constant, durations, json_objects, looked_up, without
 from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.payload import Payloads
 from traceq.importers.nsys.strings import decoded
@@ -46,12 +44,11 @@ _LARGEST_REAL = 1.7976931348623157e308
 def read_nvtx(job: Job) -> Rows:
     """Rows of cpu_slice for all ranges and marks, of collective for NCCL's. Read last: open ranges end where the trace ends."""
     reader, payloads = _Nvtx(job), Payloads(job)
-    for batch in job.source.read(TABLE, _COLUMNS, (*_TEXTS, _BINARY), {"payload": _payload_expression(job)}):
-        rows = usable_times(reader.slices_of(batch), "start", TABLE, job.notes)
-        if rows.num_rows:
-            made = reader.slices(rows)
-            payloads.add(rows, made)
-            yield "cpu_slice", made
+    computed = {"payload": _payload_expression(job)}
+    for rows in job.timed(TABLE, _COLUMNS, keep=reader.slices_of, texts=(*_TEXTS, _BINARY), computed=computed):
+        made = reader.slices(rows)
+        payloads.add(rows, made)
+        yield "cpu_slice", made
     yield from payloads.collectives()
 
 
@@ -129,17 +126,18 @@ class _Nvtx:
         starts, ends = rows.column("start"), self._ends(rows)
         lengths = durations(starts, ends, TABLE, job.notes)
         job.seen(starts, lengths)
+        domains = self._domain_names(rows)
         return batch_of(
             {
                 "slice_id": job.ids(rows.num_rows),
                 "thread_id": job.threads.numbers(rows.column("globalTid")),
                 "kind": constant("annotation", rows.num_rows),
-                "category": self._domain_names(rows),
+                "category": domains,
                 "name": self._names(rows),
                 "ts": starts,
                 "dur": lengths,
                 "is_async": pc.is_in(rows.column("eventType"), value_set=pa.array(_START_END, pa.int64())),
-                "args": self._args(rows),
+                "args": self._args(rows, domains),
             }
         )
 
@@ -181,21 +179,21 @@ class _Nvtx:
         return pc.replace_with_mask(texts, empty, registered)
 
     def _domain_names(self, rows: pa.RecordBatch) -> pa.DictionaryArray | None:
-        return _looked_up(self._domains, _processes(rows), rows.column("domainId"))
+        return looked_up(self._domains.get, _processes(rows), rows.column("domainId")) if self._domains else None
 
-    def _args(self, rows: pa.RecordBatch) -> pa.Array | None:
-        numbers = without(rows.column("category"), 0)
-        names = {key: json.dumps(name) for key, name in self._categories.items()}
-        categories = _looked_up(names, _processes(rows), rows.column("domainId"), rows.column("category"))
+    def _args(self, rows: pa.RecordBatch, named_domains: pa.Array | None) -> pa.Array | None:
+        domains, categories = rows.column("domainId"), without(rows.column("category"), 0)
+        if self._categories:
+            names = {key: json.dumps(name) for key, name in self._categories.items()}
+            named = looked_up(names.get, _processes(rows), domains, rows.column("category"))
+            categories = _either(named, categories)
         end_tids = rows.column("endGlobalTid")
         moved = pc.and_(pc.not_equal(end_tids, rows.column("globalTid")), pc.not_equal(end_tids, 0))
-        domains = rows.column("domainId")
-        named = self._domain_names(rows)
-        if named is not None:
-            domains = pc.if_else(named.is_valid(), pa.scalar(None, pa.int64()), domains)
+        if named_domains is not None:
+            domains = pc.if_else(named_domains.is_valid(), pa.scalar(None, pa.int64()), domains)
         members = {
             "domain_id": without(domains, 0),
-            "category": numbers if categories is None else _either(categories, numbers),
+            "category": categories,
             "end_tid": pc.if_else(moved, pc.bit_wise_and(end_tids, _TID_MASK), pa.scalar(None, pa.int64())),
             "payload": _present(rows.column("payload").cast(pa.string())),
             "json": self._json_payloads(rows),
@@ -233,29 +231,3 @@ def _json_value(text: str) -> str:
         return json.dumps(json.loads(text, parse_constant=str), separators=(",", ":"))
     except (ValueError, RecursionError):
         return json.dumps(text)
-
-
-def _looked_up(names: Mapping[Any, str], *columns: pa.Array) -> pa.DictionaryArray | None:
-    """Names by the tuple of a row's numbers, NULL where there is none; None when nothing is named."""
-    if not names:
-        return None
-    parts = [column.fill_null(0).dictionary_encode() for column in columns]
-    code = parts[0].indices.cast(pa.int64())
-    for part in parts[1:]:
-        code = pc.add(pc.multiply(code, len(part.dictionary)), part.indices)
-    # A batch has few different tuples, so they are taken apart one by one.
-    codes = code.dictionary_encode()
-    values = list(names)
-    places = {key: place for place, key in enumerate(values)}
-    found = [places.get(_tuple_of(one, parts)) for one in codes.dictionary.to_pylist()]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(found, pa.int32()).take(codes.indices), pa.array([names[key] for key in values])
-    )
-
-
-def _tuple_of(code: int, parts: list[pa.DictionaryArray]) -> tuple[int, ...]:
-    numbers: list[int] = []
-    for part in reversed(parts):
-        code, index = divmod(code, len(part.dictionary))
-        numbers.append(part.dictionary[index].as_py())
-    return tuple(reversed(numbers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from traceq.importers.nsys.columns import constant, durations, labelled, usable_times, within
+from traceq.importers.nsys.columns import constant, durations, labelled, within
 from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.threads import pids
 
@@ -19,14 +19,10 @@ _MOST_FAULTS = 1 << 40
 def read_page_faults(job: Job) -> Rows:
     """All rows of page_fault."""
     wanted = ["start", "end", "globalPid", "deviceId", "numberOfPageFaults", "faultAccessType"]
-    for batch in job.source.read(GPU, wanted):
-        rows = usable_times(batch, "start", GPU, job.notes)
-        if rows.num_rows:
-            yield "page_fault", _of_gpu(job, rows)
-    for batch in job.source.read(CPU, ["start", "globalPid", "CpuInstruction"]):
-        rows = usable_times(batch, "start", CPU, job.notes)
-        if rows.num_rows:
-            yield "page_fault", _of_cpu(job, rows)
+    for rows in job.timed(GPU, wanted):
+        yield "page_fault", _of_gpu(job, rows)
+    for rows in job.timed(CPU, ["start", "globalPid", "CpuInstruction"]):
+        yield "page_fault", _of_cpu(job, rows)
 
 
 def _of_gpu(job: Job, rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -10,14 +10,15 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.context import Rows, batch_of
+from traceq.importers.rows import Batches, batches_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from traceq.importers.nsys.context import Job
 
 _ENTRIES = "NVTX_PAYLOAD_SCHEMA_ENTRIES"
@@ -109,20 +110,21 @@ class Payloads:
             self._messages.append(_Message(slice_id, name, size, fields))
         return True
 
-    def collectives(self) -> Rows:
+    def collectives(self) -> Batches:
         """Rows of collective for the ranges that move data."""
-        if self._messages:
-            yield "collective", batch_of(dict(self._columns()))
+        return batches_of("collective", [self._row(message) for message in self._messages])
 
-    def _columns(self) -> Iterator[tuple[str, pa.Array]]:
-        messages = self._messages
-        sizes = [self._sizes.get(one.fields[_COMMUNICATOR]) for one in messages]
-        yield "slice_id", pa.array([one.slice_id for one in messages], pa.int64())
-        yield "op", pa.array([one.op for one in messages], pa.string())
-        yield "bytes", pa.array(map(_bytes, messages, sizes), pa.int64())
-        yield "group_name", pa.array([f"{one.fields[_COMMUNICATOR]:#x}" for one in messages], pa.string())
-        yield "group_size", pa.array(sizes, pa.int32())
-        yield "args", pa.array([_args(one) for one in messages], pa.string())
+    def _row(self, message: _Message) -> dict[str, Any]:
+        communicator = message.fields[_COMMUNICATOR]
+        ranks = self._sizes.get(communicator)
+        return {
+            "slice_id": message.slice_id,
+            "op": message.op,
+            "bytes": _bytes(message, ranks),
+            "group_name": f"{communicator:#x}",
+            "group_size": ranks,
+            "args": _args(message),
+        }
 
 
 def _bytes(message: _Message, ranks: int | None) -> int | None:

@@ -15,6 +15,7 @@ from traceq.importers.nsys.files import sqlite_file
 from traceq.importers.nsys.notes import Notes
 from traceq.importers.nsys.source import Source
 from traceq.importers.nsys.strings import Strings
+from traceq.importers.rows import batches_of
 
 _READERS = (
     gpu.read_gpu,
@@ -70,12 +71,12 @@ def _tables(path: Path, source: Source, notes: Notes) -> Rows:
             yield table, batch
     if not batches and notes.has("table_damaged"):
         raise UnusableTrace(f"{path}: the SQLite file is damaged, no table with events can be read; copy it again")
-    yield "thread", job.threads.batch(source, job.strings)
-    yield "device", job.devices.batch()
-    yield "trace", trace_row(job)
+    yield from batches_of("thread", job.threads.rows(source, job.strings))
+    yield from job.devices.batches()
+    yield from batches_of("trace", [trace_row(job)])
     note_diagnostics(job)
     note_other_tables(job)
-    yield "import_note", notes.batch()
+    yield from batches_of("import_note", notes.rows())
 
 
 def _progress(path: Path, source: Source, progress: Callable[[int], None]) -> Callable[[int], None]:

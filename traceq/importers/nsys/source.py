@@ -79,18 +79,9 @@ class Source:
         return columns
 
     @property
-    def tables(self) -> list[str]:
-        """Names of all tables, as the file spells and orders them."""
-        return list(self._columns)
-
-    @property
     def untouched(self) -> list[str]:
         """Tables nobody asked for yet."""
         return [table for table in self._columns if table not in self._touched]
-
-    def has(self, table: str) -> bool:
-        """Whether the file has this table."""
-        return table in self._columns
 
     def columns(self, table: str) -> dict[str, bool]:
         """Columns of a table with whether they are declared NOT NULL; empty when there is no such table."""
@@ -113,18 +104,9 @@ class Source:
             self._damaged(table, 0, error)
             return []
 
-    def count(self, table: str) -> int | None:
-        """Exact number of rows, or None when the table is damaged."""
-        try:
-            found = self._small.execute(f"select count(*) from {quoted(table)}").fetchone()  # noqa: S608
-        except sqlite3.Error as error:
-            self._damaged(table, 0, error)
-            return None
-        return int(found[0])
-
     def estimate(self, table: str) -> int:
         """About how many rows a table has: its highest rowid, which costs no scan. For the progress bar."""
-        if not self.has(table):
+        if table not in self._columns:
             return 0
         try:
             found = self._small.execute(f"select max(rowid) from {quoted(table)}").fetchone()  # noqa: S608
@@ -173,7 +155,7 @@ class Source:
         NULL; `computed` are SQL expressions of ours that yield text and never NULL, or None for '' throughout.
         Nothing is yielded without the table; a damaged one yields what can be read and leaves a note.
         """
-        if not self.has(table):
+        if table not in self._columns:
             return
         self._touched.add(table)
         done = 0

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from traceq.importers.nsys.source import Source
 
 UNKNOWN = "unknown"
-# A direct table costs 4 bytes per possible id; ids above this limit are searched for instead.
-_DIRECT_LIMIT = 1 << 25
-# Stands for NULL among ids.
-_NO_ID = -(1 << 63)
+# Stands for NULL among ids, and for what comes after the last id.
+_NO_ID, _LAST_ID = -(1 << 63), (1 << 63) - 1
+_SCHEMA = pa.schema([("id", pa.int64()), ("value", pa.binary())])
 
 
 def decoded(raw: pa.Array, notes: Notes) -> pa.Array:
@@ -37,60 +36,48 @@ class Strings:
 
     def __init__(self, source: Source, notes: Notes) -> None:
         """Load all strings; ids may be sparse, repeated (the first counts) or absent."""
-        batches = list(source.read("StringIds", ["id"], ["value"]))
-        table = pa.Table.from_batches(batches) if batches else None
+        table = pa.Table.from_batches(source.read("StringIds", ["id"], ["value"]), _SCHEMA)
+        # Each chunk on its own, so that one bad name does not slow the others.
+        values = pa.concat_arrays(
+            [*(decoded(chunk, notes) for chunk in table["value"].chunks), pa.array([UNKNOWN], pa.string())]
+        )
         self._notes = notes
-        ids = np.zeros(0, np.int64) if table is None else _int64(table["id"].combine_chunks(), _NO_ID)
-        values = pa.array([], pa.string()) if table is None else _joined(decoded_chunks(table["value"], notes))
-        # One more entry than the file has, for names that are not in it.
-        self._values: pa.Array = pa.concat_arrays([values, pa.array([UNKNOWN], pa.string())])
-        self._missing = len(values)
-        usable = np.flatnonzero((_int64(pc.binary_length(values), 0) > 0) & (ids != _NO_ID))
-        self._ids, first = np.unique(ids[usable], return_index=True)
-        self._positions: npt.NDArray[np.int64] = usable[first]
+        self._values = values
+        self._missing = len(values) - 1
+        ids = table["id"].fill_null(_NO_ID).to_numpy()
+        usable = np.flatnonzero((pc.binary_length(values).to_numpy()[:-1] > 0) & (ids != _NO_ID))
+        different, first = np.unique(ids[usable], return_index=True)
+        self._ids = np.append(different, _LAST_ID)
+        self._positions = np.append(usable[first], self._missing)
         notes.info(
             "duplicate_string_id",
             len(usable) - len(first),
             "Rows of StringIds with an id that was there before; the first one counts.",
         )
-        self._direct = self._direct_table()
 
-    def _direct_table(self) -> npt.NDArray[np.int32] | None:
-        if not len(self._ids) or self._ids[0] < 0 or self._ids[-1] >= _DIRECT_LIMIT:
-            return None
-        direct = np.full(int(self._ids[-1]) + 1, self._missing, np.int32)
-        direct[self._ids] = self._positions
-        return direct
-
-    def _find(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        if not len(self._ids):
-            return np.full(len(ids), self._missing, np.int64)
-        if self._direct is not None:
-            inside = (ids >= 0) & (ids < len(self._direct))
-            return np.where(inside, self._direct[np.where(inside, ids, 0)], self._missing)
-        at = np.searchsorted(self._ids, ids).clip(max=len(self._ids) - 1)
-        return np.where(self._ids[at] == ids, self._positions[at], self._missing)
-
-    def _encoded(self, positions: pa.Array) -> pa.DictionaryArray:
-        # Only the strings in use travel on: the whole table also holds paths and symbols of sampled call
-        # stacks.
-        compact = positions.dictionary_encode()
-        return pa.DictionaryArray.from_arrays(compact.indices, self._values.take(compact.dictionary))
+    def _find(self, ids: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+        """The ids as indices into the different ones, and the positions of the strings of those."""
+        encoded = ids.fill_null(_NO_ID).dictionary_encode()
+        different = encoded.dictionary.to_numpy()
+        at = np.searchsorted(self._ids, different)
+        return encoded.indices, np.where(self._ids[at] == different, self._positions[at], self._missing)
 
     def names(self, ids: pa.Array) -> pa.DictionaryArray:
         """Names for ids, never NULL: 'unknown' where the id is missing or its string is missing or empty."""
-        positions = self._find(_int64(ids, _NO_ID))
+        indices, positions = self._find(ids)
         self._notes.info(
             "missing_string",
-            int((positions == self._missing).sum()),
+            pc.sum(pa.array(positions == self._missing).take(indices)).as_py() or 0,
             "Rows whose name is not in StringIds; they are called unknown.",
         )
-        return self._encoded(pa.array(positions))
+        # Only the strings in use travel on: the whole table also holds paths and symbols of sampled call stacks.
+        return pa.DictionaryArray.from_arrays(indices, self._values.take(pa.array(positions)))
 
     def optional(self, ids: pa.Array) -> pa.DictionaryArray:
         """Strings for ids, NULL where there is none."""
-        positions = self._find(_int64(ids, _NO_ID))
-        return self._encoded(pa.array(positions, mask=positions == self._missing))
+        indices, positions = self._find(ids)
+        found = pa.array(np.arange(len(positions)), mask=positions == self._missing).take(indices)
+        return pa.DictionaryArray.from_arrays(found, self._values.take(pa.array(positions)))
 
     def one(self, number: object) -> str | None:
         """The string of one id, or None."""
@@ -99,17 +86,3 @@ class Strings:
         found = self.optional(pa.array([number], pa.int64()))
         text: str | None = found[0].as_py()
         return text
-
-
-def decoded_chunks(column: pa.ChunkedArray, notes: Notes) -> list[pa.Array]:
-    """Each chunk decoded on its own, so that one bad name does not slow the others."""
-    return [decoded(chunk, notes) for chunk in column.chunks]
-
-
-def _joined(chunks: list[pa.Array]) -> pa.Array:
-    return pa.concat_arrays(chunks) if chunks else pa.array([], pa.string())
-
-
-def _int64(column: pa.Array, missing: int) -> npt.NDArray[np.int64]:
-    array: npt.NDArray[np.int64] = column.cast(pa.int64()).fill_null(missing).to_numpy(zero_copy_only=False)
-    return array

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import durations, labelled, usable_times, without
+from traceq.importers.nsys.columns import durations, labelled, without
 from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.threads import pids
 
@@ -58,10 +58,8 @@ def read_synchronizations(job: Job) -> Rows:
         yield "cuda_event", _events(job, rows, recordings)
     recordings.close()
     wanted = [*_EVENT_COLUMNS, "start", "end", "syncType", "eventSyncId"]
-    for batch in job.source.read(SYNCHRONIZATION, wanted):
-        rows = usable_times(batch, "start", SYNCHRONIZATION, job.notes)
-        if rows.num_rows:
-            yield "synchronization", _synchronizations(job, rows, recordings)
+    for rows in job.timed(SYNCHRONIZATION, wanted):
+        yield "synchronization", _synchronizations(job, rows, recordings)
 
 
 def _place(job: Job, rows: pa.RecordBatch) -> dict[str, pa.Array]:

@@ -6,7 +6,7 @@ A global id packs vm (bits 48 up), process id (bits 24-47) and thread id (bits 0
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,20 +52,20 @@ class Threads:
         found = (re.fullmatch(r"MPI Rank ([0-9]{1,7})", name) for name in self._named.values())
         return [int(match[1]) for match in found if match]
 
-    def batch(self, source: Source, strings: Strings) -> pa.RecordBatch:
+    def rows(self, source: Source, strings: Strings) -> list[dict[str, Any]]:
         """Rows of `thread` for the threads that were used."""
         names = _thread_names(source, strings, self._numbers) | self._named
         programs = _program_names(source, {pid_of(one) for one in self._numbers if one})
-        used = list(self._numbers)
-        return pa.RecordBatch.from_pydict(
+        return [
             {
-                "thread_id": pa.array(self._numbers.values(), pa.int32()),
-                "pid": pa.array([pid_of(one) if one else None for one in used], pa.int64()),
-                "tid": pa.array([one & _ID_MASK if one else None for one in used], pa.int64()),
-                "process_name": pa.array([programs.get(pid_of(one)) for one in used], pa.string()),
-                "thread_name": pa.array([names.get(one) for one in used], pa.string()),
+                "thread_id": number,
+                "pid": pid_of(one) if one else None,
+                "tid": one & _ID_MASK if one else None,
+                "process_name": programs.get(pid_of(one)),
+                "thread_name": names.get(one),
             }
-        )
+            for one, number in self._numbers.items()
+        ]
 
 
 def _thread_names(source: Source, strings: Strings, used: dict[int, int]) -> dict[int, str]:
