@@ -1,8 +1,4 @@
-"""Child processes of traceq's own, what of the machine a process may use, and what it does without.
-
-Plain subprocesses, not multiprocessing: a spawned multiprocessing child runs the user's main script again, which a library
-must not ask its callers to guard against, and a forked one inherits locks of DuckDB's and Arrow's threads.
-"""
+"""What of the machine a process may use, and what it does without."""
 
 from __future__ import annotations
 
@@ -39,20 +35,6 @@ def usable_memory() -> int:
         if limit.strip().isdecimal():  # else "max"
             memory = min(memory, int(limit))
     return memory
-
-
-def child_command(module: str) -> list[str]:
-    """The command that calls main() of `module` in a child with the same sys.path.
-
-    Not `python -m`: that puts the current directory first, where a file of the user's may be named like a library.
-    """
-    program = (
-        f"import sys; sys.path[:] = {sys.path!r};"
-        # Ctrl-C reaches the whole group: it is for the parent to stop its children.
-        " import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-        f" from {module} import main; sys.exit(main())"
-    )
-    return [sys.executable, "-c", program]
 
 
 class _NoPandas:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,7 +14,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from traceq import importers
 from traceq.analysis.order import fill
 from traceq.database import sql
 from traceq.database.connect import create_database, threads_for, writer_config
@@ -47,21 +45,6 @@ class Task:
     step_range: str | None
     jobs: int
     memory: int
-
-    def to_json(self) -> str:
-        """The task as text for a child process."""
-        fields = {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
-        return json.dumps({**fields, "source": [[str(file) for file in self.source.files], self.source.importer.NAME]})
-
-    @classmethod
-    def from_json(cls, text: str) -> Task:
-        """The inverse of to_json."""
-        fields = json.loads(text)
-        files, name = fields["source"]
-        source = Source(tuple(map(Path, files)), importers.named(name))
-        return cls(
-            **{**fields, "source": source, "database": Path(fields["database"]), "scratch": Path(fields["scratch"])}
-        )
 
 
 def build(task: Task, progress: Callable[[int, int], None]) -> None:

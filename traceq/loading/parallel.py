@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 
-import traceq.errors
-from traceq.common.process import child_command
+from traceq.common.child import Child
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.build import Task, build
 from traceq.loading.progress import Progress
@@ -67,40 +65,27 @@ class _Worker:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._process: subprocess.Popen[str] | None = None
+        self._child: Child | None = None
         self._stopped = threading.Event()
 
     def run(self, total: _Total, part: int) -> None:
         """Start the process, pass its progress on, raise its error. Runs in a thread."""
         if self._stopped.is_set():
             return
-        with subprocess.Popen(
-            child_command("traceq.loading.worker"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
-            self._process = process
-            assert process.stdin is not None  # noqa: S101
-            assert process.stdout is not None  # noqa: S101
-            process.stdin.write(self._task.to_json())
-            process.stdin.close()
-            for line in process.stdout:
-                message = json.loads(line)
-                if "error" in message:
-                    raise _error(message)
-                total.update(part, message["read"], message["rows"])
-        if process.returncode != 0 and not self._stopped.is_set():
+        with closing(Child("traceq.loading.worker")) as child:
+            self._child = child
+            child.send(self._task)
+            for message in child.answers:
+                if isinstance(message, TraceqError):
+                    raise message
+                total.update(part, *message)
+        if child.exit_code != 0 and not self._stopped.is_set():
             raise StoreError(
-                f"{self._task.source.path}: the process that read it ended with code {process.returncode};"
+                f"{self._task.source.path}: the process that read it ended with code {child.exit_code};"
                 " out of memory? try again with --jobs 1"
             )
 
     def stop(self) -> None:
         self._stopped.set()
-        if self._process is not None:
-            self._process.kill()
-
-
-def _error(message: dict[str, str]) -> TraceqError:
-    kind = getattr(traceq.errors, message["error"], StoreError)
-    error = kind(message["text"])
-    assert isinstance(error, TraceqError)  # noqa: S101
-    return error
+        if self._child is not None:
+            self._child.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,10 @@ class Source:
     files: tuple[Path, ...]
     importer: Importer
 
+    def __reduce__(self) -> tuple[Callable[..., Source], tuple[tuple[Path, ...], str]]:
+        # An importer may be a module, which cannot be pickled: it goes to other processes by its name.
+        return _source_of, (self.files, self.importer.NAME)
+
     @property
     def path(self) -> Path:
         """The file that stands for the trace."""
@@ -32,6 +36,10 @@ class Source:
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.stat().st_size for file in self.files)
+
+
+def _source_of(files: tuple[Path, ...], name: str) -> Source:
+    return Source(files, importers.named(name))
 
 
 def find_sources(given: Sequence[str | Path]) -> list[Source]:

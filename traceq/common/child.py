@@ -1,0 +1,85 @@
+"""Child processes of traceq's own that exchange messages with their parent: any objects that can be pickled.
+
+Plain subprocesses, not multiprocessing: a spawned multiprocessing child runs the user's main script again, which a library
+must not ask its callers to guard against, and a forked one inherits locks of DuckDB's and Arrow's threads.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import IO, Any
+
+from traceq.common.process import block_pandas_import
+
+
+class Child:
+    """A process that calls main() of `module`, with the same sys.path and these environment variables besides."""
+
+    def __init__(self, module: str, **environment: str) -> None:
+        # Not `python -m`: that puts the current directory first, where a file of the user's may be named like a library.
+        program = (
+            f"import sys; sys.path[:] = {sys.path!r};"
+            # Ctrl-C reaches the whole group: it is for the parent to stop its children.
+            " import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+            f" from {module} import main; sys.exit(main())"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **environment},
+        )
+        assert self._process.stdin is not None  # noqa: S101
+        assert self._process.stdout is not None  # noqa: S101
+        self._requests = self._process.stdin
+        self.answers = _messages(self._process.stdout)
+        """The messages of the child, until it ends."""
+
+    def send(self, message: object) -> None:
+        """Send a message. OSError when the child has ended."""
+        _send(self._requests, message)
+
+    def stop(self) -> None:
+        """Kill the child."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Send no more and wait for the child's end."""
+        with suppress(BrokenPipeError), self._process:
+            pass
+
+    @property
+    def exit_code(self) -> int | None:
+        """That of the child, once it has ended."""
+        return self._process.returncode
+
+
+def requests() -> Iterator[Any]:
+    """In a child: the messages of the parent, until there will be no more."""
+    block_pandas_import()
+    return _messages(sys.stdin.buffer)
+
+
+def answer(message: object) -> None:
+    """In a child: send a message to the parent; where that is gone there is nothing left to do."""
+    try:
+        _send(sys.stdout.buffer, message)
+    except BrokenPipeError:
+        os._exit(1)
+
+
+def _send(pipe: IO[bytes], message: object) -> None:
+    pickle.dump(message, pipe, protocol=5)
+    pipe.flush()
+
+
+def _messages(pipe: IO[bytes]) -> Iterator[Any]:
+    # The last message of a child that was killed may be cut short.
+    with suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            yield pickle.load(pipe)  # noqa: S301 - from our own child or parent
