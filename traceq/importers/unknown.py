@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
+from isal import igzip, isal_zlib
 
-_GZIP = b"\x1f\x8b"
+from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
+from traceq.importers.packed import GZIP
 
 _WAY_OUT = "name a file that torch.profiler or nsys export --type sqlite wrote"
 
@@ -33,31 +34,21 @@ def why_unknown(path: Path) -> TraceqError:
             head = file.read(4096)
     except OSError as error:
         return UnusableTrace(f"{path}: cannot be read: {error.strerror}")
+    is_packed = head.startswith(GZIP)
+    if is_packed:
+        try:
+            with igzip.open(path) as file:  # type: ignore[no-untyped-call]
+                head = file.read(4096)
+        except (OSError, EOFError, isal_zlib.error):  # type: ignore[misc]
+            return UnusableTrace(
+                f"{path}: damaged from the start: it begins like gzip and cannot be decompressed; copy it again"
+            )
     if not head:
-        return UnusableTrace(f"{path}: the file is empty; was the profiler stopped before it could write?")
-    if head.startswith(_GZIP):
-        return _why_unknown_gzip(path)
+        name = "gzip'd file" if is_packed else "file"
+        return UnusableTrace(f"{path}: the {name} is empty; was the profiler stopped before it could write?")
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for prefix, what in _KNOWN_OTHERS:
-        if begin.startswith(prefix):
-            return UnknownFormat(f"{path}: {what}")
-    return UnknownFormat(f"{path}: neither an nsys SQLite export nor a Chrome trace; {_WAY_OUT}")
-
-
-def _why_unknown_gzip(path: Path) -> TraceqError:
-    from isal import igzip, isal_zlib
-
-    try:
-        with igzip.open(path) as file:  # type: ignore[no-untyped-call]
-            head = file.read(4096)
-    except (OSError, EOFError, isal_zlib.error):  # type: ignore[misc]
-        return UnusableTrace(
-            f"{path}: damaged from the start: it begins like gzip and cannot be decompressed; copy it again"
-        )
-    if not head:
-        return UnusableTrace(f"{path}: the gzip'd file is empty; was the profiler stopped before it could write?")
-    begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for prefix, what in _KNOWN_OTHERS:
-        if begin.startswith(prefix):
-            return UnknownFormat(f"{path}: gzip'd, inside is {what}")
-    return UnknownFormat(f"{path}: gzip'd, but inside is neither an nsys SQLite export nor a Chrome trace; {_WAY_OUT}")
+    what = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
+    if what is not None:
+        return UnknownFormat(f"{path}: gzip'd, inside is {what}" if is_packed else f"{path}: {what}")
+    but = "gzip'd, but inside is " if is_packed else ""
+    return UnknownFormat(f"{path}: {but}neither an nsys SQLite export nor a Chrome trace; {_WAY_OUT}")

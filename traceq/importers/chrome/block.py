@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,9 +21,10 @@ from traceq.importers.chrome import gpu, host
 from traceq.importers.chrome.times import Inexact, durations, starts
 
 _Scalar = int | float | str | bool | None
+Time = TypeVar("Time")
 
 
-class Event(msgspec.Struct, gc=False):
+class Event(msgspec.Struct, Generic[Time], gc=False):
     """The members of an event that matter; args stays text."""
 
     ph: str = ""
@@ -31,28 +32,16 @@ class Event(msgspec.Struct, gc=False):
     name: _Scalar = None
     pid: _Scalar = None
     tid: _Scalar = None
-    ts: int | float | str | None = None
-    dur: int | float | str | None = None
+    ts: Time | None = None
+    dur: Time | None = None
     args: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class ExactEvent(msgspec.Struct, gc=False):
-    """An Event whose times are decimals, for files with nanoseconds since 1970 as fractional microseconds."""
+_events = msgspec.json.Decoder(list[Event[int | float | str]])
+# For files with nanoseconds since 1970 as fractional microseconds.
+_exact_events = msgspec.json.Decoder(list[Event[Decimal]])
 
-    ph: str = ""
-    cat: _Scalar = None
-    name: _Scalar = None
-    pid: _Scalar = None
-    tid: _Scalar = None
-    ts: Decimal | None = None
-    dur: Decimal | None = None
-    args: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-_events = msgspec.json.Decoder(list[Event])
-_exact_events = msgspec.json.Decoder(list[ExactEvent])
-
-AnyEvent = Event | ExactEvent
+AnyEvent = Event[Any]
 Track = tuple[Any, Any]
 
 
@@ -75,7 +64,7 @@ def decode(text: bytes) -> Rows | None:
     """Rows of a block of comma-separated events, or None when it is not exactly that."""
     array = b"[" + text.strip(b" \t\r\n,") + b"]"
     try:
-        events: Sequence[AnyEvent] = _events.decode(array)
+        events: list[AnyEvent] = _events.decode(array)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
     try:
@@ -122,7 +111,10 @@ def to_rows(events: Sequence[AnyEvent]) -> Rows:
     """Sort events into groups of one phase and category, and build the rows of each."""
     rows = Rows(len(events))
     tracks = _Tracks(rows.tracks)
-    for (phase, category), numbers in _grouped(events).items():
+    groups: dict[tuple[str, Any], list[int]] = defaultdict(list)
+    for number, event in enumerate(events):
+        groups[event.ph, event.cat].append(number)
+    for (phase, category), numbers in groups.items():
         chosen = [events[number] for number in numbers]
         for family, group in _families(phase, category, chosen, numbers):
             _build(family, category, group, tracks, rows)
@@ -131,24 +123,13 @@ def to_rows(events: Sequence[AnyEvent]) -> Rows:
         elif phase in _FLOWS:
             rows.notes["flow_not_stored"] += len(chosen)
         elif phase not in _STORED and phase != DROPPED:
-            empty = sum(_is_empty(event) for event in chosen)
+            empty = sum(not event.ph and event.name is None and event.ts is None for event in chosen)
             rows.notes["empty_event"] += empty
             rows.notes["phase_not_stored"] += len(chosen) - empty
     return rows
 
 
 _STORED = frozenset("XiIBEC")
-
-
-def _grouped(events: Sequence[AnyEvent]) -> dict[tuple[str, Any], list[int]]:
-    groups: dict[tuple[str, Any], list[int]] = defaultdict(list)
-    for number, event in enumerate(events):
-        groups[event.ph, event.cat].append(number)
-    return groups
-
-
-def _is_empty(event: AnyEvent) -> bool:
-    return not event.ph and event.name is None and event.ts is None
 
 
 @dataclass
@@ -223,19 +204,11 @@ def _build(family: str, category: Any, group: Group, tracks: _Tracks, rows: Rows
     rows.batches += host.batches(family, category, events, ids, ts, dur, threads, rows.notes)
 
 
-class LooseEvent(msgspec.Struct, gc=False):
-    """An event whose members may have any type."""
-
-    ph: Any = None
-    cat: Any = None
-    name: Any = None
-    pid: Any = None
-    tid: Any = None
-    ts: Any = None
-    dur: Any = None
-    args: msgspec.Raw = msgspec.Raw(b"{}")
-
-
+LooseEvent: Any = msgspec.defstruct(
+    "LooseEvent",
+    [*((name, Any, None) for name in Event.__struct_fields__[:-1]), ("args", msgspec.Raw, msgspec.Raw(b"{}"))],
+)
+"""An event whose members may have any type."""
 _loose_event = msgspec.json.Decoder(LooseEvent)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from traceq.importers.chrome import args
+from traceq.importers.rows import Batches, batches_of
 
 # Bytes per element of c10's scalar types, lower-cased.
 _ELEMENT_BYTES = {
@@ -21,33 +21,17 @@ _ELEMENT_BYTES = {
     "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
 }  # fmt: skip
 
-_SCHEMA = pa.schema(
-    [
-        ("slice_id", pa.int64()),
-        ("external_id", pa.int64()),
-        ("op", pa.string()),
-        ("bytes", pa.int64()),
-        ("dtype", pa.string()),
-        ("in_elements", pa.int64()),
-        ("out_elements", pa.int64()),
-        ("group_name", pa.string()),
-        ("group_size", pa.int32()),
-        ("sequence", pa.int64()),
-        ("args", pa.string()),
-    ]
-)
-
 _COLUMNS = (("External id", "external_id", args.INT), *args.COLLECTIVE_COLUMNS)
 
 
-def batches(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> list[tuple[str, pa.RecordBatch]]:
+def batches(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> Batches:
     """A row per args object that names a collective; `ids` are the slices they belong to."""
     rows = []
     for slice_id, row in zip(ids, args.pick(raws, _COLUMNS, notes), strict=True):
         if row["op"] is not None:
             rest = row.pop("")
             rows.append({"slice_id": int(slice_id), "bytes": _message_bytes(row), "args": rest, **row})
-    return [("collective", pa.RecordBatch.from_pylist(rows, schema=_SCHEMA))] if rows else []
+    return batches_of("collective", rows)
 
 
 def _message_bytes(row: dict[str, Any]) -> int | None:

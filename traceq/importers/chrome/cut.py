@@ -92,7 +92,7 @@ def _of_file(stream: Stream, unused: int) -> Iterator[Piece]:
     begin = stream.tell() - unused
     end = begin
     while (end := end + BLOCK_BYTES) < stream.size:
-        cut = _last_cut_in_file(stream, begin, end)
+        cut = _last_cut(stream, begin, end)
         if cut is None and end - begin < _LARGEST_EVENT:
             continue
         cut = end if cut is None else cut
@@ -103,21 +103,11 @@ def _of_file(stream: Stream, unused: int) -> Iterator[Piece]:
     stream.tell_progress(stream.size)
 
 
-def _last_cut_in_file(stream: Stream, begin: int, end: int) -> int | None:
-    window = _WINDOW
-    while True:
-        first = max(begin, end - window)
-        cut = _last_cut(stream.read_at(first, end - first))
-        if cut is not None or first == begin:
-            return None if cut is None else first + cut
-        window *= 8
-
-
 def _of_stream(stream: Stream, text: bytes) -> Iterator[Piece]:
     parts = [text]
     size = len(text)
     while more := stream.read(BLOCK_BYTES):
-        cut = _last_cut(more)
+        cut = _last_cut(more, 0, len(more))
         if cut is None and size + len(more) < _LARGEST_EVENT:
             # The end of an event may lie across the edge of two reads; only a huge event has none in a whole read.
             parts.append(more)
@@ -129,14 +119,14 @@ def _of_stream(stream: Stream, text: bytes) -> Iterator[Piece]:
     yield Piece(b"".join(parts))
 
 
-def _last_cut(text: bytes) -> int | None:
-    """Position after the last "}" that ends an event, searched backwards in growing windows."""
+def _last_cut(text: bytes | Stream, begin: int, end: int) -> int | None:
+    """Position after the last "}" between `begin` and `end` that ends an event, searched backwards in growing windows."""
     window = _WINDOW
     while True:
-        begin = max(0, len(text) - window)
+        first = max(begin, end - window)
         last = None
-        for match in _BETWEEN_EVENTS.finditer(text, begin):
-            last = match.end()
-        if last is not None or begin == 0:
+        for match in _BETWEEN_EVENTS.finditer(text[first:end]):
+            last = first + match.end()
+        if last is not None or first == begin:
             return last
         window *= 8

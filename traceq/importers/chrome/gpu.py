@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
 from traceq.importers.chrome.host import either, name_array, text_of
+from traceq.importers.rows import Batches
 
 _Int64s = npt.NDArray[np.int64]
-_Batches = list[tuple[str, pa.RecordBatch]]
 
 FAMILIES = frozenset({"kernel", "memcpy", "memset", "gpu_annotation", "synchronization", "cuda_event"})
 
@@ -28,7 +28,7 @@ _DIGITS = re.compile(r"\d+")
 
 def batches(
     family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
-) -> _Batches:
+) -> Batches:
     """Rows of one family. Events that name no device are left out and counted."""
     if family in ("synchronization", "cuda_event"):
         return _sync_batches(family, events, ids, ts, dur, notes)
@@ -36,6 +36,8 @@ def batches(
     columns = decoded.columns
     devices = [_device(d, event) for d, event in zip(columns["device"], events, strict=True)]
     streams = [_stream(s, event) for s, event in zip(columns["stream"], events, strict=True)]
+    usable = np.array([device is not None for device in devices], dtype=np.bool_)
+    notes["missing_device"] += len(usable) - int(np.count_nonzero(usable))
     common = {
         "slice_id": pa.array(ids),
         "device": pa.array(devices, pa.int32()),
@@ -46,12 +48,14 @@ def batches(
         "external_id": pa.array(either(columns, "external_id", "external_id_old"), pa.int64()),
     }
     if family == "gpu_annotation":
-        return _with_device([("gpu_annotation", pa.record_batch(common))], notes)
+        return [("gpu_annotation", pa.record_batch(common).filter(pa.array(usable)))]
     batch = pa.record_batch({**common, **_work_columns(family, columns, events), "args": decoded.kept})
-    result: _Batches = [("gpu_slice", batch)]
+    result: Batches = [("gpu_slice", batch.filter(pa.array(usable)))]
     if family == "kernel":
-        result += _collectives(events, decoded.kept, ids, notes)
-    return _with_device(result, notes)
+        named = pc.match_substring(decoded.kept, '"Collective name"').fill_null(False).to_numpy(False)
+        chosen = np.flatnonzero(named & usable)
+        result += collectives.batches([events[int(n)].args for n in chosen], ids[chosen], notes)
+    return result
 
 
 def _work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[Any]) -> dict[str, pa.Array]:
@@ -143,11 +147,6 @@ def _memset_memory(name: str) -> str | None:
     return _memory(match[1]) if match else None
 
 
-def _collectives(events: Sequence[Any], kept: pa.StringArray, ids: _Int64s, notes: Counter[str]) -> _Batches:
-    chosen = np.flatnonzero(pc.match_substring(kept, '"Collective name"').fill_null(False).to_numpy(False))
-    return collectives.batches([events[int(n)].args for n in chosen], ids[chosen], notes)
-
-
 _SYNC_KIND = {
     "event sync": "event", "stream wait event": "stream_wait_event", "stream sync": "stream", "context sync": "context",
 }  # fmt: skip
@@ -155,7 +154,7 @@ _SYNC_KIND = {
 
 def _sync_batches(
     family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
-) -> _Batches:
+) -> Batches:
     rows = args.pick([event.args for event in events], args.SYNC_COLUMNS, notes)
     columns: dict[str, pa.Array] = {
         "slice_id": pa.array(ids),
@@ -182,19 +181,3 @@ def _sync_batches(
 def _known(value: int | None) -> int | None:
     """Kineto writes -1, also as an unsigned 32-bit number, where there is none."""
     return None if value is None or value < 0 or value == 0xFFFFFFFF else value  # noqa: PLR2004
-
-
-def _with_device(result: _Batches, notes: Counter[str]) -> _Batches:
-    """Leave out rows without a device."""
-    table, batch = result[0]
-    missing = batch["device"].null_count
-    if not missing:
-        return result
-    notes["missing_device"] += missing
-    valid = batch["device"].is_valid()
-    dropped = set(batch["slice_id"].filter(pc.invert(valid)).to_pylist())
-    kept = [(table, batch.filter(valid))]
-    for other, rows in result[1:]:
-        keep = pa.array([slice_id not in dropped for slice_id in rows["slice_id"].to_pylist()])
-        kept.append((other, rows.filter(keep)))
-    return kept

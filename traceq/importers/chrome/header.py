@@ -9,7 +9,6 @@ from collections import Counter
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 
 from traceq.importers.chrome.repair import clean
 
@@ -48,7 +47,7 @@ def _decode(text: bytes) -> dict[str, Any] | None:
         return None
 
 
-def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, notes: Counter[str]) -> pa.RecordBatch:
+def trace_row(members: dict[str, Any], *, is_kineto: bool, first: int | None, notes: Counter[str]) -> dict[str, Any]:
     """The trace row."""
     distributed = members.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
@@ -62,7 +61,7 @@ def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, 
     rest = {key: members[key] for key in _KEPT if key in members}
     rest |= {key: distributed[key] for key in _KEPT_OF_DISTRIBUTED if key in distributed}
     host = members.get("host_name")
-    row = {
+    return {
         "producer": "PyTorch Profiler" if is_kineto else None,
         "producer_version": None,
         "schema_version": None if "schemaVersion" not in members else str(members["schemaVersion"]),
@@ -72,10 +71,6 @@ def trace_batch(members: dict[str, Any], *, is_kineto: bool, first: int | None, 
         "utc_origin_ns": _utc_origin(members, first) if is_kineto else None,
         "args": json.dumps(rest, ensure_ascii=False, sort_keys=True) if rest else None,
     }
-    schema = pa.schema(
-        [(name, pa.int64() if name in ("rank", "world_size", "utc_origin_ns") else pa.string()) for name in row]
-    )
-    return pa.RecordBatch.from_pylist([row], schema=schema)
 
 
 # Nanoseconds since 1970 are beyond this since 2001; times since a process started never are.
@@ -98,17 +93,11 @@ def _integer(value: Any, bits: int = 64) -> int | None:
     return number if abs(number) < 1 << (bits - 1) else None
 
 
-def device_batch(members: dict[str, Any]) -> pa.RecordBatch | None:
-    """A device row per entry of deviceProperties; None when there are none."""
+def device_rows(members: dict[str, Any]) -> list[dict[str, Any]]:
+    """A device row per entry of deviceProperties."""
     listed = members.get("deviceProperties")
     rows = [_device(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    rows = [row for row in rows if row["device"] is not None]
-    if not rows:
-        return None
-    schema = pa.schema(
-        [(name, pa.string() if name in ("name", "compute_capability", "source") else pa.int64()) for name in rows[0]]
-    )
-    return pa.RecordBatch.from_pylist(rows, schema=schema)
+    return [row for row in rows if row["device"] is not None]
 
 
 def _device(properties: dict[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.chrome import args, collectives
+from traceq.importers.rows import Batches
 
 _Int64s = npt.NDArray[np.int64]
-_Batches = list[tuple[str, pa.RecordBatch]]
 
 # Versions of API entry points (cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz) are not part of the call's name; the _v2 of
 # cudaStreamGetCaptureInfo_v2 is.
@@ -28,8 +28,14 @@ _MEMORY_INSTANT = "[memory]"
 _MARK = r"^traceq\.(step|phase|fetch|module|payload)#"
 
 
-# device, name, unit, ts in ns, value
-_Sample = tuple[int | None, str, str | None, int, float]
+class _Sample(NamedTuple):
+    """A row of counter; ts in ns."""
+
+    device: int | None
+    name: str
+    unit: str | None
+    ts: int
+    value: float
 
 
 class RangeEnd(NamedTuple):
@@ -53,11 +59,11 @@ def batches(
     dur: _Int64s,
     threads: list[int],
     notes: Counter[str],
-) -> _Batches:
+) -> Batches:
     """cpu_slice rows of one family, and the collective and counter rows that come with them."""
     decoded = args.decode(args.HOST, [event.args for event in events], notes)
     names = name_array(events)
-    result: _Batches = []
+    result: Batches = []
     if family == "runtime":
         names = _without_suffixes(names)
     elif family == "op":
@@ -123,12 +129,12 @@ def _text_or_none(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _collectives(events: Sequence[Any], ids: _Int64s, notes: Counter[str]) -> _Batches:
+def _collectives(events: Sequence[Any], ids: _Int64s, notes: Counter[str]) -> Batches:
     chosen = [number for number, event in enumerate(events) if event.name == "record_param_comms"]
     return collectives.batches([events[n].args for n in chosen], ids[chosen], notes)
 
 
-def _memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> _Batches:
+def _memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
     """The allocator's totals at each [memory] instant, as two series per device."""
     chosen = [number for number, event in enumerate(events) if event.name == _MEMORY_INSTANT]
     rows: list[_Sample] = []
@@ -138,32 +144,21 @@ def _memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) ->
         device = row["device_id"] if row["device_type"] not in (0, None) else None
         for name, key in (("memory_allocated", "total_allocated"), ("memory_reserved", "total_reserved")):
             if row[key] is not None:
-                rows.append((device, name, "bytes", int(ts[number]), float(row[key])))
-    return [("counter", counter_batch(rows))] if rows else []
+                rows.append(_Sample(device, name, "bytes", int(ts[number]), float(row[key])))
+    return _counters(rows)
 
-
-_COUNTER_SCHEMA = pa.schema(
-    [
-        ("device", pa.int32()),
-        ("name", pa.string()),
-        ("unit", pa.string()),
-        ("ts", pa.int64()),
-        ("value", pa.float64()),
-    ]
-)
 
 _GPU_COUNTERS = re.compile(r"GPU (\d{1,9}) Counters")
 
 
-def counter_batch(rows: Sequence[_Sample]) -> pa.RecordBatch:
-    """Counter rows from samples."""
-    columns = zip(*rows, strict=True)
-    return pa.record_batch(
-        [pa.array(c, field.type) for c, field in zip(columns, _COUNTER_SCHEMA, strict=True)], schema=_COUNTER_SCHEMA
-    )
+def _counters(samples: Sequence[_Sample]) -> Batches:
+    if not samples:
+        return []
+    columns = [pa.array(column) for column in zip(*samples, strict=True)]
+    return [("counter", pa.record_batch(columns, names=_Sample._fields))]
 
 
-def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> _Batches:
+def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
     """A row per series of each C event; what is no number is counted as not_a_number."""
     rows: list[_Sample] = []
     for event, start in zip(events, ts, strict=True):
@@ -172,10 +167,10 @@ def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> 
         for key, value in args.loads_pairs(bytes(event.args), notes).items():
             name = f"{text_of(event.name)}.{key}" if key else text_of(event.name)
             try:
-                rows.append((device, name, None, int(start), float(value)))
+                rows.append(_Sample(device, name, None, int(start), float(value)))
             except (TypeError, ValueError, OverflowError):
                 notes["not_a_number"] += 1
-    return [("counter", counter_batch(rows))] if rows else []
+    return _counters(rows)
 
 
 def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int]) -> list[RangeEnd]:
@@ -188,7 +183,7 @@ def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[i
     ]
 
 
-def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> _Batches:
+def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Batches:
     """cpu_slice rows of B/E pairs: an E ends the innermost open B of its thread; what is left open lasts until `last`."""
     open_ranges: dict[int, list[RangeEnd]] = {}
     closed: list[tuple[RangeEnd, int, bytes]] = []

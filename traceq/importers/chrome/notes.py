@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pyarrow as pa
+from traceq.importers.rows import Batches, batches_of
 
 NOTES: dict[str, tuple[str, str]] = {
     "control_character": ("info", "raw control characters inside JSON strings were read as blanks"),
@@ -36,12 +36,11 @@ NOTES: dict[str, tuple[str, str]] = {
 }
 
 
-def note_batch(counts: Counter[str]) -> pa.RecordBatch:
+def note_batches(counts: Counter[str]) -> Batches:
     """Rows of import_note for the codes counted."""
     rows = [
         {"severity": NOTES[code][0], "code": code, "count": count, "text": NOTES[code][1]}
         for code, count in sorted(counts.items())
         if count
     ]
-    schema = pa.schema([("severity", pa.string()), ("code", pa.string()), ("count", pa.int64()), ("text", pa.string())])
-    return pa.RecordBatch.from_pylist(rows, schema=schema)
+    return batches_of("import_note", rows)

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,10 +16,11 @@ from traceq.importers.chrome import header, host
 from traceq.importers.chrome.block import Rows
 from traceq.importers.chrome.cut import Piece, blocks, read_header
 from traceq.importers.chrome.decoders import Decoders
-from traceq.importers.chrome.notes import note_batch
+from traceq.importers.chrome.notes import note_batches
 from traceq.importers.chrome.repair import repair
 from traceq.importers.chrome.source import Stream
 from traceq.importers.chrome.threads import Threads
+from traceq.importers.rows import batches_of
 
 # Trailers hold a few kB of metadata; what is longer is not kept.
 _LONGEST_TRAILER = 16 << 20
@@ -27,11 +28,7 @@ _LONGEST_TRAILER = 16 << 20
 _Batch = tuple[str, pa.RecordBatch]
 
 
-def ignore(_: int) -> None:
-    """The progress callback of a caller that wants none."""
-
-
-def read(path: Path, progress: Callable[[int], None] = ignore, jobs: int = 1) -> Iterator[_Batch]:
+def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1) -> Iterator[_Batch]:
     """Yield (table, batch) for a Chrome trace, streaming; see traceq.importers for the contract.
 
     Raises UnusableTrace when the file holds no list of events or nothing can be read from it.
@@ -49,12 +46,11 @@ def read(path: Path, progress: Callable[[int], None] = ignore, jobs: int = 1) ->
         yield from reader.end(before)
 
 
-class _Block:
+class _Block(NamedTuple):
     """A block of text and the rows that are being decoded from it."""
 
-    def __init__(self, piece: Piece, rows: Callable[[], Rows | None]) -> None:
-        self.piece = piece
-        self.rows = rows
+    piece: Piece
+    rows: Callable[[], Rows | None]
 
 
 class _Queue:
@@ -162,12 +158,11 @@ class _Reader:
         members: dict[str, Any] = header.parse(before, self._trailer, self.notes)
         if isinstance(messages := members.get("ERROR"), list):
             self.notes["profiler_message"] += len(messages)
-        yield "trace", header.trace_batch(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
-        devices = header.device_batch(members)
-        if devices is not None:
-            yield "device", devices
-        yield "thread", self._threads.batch()
-        yield "import_note", note_batch(self.notes)
+        trace = header.trace_row(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
+        yield from batches_of("trace", [trace])
+        yield from batches_of("device", header.device_rows(members))
+        yield from self._threads.batches()
+        yield from note_batches(self.notes)
 
 
 def _has_kineto_kinds(batch: pa.RecordBatch) -> bool:

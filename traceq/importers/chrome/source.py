@@ -6,25 +6,21 @@ import io
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Protocol
 
-from isal import isal_zlib
-
 from traceq.errors import UnusableTrace
+from traceq.importers.packed import DAMAGED, GZIP, GzipStream
 
-_GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 BOM = b"\xef\xbb\xbf"
+
+_DAMAGED: tuple[type[Exception], ...] = (*DAMAGED, zipfile.BadZipFile)
 
 # How far sniffing looks for the list of events: metadata of any length may come first.
 _SNIFF_BYTES = 256 << 20
 _SNIFF_CHUNK = 1 << 20
-
-# What the decompressors raise when the file ends early or is damaged.
-_DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, zipfile.BadZipFile, isal_zlib.error)  # type: ignore[assignment]
 
 
 class _Readable(Protocol):
@@ -65,9 +61,9 @@ class Stream:
         """Bytes of the file on disk that were read so far."""
         return self._file.tell()
 
-    def read_at(self, offset: int, size: int) -> bytes:
-        """Text of a plain file, wherever `read` stands."""
-        return os.pread(self._file.fileno(), size, offset)
+    def __getitem__(self, place: slice) -> bytes:
+        """Text of a plain file from place.start to place.stop, wherever `read` stands."""
+        return os.pread(self._file.fileno(), place.stop - place.start, place.start)
 
     def tell_progress(self, position: int) -> None:
         """Say that the file was consumed up to `position`; never less than was said before."""
@@ -89,55 +85,11 @@ class Stream:
         self._file.close()
 
 
-class _Gzip:
-    """Decompresses gzip members one after another.
-
-    Unlike the file objects of the libraries it delivers what stands before damage or an early end, and only then raises.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
-        self._compressed = b""
-
-    def read(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        try:
-            while size > 0 and (part := self._read_some(size)):
-                parts.append(part)
-                size -= len(part)
-        except _DAMAGED:
-            # The next call meets the damage again, and has nothing to lose.
-            if not parts:
-                raise
-        return b"".join(parts)
-
-    def _read_some(self, size: int) -> bytes:
-        while True:
-            if not self._compressed:
-                self._compressed = self._file.read(_COMPRESSED_CHUNK)
-            if self._member.eof:
-                if not self._compressed.startswith(_GZIP):
-                    return b""
-                self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
-            if not self._compressed:
-                raise EOFError
-            part: bytes = self._member.decompress(self._compressed, min(size, _LOST_BEFORE_DAMAGE))
-            self._compressed = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-            if part:
-                return part
-
-
-_GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
-_COMPRESSED_CHUNK = 1 << 18
-_LOST_BEFORE_DAMAGE = 1 << 18  # where data is damaged, isal keeps back what it has decompressed in the same call
-
-
 def _decompressed(file: IO[bytes], path: Path) -> _Readable:
     magic = file.read(4)
     file.seek(0)
-    if magic.startswith(_GZIP):
-        return _Gzip(file)
+    if magic.startswith(GZIP):
+        return GzipStream(file)
     if magic == _ZIP:
         return _only_member(file, path)
     return file

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from traceq.importers.chrome.args import loads_pairs
 from traceq.importers.chrome.block import Track
+from traceq.importers.rows import Batches, batches_of
 
 _KINETO_THREAD_NAME = re.compile(r"thread -?\d+ \((.*)\)")
 
@@ -41,7 +42,7 @@ class Threads:
                 match = _KINETO_THREAD_NAME.fullmatch(name)
                 self._thread_names[_plain(track)] = match[1] if match else name
 
-    def batch(self) -> pa.RecordBatch:
+    def batches(self) -> Batches:
         """A row per thread."""
         rows = [
             {
@@ -53,16 +54,7 @@ class Threads:
             }
             for (pid, tid), number in self._numbers.items()
         ]
-        schema = pa.schema(
-            [
-                ("thread_id", pa.int32()),
-                ("pid", pa.int64()),
-                ("tid", pa.int64()),
-                ("process_name", pa.string()),
-                ("thread_name", pa.string()),
-            ]
-        )
-        return pa.RecordBatch.from_pylist(rows, schema=schema)
+        return batches_of("thread", rows)
 
 
 def _plain(track: Track) -> Track:

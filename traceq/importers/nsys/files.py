@@ -7,19 +7,19 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from isal import igzip, isal_zlib
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import export
+from traceq.importers.packed import DAMAGED, GZIP, GzipStream
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.notes import Notes
 
 _MAGIC = b"SQLite format 3\x00"
-_GZIP = b"\x1f\x8b"
 _MARKS = (
     "StringIds",
     "CUPTI_ACTIVITY_KIND_",
@@ -32,8 +32,6 @@ _MARKS = (
 # file.
 _SCHEMA_BYTES = 1 << 22
 _CHUNK = 1 << 20
-# zlib's number for data with gzip's header and checksum.
-_GZIP_FRAMES = 31
 
 # SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
 READ_WHAT_IS_THERE = "pragma writable_schema = on"
@@ -53,7 +51,7 @@ def head_of(path: Path, size: int = 16) -> bytes:
     """The first bytes of the file, of what is inside when it is gzip'd; empty when they cannot be had."""
     with path.open("rb") as file:
         head = file.read(size)
-    if not head.startswith(_GZIP):
+    if not head.startswith(GZIP):
         return head
     try:
         with igzip.open(path) as file:  # type: ignore[no-untyped-call]
@@ -75,7 +73,7 @@ def sniff(path: Path) -> bool:
         head = file.read(len(_MAGIC))
     if head.startswith(_MAGIC):
         return _has_nsys_tables(path)
-    if head.startswith(_GZIP):
+    if head.startswith(GZIP):
         begin = head_of(path, _SCHEMA_BYTES)
         return begin.startswith(_MAGIC) and any(mark.encode() in begin for mark in _MARKS)
     return export.is_report(path, head)
@@ -102,11 +100,11 @@ def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
         _note_truncation(path, notes)
         yield path
         return
-    if not head.startswith(_GZIP) and not export.is_report(path, head):
+    if not head.startswith(GZIP) and not export.is_report(path, head):
         raise UnusableTrace(f"{path}: neither a SQLite file nor an nsys report; export the report again")
     with tempfile.TemporaryDirectory(prefix="traceq-") as folder:
         unpacked = Path(folder) / "export.sqlite"
-        if head.startswith(_GZIP):
+        if head.startswith(GZIP):
             _decompress(path, unpacked, notes)
         else:
             export.export(path, unpacked)
@@ -117,28 +115,14 @@ def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
 def _decompress(path: Path, target: Path, notes: Notes) -> None:
     """Unpack as much as there is; a file cut short or damaged still has its beginning."""
     with path.open("rb") as packed, target.open("wb") as out:
+        stream = GzipStream(packed)
         try:
-            for part in _unpacked(packed):
+            while part := stream.read(_CHUNK):
                 out.write(part)
-        except (isal_zlib.IsalError, EOFError) as error:  # type: ignore[misc]
+        except DAMAGED as error:
             if not out.tell():
                 raise UnusableTrace(f"{path}: cannot be decompressed ({error}); copy the file again") from error
             notes.data_loss("truncated", 1, f"The gzip'd file is damaged or cut short ({error}); copy it again.")
-
-
-def _unpacked(packed: BinaryIO) -> Iterator[bytes]:
-    """What is inside, in parts of bounded size; unlike the gzip module, all there is before an error."""
-    inflate, ended = isal_zlib.decompressobj(wbits=_GZIP_FRAMES), True
-    while raw := packed.read(_CHUNK):
-        while raw:
-            if inflate.eof:
-                inflate = isal_zlib.decompressobj(wbits=_GZIP_FRAMES)
-            while part := inflate.decompress(raw, _CHUNK):
-                yield part
-                raw = inflate.unconsumed_tail
-            raw, ended = inflate.unused_data, inflate.eof
-    if not ended:
-        raise EOFError("it ends too early")
 
 
 def _note_pending_writes(path: Path, notes: Notes) -> None:

@@ -39,11 +39,7 @@ _TABLES = (
 )
 
 
-def _ignore(_consumed: int) -> None:
-    pass
-
-
-def read(path: Path, progress: Callable[[int], None] = _ignore, jobs: int = 1) -> Rows:
+def read(path: Path, progress: Callable[[int], None], jobs: int) -> Rows:
     """Yield (table, batch) for the whole file.
 
     `progress` gets source bytes, estimated from the share of rows read; `jobs` is not used, one file is one
