@@ -1,19 +1,13 @@
 -- Annotations as the source projected them onto streams.
 select
-    concat(
-        '{"ph":"X","cat":"gpu_user_annotation","name":',
+    _slice(
+        '"gpu_user_annotation"',
         _quoted(g.name, $most),
-        ',"pid":',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(g.ts - $origin),
-        ',"dur":',
-        _micro(g.dur),
-        ',"args":{',
-        concat_ws(',', '"External id":' || g.external_id, '"device":' || g.device, '"stream":' || g.stream),
-        '}}'
+        g.ts - $origin,
+        g.dur,
+        concat_ws(',', '"External id":' || g.external_id, '"device":' || g.device, '"stream":' || g.stream)
     ) as event,
     9 as level,
     g.dur

@@ -1,19 +1,14 @@
 -- Samples of time series other than those that memory_timeline is made of.
 select
-    concat(
-        '{"ph":"C","cat":"counter","name":',
+    _event(
+        '{"ph":"C"',
+        '"counter"',
         _quoted(c.name, $most),
-        ',"pid":',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(c.ts - $origin),
-        ',"args":{',
-        _quoted(coalesce(c.unit, 'value'), $most),
-        ':',
-        c.value,
-        '}}'
+        c.ts - $origin,
+        '',
+        concat(_quoted(coalesce(c.unit, 'value'), $most), ':', c.value)
     ) as event,
     9 as level,
     0 as dur

@@ -1,13 +1,12 @@
 -- Recordings of CUDA events whose time is known.
 select
-    concat(
-        '{"ph":"X","cat":"cuda_event","name":"cudaEventRecord","pid":',
+    _slice(
+        '"cuda_event"',
+        '"cudaEventRecord"',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(e.ts - $origin),
-        ',"dur":0.000,"args":{',
+        e.ts - $origin,
+        0,
         concat_ws(
             ',',
             '"device":' || e.device,
@@ -15,8 +14,7 @@ select
             '"stream":' || e.stream,
             '"correlation":' || e.correlation_id,
             '"event_id":' || e.event_id
-        ),
-        '}}'
+        )
     ) as event,
     9 as level,
     0 as dur

@@ -1,7 +1,7 @@
 -- What the host did, as Kineto would write it. Deeper slices have higher levels: they are the first to be left out.
 select
-    concat(
-        if(c.kind = 'other' and c.dur = 0, '{"ph":"i","s":"t","cat":', '{"ph":"X","cat":'),
+    _event(
+        if(c.kind = 'other' and c.dur = 0, '{"ph":"i","s":"t"', '{"ph":"X"'),
         case c.kind
             when 'op' then '"cpu_op"'
             when 'annotation' then '"user_annotation"'
@@ -11,21 +11,17 @@ select
             when 'os' then '"os"'
             else _quoted(coalesce(c.category, 'other'), $most)
         end,
-        ',"name":',
         _quoted(c.name, $most),
-        ',"pid":',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(c.ts - $origin),
-        if(c.kind = 'other' and c.dur = 0, '', ',"dur":' || _micro(c.dur)),
-        if(a.launch_id is null, '', concat(',"bind_id":', $flow + c.slice_id, ',"flow_out":true')),
-        ',"args":{',
+        c.ts - $origin,
+        concat(
+            if(c.kind = 'other' and c.dur = 0, '', ',"dur":' || _micro(c.dur)),
+            if(a.launch_id is null, '', concat(',"bind_id":', $flow + c.slice_id, ',"flow_out":true'))
+        ),
         concat_ws(
             ',', '"External id":' || c.external_id, '"correlation":' || c.correlation_id, _members(c.args, $most)
-        ),
-        '}}'
+        )
     ) as event,
     if(list_contains($kept::bigint[], c.slice_id), 0, if(coalesce(c.depth, 0) < 3, 1, 10) + coalesce(c.depth, 0)) as level,
     c.dur

@@ -50,20 +50,14 @@ idle as (
 )
 
 select
-    concat(
-        '{"ph":"X","cat":"traceq","name":"',
-        s.category,
-        '","pid":',
+    _slice(
+        '"traceq"',
+        '"' || s.category || '"',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(s.ts - $origin),
-        ',"dur":',
-        _micro(s.dur),
-        ',"args":{',
-        concat_ws(',', '"step":' || s.step, '"host":' || _quoted(c.name, $most)),
-        '}}'
+        s.ts - $origin,
+        s.dur,
+        concat_ws(',', '"step":' || s.step, '"host":' || _quoted(c.name, $most))
     ) as event,
     8 as level,
     s.dur

@@ -6,6 +6,17 @@ create or replace temp macro _micro(t) as (t::decimal(20, 0) * 0.001::decimal(4,
 -- A text in quotes, cut after `most` characters.
 create or replace temp macro _quoted(s, most) as to_json(if(length(s) > most, left(s, most) || '…', s))::varchar;
 
+-- An event of a track (pid, tid): `head` is its phase and what else comes first, category and name are JSON, ts is in ns, `rest` is
+-- what comes after the time, and args are the members of the last one.
+create or replace temp macro _event(head, category, name, pid, tid, ts, rest, args) as
+concat(
+    head, ',"cat":', category, ',"name":', name, ',"pid":', pid, ',"tid":', tid, ',"ts":', _micro(ts), rest, ',"args":{', args, '}}'
+);
+
+-- A slice; ts and dur in ns.
+create or replace temp macro _slice(category, name, pid, tid, ts, dur, args) as
+_event('{"ph":"X"', category, name, pid, tid, ts, concat(',"dur":', _micro(dur)), args);
+
 -- The members of the JSON object that args holds, without its braces. DuckDB takes NaN, Infinity and commas too many for JSON, and
 -- browsers do not: what might hold them is written as text, and so is what is no object.
 create or replace temp macro _members(args, most) as

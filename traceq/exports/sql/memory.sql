@@ -1,17 +1,14 @@
 -- Memory over time. The name is none that an importer takes for a sample of memory: such samples are in the trace itself.
 select
-    concat(
-        '{"ph":"C","cat":"traceq","name":"',
-        if(m.memory = 'device', 'GPU', m.memory),
-        ' memory, bytes:","pid":',
+    _event(
+        '{"ph":"C"',
+        '"traceq"',
+        concat('"', if(m.memory = 'device', 'GPU', m.memory), ' memory, bytes:"'),
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(m.ts - $origin),
-        ',"args":{',
-        concat_ws(',', '"allocated":' || m.allocated, '"reserved":' || m.reserved),
-        '}}'
+        m.ts - $origin,
+        '',
+        concat_ws(',', '"allocated":' || m.allocated, '"reserved":' || m.reserved)
     ) as event,
     9 as level,
     0 as dur

@@ -1,21 +1,15 @@
 -- Training steps; those that are left out of statistics say why.
 select
-    concat(
-        '{"ph":"X","cat":"traceq","name":',
+    _slice(
+        '"traceq"',
         _quoted(if(s.excluded is null, s.name, s.name || ' (excluded)'), $most),
-        ',"pid":',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(s.ts - $origin),
-        ',"dur":',
-        _micro(s.dur),
-        ',"args":{',
+        s.ts - $origin,
+        s.dur,
         concat_ws(
             ',', '"step":' || s.step, '"source":' || _quoted(s.source, $most), '"excluded":' || _quoted(s.excluded, $most)
-        ),
-        '}}'
+        )
     ) as event,
     0 as level,
     s.dur

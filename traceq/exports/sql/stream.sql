@@ -1,20 +1,13 @@
 -- What GPUs did, as Kineto would write it.
 select
-    concat(
-        '{"ph":"X","cat":',
+    _event(
+        '{"ph":"X"',
         case g.kind when 'memcpy' then '"gpu_memcpy"' when 'memset' then '"gpu_memset"' else '"kernel"' end,
-        ',"name":',
         _quoted(g.name, $most),
-        ',"pid":',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(g.ts - $origin),
-        ',"dur":',
-        _micro(g.dur),
-        if(a.launch_id is null, '', concat(',"bind_id":', $flow + a.launch_id, ',"flow_in":true')),
-        ',"args":{',
+        g.ts - $origin,
+        concat(',"dur":', _micro(g.dur), if(a.launch_id is null, '', concat(',"bind_id":', $flow + a.launch_id, ',"flow_in":true'))),
         concat_ws(
             ',',
             '"External id":' || g.external_id,
@@ -49,8 +42,7 @@ select
                     '"Seq":' || c.sequence
                 )
             )
-        ),
-        '}}'
+        )
     ) as event,
     if(list_contains($kept::bigint[], g.slice_id), 0, 8) as level,
     g.dur

@@ -1,7 +1,7 @@
 -- Synchronizations that the profiler recorded as such, as Kineto would write them.
 select
-    concat(
-        '{"ph":"X","cat":"cuda_sync","name":',
+    _slice(
+        '"cuda_sync"',
         case s.kind
             when 'event' then '"Event Sync"'
             when 'stream_wait_event' then '"Stream Wait Event"'
@@ -9,15 +9,10 @@ select
             when 'context' then '"Context Sync"'
             else '"unknown"'
         end,
-        ',"pid":',
         t.pid,
-        ',"tid":',
         t.tid,
-        ',"ts":',
-        _micro(s.ts - $origin),
-        ',"dur":',
-        _micro(s.dur),
-        ',"args":{',
+        s.ts - $origin,
+        s.dur,
         concat_ws(
             ',',
             '"device":' || s.device,
@@ -27,8 +22,7 @@ select
             '"wait_on_stream":' || s.wait_on_stream,
             '"wait_on_cuda_event_record_corr_id":' || s.wait_on_correlation_id,
             '"wait_on_cuda_event_id":' || s.event_id
-        ),
-        '}}'
+        )
     ) as event,
     9 as level,
     s.dur
