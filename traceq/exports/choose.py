@@ -15,6 +15,11 @@ class Chosen(NamedTuple):
     number: int
     finding: Finding
 
+    @property
+    def names(self) -> dict[str, str]:
+        """What it may be called."""
+        return {"id": self.finding.finding_id, "rule": self.finding.rule, "place": f"F{self.number}"}
+
 
 def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
     """The finding called `text`, upper or lower case: its id, its rule, or F1, F2, ... as the report numbers them.
@@ -23,26 +28,14 @@ def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
     """
     every = [Chosen(number, each) for ranked in findings.values() for number, each in enumerate(ranked, 1)]
     wanted = text.casefold()
-    for name in (_id, _rule, _place):
-        found = [each for each in every if name(each).casefold() == wanted]
+    for kind in ("id", "rule", "place"):
+        found = [each for each in every if each.names[kind].casefold() == wanted]
         if len(found) == 1:
             return found[0]
         if found:
             raise StoreError(f"--finding {text} means several findings: say {_listed(found)}, or which --trace")
     known = f"there are {_listed(every)}" if every else "the trace has none"
     raise StoreError(f"no finding is called {text!r}; {known}")
-
-
-def _id(each: Chosen) -> str:
-    return each.finding.finding_id
-
-
-def _rule(each: Chosen) -> str:
-    return each.finding.rule
-
-
-def _place(each: Chosen) -> str:
-    return f"F{each.number}"
 
 
 def _listed(every: Sequence[Chosen]) -> str:

@@ -35,9 +35,8 @@ def piece_events(
     Each comes with its level (see traceq.exports.fit) and duration; the file is about the finding with the number `shown`.
     """
     for number, finding in enumerate(findings, 1):
-        pieces = [piece for piece in _pieces(connection, finding) if _touches(piece, window)]
-        pieces.sort(key=lambda piece: (_ts(piece), -_dur(piece)))
-        placed = list(lanes((piece, _ts(piece), _ts(piece) + _dur(piece)) for piece in pieces))
+        pieces = _pieces(connection, finding, window)
+        placed = list(lanes((piece, piece["ts"], piece["ts"] + piece["dur"]) for piece in pieces))
         title = f"F{number} {finding.title}: {duration(finding.saving_ns)} per step"
         tids = [
             process.add(title if lane == 0 else f"F{number} ({lane + 1})")
@@ -46,14 +45,16 @@ def piece_events(
         for piece, lane in placed:
             name = str(piece["name"] or finding.title)[: process.most]
             args = _args(number, finding, piece, process.most)
-            event = complete(name, process.pid, tids[lane], _ts(piece) - origin, _dur(piece), args)
-            yield event, 0 if number == shown else GPU, _dur(piece)
+            event = complete(name, process.pid, tids[lane], piece["ts"] - origin, piece["dur"], args)
+            yield event, 0 if number == shown else GPU, piece["dur"]
 
 
-def _pieces(connection: duckdb.DuckDBPyConnection, finding: Finding) -> list[dict[str, Any]]:
-    """The worst pieces: more of them than the evidence of the finding lists."""
+def _pieces(connection: duckdb.DuckDBPyConnection, finding: Finding, window: Window) -> list[dict[str, Any]]:
+    """The worst pieces in the window, by time: more of them than the evidence of the finding lists."""
     more = re.sub(r"limit \d+\s*$", f"limit {_MOST_PIECES}", finding.instances.query)
-    return ask(connection, more)
+    rows = [{**row, "ts": int(row["ts"]), "dur": max(0, int(row["dur"] or 0))} for row in ask(connection, more)]
+    touching = [row for row in rows if row["ts"] <= window.until and row["ts"] + row["dur"] >= window.since]
+    return sorted(touching, key=lambda row: (row["ts"], -row["dur"]))
 
 
 def _args(number: int, finding: Finding, piece: dict[str, Any], most: int) -> dict[str, object]:
@@ -74,15 +75,3 @@ def _plain(value: object, most: int) -> object:
     if isinstance(value, bool | int) or (isinstance(value, float) and abs(value) < float("inf")):
         return value
     return str(value)[:most]
-
-
-def _touches(piece: dict[str, Any], window: Window) -> bool:
-    return _ts(piece) <= window.until and _ts(piece) + _dur(piece) >= window.since
-
-
-def _ts(piece: dict[str, Any]) -> int:
-    return int(piece["ts"])
-
-
-def _dur(piece: dict[str, Any]) -> int:
-    return max(0, int(piece["dur"] or 0))

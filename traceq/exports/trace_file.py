@@ -62,11 +62,8 @@ class _Trace:
     def slices(self) -> Iterator[tuple[str, int, int]]:
         """Its events, each with its level and duration; see traceq.exports.fit."""
         values = {
-            "trace_id": self.exported.trace_id,
+            **self.window.of(self.exported.trace_id),
             "origin": self.exported.origin,
-            "since": self.window.since,
-            "until": self.window.until,
-            "kept": list(self.window.kept),
             "flow": self.exported.trace_id * 10**12,
             "most": self.most,
         }
@@ -151,14 +148,7 @@ def _begun(
 ) -> _Trace:
     run(connection, "exports/sql/macros.sql")
     assign_lanes(connection, each.trace_id)
-    run(
-        connection,
-        "exports/sql/arrows.sql",
-        trace_id=each.trace_id,
-        since=window.since,
-        until=window.until,
-        kept=list(window.kept),
-    )
+    run(connection, "exports/sql/arrows.sql", **window.of(each.trace_id))
     tracks = lay_out(connection, each.trace_id, each.prefix, window, numbers, most)
     ranked = findings.get(each.trace_id, ())
     pieces = list(piece_events(connection, ranked, window, tracks.own, each.origin, shown))

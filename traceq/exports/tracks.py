@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
@@ -24,18 +26,15 @@ class Numbers:
 
     real: frozenset[int]
     _given: set[int] = field(default_factory=set)
-    _next: int = 0
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def give(self, wanted: int | None = None) -> int:
         """`wanted` if it can be had, else the next number that is nobody's."""
-        if wanted is not None and 0 < wanted <= _MOST and wanted not in self._given:
-            self._given.add(wanted)
-            return wanted
-        while True:
-            self._next += 1
-            if self._next not in self._given and self._next not in self.real:
-                self._given.add(self._next)
-                return self._next
+        number = wanted
+        if number is None or not 0 < number <= _MOST or number in self._given:
+            number = next(each for each in self._numbers if each not in self._given and each not in self.real)
+        self._given.add(number)
+        return number
 
 
 @dataclass
@@ -44,12 +43,8 @@ class Ids:
 
     processes: Numbers
     threads: Numbers
-    shown: int = 0
-
-    def place(self) -> int:
-        """The next place in the order of processes."""
-        self.shown += 1
-        return self.shown - 1
+    places: Iterator[int] = field(default_factory=count)
+    """The places of processes, in the order in which they are shown."""
 
 
 def ids(connection: duckdb.DuckDBPyConnection) -> Ids:
@@ -66,15 +61,14 @@ class Process:
     ids: Ids
     most: int
     events: list[str]
-    _shown: int = 0
+    _places: Iterator[int] = field(default_factory=count)
 
     def add(self, name: str | None, wanted: int | None = None) -> int:
         """The id of a new thread."""
         tid = self.ids.threads.give(wanted)
         if name is not None:
             self.events.append(metadata("thread_name", self.pid, tid, name=name[: self.most]))
-        self.events.append(metadata("thread_sort_index", self.pid, tid, sort_index=self._shown))
-        self._shown += 1
+        self.events.append(metadata("thread_sort_index", self.pid, tid, sort_index=next(self._places)))
         return tid
 
 
@@ -82,7 +76,7 @@ def new_process(ids_: Ids, name: str, most: int, events: list[str], wanted: int 
     """A process, after those that there are; names are cut after `most` characters."""
     pid = ids_.processes.give(wanted)
     events.append(metadata("process_name", pid, pid, name=name[:most]))
-    events.append(metadata("process_sort_index", pid, pid, sort_index=ids_.place()))
+    events.append(metadata("process_sort_index", pid, pid, sort_index=next(ids_.places)))
     return Process(pid, ids_, most, events)
 
 
@@ -98,9 +92,7 @@ def lay_out(
     connection: duckdb.DuckDBPyConnection, trace_id: int, prefix: str, window: Window, ids_: Ids, most: int
 ) -> Tracks:
     """Give every track with anything in the window its ids, in _track too. `prefix` tells traces of one file apart."""
-    kept: Any = list(window.kept)
-    given = {"trace_id": trace_id, "since": window.since, "until": window.until, "kept": kept}
-    rows = ask(connection, statement("exports/sql/tracks.sql"), **given)
+    rows = ask(connection, statement("exports/sql/tracks.sql"), **window.of(trace_id))
     events: list[str] = []
     own = new_process(ids_, f"{prefix}traceq", most, events)
     processes: dict[Any, Process] = {}

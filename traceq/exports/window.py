@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -29,6 +29,10 @@ class Window:
     since: int
     until: int
     kept: tuple[int, ...] = ()
+
+    def of(self, trace_id: int) -> dict[str, Any]:
+        """The window of this trace as parameters of a query."""
+        return {"trace_id": trace_id, "since": self.since, "until": self.until, "kept": list(self.kept)}
 
 
 EVERYTHING = Window(-_EVER, _EVER)
