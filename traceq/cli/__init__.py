@@ -50,24 +50,8 @@ def main() -> None:
     """
 
 
-# Commands that need no data frames, whatever they are told to do.
-_WITHOUT_FRAMES = frozenset(
-    {
-        "ingest",
-        "report",
-        "compare",
-        "check",
-        "baseline",
-        "tradeoff",
-        "verify",
-        "doctor",
-        "explain",
-        "rules",
-        "record",
-        "upgrade",
-        "demo",
-    }
-)
+# Commands whose answers may be data frames.
+_WITH_FRAMES = frozenset({"export", "sql", "shell", "tables"})
 
 
 def run() -> None:
@@ -77,6 +61,6 @@ def run() -> None:
         # Ignored under nohup, also by a program that `record` runs.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
-    if _WITHOUT_FRAMES.intersection(sys.argv[1:2]):
+    if (Commands.lazy.keys() - _WITH_FRAMES).intersection(sys.argv[1:2]):
         block_pandas_import()
     main(prog_name="traceq")

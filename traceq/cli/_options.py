@@ -84,7 +84,7 @@ SHARE = Parsed("percent", parsed_share)
 REGEX = Parsed("regex", _regex)
 FILE: click.Path = click.Path(dir_okay=False, path_type=Path)
 
-step_range_option = click.option(
+_step_range_option = click.option(
     "--step-range", type=REGEX, help="The annotations whose names match are the steps; for traces only."
 )
 memory_option = click.option(
@@ -103,6 +103,11 @@ rules_option = click.option(
 output_option = click.option("-o", "--output", type=FILE, is_eager=True, metavar="FILE", help="Write to FILE.")
 
 
+def reading_options(command: F) -> F:
+    """--step-range and --memory-limit, by the names that functions of traceq.app have for them."""
+    return _step_range_option(memory_option(command))
+
+
 def goal_option(help_: str) -> Callable[[F], F]:
     """--goal."""
     goals = click.Choice(("throughput", "latency"))
@@ -116,7 +121,12 @@ def rank_option(verb: str) -> Callable[[F], F]:
     )
 
 
-def format_option(suffixes: Mapping[str, str], default: str | None = "text") -> Callable[[F], F]:
+def document_options(suffixes: Mapping[str, str] = DOCUMENTS, default: str | None = "text") -> Callable[[F], F]:
+    """-o and --format."""
+    return lambda command: output_option(format_option(suffixes, default)(command))
+
+
+def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[[F], F]:
     """--format: the format that is said, else that of the suffix of -o, else `default`. Beside output_option."""
 
     def chosen(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -147,11 +157,6 @@ def bar() -> Bar | None:
     return Bar()
 
 
-def reading(step_range: str | None, memory_limit: int | None, *writes: Path | None) -> Reading:
-    """How sources are read, for the functions of traceq.app; on a terminal with a bar that shows how far it is."""
-    return {
-        "step_range": step_range,
-        "memory_limit": memory_limit,
-        "writes": [path for path in writes if path is not None],
-        "progress": bar(),
-    }
+def reading(*writes: Path | None) -> Reading:
+    """What functions of traceq.app that read sources are given beside reading_options: the files that will be written, a bar."""
+    return {"writes": [path for path in writes if path is not None], "progress": bar()}

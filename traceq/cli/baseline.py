@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from traceq.cli._group import LazyGroup
-from traceq.cli._options import memory_option, rank_option, reading, step_range_option
+from traceq.cli._options import rank_option, reading, reading_options
 from traceq.cli._output import write_blocks
 
 if TYPE_CHECKING:
@@ -50,20 +50,10 @@ def baseline() -> None:
 @click.argument("name")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @rank_option("Keep")
-@step_range_option
-@memory_option
+@reading_options
 @click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
 @directory_option
-def save(
-    *,
-    name: str,
-    sources: tuple[str, ...],
-    rank: int | None,
-    step_range: str | None,
-    memory_limit: int | None,
-    force: bool,
-    directory: Path | None,
-) -> None:
+def save(**options: Any) -> None:
     """Keep the summary of runs under a name.
 
     SOURCE is a trace database, or what `traceq ingest` accepts. Several are runs of the same program: how much they differ
@@ -77,8 +67,7 @@ def save(
     from traceq.app.baseline import save_baseline
     from traceq.common.units import count, size
 
-    how = reading(step_range, memory_limit)
-    saved = save_baseline(name, sources, rank=rank, force=force, directory=directory, **how)
+    saved = save_baseline(**options, **reading())
     said = f"{_number(saved.runs, 'run')}, {count(saved.steps)} {'step' if saved.steps == 1 else 'steps'}"
     click.echo(f"{saved.path}: {said}, {size(saved.path.stat().st_size)}")
     if saved.repeated:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from traceq.cli._options import (
-    DOCUMENTS,
-    FILE,
-    SHARE,
-    format_option,
-    memory_option,
-    output_option,
-    rank_option,
-    reading,
-    step_range_option,
-)
+from traceq.cli._options import DOCUMENTS, FILE, SHARE, document_options, rank_option, reading, reading_options
 from traceq.cli._output import write, write_view
 
 EXIT = {"pass": 0, "fail": 3, "cannot judge": 4}
@@ -40,26 +31,20 @@ _FORMATS = {suffix: name for suffix, name in DOCUMENTS.items() if name != "html"
 )
 @click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")
-@output_option
-@format_option(_FORMATS)
+@document_options(_FORMATS)
 @rank_option("Check")
-@step_range_option
-@memory_option
+@reading_options
 @click.pass_context
 def check(
     ctx: click.Context,
+    /,
     *,
     sources: tuple[str, ...],
-    budgets: Path | None,
-    baseline: str | None,
-    max_regression: float | None,
     junit: Path | None,
     sarif: Path | None,
     output: Path | None,
     format_: str,
-    rank: int | None,
-    step_range: str | None,
-    memory_limit: int | None,
+    **options: Any,
 ) -> None:
     """Fail when budgets are exceeded, or when the step is slower than in a baseline.
 
@@ -78,14 +63,7 @@ def check(
     from traceq.app.check import check as check_runs
     from traceq.reports.check.words import sentence
 
-    view = check_runs(
-        sources,
-        budgets=budgets,
-        baseline=baseline,
-        max_regression=max_regression,
-        rank=rank,
-        **reading(step_range, memory_limit, junit, sarif, output),
-    )
+    view = check_runs(sources, **options, **reading(junit, sarif, output))
     if junit is not None:
         write(view.to_junit(), junit)
     if sarif is not None:

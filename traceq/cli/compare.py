@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 
-from traceq.cli._options import (
-    DOCUMENTS,
-    SHARE,
-    Several,
-    format_option,
-    memory_option,
-    output_option,
-    rank_option,
-    reading,
-    step_range_option,
-)
+from traceq.cli._options import SHARE, Several, document_options, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 
 
@@ -25,8 +15,7 @@ from traceq.cli._output import write_view
 @click.argument("sources", nargs=-1, metavar="[BASE NEW]")
 @click.option("--base", multiple=True, metavar="SOURCE...", help="Runs of the base, pooled.")
 @click.option("--new", multiple=True, metavar="SOURCE...", help="Runs to compare with them, pooled.")
-@output_option
-@format_option(DOCUMENTS)
+@document_options()
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Rows of a table.")
 @rank_option("Compare")
 @click.option(
@@ -38,17 +27,19 @@ from traceq.cli._output import write_view
     help="The step to compare: the middle half of all steps, or all of them.",
 )
 @click.option("--level", type=float, default=0.02, show_default=True, help="How often chance may pass for a change.")
-@click.option("--least", type=SHARE, default="1%", show_default=True, help="The smallest change to call one.")
+@click.option(
+    "--least", "floor_share", type=SHARE, default="1%", show_default=True, help="The smallest change to call one."
+)
 @click.option(
     "--sensitivity",
+    "sensitivity_share",
     type=SHARE,
     default="5%",
     show_default=True,
     help="Say 'no change' only when a change of that size would have been found.",
 )
 @click.option("--anyway", is_flag=True, help="Give a verdict although GPUs, shapes or settings differ.")
-@step_range_option
-@memory_option
+@reading_options
 def compare(
     *,
     sources: tuple[str, ...],
@@ -57,14 +48,7 @@ def compare(
     output: Path | None,
     format_: str,
     top: int,
-    rank: int | None,
-    statistic: Literal["typical", "mean"],
-    level: float,
-    least: float,
-    sensitivity: float,
-    anyway: bool,
-    step_range: str | None,
-    memory_limit: int | None,
+    **options: Any,
 ) -> None:
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
 
@@ -81,18 +65,7 @@ def compare(
     base, new = _sides(sources, base, new)
     from traceq.app.compare import compare as compare_runs
 
-    view = compare_runs(
-        base,
-        new,
-        rank=rank,
-        level=level,
-        floor_share=least,
-        sensitivity_share=sensitivity,
-        statistic=statistic,
-        anyway=anyway,
-        drawn=format_ == "html",
-        **reading(step_range, memory_limit, output),
-    )
+    view = compare_runs(base, new, drawn=format_ == "html", **options, **reading(output))
     write_view(view, format_, output, top=top)
 
 

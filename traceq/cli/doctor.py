@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import memory_option, output_option, reading, step_range_option
+from traceq.cli._options import output_option, reading, reading_options
 from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
 
@@ -27,17 +27,8 @@ _WIDTH = 100
 @click.option(
     "--format", "format_", type=click.Choice(("text", "json")), help="[default: json for -o *.json, else text]"
 )
-@step_range_option
-@memory_option
-def doctor(
-    *,
-    names: tuple[str, ...],
-    plan: bool,
-    output: Path | None,
-    format_: str | None,
-    step_range: str | None,
-    memory_limit: int | None,
-) -> None:
+@reading_options
+def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: str | None, **options: Any) -> None:
     """Say what a trace can tell, or what a capture needs.
 
     SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. For each of its traces: which metrics are ok,
@@ -54,13 +45,13 @@ def doctor(
       traceq doctor --plan idle communication
     """  # noqa: D301 - click wants the backspace itself
     if plan:
-        _refuse_options(output, format_, step_range)
+        _refuse_options(output, format_, options["step_range"])
         _plan(names)
         return
     source = _source(names)
     from traceq.app.doctor import doctor as examine
 
-    view = examine(source, **reading(step_range, memory_limit, output))
+    view = examine(source, **options, **reading(output))
     is_json = format_ == "json" or (format_ is None and output is not None and output.suffix.lower() == ".json")
     write(view.to_json() if is_json else view.to_text(), output)
     if view.broken:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any
 
 import click
 
 from traceq.cli._options import goal_option, memory_option, reading, rules_option
-
-if TYPE_CHECKING:
-    from traceq.app.export import Format
 
 
 @click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--format",
-    "format_",
     type=click.Choice(("perfetto", "chrome", "parquet", "csv")),
     help="perfetto and chrome are the same.  [default: by the suffix of -o]",
 )
@@ -28,22 +24,11 @@ if TYPE_CHECKING:
 @click.option(
     "--trace", "traces", type=int, multiple=True, metavar="N", help="Only the trace with this trace_id; repeatable."
 )
-@click.option("--table", "names", multiple=True, metavar="NAME", help="Only this table or view; repeatable.")
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table or view; repeatable.")
 @goal_option("What the advice is to serve, as for traceq report.")
 @rules_option
 @memory_option
-def export(
-    *,
-    source: str,
-    output: Path,
-    format_: Format | None,
-    finding: str | None,
-    traces: tuple[int, ...],
-    names: tuple[str, ...],
-    goal: Literal["throughput", "latency"],
-    rules: tuple[Path, ...],
-    memory_limit: int | None,
-) -> None:
+def export(*, source: str, output: Path, **options: Any) -> None:
     """Write a trace with its findings for Perfetto, or tables as files.
 
     SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
@@ -61,17 +46,7 @@ def export(
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.export import export as write_export
 
-    written = write_export(
-        source,
-        output,
-        format=format_,
-        finding=finding,
-        traces=traces,
-        tables=names,
-        goal=goal,
-        rules=rules,
-        **reading(None, memory_limit),
-    )
+    written = write_export(source, output, **options, **reading())
     if written is None:
         return
     click.echo(f"{output}: {written.events:,} events, {output.stat().st_size:,} bytes", err=True)

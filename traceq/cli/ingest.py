@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
 @click.option("--step-range", type=REGEX, help="The annotations whose names match are the steps.")
 @memory_option
-def ingest(
-    *,
-    sources: tuple[str, ...],
-    database: str | None,
-    run: str | None,
-    jobs: int | None,
-    force: bool,
-    step_range: str | None,
-    memory_limit: int | None,
-) -> None:
+def ingest(*, jobs: int | None, **options: Any) -> None:
     """Read trace files into a trace database.
 
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
@@ -53,17 +44,7 @@ def ingest(
     from traceq.app.ingest import ingest
     from traceq.common.process import usable_cpus
 
-    result = ingest(
-        sources,
-        database,
-        run=run,
-        jobs=jobs or usable_cpus(),
-        force=force,
-        step_range=step_range,
-        memory_limit=memory_limit,
-        progress=bar(),
-    )
-    click.echo(summary(result))
+    click.echo(summary(ingest(jobs=jobs or usable_cpus(), progress=bar(), **options)))
 
 
 def summary(result: IngestResult) -> str:

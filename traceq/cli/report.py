@@ -3,48 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 
-from traceq.cli._options import (
-    format_option,
-    goal_option,
-    memory_option,
-    output_option,
-    reading,
-    rules_option,
-    step_range_option,
-)
+from traceq.cli._options import document_options, goal_option, reading, reading_options, rules_option
 from traceq.cli._output import write_view
 from traceq.reports import DRAWN, all_suffixes
 
 
 @click.command(short_help="Report where the time of each step went.")
 @click.argument("source", metavar="SOURCE_OR_DB")
-@output_option
-@format_option(all_suffixes(), None)
+@document_options(all_suffixes(), None)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
-@step_range_option
-@memory_option
+@reading_options
 @goal_option("What the advice is to serve: samples per second, or the time of a step.")
 @click.option("--ticket", is_flag=True, help="To be shown to others: hosts, users and paths are replaced. [format: md]")
 @click.option("--charts", is_flag=True, help="With -o FILE.md: charts as PNG files beside it.")
 @rules_option
-@click.option("--save", is_flag=True, help="Keep all findings in the table finding of the database.")
+@click.option("--save", "store", is_flag=True, help="Keep all findings in the table finding of the database.")
 def report(
     *,
     source: str,
     output: Path | None,
     format_: str | None,
-    top: int,
-    step_range: str | None,
-    memory_limit: int | None,
-    goal: Literal["throughput", "latency"],
     ticket: bool,
     charts: bool,
-    rules: tuple[Path, ...],
-    save: bool,
+    **options: Any,
 ) -> None:
     """Report where the time of each step went.
 
@@ -64,16 +49,7 @@ def report(
         raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
     from traceq.app.report import report as make_report
 
-    view = make_report(
-        source,
-        top,
-        goal=goal,
-        rules=rules,
-        store=save,
-        drawn=name in DRAWN,
-        ticket=ticket,
-        **reading(step_range, memory_limit, output),
-    )
+    view = make_report(source, drawn=name in DRAWN, ticket=ticket, **options, **reading(output))
     if charts and output is not None:
         view.save_with_charts(output)
     else:

@@ -5,26 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from traceq.cli._options import (
-    DOCUMENTS,
-    FILE,
-    Parsed,
-    format_option,
-    memory_option,
-    output_option,
-    rank_option,
-    reading,
-    step_range_option,
-)
+from traceq.cli._options import FILE, Parsed, document_options, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 from traceq.common.units import parsed_duration
-
-if TYPE_CHECKING:
-    from traceq.runs.tradeoff.tradeoff import Percentile
 
 _GIVEN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)=(.+)", re.DOTALL)
 
@@ -40,7 +27,7 @@ def _latency(text: str) -> int:
 @click.argument("sources", nargs=-1, required=True, metavar="[VALUE=]SOURCE...")
 @click.option("--knob", metavar="NAME", help="What differs. [default: batch_size, samples, tokens or sequences]")
 @click.option("--work", metavar="KEY", help="What throughput counts, as marked. [default: samples, tokens, the knob]")
-@click.option("--latency-budget", "budget", type=Parsed("time", _latency), help='Longest step allowed: "50 ms".')
+@click.option("--latency-budget", type=Parsed("time", _latency), help='Longest step allowed: "50 ms".')
 @click.option(
     "--percentile",
     type=click.Choice(("p50", "p95", "p99")),
@@ -49,25 +36,10 @@ def _latency(text: str) -> int:
     help="Which step the budget is about.",
 )
 @rank_option("Take")
-@step_range_option
-@memory_option
-@output_option
-@format_option(DOCUMENTS)
+@reading_options
+@document_options()
 @click.option("--plot", type=FILE, metavar="FILE", help="Draw it as FILE.png or FILE.svg.")
-def tradeoff(
-    *,
-    sources: tuple[str, ...],
-    knob: str | None,
-    work: str | None,
-    budget: int | None,
-    percentile: Percentile,
-    rank: int | None,
-    step_range: str | None,
-    memory_limit: int | None,
-    output: Path | None,
-    format_: str,
-    plot: Path | None,
-) -> None:
+def tradeoff(*, sources: tuple[str, ...], output: Path | None, format_: str, **options: Any) -> None:
     """Say what more of something wins in throughput and costs in latency.
 
     Each SOURCE is a run at one value of a knob such as the batch size: a trace database, what `traceq ingest` accepts,
@@ -82,17 +54,7 @@ def tradeoff(
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.tradeoff import tradeoff as trade_off
 
-    view = trade_off(
-        _sources(sources),
-        knob=knob,
-        work=work,
-        latency_budget=budget,
-        percentile=percentile,
-        rank=rank,
-        plot=plot,
-        **reading(step_range, memory_limit, output),
-    )
-    write_view(view, format_, output)
+    write_view(trade_off(_sources(sources), **options, **reading(output)), format_, output)
 
 
 def _sources(texts: Sequence[str]) -> dict[float, list[str]] | list[str]:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from traceq.cli._options import (
-    DOCUMENTS,
-    FILE,
-    Several,
-    format_option,
-    memory_option,
-    output_option,
-    rank_option,
-    reading,
-    step_range_option,
-)
+from traceq.cli._options import FILE, Several, document_options, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 
 
@@ -30,25 +21,11 @@ from traceq.cli._output import write_view
     metavar="FILE",
     help="Add the result to a file of checked predictions, e.g. docs/calibration.jsonl.",
 )
-@output_option
-@format_option(DOCUMENTS)
+@document_options()
 @rank_option("Compare")
 @click.option("--anyway", is_flag=True, help="Measure what was won although GPUs, shapes or settings differ.")
-@step_range_option
-@memory_option
-def verify(
-    *,
-    finding: str,
-    before: tuple[str, ...],
-    after: tuple[str, ...],
-    append: Path | None,
-    output: Path | None,
-    format_: str,
-    rank: int | None,
-    anyway: bool,
-    step_range: str | None,
-    memory_limit: int | None,
-) -> None:
+@reading_options
+def verify(*, append: Path | None, output: Path | None, format_: str, **options: Any) -> None:
     """Say whether FINDING is gone after a fix, how much was won, and whether that is what was predicted.
 
     FINDING is the id of a finding of the runs before, as `traceq report` gives it, or its rule. What was won is the
@@ -61,8 +38,7 @@ def verify(
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.verify import verify as verify_runs
 
-    how = reading(step_range, memory_limit, output, append)
-    view = verify_runs(finding, before, after, rank=rank, anyway=anyway, **how)
+    view = verify_runs(**options, **reading(output, append))
     note = None if append is None else view.append_to(append)
     if note is not None:
         click.echo(f"traceq: note: {note}", err=True)
