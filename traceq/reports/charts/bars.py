@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from traceq.reports.charts.palette import PAGE, colour
-from traceq.reports.charts.sheet import WIDTH, caption, inches, sheet
+from traceq.reports.charts.sheet import WIDTH, bar, caption, inches, sheet
 from traceq.reports.document import BarRow
 
 if TYPE_CHECKING:
@@ -17,9 +16,6 @@ _ROW = 0.36
 _TOP = 0.34
 _BOTTOM = 0.08
 _APART = 0.12
-
-_THICKNESS = 0.72
-_LINE = 0.8
 
 
 def bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] = ()) -> Figure:
@@ -33,16 +29,7 @@ def bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] =
         start = 0.0
         for kind, amount in row.parts:
             if amount:
-                axes.barh(
-                    number,
-                    amount,
-                    _THICKNESS,
-                    start,
-                    color=colour(kind),
-                    edgecolor=PAGE[0],
-                    linewidth=_LINE,
-                    label=kind,
-                )
+                bar(axes, number, start, amount, kind)
             start += amount
         axes.text(start + _APART / (WIDTH - left - room) * longest, number, row.text, va="center_baseline")
     axes.set_xlim(0, longest)

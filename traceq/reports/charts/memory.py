@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from traceq.common.units import share, size
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, colour
-from traceq.reports.charts.sheet import caption, few_ticks, sheet, styled, unit_of_size
+from traceq.reports.charts.sheet import caption, few_ticks, note, sheet, styled, unit_of_size
 from traceq.reports.model import TraceReport
 from traceq.reports.topics import MemoryPart, MemoryPeak
 
@@ -32,7 +32,7 @@ def memory(report: TraceReport) -> Figure:
     peak = _peak(report)
     if peak is None:
         raise ValueError("the report says nothing of a device's memory; ask memory.applies() first")
-    highest, _ = _course(peak, report)
+    highest, _ = course(peak, report)
     unit = unit_of_size(peak.peak_bytes)
     figure, axes = sheet(right=0.2)
     axes.stairs([each / unit.size for each in highest], fill=True, color=colour("allocated"))
@@ -59,7 +59,7 @@ def _title(peak: MemoryPeak, unit: str) -> str:
 
 def _line(axes: Axes, y: float, text: str) -> None:
     axes.axhline(y, color=INK, linewidth=1.2, linestyle="--")
-    axes.annotate(text, (1, y), (-4, 4), xycoords=axes.get_yaxis_transform(), textcoords="offset points", ha="right")
+    note(axes, text, (1, y), (-4, 4), xycoords=axes.get_yaxis_transform(), ha="right")
 
 
 def alt(report: TraceReport) -> str:
@@ -67,7 +67,7 @@ def alt(report: TraceReport) -> str:
     peak = _peak(report)
     if peak is None:
         return ""
-    _, last = _course(peak, report)
+    _, last = course(peak, report)
     least = "" if peak.is_total else "at least "
     text = f"Memory allocated on GPU {peak.device} over the counted steps: {least}{size(peak.peak_bytes)} at most"
     if peak.capacity_bytes:
@@ -86,8 +86,8 @@ def _is_near(peak: MemoryPeak) -> bool:
     return bool(peak.capacity_bytes) and peak.peak_bytes >= _NEAR * (peak.capacity_bytes or 0)
 
 
-def _course(peak: MemoryPeak, report: TraceReport) -> tuple[Sequence[int], Sequence[int]]:
-    """Highest and last bytes of each part; between samples nothing changes."""
+def course(peak: MemoryPeak, report: TraceReport) -> tuple[Sequence[int], Sequence[int]]:
+    """Highest and last bytes of each part of the time, on the device of the peak; between samples nothing changes."""
     by_part: dict[int, MemoryPart] = {
         each.part: each for each in report.topics.memory.timeline if each.device == peak.device
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from traceq.common.units import duration, rate, share
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, PAGE, colour
-from traceq.reports.charts.sheet import caption, named, sheet, styled
+from traceq.reports.charts.sheet import caption, named, note, sheet, styled
 from traceq.reports.model import TraceReport
 
 if TYPE_CHECKING:
@@ -60,13 +60,7 @@ def roofline(report: TraceReport) -> Figure:
         _label(axes, point, area)
     for roof in _roofs(points):
         axes.axhline(roof, color=INK, linewidth=1.2, linestyle="--")
-        axes.annotate(
-            f"peak {rate(roof)} TFLOP/s",
-            (0, roof),
-            (4, 4),
-            xycoords=axes.get_yaxis_transform(),
-            textcoords="offset points",
-        )
+        note(axes, f"peak {rate(roof)} TFLOP/s", (0, roof), (4, 4), xycoords=axes.get_yaxis_transform())
     _memory_roof(axes, points)
     axes.set_xlabel("operations per byte", fontsize="medium")
     axes.grid()
@@ -114,14 +108,9 @@ def _label(axes: Axes, point: _Point, area: float) -> None:
     low, high = axes.get_xlim()
     is_left = point.intensity**2 < low * high
     away = area**0.5 / 2 + 5
-    axes.annotate(
-        text,
-        (point.intensity, point.reached),
-        (away if is_left else -away, 0),
-        textcoords="offset points",
-        ha="left" if is_left else "right",
-        va="center_baseline",
-    )
+    at = (point.intensity, point.reached)
+    side = "left" if is_left else "right"
+    note(axes, text, at, (away if is_left else -away, 0), ha=side, va="center_baseline")
 
 
 def alt(report: TraceReport) -> str:

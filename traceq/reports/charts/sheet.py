@@ -33,29 +33,21 @@ _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": FONT,
     "text.parse_math": False,
-    "text.color": INK,
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "grid.color", "xtick.color", "ytick.color"), INK
+    ),
     "figure.dpi": 100,
     "figure.facecolor": PAGE[0],
     "axes.facecolor": "none",
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.spines.left": False,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "axes.spines.left"), False),
     "axes.linewidth": 0.8,
     "axes.axisbelow": True,
     "axes.unicode_minus": False,
-    "grid.color": INK,
     "grid.alpha": 0.2,
     "grid.linewidth": 0.8,
-    "xtick.color": INK,
-    "ytick.color": INK,
     "xtick.labelsize": FONT,
     "ytick.labelsize": FONT,
-    "xtick.major.size": 0,
-    "ytick.major.size": 0,
-    "xtick.minor.size": 0,
-    "ytick.minor.size": 0,
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size", "xtick.minor.size", "ytick.minor.size"), 0),
     "path.simplify": False,
 }
 
@@ -180,6 +172,16 @@ def few_ticks(axis: Axis, *, whole: bool = False) -> None:
 
     axis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 2.5, 5, 10], integer=whole))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def bar(axes: Axes, row: int, start: float, length: float, kind: str) -> None:
+    """Draw a horizontal bar in the colour of its kind."""
+    axes.barh(row, length, 0.72, start, color=colour(kind), edgecolor=PAGE[0], linewidth=0.8, label=kind)
+
+
+def note(axes: Axes, text: str, at: tuple[float, float], away: tuple[float, float], **how: Any) -> None:
+    """Write text so many points away from a place, which is one of the data unless `xycoords` says otherwise; all as annotate has it."""
+    axes.annotate(text, at, away, textcoords="offset points", **how)
 
 
 def inches(text: str) -> float:

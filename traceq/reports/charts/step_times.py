@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from traceq.common.units import count, duration
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.palette import INK, PAGE, colour
-from traceq.reports.charts.sheet import caption, few_ticks, sheet, styled, unit_of_time
+from traceq.reports.charts.sheet import caption, few_ticks, note, sheet, styled, unit_of_time
 from traceq.reports.model import TraceReport
 
 if TYPE_CHECKING:
@@ -75,14 +75,9 @@ def _quantile(axes: Axes, name: str, value: float | None, line: int, size: int) 
     x = value / size
     low, high = axes.get_xlim()
     axes.axvline(x, color=INK, linewidth=1.2, linestyle="--")
-    axes.annotate(
-        f"{name} {duration(value)}",
-        (x, 1),
-        (0, (line * _LINE + 0.05) * 72),
-        xycoords=axes.get_xaxis_transform(),
-        textcoords="offset points",
-        ha="right" if x > (low + high) / 2 else "left",
-    )
+    side = "right" if x > (low + high) / 2 else "left"
+    above = (line * _LINE + 0.05) * 72
+    note(axes, f"{name} {duration(value)}", (x, 1), (0, above), xycoords=axes.get_xaxis_transform(), ha=side)
 
 
 def alt(report: TraceReport) -> str:

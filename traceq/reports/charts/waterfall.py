@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traceq.common.units import change
-from traceq.reports.charts.palette import PAGE, colour
-from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, inches, sheet, styled, unit_of_time
+from traceq.reports.charts.sheet import WIDTH, bar, caption, few_ticks, inches, sheet, styled, unit_of_time
 from traceq.runs.compare.comparison import Cause, Comparison
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 _MOST = 7
 _ROW, _TOP, _BOTTOM, _APART = 0.36, 0.34, 0.34, 0.12
 _ROOM = 0.9
-_MARGIN, _LINE = 0.04, 0.8
+_MARGIN = 0.04
 
 Bar = tuple[str, str, float, float, str]
 
@@ -39,15 +38,7 @@ def waterfall(comparison: Comparison) -> Figure:
     figure, axes = sheet(height=len(bars) * _ROW + _TOP + _BOTTOM, left=left, right=_ROOM, top=_TOP, bottom=_BOTTOM)
     for number, (kind, _, at_first, size, text) in enumerate(bars):
         start, end = max(at_first, begin), at_first + size
-        axes.barh(
-            number,
-            (end - start) / unit.size,
-            0.72,
-            start / unit.size,
-            color=colour(kind),
-            edgecolor=PAGE[0],
-            linewidth=_LINE,
-        )
+        bar(axes, number, start / unit.size, (end - start) / unit.size, kind)
         at = max(start, end) + _APART / (WIDTH - left - _ROOM) * (high - begin)
         axes.text(at / unit.size, number, text, va="center_baseline")
     axes.set_xlim(begin / unit.size, (begin + (high - begin) * (1 + _MARGIN)) / unit.size)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import count, duration, maybe, share, size
+from traceq.reports.charts.memory import course
 from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.bars import pictured
 from traceq.reports.sections.missing import brought_by
 from traceq.reports.sections.pictures import pictures
-from traceq.reports.topics import AllocatorCall, MemoryPart, MemoryPeak
+from traceq.reports.topics import AllocatorCall, MemoryPeak
 
 _LISTED = 4
-_PARTS = 60
 
 
 def memory(report: TraceReport) -> Iterator[Block]:
@@ -106,26 +106,13 @@ def _against_capacity(peak: MemoryPeak) -> BarRow:
 
 
 def _course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
-    parts = [each for each in report.topics.memory.timeline if each.device == peak.device]
-    values = _filled(parts)
+    values = tuple(map(float, course(peak, report)[0]))
     if max(values) > min(values):
         yield Curve(
             values,
             f"allocated on GPU {peak.device} from the first counted step to the last, 0 to {size(int(max(values)))}",
         )
         yield Query(report.queries["memory_timeline"])
-
-
-def _filled(parts: Sequence[MemoryPart]) -> tuple[float, ...]:
-    """The highest of each part; between samples nothing changes."""
-    by_part = {each.part: each for each in parts}
-    left = by_part[-1].last_bytes if -1 in by_part else 0
-    values = []
-    for number in range(_PARTS):
-        part = by_part.get(number)
-        values.append(float(max(left, part.highest_bytes) if part else left))
-        left = part.last_bytes if part else left
-    return tuple(values)
 
 
 def _calls(rows: Sequence[AllocatorCall]) -> Table:

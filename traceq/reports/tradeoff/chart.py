@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from traceq.common.units import duration, rate
 from traceq.reports.charts.palette import INK, PAGE, colour
-from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, named, sheet, style, styled, unit_of_time
+from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, named, note, sheet, style, styled, unit_of_time
 from traceq.reports.tradeoff.words import number, per_second
 from traceq.runs.tradeoff.tradeoff import Percentile, Point, Tradeoff
 
@@ -124,15 +124,9 @@ def _steps(axes: Axes, found: Tradeoff, unit: int) -> None:
             axes.axhline(budget / unit, color=INK, linewidth=1.2, linestyle="--")
         text = f"{found.setting.percentile} budget {duration(budget)}"
         ends = [abs(found.points[place].typical_ns - budget) for place in (0, -1)]
-        side = ends[1] > ends[0]
-        axes.annotate(
-            text,
-            (side, min(budget / unit, top * 1.08)),
-            (-4 if side else 4, 4),
-            xycoords=axes.get_yaxis_transform(),
-            textcoords="offset points",
-            ha="right" if side else "left",
-        )
+        at, away, side = (1, -4, "right") if ends[1] > ends[0] else (0, 4, "left")
+        place = (at, min(budget / unit, top * 1.08))
+        note(axes, text, place, (away, 4), xycoords=axes.get_yaxis_transform(), ha=side)
     axes.set_ylim(0, top * 1.2 or 1)
     few_ticks(axes.yaxis)
     axes.grid(axis="y")
@@ -157,15 +151,9 @@ def _knee(axes: Axes, found: Tradeoff, *, with_text: bool) -> None:
     if with_text:
         low, high = axes.get_xlim()
         middle = (low * high) ** 0.5 if _is_wide(found) else (low + high) / 2
-        is_left = found.knee.value <= middle
-        axes.annotate(
-            f"knee, about {number(found.knee.value, rough=True)}",
-            (found.knee.value, 0),
-            (5 if is_left else -5, 5),
-            xycoords=axes.get_xaxis_transform(),
-            textcoords="offset points",
-            ha="left" if is_left else "right",
-        )
+        text = f"knee, about {number(found.knee.value, rough=True)}"
+        away, side = (5, "left") if found.knee.value <= middle else (-5, "right")
+        note(axes, text, (found.knee.value, 0), (away, 5), xycoords=axes.get_xaxis_transform(), ha=side)
 
 
 def alt(found: Tradeoff) -> str:
