@@ -16,29 +16,33 @@ from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
-from traceq.reports import build_topics
+from traceq.reports import build_topics, model
 from traceq.reports.build_timelines import close_ups, step_timelines
-from traceq.reports.model import (
-    Device,
-    DeviceLedger,
-    ExcludedStep,
-    Gap,
-    GapSize,
-    Host,
-    HostPart,
-    HostTime,
-    LedgerPart,
-    Note,
-    Outlier,
-    Phase,
-    Report,
-    StepLedger,
-    Steps,
-    Throughput,
-    TraceFacts,
-    TraceReport,
-)
+from traceq.reports.model import DeviceLedger, HostTime, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
 from traceq.reports.queries import rows, standalone
+
+# Field of the report to the query in traceq/reports/sql/ that fills it, and what its rows become.
+_LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "devices": ("device", model.Device),
+    "throughput": ("throughput", model.Throughput),
+    "phases": ("phase", model.Phase),
+    "gaps": ("gap", model.Gap),
+    "gap_sizes": ("gap_size", model.GapSize),
+    "outliers": ("outlier", model.Outlier),
+    "host_ledger": ("host_ledger", model.HostPart),
+    "notes": ("note", model.Note),
+}
+
+# Section to the query that gives its numbers again; of a trace with a ledger of the GPU or without one.
+_QUERIES = {
+    "content": "content",
+    "steps": "step_stats",
+    "steps_excluded": "step_excluded",
+    **{name: query for name, (query, _) in _LISTS.items() if name not in ("gaps", "gap_sizes")},
+    **build_topics.QUERIES,
+}
+_OF_LEDGER = {"ledger": "ledger", "gaps": "gap", "gap_sizes": "gap_size"}
+_OF_HOST = {"host_annotations": "host_annotation", "host_operators": "host_operator"}
 
 
 def build(
@@ -97,22 +101,19 @@ def _trace_report(
 ) -> TraceReport:
     trace_id = trace["trace_id"]
     captured = (trace["ts"] or 0, (trace["ts"] or 0) + (trace["dur"] or 0))
-    devices = tuple(Device(**row) for row in rows(connection, "device", trace_id=trace_id))
+    lists: dict[str, Any] = {
+        name: tuple(made(**row) for row in rows(connection, query, trace_id=trace_id, top=top))
+        for name, (query, made) in _LISTS.items()
+    }
     steps = _steps(connection, trace_id)
-    ledger = _ledger(subject.ledgers, devices, steps.counted)
+    ledger = _ledger(subject.ledgers, lists["devices"], steps.counted)
     judged = _not_adding_up(trace_id, steps, ledger) or judge()
     return TraceReport(
         trace=_facts(connection, trace, file),
-        devices=devices,
+        **lists,
         steps=steps,
-        throughput=tuple(Throughput(**row) for row in rows(connection, "throughput", trace_id=trace_id, top=top)),
-        phases=tuple(Phase(**row) for row in rows(connection, "phase", trace_id=trace_id, top=top)),
         ledger=ledger,
         step_ledgers=tuple(_step_ledgers(connection, trace_id, subject.device)),
-        gaps=tuple(Gap(**row) for row in rows(connection, "gap", trace_id=trace_id, top=top)),
-        gap_sizes=tuple(GapSize(**row) for row in rows(connection, "gap_size", trace_id=trace_id)),
-        outliers=tuple(Outlier(**row) for row in rows(connection, "outlier", trace_id=trace_id, top=top)),
-        host_ledger=tuple(HostPart(**row) for row in rows(connection, "host_ledger", trace_id=trace_id)),
         findings=judged.findings[:top],
         findings_left_out=len(judged.findings[top:]),
         observations=judged.observations,
@@ -121,11 +122,13 @@ def _trace_report(
         clean=judged.clean,
         not_applicable=judged.not_applicable,
         failed=judged.failed,
-        notes=tuple(Note(**row) for row in rows(connection, "note", trace_id=trace_id)),
         quality=quality(connection, trace_id, trace["format"]),
         topics=build_topics.topics(connection, trace_id, top),
         host=None if ledger else _host(connection, trace_id, top),
-        queries=_queries(trace_id, top, has_ledger=bool(ledger)),
+        queries={
+            section: standalone(query, trace_id=trace_id, top=top)
+            for section, query in {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}.items()
+        },
         timelines=tuple(step_timelines(connection, trace_id, subject.device)) if drawn else (),
         close_ups=dict(close_ups(connection, trace_id, captured, judged.findings[:top])) if drawn else {},
     )
@@ -152,7 +155,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Steps:
         example=source.get("name"),
         counted=stats["steps"],
         excluded=tuple(
-            ExcludedStep(row["step"], row["name"], row["dur"], row["excluded"])
+            model.ExcludedStep(row["step"], row["name"], row["dur"], row["excluded"])
             for row in rows(connection, "step_excluded", trace_id=trace_id)
         ),
         **{name: stats.get(name) for name in named},
@@ -160,7 +163,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Steps:
 
 
 def _ledger(
-    times: Mapping[int, Mapping[str, int]], devices: Sequence[Device], counted: int
+    times: Mapping[int, Mapping[str, int]], devices: Sequence[model.Device], counted: int
 ) -> tuple[DeviceLedger, ...]:
     names = {device.device: device.name for device in devices}
     ledgers = []
@@ -200,39 +203,11 @@ def _not_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) 
     return Judged(trace_id, (), (), (), (), (), failed) if wrong else None
 
 
-def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Host:
-    return Host(
+def _host(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> model.Host:
+    return model.Host(
         annotations=tuple(HostTime(**row) for row in rows(connection, "host_annotation", trace_id=trace_id, top=top)),
         operators=tuple(
             HostTime(row["name"], row["count"], row["self_dur"], row["longest"])
             for row in rows(connection, "host_operator", trace_id=trace_id, top=top)
         ),
     )
-
-
-def _queries(trace_id: int, top: int, *, has_ledger: bool) -> dict[str, str]:
-    """Section to the query that gives its numbers again."""
-    queries = {
-        "content": standalone("content", trace_id=trace_id),
-        "devices": standalone("device", trace_id=trace_id),
-        "steps": standalone("step_stats", trace_id=trace_id),
-        "steps_excluded": standalone("step_excluded", trace_id=trace_id),
-        "throughput": standalone("throughput", trace_id=trace_id, top=top),
-        "phases": standalone("phase", trace_id=trace_id, top=top),
-        "outliers": standalone("outlier", trace_id=trace_id, top=top),
-        "host_ledger": standalone("host_ledger", trace_id=trace_id),
-        "notes": standalone("note", trace_id=trace_id),
-        **build_topics.queries(trace_id, top),
-    }
-    if has_ledger:
-        return {
-            **queries,
-            "ledger": standalone("ledger", trace_id=trace_id),
-            "gaps": standalone("gap", trace_id=trace_id, top=top),
-            "gap_sizes": standalone("gap_size", trace_id=trace_id),
-        }
-    return {
-        **queries,
-        "host_annotations": standalone("host_annotation", trace_id=trace_id, top=top),
-        "host_operators": standalone("host_operator", trace_id=trace_id, top=top),
-    }

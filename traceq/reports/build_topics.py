@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import msgspec
 
-from traceq.reports.queries import rows, standalone
+from traceq.reports.queries import rows
 from traceq.reports.topics import Topics
 
 # Topic and field of it to the section of the report and the query of that name in traceq/reports/sql/ that fills it.
@@ -36,8 +36,6 @@ _FIELDS = {
         "calls": ("allocator_calls", "allocator"),
     },
 }
-# Queries that list the first --top.
-_LISTS = frozenset(("copy_group", "collective", "host_collective", "kernel_top", "data_loader", "allocator"))
 _OF_ONE_ROW = frozenset(("data_stall",))
 
 
@@ -45,18 +43,12 @@ def topics(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> To
     """All topics of the trace."""
 
     def asked(query: str) -> object:
-        found = rows(connection, query, **_values(query, trace_id, top))
+        found = rows(connection, query, trace_id=trace_id, top=top)
         return found[0] if query in _OF_ONE_ROW else found
 
     filled = {topic: {name: asked(query) for name, (_, query) in fields.items()} for topic, fields in _FIELDS.items()}
     return msgspec.convert(filled, Topics)
 
 
-def _values(query: str, trace_id: int, top: int) -> dict[str, int]:
-    return {"trace_id": trace_id, "top": top} if query in _LISTS else {"trace_id": trace_id}
-
-
-def queries(trace_id: int, top: int) -> dict[str, str]:
-    """Section to the query that gives its numbers again."""
-    asked = [each for fields in _FIELDS.values() for each in fields.values()]
-    return {section: standalone(query, **_values(query, trace_id, top)) for section, query in asked}
+# Section of the report to the query that gives its numbers again.
+QUERIES = dict(each for fields in _FIELDS.values() for each in fields.values())

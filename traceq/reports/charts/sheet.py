@@ -180,7 +180,7 @@ def bar(axes: Axes, row: int, start: float, length: float, kind: str) -> None:
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], away: tuple[float, float], **how: Any) -> None:
-    """Write text so many points away from a place, which is one of the data unless `xycoords` says otherwise; all as annotate has it."""
+    """Write text so many points away from a place; `how` as annotate takes it, without xycoords that of data."""
     axes.annotate(text, at, away, textcoords="offset points", **how)
 
 

@@ -6,14 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, rate, size
-from traceq.reports.document import (
-    Block,
-    Heading,
-    Literal,
-    Name,
-    Paragraph,
-    Table,
-)
+from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Table
 from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
 from traceq.runs.compare.kernel_name import canonical
 

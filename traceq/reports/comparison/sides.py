@@ -6,16 +6,7 @@ from collections.abc import Iterator
 
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, maybe, rate, share
-from traceq.reports.document import (
-    Block,
-    Facts,
-    Heading,
-    Items,
-    Literal,
-    Name,
-    Paragraph,
-    Spans,
-)
+from traceq.reports.document import Block, Facts, Heading, Items, Literal, Name, Paragraph, Spans
 from traceq.runs.compare.comparison import Comparison, Side
 from traceq.runs.run import FindingKept
 

@@ -6,43 +6,28 @@ from typing import Any
 
 from traceq.diagnosis.finding import Finding, Observation, Part
 from traceq.health.verdict import MetricHealth
-from traceq.reports.model import (
-    SCHEMA_VERSION,
-    ExcludedStep,
-    Gap,
-    GapSize,
-    HostPart,
-    HostTime,
-    LedgerPart,
-    Outlier,
-    Phase,
-    Report,
-    StepLedger,
-    Steps,
-    TraceFacts,
-    TraceReport,
-)
+from traceq.reports import model
 from traceq.reports.renderers.json_text import json_text, picked, plain
 
 _RENAMED: dict[type, dict[str, str]] = {
-    **{key: {"dur": "dur_ns"} for key in (TraceFacts, ExcludedStep, GapSize, HostPart)},
+    **{key: {"dur": "dur_ns"} for key in (model.TraceFacts, model.ExcludedStep, model.GapSize, model.HostPart)},
     **{key: {"finding_id": "id"} for key in (Finding, Observation, Part)},
-    Phase: {"dur": "dur_ns", "median": "median_ns"},
-    Steps: {name: f"{name}_ns" for name in ("total", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")},
-    LedgerPart: {"dur": "dur_ns", "per_step": "per_step_ns", "share": "step_share"},
-    Gap: {"ts": "ts_ns", "dur": "dur_ns"},
-    Outlier: {"dur": "dur_ns", "change": "change_ns"},
+    model.Phase: {"dur": "dur_ns", "median": "median_ns"},
+    model.Steps: {name: f"{name}_ns" for name in ("total", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")},
+    model.LedgerPart: {"dur": "dur_ns", "per_step": "per_step_ns", "share": "step_share"},
+    model.Gap: {"ts": "ts_ns", "dur": "dur_ns"},
+    model.Outlier: {"dur": "dur_ns", "change": "change_ns"},
 }
 
 
-def to_json(report: Report) -> str:
+def to_json(report: model.Report) -> str:
     """One object; of a single trace its keys stand at the top, of several they are in the list `traces`."""
     traces = [_trace(each) for each in report.traces]
     content = traces[0] if len(traces) == 1 else {"traces": traces}
-    return json_text({"schema_version": SCHEMA_VERSION, **content}, _RENAMED)
+    return json_text({"schema_version": model.SCHEMA_VERSION, **content}, _RENAMED)
 
 
-def _trace(report: TraceReport) -> dict[str, Any]:
+def _trace(report: model.TraceReport) -> dict[str, Any]:
     content = {**plain(report, _RENAMED), **plain(report.topics, _RENAMED)}
     for drawn in ("topics", "step_ledgers", "timelines", "close_ups"):
         del content[drawn]
@@ -62,7 +47,7 @@ def _trace(report: TraceReport) -> dict[str, Any]:
     }
 
 
-def _step_ledger(step: StepLedger) -> dict[str, Any]:
+def _step_ledger(step: model.StepLedger) -> dict[str, Any]:
     return {"device": step.device, "step": step.step, "dur_ns": step.dur, "parts_ns": dict(step.parts)}
 
 
@@ -75,5 +60,5 @@ def _quality(each: MetricHealth) -> dict[str, Any]:
     return picked(each, "metric", "state", "reason", "needs")
 
 
-def _host_time(each: HostTime, dur: str) -> dict[str, Any]:
-    return plain(each, {HostTime: {"dur": dur, "longest": "longest_ns"}})
+def _host_time(each: model.HostTime, dur: str) -> dict[str, Any]:
+    return plain(each, {model.HostTime: {"dur": dur, "longest": "longest_ns"}})

@@ -14,28 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from traceq.common.text import printable, shortened
-from traceq.reports.document import (
-    Address,
-    Bar,
-    Bars,
-    Block,
-    Curve,
-    Facts,
-    Fold,
-    Heading,
-    Items,
-    Literal,
-    Name,
-    Paragraph,
-    Picture,
-    Query,
-    Spans,
-    Table,
-    Title,
-    Tracks,
-    Verdict,
-    Warn,
-)
+from traceq.reports import document as doc
 from traceq.reports.fit import Around, Part, Summary, fitted
 from traceq.reports.importance import importance
 from traceq.reports.model import Report
@@ -75,16 +54,16 @@ _APART = "\u2060"
 _START = re.compile(r"^\s*(\d{1,9}(?=[.)])|(?=[-+=/]))(.)")
 
 _KINDS: dict[type, str] = {
-    Bar: "chart",
-    Bars: "chart",
-    Curve: "chart",
-    Facts: "list",
-    Items: "list",
-    Paragraph: "paragraph",
-    Picture: "picture",
-    Table: "table",
-    Verdict: "paragraph",
-    Warn: "warning",
+    doc.Bar: "chart",
+    doc.Bars: "chart",
+    doc.Curve: "chart",
+    doc.Facts: "list",
+    doc.Items: "list",
+    doc.Paragraph: "paragraph",
+    doc.Picture: "picture",
+    doc.Table: "table",
+    doc.Verdict: "paragraph",
+    doc.Warn: "warning",
 }
 
 
@@ -97,24 +76,24 @@ def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] 
     return markdown_of(compose(report, folds=True), limit, pictures)
 
 
-def markdown_of(blocks: Iterable[Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
+def markdown_of(blocks: Iterable[doc.Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
     """The blocks as `to_markdown` shows them."""
     shown = list(_shown(blocks, pictures or {}))
-    first = next((each for each in shown if isinstance(each, Verdict)), None)
+    first = next((each for each in shown if isinstance(each, doc.Verdict)), None)
     return fitted(list(_parts(outline(shown), (), first, pictures or {})), limit, _note, _summary(limit))
 
 
-def _shown(blocks: Iterable[Block], files: Mapping[str, str]) -> Iterator[Block]:
+def _shown(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[doc.Block]:
     """Without what only other formats draw."""
     for block in blocks:
-        if isinstance(block, Fold):
-            yield Fold(block.title, tuple(_shown(block.blocks, files)))
-        elif not isinstance(block, Tracks) and not (isinstance(block, Picture) and block.name not in files):
+        if isinstance(block, doc.Fold):
+            yield doc.Fold(block.title, tuple(_shown(block.blocks, files)))
+        elif not isinstance(block, doc.Tracks) and not (isinstance(block, doc.Picture) and block.name not in files):
             yield block
 
 
 def _parts(
-    nodes: Iterable[Node], above: tuple[Section, ...], first: Verdict | None, files: Mapping[str, str]
+    nodes: Iterable[Node], above: tuple[Section, ...], first: doc.Verdict | None, files: Mapping[str, str]
 ) -> Iterator[Part | Around]:
     """The text of the nodes; that of the `first` verdict is never left out."""
     for node in nodes:
@@ -125,16 +104,16 @@ def _parts(
         elif node.nodes:
             inside = list(_parts(node.nodes, (*above, node), first, files))
             yield Around(_markdown(node.head, files), _closing(node.head), _title(node.head), inside)
-        elif isinstance(node.head, Heading):
+        elif isinstance(node.head, doc.Heading):
             yield Part(_markdown(node.head, files), importance(Leaf((node.head,)), above), "heading")
 
 
-def _closing(head: Heading | Fold) -> str:
-    return "</details>" if isinstance(head, Fold) else ""
+def _closing(head: doc.Heading | doc.Fold) -> str:
+    return "</details>" if isinstance(head, doc.Fold) else ""
 
 
-def _title(head: Heading | Fold) -> str:
-    spans = head.title if isinstance(head, Fold) else head.spans
+def _title(head: doc.Heading | doc.Fold) -> str:
+    spans = head.title if isinstance(head, doc.Fold) else head.spans
     return _words(shortened(printable("".join(spans)), _TITLE_LIMIT))
 
 
@@ -160,39 +139,39 @@ def _some(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else f'{noun}s'}"
 
 
-def _markdown(block: Block, files: Mapping[str, str]) -> str:
+def _markdown(block: doc.Block, files: Mapping[str, str]) -> str:
     return (
         f"![{_words(block.alt)}]({quote(files[block.name])})"
-        if isinstance(block, Picture)
+        if isinstance(block, doc.Picture)
         else _TEXT[type(block)](block)
     )
 
 
-def _fold(block: Fold) -> str:
+def _fold(block: doc.Fold) -> str:
     # Blank lines on both sides of what is folded make it Markdown and not HTML.
     title = _MENTION.sub(_APART, shortened(printable("".join(block.title)), _NAME_LIMIT))
     return f"<details><summary>{html.escape(title)}</summary>"
 
 
-def _table(block: Table) -> str:
+def _table(block: doc.Table) -> str:
     rule = [":---" if index in block.text_columns else "---:" for index in range(len(block.columns))]
     head = f"{_row(block.columns)}\n{_row_of(rule)}"
     return "\n".join([head, _listed((_row(row) for row in block.rows), before="\n")]) if block.rows else head
 
 
 _TEXT: dict[type, Callable[[Any], str]] = {
-    Heading: lambda block: f"{'#' * block.level} {_inline(block.spans)}",
-    Fold: _fold,
-    Verdict: lambda block: f"**{_words(shortened(printable(''.join(block.spans)), _VERDICT_LIMIT)).strip()}**",
-    Paragraph: lambda block: _line(block.spans),
-    Warn: lambda block: f"> **Note:** {_inline(block.spans)}",
-    Items: lambda block: _listed(f"- {_line(spans)}" for spans in block.items),
-    Facts: lambda block: _listed(f"- **{_span(label)}**: {_inline(spans)}" for label, spans in block.rows),
-    Table: _table,
-    Bar: lambda block: _fenced("text", bar.draw(block.parts)),
-    Bars: lambda block: _fenced("text", bar.draw_rows(block.rows)),
-    Curve: lambda block: _fenced("text", [bar.curve(block.values), block.text]),
-    Query: lambda block: _fenced("sh", [f'traceq sql DB "{block.sql}"']),
+    doc.Heading: lambda block: f"{'#' * block.level} {_inline(block.spans)}",
+    doc.Fold: _fold,
+    doc.Verdict: lambda block: f"**{_words(shortened(printable(''.join(block.spans)), _VERDICT_LIMIT)).strip()}**",
+    doc.Paragraph: lambda block: _line(block.spans),
+    doc.Warn: lambda block: f"> **Note:** {_inline(block.spans)}",
+    doc.Items: lambda block: _listed(f"- {_line(spans)}" for spans in block.items),
+    doc.Facts: lambda block: _listed(f"- **{_span(label)}**: {_inline(spans)}" for label, spans in block.rows),
+    doc.Table: _table,
+    doc.Bar: lambda block: _fenced("text", bar.draw(block.parts)),
+    doc.Bars: lambda block: _fenced("text", bar.draw_rows(block.rows)),
+    doc.Curve: lambda block: _fenced("text", [bar.curve(block.values), block.text]),
+    doc.Query: lambda block: _fenced("sh", [f'traceq sql DB "{block.sql}"']),
 }
 
 
@@ -231,21 +210,21 @@ def _longer_than(mark: str, texts: Iterable[str], least: int) -> str:
     return mark * max(least, longest + 1)
 
 
-def _line(spans: Spans) -> str:
+def _line(spans: doc.Spans) -> str:
     """Text at the start of a line, where some of it would mean more than itself."""
     return _START.sub(lambda match: f"{match[1]}&#{ord(match[2])};", _inline(spans)).strip()
 
 
-def _inline(spans: Spans) -> str:
+def _inline(spans: doc.Spans) -> str:
     return "".join(map(_span, spans))
 
 
 def _span(text: str) -> str:
-    if isinstance(text, Name) and not isinstance(text, Title):
+    if isinstance(text, doc.Name) and not isinstance(text, doc.Title):
         return _code(shortened(printable(text), _NAME_LIMIT))
-    if isinstance(text, Literal):
+    if isinstance(text, doc.Literal):
         return _code(shortened(printable(text), _TEXT_LIMIT))
-    if isinstance(text, Address) and _ADDRESS.fullmatch(text):
+    if isinstance(text, doc.Address) and _ADDRESS.fullmatch(text):
         return f"<{text}>"
     return _words(shortened(printable(text), _TEXT_LIMIT))
 

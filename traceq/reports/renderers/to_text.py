@@ -7,25 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from traceq.common.text import printable, shortened, width
-from traceq.reports.document import (
-    Bar,
-    Bars,
-    Block,
-    Curve,
-    Facts,
-    Fold,
-    Heading,
-    Items,
-    Name,
-    Paragraph,
-    Picture,
-    Query,
-    Spans,
-    Table,
-    Tracks,
-    Verdict,
-    Warn,
-)
+from traceq.reports import document as doc
 from traceq.reports.model import Report
 from traceq.reports.renderers import bar
 from traceq.reports.renderers.colour import Paint, painted, plain
@@ -61,45 +43,45 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
     return text_of(compose(report), width, colour=colour)
 
 
-def text_of(blocks: Iterable[Block], width: int = WIDTH, *, colour: bool = False) -> str:
+def text_of(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False) -> str:
     """The blocks as `to_text` shows them."""
     page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain)
     lines: list[str] = []
     for block in _in_sight(blocks):
-        if lines and not (isinstance(block, Query) and not lines[-1]):
+        if lines and not (isinstance(block, doc.Query) and not lines[-1]):
             lines.append("")
         lines.extend(_LINES[type(block)](block, page))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _in_sight(blocks: Iterable[Block]) -> Iterator[Block]:
+def _in_sight(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
     """What is drawn elsewhere is said in words too; what is folded elsewhere has its title above it."""
     for block in blocks:
-        if isinstance(block, Fold):
-            yield Heading(4, block.title)
+        if isinstance(block, doc.Fold):
+            yield doc.Heading(4, block.title)
             yield from _in_sight(block.blocks)
-        elif not isinstance(block, Picture | Tracks):
+        elif not isinstance(block, doc.Picture | doc.Tracks):
             yield block
 
 
-def _heading(block: Heading, page: _Page) -> Iterator[str]:
+def _heading(block: doc.Heading, page: _Page) -> Iterator[str]:
     yield from _wrapped(_plain(block.spans), page, style="heading")
     if block.level in _UNDERLINES:
         columns = max((width(line) for line in _wrapped(_plain(block.spans), _Page(page.width, plain))), default=0)
         yield _UNDERLINES[block.level] * columns
 
 
-def _warn(block: Warn, page: _Page) -> Iterator[str]:
+def _warn(block: doc.Warn, page: _Page) -> Iterator[str]:
     mark = page.paint("!", "warning") + " "
     return _wrapped(_plain(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
 
 
-def _items(block: Items, page: _Page) -> Iterator[str]:
+def _items(block: doc.Items, page: _Page) -> Iterator[str]:
     for spans in block.items:
         yield from _wrapped(_plain(spans), page, first="- ", others=_INDENT, indent=len(_INDENT))
 
 
-def _facts(block: Facts, page: _Page) -> Iterator[str]:
+def _facts(block: doc.Facts, page: _Page) -> Iterator[str]:
     margin = max(width(printable(label)) for label, _ in block.rows) + len(_INDENT)
     beside = page.width - margin >= _LEAST_ROOM
     for label, spans in block.rows:
@@ -123,7 +105,7 @@ def _weight(label: str, text: str) -> tuple[str, int]:
     return "", 0
 
 
-def _query(block: Query, page: _Page) -> Iterator[str]:
+def _query(block: doc.Query, page: _Page) -> Iterator[str]:
     # A shell reads a quoted argument over several lines, so that they can be pasted as they are.
     rooms = page.width - len(_INDENT), page.width - 2 * len(_INDENT)
     for number, line in enumerate(wrapped_sql(f'traceq sql DB "{printable(block.sql)}"', *rooms)):
@@ -131,23 +113,23 @@ def _query(block: Query, page: _Page) -> Iterator[str]:
 
 
 _LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
-    Heading: _heading,
-    Verdict: lambda block, page: _wrapped(_plain(block.spans), page, style="verdict"),
-    Paragraph: lambda block, page: _wrapped(_plain(block.spans), page),
-    Warn: _warn,
-    Items: _items,
-    Facts: _facts,
-    Table: lambda block, page: table_text(block, page.width, page.paint),
-    Bar: lambda block, page: bar.draw(block.parts, page.width, page.paint),
-    Bars: lambda block, page: bar.draw_rows(block.rows, page.width, page.paint),
-    Curve: lambda block, page: [bar.curve(block.values, page.width), *_wrapped(printable(block.text), page)],
-    Query: _query,
+    doc.Heading: _heading,
+    doc.Verdict: lambda block, page: _wrapped(_plain(block.spans), page, style="verdict"),
+    doc.Paragraph: lambda block, page: _wrapped(_plain(block.spans), page),
+    doc.Warn: _warn,
+    doc.Items: _items,
+    doc.Facts: _facts,
+    doc.Table: lambda block, page: table_text(block, page.width, page.paint),
+    doc.Bar: lambda block, page: bar.draw(block.parts, page.width, page.paint),
+    doc.Bars: lambda block, page: bar.draw_rows(block.rows, page.width, page.paint),
+    doc.Curve: lambda block, page: [bar.curve(block.values, page.width), *_wrapped(printable(block.text), page)],
+    doc.Query: _query,
 }
 
 
-def _plain(spans: Spans) -> str:
+def _plain(spans: doc.Spans) -> str:
     return "".join(
-        shortened(printable(span), _NAME_LIMIT) if isinstance(span, Name) else printable(span) for span in spans
+        shortened(printable(span), _NAME_LIMIT) if isinstance(span, doc.Name) else printable(span) for span in spans
     )
 
 
