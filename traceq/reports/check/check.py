@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
-from traceq.common.units import change, change_share, count, duration, per_cent
+from traceq.common.units import change, change_share, count, duration
 from traceq.reports.check.words import label, limits, measured, reason, sentence
+from traceq.reports.comparison.words import both_sides, confidence, interval
 from traceq.reports.document import (
     Block,
     Facts,
@@ -102,8 +103,7 @@ def _changed(total: Change, level: float) -> list[tuple[str, Spans]]:
         ("change", (f"{change(total.delta_ns)} ({change_share(total.share)})",)),
     ]
     if total.interval_ns is not None:
-        low, high = total.interval_ns
-        rows.append((f"{per_cent(1 - level)} interval", (f"{change(low)} to {change(high)}",)))
+        rows.append((f"{confidence(level)} interval", (interval(total),)))
     if total.detectable_ns:
         rows.append(("would be seen from", (duration(total.detectable_ns),)))
     return rows
@@ -112,17 +112,8 @@ def _changed(total: Change, level: float) -> list[tuple[str, Spans]]:
 def _causes(comparison: Comparison) -> Iterator[Block]:
     """The categories that changed most, the way the step changed first."""
     found = sorted(comparison.causes, key=lambda cause: (-abs(cause.delta_ns), cause.category))
-    rows = [
-        (
-            Literal(each.category),
-            in_words(each.category),
-            duration(each.base_ns),
-            duration(each.new_ns),
-            change(each.delta_ns),
-        )
-        for each in found[:_LISTED]
-        if each.delta_ns
-    ]
+    changed = [each for each in found[:_LISTED] if each.delta_ns]
+    rows = [(Literal(each.category), in_words(each.category), *both_sides(each)) for each in changed]
     if rows:
         yield Table(("category", "what it is", "before", "now", "change"), tuple(rows), text_columns=(0, 1))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from traceq.common.units import count, duration, maybe, rate, share, size
+from traceq.common.units import count, duration, rate, share, size
+from traceq.reports.comparison.words import captured
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
 from traceq.runs.compare.side import step_ns, usable
 from traceq.runs.run import Run
@@ -36,12 +37,9 @@ def _run(run: Run) -> Iterator[Block]:
 
 
 def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
-    producer = " ".join(filter(None, (run.producer or run.format, run.producer_version)))
     counted = run.counted
     yield "GPU", (Name(run.device_name) if run.device_name else "name not in the trace",)
-    yield "profiler", (Name(producer),)
-    if run.rank is not None or run.world_size is not None:
-        yield "rank", (f"{maybe(count, run.rank)} of {maybe(count, run.world_size)}",)
+    yield from captured(run)
     yield (
         "steps",
         (

@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 
 from traceq.analysis.categories import in_words
-from traceq.common.units import change, change_share, duration, per_cent, share
+from traceq.common.units import change, change_share, duration, share
 from traceq.reports.charts import waterfall
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
+from traceq.reports.comparison.words import both_sides, confidence, interval
 from traceq.reports.document import (
     Block,
     Heading,
@@ -94,12 +95,7 @@ def _verdict(comparison: Comparison) -> Spans:
 def _interval(comparison: Comparison, total: Change) -> str:
     if total.interval_ns is None:
         return "how sure that is cannot be told"
-    low, high = total.interval_ns
-    return f"{_confidence(comparison)} interval {change(low)} to {change(high)}"
-
-
-def _confidence(comparison: Comparison) -> str:
-    return f"{per_cent(1 - comparison.level)}"
+    return f"{confidence(comparison.level)} interval {interval(total)}"
 
 
 def _mostly(comparison: Comparison, total: Change) -> str:
@@ -184,27 +180,13 @@ def _causes(comparison: Comparison, total: Change, top: int) -> Iterator[Block]:
     yield Paragraph(
         ("Where the time of a step goes on the GPU, on both sides. The changes add up to that of the step exactly.",)
     )
-    rows: list[tuple[str, ...]] = [
-        (
-            Literal(cause.category),
-            duration(cause.base_ns),
-            duration(cause.new_ns),
-            change(cause.delta_ns),
-            _between(cause),
-        )
-        for cause in comparison.causes
-    ]
-    rows.append(("sum", duration(total.base_ns), duration(total.new_ns), change(total.delta_ns), _between(total)))
-    interval = f"{_confidence(comparison)} interval"
-    yield Table(("category", "base", "new", "change", interval), tuple(rows), text_columns=(0,))
+    rows: list[tuple[str, ...]]
+    rows = [(Literal(cause.category), *both_sides(cause), interval(cause)) for cause in comparison.causes]
+    rows.append(("sum", *both_sides(total), interval(total)))
+    title = f"{confidence(comparison.level)} interval"
+    yield Table(("category", "base", "new", "change", title), tuple(rows))
     for cause in _worth_it(comparison, total):
         yield from inside(cause, top)
-
-
-def _between(each: Cause | Change) -> str:
-    if each.interval_ns is None:
-        return "-"
-    return f"{change(each.interval_ns[0])} to {change(each.interval_ns[1])}"
 
 
 def _worth_it(comparison: Comparison, total: Change) -> list[Cause]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, rate, size
+from traceq.reports.comparison.words import both_sides
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Table
 from traceq.runs.compare.comparison import Cause, Comparison, Count, Part, Row
 from traceq.runs.compare.kernel_name import canonical
@@ -28,19 +29,9 @@ def inside(cause: Cause, top: int) -> Iterator[Block]:
     yield Heading(4, ("Inside ", Literal(cause.category), f", {change(cause.delta_ns)}"))
     shown = [part for part in cause.parts if part.delta_ns][:top]
     rows = [_part(part) for part in shown]
-    rest = cause.delta_ns - sum(part.delta_ns for part in shown)
-    if len(shown) < len(cause.parts) and rest:
-        base = cause.base_ns - sum(part.base_ns for part in shown)
-        rows.append(
-            (
-                f"{count(len(cause.parts) - len(shown))} others",
-                "",
-                "",
-                duration(base),
-                duration(base + rest),
-                change(rest),
-            )
-        )
+    others = cause.parts[len(shown) :]  # what has not changed comes last
+    if sum(part.delta_ns for part in others):
+        rows.append((f"{count(len(others))} others", "", "", *both_sides(*others)))
     yield Table(("what", "matched", "a step", "base", "new", "change"), tuple(rows), text_columns=(0, 1))
 
 
@@ -120,16 +111,12 @@ def cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]
         (
             Name(row.name) if row.name is not None else f"no {what} known",
             f"{_number(row.base_count)} -> {_number(row.new_count)}",
-            duration(row.base_ns),
-            duration(row.new_ns),
-            change(row.delta_ns),
+            *both_sides(row),
         )
         for row in rows[:top]
     ]
     if len(rows) > top:
-        others = rows[top:]
-        both = [sum(getattr(row, name) for row in others) for name in ("base_ns", "new_ns", "delta_ns")]
-        shown.append((f"{count(len(others))} others", "", duration(both[0]), duration(both[1]), change(both[2])))
+        shown.append((f"{count(len(rows) - top)} others", "", *both_sides(*rows[top:])))
     yield Table((what, "slices a step", "base", "new", "change"), tuple(shown))
 
 

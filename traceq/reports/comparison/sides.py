@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.text import shortened
-from traceq.common.units import count, duration, maybe, rate, share
+from traceq.common.units import count, duration, rate, share
+from traceq.reports.comparison.words import captured
 from traceq.reports.document import Block, Facts, Heading, Items, Literal, Name, Paragraph, Spans
 from traceq.runs.compare.comparison import Comparison, Side
 from traceq.runs.run import FindingKept
@@ -61,10 +62,7 @@ def _facts(side: Side) -> Iterator[tuple[str, Spans]]:
         yield "and", (f"{len(side.runs) - _LISTED} more",)
     gpus = sorted({run.device_name or "name not in the trace" for run in side.runs})
     yield "GPU", (Name(", ".join(gpus)),)
-    producer = " ".join(filter(None, (first.producer or first.format, first.producer_version)))
-    yield "profiler", (Name(producer),)
-    if first.rank is not None or first.world_size is not None:
-        yield "rank", (f"{maybe(count, first.rank)} of {maybe(count, first.world_size)}",)
+    yield from captured(first)
     found_by = Name(first.step_source) if first.step_source else "nothing"
     yield "steps", (f"{count(side.counted)} counted, {count(side.excluded)} left out; found by ", found_by)
     for key, value in first.payload.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.analysis.categories import in_words
-from traceq.common.units import change, duration, per_cent, share
+from traceq.common.units import change, duration, share
+from traceq.reports.comparison.words import both_sides, confidence
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
 from traceq.runs.verify.verify import Verification
 
@@ -37,22 +38,10 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
         return
     yield Heading(3, ("What became of the step",))
     changed = [cause for cause in comparison.causes if cause.delta_ns]
-    rows = [
-        (
-            Literal(cause.category),
-            in_words(cause.category),
-            duration(cause.base_ns),
-            duration(cause.new_ns),
-            change(cause.delta_ns),
-        )
-        for cause in changed[:_MOST]
-    ]
+    rows = [(Literal(cause.category), in_words(cause.category), *both_sides(cause)) for cause in changed[:_MOST]]
     if len(changed) > _MOST:
-        rest = changed[_MOST:]
-        sums = [sum(getattr(cause, name) for cause in rest) for name in ("base_ns", "new_ns", "delta_ns")]
-        rows.append((Literal("others"), "", duration(sums[0]), duration(sums[1]), change(sums[2])))
-    total = comparison.change
-    rows.append((Literal("step"), "mean", duration(total.base_ns), duration(total.new_ns), change(total.delta_ns)))
+        rows.append((Literal("others"), "", *both_sides(*changed[_MOST:])))
+    rows.append((Literal("step"), "mean", *both_sides(comparison.change)))
     yield Table(("category", "what", "before", "after", "change"), tuple(rows), text_columns=(0, 1))
     yield Paragraph(("traceq compare says more of the difference.",))
 
@@ -75,7 +64,7 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
     yield "predicted", (f"{duration(finding.saving_ns)} a step, {low} to {high}; {finding.confidence} confidence",)
     if verification.won_interval_ns is not None:
         least, most = map(change, verification.won_interval_ns)
-        level = f"{per_cent(1 - verification.comparison.level)}"
+        level = confidence(verification.comparison.level)
         yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{duration(after.saving_ns)} a step left to be won" if after else "nothing of it found",)
     if verification.also_gone:
