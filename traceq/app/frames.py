@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.categories import CATEGORIES
-from traceq.diagnosis.finding import Where
-from traceq.reports.model import Report, TraceFacts
+from traceq.reports.model import Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,26 +46,18 @@ def traces(report: Report) -> pd.DataFrame:
         "p95_ns": _REAL,
         "findings": _WHOLE,
     }
-    return _frame(
-        columns,
-        (
-            (
-                *_key(each.trace),
-                each.trace.run,
-                each.trace.file,
-                each.trace.format,
-                len(each.devices),
-                each.steps.counted,
-                each.steps.source,
-                each.steps.total,
-                each.steps.mean,
-                each.steps.p50,
-                each.steps.p95,
-                len(each.findings) + each.findings_left_out,
-            )
-            for each in report.traces
-        ),
+    rows = (
+        {
+            **vars(each.trace),
+            "devices": len(each.devices),
+            "steps": each.steps.counted,
+            "step_source": each.steps.source,
+            **{f"{name}_ns": getattr(each.steps, name) for name in ("total", "mean", "p50", "p95")},
+            "findings": len(each.findings) + each.findings_left_out,
+        }
+        for each in report.traces
     )
+    return _frame(columns, rows)
 
 
 def findings(report: Report) -> pd.DataFrame:
@@ -96,34 +87,21 @@ def findings(report: Report) -> pd.DataFrame:
         "instances_query": _TEXT,
         "id": _TEXT,
     }
-    return _frame(
-        columns,
-        (
-            (
-                *_key(trace.trace),
-                f"F{number}",
-                each.rule,
-                each.title,
-                each.saving_ns,
-                _share(each.saving_ns, each.expected_step_ns + each.saving_ns),
-                each.saving_low_ns,
-                each.saving_high_ns,
-                each.claimed_ns,
-                each.owned_ns,
-                each.expected_step_ns,
-                each.confidence,
-                each.confidence_reason,
-                *_place(each.where),
-                each.fix,
-                each.wrong_if,
-                each.summary.query,
-                each.instances.query,
-                each.finding_id,
-            )
-            for trace in report.traces
-            for number, each in enumerate(trace.findings, 1)
-        ),
+    rows = (
+        {
+            **vars(trace.trace),
+            **vars(each),
+            **vars(each.where),
+            "finding": f"F{number}",
+            "saving_share": _share(each.saving_ns, each.expected_step_ns + each.saving_ns),
+            "query": each.summary.query,
+            "instances_query": each.instances.query,
+            "id": each.finding_id,
+        }
+        for trace in report.traces
+        for number, each in enumerate(trace.findings, 1)
     )
+    return _frame(columns, rows)
 
 
 def observations(report: Report) -> pd.DataFrame:
@@ -138,23 +116,18 @@ def observations(report: Report) -> pd.DataFrame:
         "query": _TEXT,
         "id": _TEXT,
     }
-    return _frame(
-        columns,
-        (
-            (
-                *_key(trace.trace),
-                each.rule,
-                each.title,
-                each.text,
-                *_place(each.where),
-                each.fix,
-                each.evidence.query,
-                each.finding_id,
-            )
-            for trace in report.traces
-            for each in trace.observations
-        ),
+    rows = (
+        {
+            **vars(trace.trace),
+            **vars(each),
+            **vars(each.where),
+            "query": each.evidence.query,
+            "id": each.finding_id,
+        }
+        for trace in report.traces
+        for each in trace.observations
     )
+    return _frame(columns, rows)
 
 
 def ledger(report: Report) -> pd.DataFrame:
@@ -171,15 +144,21 @@ def ledger(report: Report) -> pd.DataFrame:
         "per_step_ns": _REAL,
         "step_share": _REAL,
     }
-    return _frame(
-        columns,
-        (
-            (*_key(trace.trace), device.device, device.name, part.category, part.dur, part.per_step, part.share)
-            for trace in report.traces
-            for device in trace.ledger
-            for part in device.parts
-        ),
+    rows = (
+        {
+            **vars(trace.trace),
+            "device": device.device,
+            "device_name": device.name,
+            "category": part.category,
+            "dur_ns": part.dur,
+            "per_step_ns": part.per_step,
+            "step_share": part.share,
+        }
+        for trace in report.traces
+        for device in trace.ledger
+        for part in device.parts
     )
+    return _frame(columns, rows)
 
 
 def steps(report: Report) -> pd.DataFrame:
@@ -193,32 +172,28 @@ def steps(report: Report) -> pd.DataFrame:
         "dur_ns": _WHOLE,
         **{f"{category}_ns": _WHOLE for category in CATEGORIES},
     }
-    return _frame(
-        columns,
-        (
-            (*_key(trace.trace), each.step, each.dur, *(dict(each.parts).get(category, 0) for category in CATEGORIES))
-            for trace in report.traces
-            for each in trace.step_ledgers
-        ),
+    rows = (
+        {
+            **vars(trace.trace),
+            "step": each.step,
+            "dur_ns": each.dur,
+            **{f"{category}_ns": dict(each.parts).get(category, 0) for category in CATEGORIES},
+        }
+        for trace in report.traces
+        for each in trace.step_ledgers
     )
-
-
-def _key(trace: TraceFacts) -> tuple[int, int | None]:
-    return trace.trace_id, trace.rank
-
-
-def _place(where: Where) -> tuple[Any, ...]:
-    return tuple(getattr(where, name) for name in _WHERE)
+    return _frame(columns, rows)
 
 
 def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def _frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
+def _frame(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """The rows as a frame of the given columns and dtypes, which do not depend on what is in the rows."""
     import pandas as pd
 
-    values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    series = (pd.Series(each, dtype=dtype) for each, dtype in zip(values, columns.values(), strict=True))
-    return pd.DataFrame(dict(zip(columns, series, strict=True)))
+    listed = list(rows)
+    return pd.DataFrame(
+        {name: pd.Series([row[name] for row in listed], dtype=dtype) for name, dtype in columns.items()}
+    )
