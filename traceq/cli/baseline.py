@@ -65,17 +65,13 @@ def save(**options: Any) -> None:
       traceq baseline save main run1.duckdb run2.duckdb run3.duckdb --force
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.baseline import save_baseline
-    from traceq.common.units import count, size
+    from traceq.common.units import size, some
 
     saved = save_baseline(**options, **reading())
-    said = f"{_number(saved.runs, 'run')}, {count(saved.steps)} {'step' if saved.steps == 1 else 'steps'}"
-    click.echo(f"{saved.path}: {said}, {size(saved.path.stat().st_size)}")
+    said = f"{some(saved.runs, 'run')}, {some(saved.steps, 'step')}, {size(saved.path.stat().st_size)}"
+    click.echo(f"{saved.path}: {said}")
     if saved.repeated:
         click.echo("traces that are given several times are kept once", err=True)
-
-
-def _number(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 @click.command("list", short_help="List the baselines.")

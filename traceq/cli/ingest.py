@@ -8,6 +8,7 @@ import click
 
 from traceq.cli._options import REGEX, bar, memory_option
 from traceq.common.text import printable
+from traceq.common.units import some
 
 if TYPE_CHECKING:
     from traceq.loading.ingest import IngestResult
@@ -55,15 +56,11 @@ def summary(result: IngestResult) -> str:
     if not new:
         return printable(f"{result.database}: already there, nothing to do")
     parts = [
-        _count(len(new), "trace"),
-        _count(sum(each.gpu_slices for each in new), "GPU slice"),
-        _count(sum(each.cpu_slices for each in new), "host slice"),
-        _count(sum(each.notes for each in new), "note"),
+        some(len(new), "trace"),
+        some(sum(each.gpu_slices for each in new), "GPU slice"),
+        some(sum(each.cpu_slices for each in new), "host slice"),
+        some(sum(each.notes for each in new), "note"),
     ]
     if skipped:
         parts.append(f"{skipped:,} already there")
     return printable(f"{result.database}: {', '.join(parts)}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -66,6 +66,11 @@ def count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def some(number: int, one: str, many: str | None = None) -> str:
+    """A number of things: 1 step, 1,200 steps."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def size(value: int) -> str:
     """Bytes in binary units."""
     amount = float(value)

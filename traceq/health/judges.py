@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from traceq.common.units import some
 from traceq.health.coverage import Inputs
-from traceq.health.verdict import Verdict, in_sql, judged, none, some
+from traceq.health.verdict import Verdict, in_sql, judged, none
 
 # Below this share of GPU slices with a launching call, and above this share of idle time without a cause, it is said.
 _LEAST_LAUNCHED = 0.99

@@ -50,8 +50,3 @@ def judged(facts: str, *shortcomings: str | None, needs: Needs | None = None) ->
 def in_sql(reason: str) -> Verdict:
     """Everything is there, and traceq makes no metric of it yet: another capture would change nothing."""
     return Verdict("degraded", f"no analysis yet, in SQL only: {reason}")
-
-
-def some(number: int, one: str, many: str | None = None) -> str:
-    """A number of things: 1 step, 1,200 steps."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

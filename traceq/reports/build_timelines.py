@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
@@ -18,19 +17,9 @@ from traceq.reports.timeline import Lane, Mark, Span, Timeline
 Side = Literal["host", "gpu", "ledger"]
 
 
-@dataclass(frozen=True)
-class _Size:
-    """How much is drawn: `spans` at most, from `pixels` columns down."""
-
-    spans: int
-    pixels: int
-    threads: int
-    levels: int
-    streams: int
-
-
-_STEP = _Size(spans=2_400, pixels=1_000, threads=4, levels=8, streams=6)
-_CLOSE_UP = _Size(spans=240, pixels=400, threads=2, levels=5, streams=4)
+# How much is drawn: `spans` at most, from `pixels` columns down.
+_STEP = {"spans": 2_400, "pixels": 1_000, "threads": 4, "levels": 8, "streams": 6}
+_CLOSE_UP = {"spans": 240, "pixels": 400, "threads": 2, "levels": 5, "streams": 4}
 _COARSER = 1.5
 
 # What is drawn around the worst piece of a finding, as a share of the piece, and at least, ns.
@@ -90,12 +79,12 @@ def _timeline(
     name: str,
     title: str,
     *,
-    size: _Size,
+    size: Mapping[str, int],
     culprit: int | None = None,
     marks: tuple[Mark, ...] = (),
 ) -> Timeline:
     ts, ts_end = window
-    pixel = max(1, (ts_end - ts) // size.pixels)
+    pixel = max(1, (ts_end - ts) // size["pixels"])
     while True:
         found = rows(
             connection,
@@ -105,12 +94,10 @@ def _timeline(
             ts=ts,
             ts_end=ts_end,
             pixel=pixel,
-            threads=size.threads,
-            levels=size.levels,
-            streams=size.streams,
             culprit=-1 if culprit is None else culprit,
+            **size,
         )
-        if len(found) <= size.spans or pixel >= ts_end - ts:
+        if len(found) <= size["spans"] or pixel >= ts_end - ts:
             return Timeline(name, title, ts, ts_end - ts, _lanes(found), pixel, marks)
         pixel = max(pixel + 1, round(pixel * _COARSER))
 

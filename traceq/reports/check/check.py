@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
-from traceq.common.units import change, change_share, count, duration
+from traceq.common.units import change, change_share, count, duration, some
 from traceq.reports.check.words import label, limits, measured, reason, sentence
 from traceq.reports.comparison.words import both_sides, confidence, interval
 from traceq.reports.document import (
@@ -64,17 +64,13 @@ def _why(judged: Judged, path: str | None) -> Iterator[Block]:
     yield Heading(3, (f"{_SHOUTED[judged.state]}: ", Name(label(judged.budget))))
     said = reason(judged)
     if said:
-        yield Paragraph((shortened(_capitalized(said), _REASON), "."))
+        yield Paragraph((shortened(said[:1].upper() + said[1:], _REASON), "."))
     if judged.state == "fail":
         yield Paragraph((f"Measured {measured(judged)}; the limit is: {limits(judged.budget)}.", *_explained(judged)))
     if path is not None and judged.budget.line is not None:
         yield Paragraph(("Set in ", Name(path), f", line {judged.budget.line}."))
     if judged.query is not None:
         yield Query(judged.query)
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _explained(judged: Judged) -> Spans:
@@ -120,7 +116,7 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
 
 def _run(run: Run) -> tuple[str, Spans]:
     counted, excluded = len(run.counted), len(run.steps) - len(run.counted)
-    facts = f", {count(counted)} step{'' if counted == 1 else 's'}"
+    facts = f", {some(counted, 'step')}"
     if excluded:
         facts += f" and {count(excluded)} left out as warm-up"
     if run.rank is not None:

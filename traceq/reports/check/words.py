@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from traceq.common.units import change_share, count, duration, rate, share, size
+from traceq.common.units import change_share, count, duration, rate, share, size, some
 from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Budget, Check, Judged
 
 ABSENT = "absent"
@@ -78,7 +78,7 @@ def sentence(check: Check) -> str:
     """The outcome in one sentence."""
     total = len(check.judged)
     failed, unclear = check.number("fail"), check.number("cannot judge")
-    budgets = f"{count(total)} budget{'' if total == 1 else 's'}"
+    budgets = some(total, "budget")
     said = [f"{count(failed)} of {budgets} fail{'s' if failed == 1 else ''}"] if failed else []
     if unclear:
         said.append(f"{count(unclear)} {'' if failed else f'of {budgets} '}cannot be judged")

@@ -45,7 +45,8 @@ def compose_comparison(
 ) -> Iterator[Block]:
     """The comparison, with at most `top` rows in each table; `timelines` are the typical step of either side."""
     yield Heading(1, ("traceq compare",))
-    yield Heading(2, _title(comparison), anchor="comparison")
+    title = (*_files(comparison.base), " (base) against ", *_files(comparison.new), " (new)")
+    yield Heading(2, title, anchor="comparison")
     yield Verdict(_verdict(comparison))
     yield from _because(comparison)
     if comparison.change is not None:
@@ -60,10 +61,6 @@ def compose_comparison(
         yield Heading(3, ("Typical steps over time, to one scale",), anchor="timelines")
         yield from map(Tracks, timelines)
     yield from compared(comparison)
-
-
-def _title(comparison: Comparison) -> Spans:
-    return (*_files(comparison.base), " (base) against ", *_files(comparison.new), " (new)")
 
 
 def _files(side: Side) -> Spans:
@@ -149,15 +146,11 @@ def _disagreement(comparison: Comparison, total: Change, other: Change) -> str:
 def _overview(comparison: Comparison, total: Change) -> Iterator[Block]:
     if waterfall.applies(comparison):
         yield Picture("waterfall", waterfall.alt(comparison), partial(waterfall.waterfall, comparison))
-    rows = [_changed(each) for each in (total, comparison.other) if each is not None]
+    rows = [_row(each.statistic, each.base_ns, each.new_ns) for each in (total, comparison.other) if each is not None]
     for name, quantile in (("median", 0.5), ("p95", 0.95), ("longest", 1.0)):
         both = [_quantile(side, quantile) for side in (comparison.base, comparison.new)]
         rows.append(_row(name, both[0], both[1]))
     yield Table(("step", "base", "new", "change", "in per cent"), tuple(rows))
-
-
-def _changed(each: Change) -> tuple[str, ...]:
-    return _row(each.statistic, each.base_ns, each.new_ns)
 
 
 def _row(name: str, base: float, new: float) -> tuple[str, ...]:

@@ -20,16 +20,15 @@ def health_to_json(traces: Sequence[TraceHealth]) -> str:
 def _part(trace: TraceHealth) -> dict[str, Any]:
     held = plain(trace.inputs, {})
     lost = held.pop("lost")
+    inputs = {
+        f"{name}_ns" if "_dur" in name or name == "idle_unattributed" else name: value for name, value in held.items()
+    }
     return {
         "trace": picked(trace, "trace_id", "run", "path", "format", "producer", "producer_version", "rank"),
         "identities": [
             {**plain(each.identity, {}), **picked(each, "checked", "broken", "example")} for each in trace.identities
         ],
         "metrics": trace.metrics,
-        "inputs": {_named(name): value for name, value in held.items()},
+        "inputs": inputs,
         "lost": lost,
     }
-
-
-def _named(name: str) -> str:
-    return f"{name}_ns" if "_dur" in name or name == "idle_unattributed" else name

@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from traceq.common.text import printable, width
+from traceq.common.units import some
 from traceq.health.diagnosis import TraceHealth
 from traceq.health.identities import Checked
-from traceq.health.verdict import STATES, MetricHealth, some
+from traceq.health.verdict import STATES
 
 _WIDTH = 100
 _INDENT = "  "
@@ -28,7 +29,8 @@ def _part(trace: TraceHealth) -> Iterator[str]:
     yield from _wrapped(printable(", ".join(_facts(trace))))
     yield from _lost(trace)
     yield ""
-    yield from _table((each.state, each.metric, each.reason) for each in _by_state(trace))
+    by_state = sorted(trace.metrics, key=lambda each: STATES.index(each.state))
+    yield from _table((each.state, each.metric, each.reason) for each in by_state)
     yield from _ways(trace)
     yield ""
     yield from _identities(trace)
@@ -49,10 +51,6 @@ def _lost(trace: TraceHealth) -> Iterator[str]:
     if trace.inputs.lost:
         codes = ", ".join(f"{each.code} ({each.count:,})" for each in trace.inputs.lost)
         yield from _wrapped(f"! Not everything is there: {codes}. The table import_note says more.", others=_INDENT)
-
-
-def _by_state(trace: TraceHealth) -> list[MetricHealth]:
-    return sorted(trace.metrics, key=lambda each: STATES.index(each.state))
 
 
 def _ways(trace: TraceHealth) -> Iterator[str]:

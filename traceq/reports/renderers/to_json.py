@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from traceq.diagnosis.finding import Finding, Observation, Part
-from traceq.health.verdict import MetricHealth
 from traceq.reports import model
 from traceq.reports.renderers.json_text import json_text, picked, plain
 
@@ -36,28 +35,22 @@ def _trace(report: model.TraceReport) -> dict[str, Any]:
         "ledger": [
             {"device": device.device, **plain(part, _RENAMED)} for device in report.ledger for part in device.parts
         ],
-        "step_ledger": [_step_ledger(each) for each in report.step_ledgers],
-        "findings": [_finding(finding) for finding in report.findings],
-        "quality": [_quality(each) for each in report.quality],
+        "step_ledger": [
+            {"device": each.device, "step": each.step, "dur_ns": each.dur, "parts_ns": dict(each.parts)}
+            for each in report.step_ledgers
+        ],
+        "findings": [
+            # The contract's names: what proves the saving.
+            {**plain(each, _RENAMED), "evidence": each.summary, "query": each.summary.query}
+            for each in report.findings
+        ],
+        "quality": [picked(each, "metric", "state", "reason", "needs") for each in report.quality],
         "host": report.host
         and {
             "annotations": [_host_time(each, "dur_ns") for each in report.host.annotations],
             "operators": [_host_time(each, "self_dur_ns") for each in report.host.operators],
         },
     }
-
-
-def _step_ledger(step: model.StepLedger) -> dict[str, Any]:
-    return {"device": step.device, "step": step.step, "dur_ns": step.dur, "parts_ns": dict(step.parts)}
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    # The contract's names: what proves the saving.
-    return {**plain(finding, _RENAMED), "evidence": finding.summary, "query": finding.summary.query}
-
-
-def _quality(each: MetricHealth) -> dict[str, Any]:
-    return picked(each, "metric", "state", "reason", "needs")
 
 
 def _host_time(each: model.HostTime, dur: str) -> dict[str, Any]:

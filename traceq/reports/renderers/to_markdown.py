@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from traceq.common.text import printable, shortened
+from traceq.common.units import some
 from traceq.reports import document as doc
 from traceq.reports.fit import Around, Part, Summary, fitted
 from traceq.reports.importance import importance
@@ -118,7 +119,7 @@ def _title(head: doc.Heading | doc.Fold) -> str:
 
 
 def _note(titles: Sequence[str], kinds: Sequence[str]) -> str:
-    named = [_some(number, kind) for kind, number in Counter(kinds).items()]
+    named = [some(number, kind) for kind, number in Counter(kinds).items()]
     named += [f"“{title}”" for title in titles[:_LISTED]]
     if len(titles) > _LISTED:
         named.append(f"and so on to “{titles[-1]}”, {len(titles):,} sections in all")
@@ -128,15 +129,11 @@ def _note(titles: Sequence[str], kinds: Sequence[str]) -> str:
 def _summary(limit: int) -> Summary:
     def text(left_out: Sequence[Part]) -> str:
         queries = sum(not each.kind for each in left_out)
-        numbers = ((queries, "query", "queries"), (len(left_out) - queries, "other part", "other parts"))
-        named = [f"{number:,} {one if number == 1 else many}" for number, one, many in numbers if number]
+        named = [some(queries, "query", "queries")] if queries else []
+        named += [some(len(left_out) - queries, "other part")] if queries < len(left_out) else []
         return f"> **Note:** Left out to stay below {limit:,} characters: {' and '.join(named)}. {_WHOLE} shows all."
 
     return text
-
-
-def _some(number: int, noun: str) -> str:
-    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
 
 
 def _markdown(block: doc.Block, files: Mapping[str, str]) -> str:

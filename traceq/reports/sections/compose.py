@@ -164,27 +164,9 @@ def _steps(report: TraceReport) -> Iterator[Block]:
         yield _no_steps(report.trace.format)
     else:
         yield Paragraph(_counted(steps))
-        yield Table(
-            ("steps", "p50", "p95", "p99", "mean", "stddev", "min", "max"),
-            (
-                (
-                    count(steps.counted),
-                    *(
-                        duration(value)
-                        for value in (
-                            steps.p50,
-                            steps.p95,
-                            steps.p99,
-                            steps.mean,
-                            steps.stddev,
-                            steps.min,
-                            steps.max,
-                        )
-                    ),
-                ),
-            ),
-            text_columns=(),
-        )
+        columns = ("p50", "p95", "p99", "mean", "stddev", "min", "max")
+        cells = (count(steps.counted), *(duration(getattr(steps, name)) for name in columns))
+        yield Table(("steps", *columns), (cells,), text_columns=())
         if 1 < steps.counted < _FEW_STEPS:
             yield Paragraph((f"With {steps.counted} steps p95 and p99 say little more than the longest step.",))
         yield from pictures(report, "steps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
-from traceq.common.units import cell, count, duration, share
+from traceq.common.units import cell, duration, share, some
 from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value, Where
 from traceq.reports.document import (
     Address,
@@ -46,13 +46,7 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
         yield Heading(3, ("Findings, by what a fix would likely win",), anchor="findings")
         yield Paragraph((_how_to_read(report, unit, folds=folds),))
     if report.findings_left_out:
-        yield Paragraph(
-            (
-                f"{report.findings_left_out} smaller not shown; ",
-                Literal("--top"),
-                " shows more.",
-            )
-        )
+        yield Paragraph((f"{report.findings_left_out} smaller not shown; ", Literal("--top"), " shows more."))
     if report.small:
         yield Paragraph((f"Less than 1 % of the {unit} each: {', '.join(report.small)}.",))
     for number, each in enumerate(report.findings, 1):
@@ -68,10 +62,6 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
         yield from _observation(observation)
         if folds:
             yield Fold(("SQL",), (Query(observation.evidence.query),))
-
-
-def _range(finding: Finding) -> str:
-    return f"{duration(finding.saving_low_ns)} to {duration(finding.saving_high_ns)}"
 
 
 def _how_to_read(report: TraceReport, unit: str, *, folds: bool) -> str:
@@ -168,7 +158,8 @@ def _observation(observation: Observation) -> Iterator[Block]:
 def _saving(finding: Finding, unit: str) -> str:
     step = step_ns(finding)
     text = (
-        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {_range(finding)}:"
+        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}),"
+        f" {duration(finding.saving_low_ns)} to {duration(finding.saving_high_ns)}:"
         f" {duration(step)} would become {duration(finding.expected_step_ns)}"
     )
     half = step - finding.saving_ns / 2
@@ -184,31 +175,26 @@ def _saving(finding: Finding, unit: str) -> str:
 
 def _measured(finding: Finding, unit: str) -> str:
     row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
-    pieces, steps = (_some(int(str(row[column])), noun) for column, noun in _COUNTED)
+    pieces, steps = (some(int(str(row[column])), noun) for column, noun in _COUNTED)
     longest = cell("longest_ns", row["longest_ns"])
     where = "" if unit == "trace" else f" in {steps}"
     return f"{pieces}{where}, {duration(finding.claimed_ns)} per {unit}; the longest {longest}"
-
-
-def _some(number: int, noun: str) -> str:
-    return f"{count(number)} {noun if number == 1 else f'{noun}s'}"
 
 
 def _where(where: Where) -> Spans:
     spans: Spans = (f"GPU {where.device}",)
     if where.device_name:
         spans += (", ", Name(where.device_name))
-    if where.rank is not None:
-        spans += (f", rank {where.rank}",)
-    if where.stream is not None:
-        spans += (f", stream {where.stream}",)
-    named = (
-        ("phase", where.phase),
-        ("annotation", where.annotation),
-        ("operator", where.operator),
-        ("line", where.source_line),
-    )
-    for label, value in named:
+    for label, number in (("rank", where.rank), ("stream", where.stream)):
+        if number is not None:
+            spans += (f", {label} {number}",)
+    named = {
+        "phase": where.phase,
+        "annotation": where.annotation,
+        "operator": where.operator,
+        "line": where.source_line,
+    }
+    for label, value in named.items():
         if value:
             spans += (f", {label} ", Name(shortened(value, _NAME_WIDTH)))
     return spans

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share
+from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share, some
 from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import brought_by
@@ -48,7 +48,7 @@ def no_kernels(report: TraceReport) -> tuple[Spans, ...]:
 
 def _fill(fill: KernelFill, *, several: bool) -> str:
     where = f"GPU {fill.device}: " if several else ""
-    text = f"{where}{count(fill.kernels)} kernel{'s' * (fill.kernels != 1)}, {duration(fill.dur_ns)}. "
+    text = f"{where}{some(fill.kernels, 'kernel')}, {duration(fill.dur_ns)}. "
     if fill.occupancy_share is None:
         text += f"Occupancy: {UNKNOWN}, the trace lacks limits of the GPU or registers and blocks of the kernels. "
     else:

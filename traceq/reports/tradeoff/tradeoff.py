@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from traceq.common.text import printable
-from traceq.common.units import count, duration, rate, share
+from traceq.common.units import count, duration, rate, share, some
 from traceq.reports.document import (
     Block,
     Heading,
@@ -169,8 +169,7 @@ def _notes(found: Tradeoff) -> Iterator[Spans]:
         yield (f"A {' and a '.join(few)} steps says little more than the longest.",)
     excluded = sum(point.excluded for point in found.points)
     if excluded:
-        steps = "1 step does" if excluded == 1 else f"{count(excluded)} steps do"
-        yield (f"{steps} not count: warm-up, or cut off by the capture.",)
+        yield (f"{some(excluded, 'step does', 'steps do')} not count: warm-up, or cut off by the capture.",)
     unsure = [point for point in found.points if point.throughput_interval is None]
     if unsure:
         where = "" if unsure[0].value is None else f" at {listed([point.value or 0.0 for point in unsure])}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from traceq.common.units import some
 from traceq.runs.budgets.budget import Budget, Judged, Measured
 from traceq.runs.budgets.reproduced import reproduced
 from traceq.runs.budgets.verdict import cannot, judged
@@ -23,7 +24,8 @@ def step(budget: Budget, measured: Sequence[Measured]) -> Judged:
     reason = no_steps(measured)
     least = LEAST_STEPS.get(budget.name, 1)
     if reason or len(durations) < least:
-        return cannot(budget, reason or f"{_steps(len(durations))}, too few for {budget.name}: {least} are the least")
+        counted = some(len(durations), "step counts", "steps count")
+        return cannot(budget, reason or f"{counted}, too few for {budget.name}: {least} are the least")
     query = "runs/budgets/typical.sql" if budget.name == "typical" else "analysis/steps/statistics.sql"
     return judged(budget, _duration(budget.name, durations, measured), query=reproduced(measured, query))
 
@@ -67,7 +69,3 @@ def quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
-def _steps(number: int) -> str:
-    return "1 step counts" if number == 1 else f"{number} steps count"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
-from traceq.common.units import count, duration, rate, share
+from traceq.common.units import duration, rate, share, some
 from traceq.runs.compare.comparison import Side
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.run import Run
@@ -44,8 +43,8 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         if len(gpus) > 1:
             yield f"the {name} mixes runs of several GPUs: {', '.join(gpus)}"
     yield from _differ("GPU", base, new, lambda run: run.device_name)
-    yield from _differ("number of GPUs in use", base, new, _devices)
-    yield from _differ("world size", base, new, _world_size)
+    yield from _differ("number of GPUs in use", base, new, lambda run: run.devices or None)
+    yield from _differ("world size", base, new, lambda run: run.world_size)
     whole = [all(run.is_whole_trace for run in runs) for runs in (base, new)]
     if whole[0] != whole[1]:
         yield f"only the {'new' if whole[0] else 'base'} has steps; of the other the whole trace is one"
@@ -54,27 +53,15 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     yield from _program(base, new)
     # What these add to every call is more than most changes.
     for setting in dict.fromkeys(name for run in (*base, *new) for name in run.costly_settings):
-        yield from _differ(f"profiler setting {setting}", base, new, partial(_costly_setting, setting))
+        yield from _differ(f"profiler setting {setting}", base, new, lambda run: run.costly_settings.get(setting))  # noqa: B023
     yield from _overhead(base, new)
 
 
-def _world_size(run: Run) -> str | None:
-    return None if run.world_size is None else str(run.world_size)
+def _values(runs: Iterable[Run], of: Callable[[Run], str | int | None]) -> list[str]:
+    return sorted({str(value) for run in runs if (value := of(run)) is not None})
 
 
-def _devices(run: Run) -> str | None:
-    return str(run.devices) if run.devices else None
-
-
-def _costly_setting(name: str, run: Run) -> str | None:
-    return run.costly_settings.get(name)
-
-
-def _values(runs: Iterable[Run], of: Callable[[Run], str | None]) -> list[str]:
-    return sorted({value for run in runs if (value := of(run)) is not None})
-
-
-def _differ(what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Run], str | None]) -> Iterator[str]:
+def _differ(what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Run], str | int | None]) -> Iterator[str]:
     """What both sides say and say differently."""
     first, second = _values(base, of), _values(new, of)
     if first and second and first != second:
@@ -171,23 +158,19 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
-    yield from _differ("rank", base.runs, new.runs, lambda run: None if run.rank is None else str(run.rank))
+    yield from _differ("rank", base.runs, new.runs, lambda run: run.rank)
     yield from _differ("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
     yield from _differ("version of the profiler", base.runs, new.runs, lambda run: run.producer_version)
     yield from _differ("steps found by", base.runs, new.runs, lambda run: run.step_source)
     for setting in _OTHER_SETTINGS:
-        yield from _differ(setting, base.runs, new.runs, partial(_setting, setting))
-
-
-def _setting(setting: str, run: Run) -> str | None:
-    return run.settings.get(setting)
+        yield from _differ(setting, base.runs, new.runs, lambda run: run.settings.get(setting))  # noqa: B023 - asked at once
 
 
 def _of_side(name: str, side: Side) -> Iterator[str]:
     if side.excluded:
-        yield f"{name}: {_number(side.excluded, 'step')} left out as warm-up"
-    some = {key for run in side.runs for key in run.payload}
-    for key in sorted(key for key in some if any(key not in run.payload for run in side.runs)):
+        yield f"{name}: {some(side.excluded, 'step')} left out as warm-up"
+    keys = {key for run in side.runs for key in run.payload}
+    for key in sorted(key for key in keys if any(key not in run.payload for run in side.runs)):
         yield f"{name}: not every run says how many {key} a step has; they are not compared"
     for run in side.runs:
         if not run.counted and len(side.runs) > 1:
@@ -205,10 +188,6 @@ def _of_side(name: str, side: Side) -> Iterator[str]:
     if side.outliers:
         worst = max(side.outliers, key=lambda each: each.dur - each.typical_ns)
         yield (
-            f"{name}: {_number(len(side.outliers), 'outlier')}, {worst.name} ({duration(worst.dur)} where "
+            f"{name}: {some(len(side.outliers), 'outlier')}, {worst.name} ({duration(worst.dur)} where "
             f"{duration(worst.typical_ns)} is usual){' first' if len(side.outliers) > 1 else ''}"
         )
-
-
-def _number(number: int, thing: str) -> str:
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"

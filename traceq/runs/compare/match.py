@@ -11,8 +11,6 @@ from traceq.runs.compare.kernel_name import canonical, family_name, function_nam
 
 _Pair = tuple[Fraction, Fraction]
 
-# The key of what is too small to be listed.
-_UNNAMED = (None, None)
 _AS_SMALL = 2
 
 
@@ -39,6 +37,10 @@ class Matched:
     dur: _Pair
 
 
+# What two named pieces must have in common to be one: of the name and the piece; None matches nothing.
+Key = Callable[[str, Piece], Hashable | None]
+
+
 def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     """Every piece of both sides in exactly one match.
 
@@ -49,17 +51,17 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
     left: list[list[Piece]] = [list(base), list(new)]
     known = [{_name(piece) for piece in side} for side in left]
     found: list[Matched] = []
-    keys: tuple[tuple[Kind, Callable[[Piece], Hashable | None]], ...] = (
+    keys: tuple[tuple[Kind, Key], ...] = (
         ("same", _name_and_shape),
-        ("resized", _name),
-        ("renamed", _family),
-        ("re-tuned", _operator),
-        ("re-tuned", _function),
+        ("resized", lambda name, _: canonical(name)),
+        ("renamed", lambda name, _: family_name(name)),
+        ("re-tuned", lambda _, piece: piece.operator),
+        ("re-tuned", lambda name, _: function_name(name)),
     )
     listed = [_least_listed(side) for side in left]
     for kind, key in keys:
         grouped = [_grouped(side, key) for side in left]
-        common = grouped[0].keys() & grouped[1].keys() - {None, _UNNAMED}
+        common = grouped[0].keys() & grouped[1].keys() - {None}
         found += [_match(kind, grouped[0][each], grouped[1][each]) for each in sorted(common, key=repr)]
         left = [[piece for each, pieces in side.items() if each not in common for piece in pieces] for side in grouped]
     return found + _left_over(left, known, listed)
@@ -92,30 +94,18 @@ def _may_be_unlisted(piece: Piece, least: Fraction | None) -> bool:
     return piece.name is None or (least is not None and piece.dur <= _AS_SMALL * least)
 
 
-def _name_and_shape(piece: Piece) -> tuple[str | None, str | None]:
-    return (_name(piece), piece.shape)
-
-
 def _name(piece: Piece) -> str | None:
     return None if piece.name is None else canonical(piece.name)
 
 
-def _family(piece: Piece) -> str | None:
-    return None if piece.name is None else family_name(piece.name)
+def _name_and_shape(name: str, piece: Piece) -> tuple[str, str | None]:
+    return canonical(name), piece.shape
 
 
-def _function(piece: Piece) -> str | None:
-    return None if piece.name is None else function_name(piece.name)
-
-
-def _operator(piece: Piece) -> str | None:
-    return None if piece.name is None else piece.operator
-
-
-def _grouped(pieces: Sequence[Piece], key: Callable[[Piece], Hashable | None]) -> dict[Hashable | None, list[Piece]]:
+def _grouped(pieces: Sequence[Piece], key: Key) -> dict[Hashable | None, list[Piece]]:
     groups: dict[Hashable | None, list[Piece]] = {}
     for piece in pieces:
-        groups.setdefault(key(piece), []).append(piece)
+        groups.setdefault(None if piece.name is None else key(piece.name, piece), []).append(piece)
     return groups
 
 
