@@ -6,13 +6,14 @@ The latter two are a few lines for each trace: the whole is a call away (`to_mar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from textwrap import indent, wrap
 
 from traceq.common.text import markdown, printable, shortened
-from traceq.reports.document import Name, Paragraph, Spans, Verdict, Warn
+from traceq.reports.document import Paragraph, Verdict, Warn
 from traceq.reports.model import Report, TraceReport
+from traceq.reports.renderers.to_text import plain_text
 from traceq.reports.sections.headline import headline
 
 # Of the frame, in pixels: a screen of a notebook, which has its own bars above and below.
@@ -42,10 +43,7 @@ def as_text(report: Report) -> str:
 
 def as_markdown(report: Report) -> str:
     """The verdict on each trace, for a notebook that shows no pages."""
-    blocks = ["**traceq report**"]
-    for trace in report.traces[:_MOST_TRACES]:
-        blocks += [f"**{markdown(_title(trace))}**", *map(markdown, _verdict(trace))]
-    return "\n\n".join([*blocks, *map(markdown, _rest(report))]) + "\n"
+    return "\n\n".join(_paragraphs(report, markdown, "**{}**")) + "\n"
 
 
 def as_frame(report: Report, page: str) -> str:
@@ -70,10 +68,16 @@ def framed(page: str, words: str, title: str) -> str:
 
 
 def _as_html(report: Report) -> str:
-    paragraphs = ["<strong>traceq report</strong>"]
+    return "\n".join(f"<p>{each}</p>" for each in _paragraphs(report, escape, "<strong>{}</strong>"))
+
+
+def _paragraphs(report: Report, escaped: Callable[[str], str], strong: str) -> Iterator[str]:
+    """Titles, within the markup `strong`, and the verdicts below them."""
+    yield strong.format("traceq report")
     for trace in report.traces[:_MOST_TRACES]:
-        paragraphs += [f"<strong>{escape(_title(trace))}</strong>", *map(escape, _verdict(trace))]
-    return "\n".join(f"<p>{each}</p>" for each in (*paragraphs, *map(escape, _rest(report))))
+        yield strong.format(escaped(_title(trace)))
+        yield from map(escaped, _verdict(trace))
+    yield from map(escaped, _rest(report))
 
 
 def _title(trace: TraceReport) -> str:
@@ -82,13 +86,7 @@ def _title(trace: TraceReport) -> str:
 
 
 def _verdict(trace: TraceReport) -> Iterator[str]:
-    return (_plain(block.spans) for block in headline(trace) if isinstance(block, Verdict | Paragraph | Warn))
-
-
-def _plain(spans: Spans) -> str:
-    return "".join(
-        shortened(printable(span), _NAME_LIMIT) if isinstance(span, Name) else printable(span) for span in spans
-    )
+    return (plain_text(block.spans) for block in headline(trace) if isinstance(block, Verdict | Paragraph | Warn))
 
 
 def _rest(report: Report) -> Iterator[str]:

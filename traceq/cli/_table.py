@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,33 +19,31 @@ _GAP = "  "
 _LEAST_WIDTH = 12
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A header, rows of as many cells, and which columns are numbers (which are set to the right)."""
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numeric: Sequence[bool]
-
-
-def write_plain(grid: Grid, file: BinaryIO, width: int | None = None) -> None:
-    """Aligned columns; with `width` (cells of a terminal), long text is cut to fit, marked by an ellipsis."""
-    header = [printable(name) for name in grid.header]
-    rows = [[printable(cell) for cell in row] for row in grid.rows]
-    widths = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
+def write_plain(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numeric: Sequence[bool],
+    file: BinaryIO,
+    width: int | None = None,
+) -> None:
+    """Aligned columns, numeric ones to the right; with `width` (cells of a terminal), long text is cut, marked by an ellipsis."""
+    lines = [[printable(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     if width is not None:
-        widths = _narrowed(widths, grid.numeric, width)
-    for row in chain((header, ["-" * each for each in widths]), rows):
-        cells = map(_fitted, row, widths, grid.numeric)
+        widths = _narrowed(widths, numeric, width)
+    for row in (lines[0], ["-" * each for each in widths], *lines[1:]):
+        cells = map(_fitted, row, widths, numeric)
         file.write(f"{_GAP.join(cells).rstrip()}\n".encode())
-    if not rows:
+    if len(lines) == 1:
         file.write(b"(no rows)\n")
 
 
-def write_markdown(grid: Grid, file: BinaryIO) -> None:
+def write_markdown(
+    header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool], file: BinaryIO
+) -> None:
     """A table of GitHub's Markdown."""
-    rule = ["---:" if numeric else "---" for numeric in grid.numeric]
-    cells = chain((map(markdown, grid.header), rule), (map(markdown, row) for row in grid.rows))
+    rule = ["---:" if each else "---" for each in numeric]
+    cells = chain((map(markdown, header), rule), (map(markdown, row) for row in rows))
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
 
 
@@ -56,12 +53,12 @@ def write_result(result: Result, file: BinaryIO) -> None:
     if result.schema.names == ["explain_key", "explain_value"]:
         file.writelines(f"{printable(line)}\n".encode() for _, plan in rows for line in plan.splitlines())
     else:
-        write_plain(Grid(result.schema.names, rows, result.numeric), file, result.width)
+        write_plain(result.schema.names, rows, result.numeric, file, result.width)
 
 
 def write_markdown_result(result: Result, file: BinaryIO) -> None:
     """A Markdown table."""
-    write_markdown(Grid(result.schema.names, list(result.rows()), result.numeric), file)
+    write_markdown(result.schema.names, result.rows(), result.numeric, file)
 
 
 def _narrowed(widths: Sequence[int], numeric: Sequence[bool], available: int) -> list[int]:

@@ -45,7 +45,8 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
       traceq doctor --plan idle communication
     """  # noqa: D301 - click wants the backspace itself
     if plan:
-        _refuse_options(output, format_, options["step_range"])
+        if (output, format_, options["step_range"]) != (None, None, None):
+            raise click.UsageError("-o, --format and --step-range are for traces; --plan takes names of metrics only.")
         _plan(names)
         return
     source = _source(names)
@@ -59,11 +60,6 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
             f"{source}: numbers that must agree do not: {', '.join(view.broken)}; ingest the traces again, and if that does"
             " not help report it: it is a fault of traceq"
         )
-
-
-def _refuse_options(*options: object) -> None:
-    if any(option is not None for option in options):
-        raise click.UsageError("-o, --format and --step-range are for traces; --plan takes names of metrics only.")
 
 
 def _source(names: Sequence[str]) -> str:

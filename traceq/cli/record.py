@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from traceq.cli._options import F
 from traceq.common.text import printable
 from traceq.errors import TraceqError
 
 if TYPE_CHECKING:
     from traceq.capture.record import Launch
+
+
+def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]:
+    return click.option(
+        name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=help_
+    )
 
 
 @click.command(
@@ -27,33 +35,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="The PyTorch profiler, or Nsight Systems.",
 )
-@click.option(
-    "--steps",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Steps to record. With nsys, 0 records all of the program.",
-)
-@click.option(
-    "--warmup",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Steps before, in which the profiler starts.",
-)
-@click.option(
-    "--skip",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Steps before these, without the profiler.",
-)
+@_number("--steps", 0, 5, "Steps to record. With nsys, 0 records all of the program.")
+@_number("--warmup", 1, 2, "Steps before, in which the profiler starts.")
+@_number("--skip", 0, 5, "Steps before these, without the profiler.")
 @click.option(
     "-o",
     "--output",
+    "directory",
     type=click.Path(path_type=Path),
     default=Path("traces"),
     show_default=True,
@@ -63,18 +51,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the command and what is added to its environment; run nothing.")
 @click.option("--no-report", is_flag=True, help="Make the database, and no report.")
 @click.pass_context
-def record(
-    context: click.Context,
-    *,
-    command: tuple[str, ...],
-    backend: str,
-    steps: int,
-    warmup: int,
-    skip: int,
-    output: Path,
-    dry_run: bool,
-    no_report: bool,
-) -> None:
+def record(context: click.Context, /, *, dry_run: bool, no_report: bool, **options: Any) -> None:
     """Record a training program without editing it.
 
     Runs COMMAND as it is (python, torchrun, accelerate, a shell script that calls them), records a window of its
@@ -90,13 +67,13 @@ def record(
     from traceq.capture.record import Request, plan
     from traceq.capture.record import record as run
 
-    if not command:
+    request = Request(**options)
+    if not request.command:
         raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")
-    if backend == "torch" and steps == 0:
+    if request.backend == "torch" and request.steps == 0:
         raise click.UsageError(
             "--steps 0 is for --backend nsys; the PyTorch profiler needs a window of at least one step."
         )
-    request = Request(command, backend, output, steps, warmup, skip)
     launch = plan(request)
     if dry_run:
         click.echo(_shell(launch))
@@ -104,8 +81,9 @@ def record(
     recorded = run(request, launch)
     for reason in recorded.reasons:
         _tell(reason)
-    traces = tuple(output / trace.name for trace in recorded.traces)
-    failed = bool(traces) and not _kept(context, output / f"{launch.name}.duckdb", traces, report=not no_report)
+    traces = tuple(request.directory / trace.name for trace in recorded.traces)
+    database = request.directory / f"{launch.name}.duckdb"
+    failed = bool(traces) and not _kept(context, database, traces, report=not no_report)
     context.exit(recorded.exit_code or int(failed))
 
 

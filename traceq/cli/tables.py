@@ -80,10 +80,7 @@ def dictionary(known: Sequence[Table]) -> str:
 
 
 def _write(header: Sequence[str], rows: Sequence[Sequence[str]], file: BinaryIO, format_: str) -> None:
-    from traceq.cli._table import Grid, write_markdown, write_plain
+    from traceq.cli._table import write_markdown, write_plain
 
-    grid = Grid(header, rows, [False] * len(header))
-    if format_ == "md":
-        write_markdown(grid, file)
-    else:
-        write_plain(grid, file)
+    write_table = write_markdown if format_ == "md" else write_plain
+    write_table(header, rows, [False] * len(header), file)

@@ -205,11 +205,8 @@ def _own_words() -> frozenset[str]:
 
 
 def _hashed(kind: str, name: str) -> str:
-    return (
-        name
-        if re.fullmatch(rf"{kind}-[0-9a-f]{{8}}", name)
-        else f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    )
+    is_hashed = re.fullmatch(rf"{kind}-[0-9a-f]{{8}}", name)
+    return name if is_hashed else f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _file(facts: TraceFacts) -> str:

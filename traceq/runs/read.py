@@ -44,17 +44,13 @@ def _run(
     return Run(
         source=source,
         file=PurePath(trace["path"]).name,
-        sha256=trace["sha256"],
-        format=trace["format"],
-        producer=trace["producer"],
-        producer_version=trace["producer_version"],
+        **{name: trace[name] for name in ("sha256", "format", "producer", "producer_version", "overhead_share")},
         rank=subject.rank,
         world_size=subject.world_size,
         device=subject.device,
         device_name=subject.device_name,
         devices=subject.devices,
         step_source=steps[0]["source"] if steps else None,
-        overhead_share=trace["overhead_share"],
         settings=_settings(connection, trace_id),
         payload={
             row["key"]: row["per_step"] for row in ask(connection, statement("runs/sql/payload.sql"), trace_id=trace_id)

@@ -65,27 +65,27 @@ def _in_sight(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
 
 
 def _heading(block: doc.Heading, page: _Page) -> Iterator[str]:
-    yield from _wrapped(_plain(block.spans), page, style="heading")
+    yield from _wrapped(plain_text(block.spans), page, style="heading")
     if block.level in _UNDERLINES:
-        columns = max((width(line) for line in _wrapped(_plain(block.spans), _Page(page.width, plain))), default=0)
+        columns = max((width(line) for line in _wrapped(plain_text(block.spans), _Page(page.width, plain))), default=0)
         yield _UNDERLINES[block.level] * columns
 
 
 def _warn(block: doc.Warn, page: _Page) -> Iterator[str]:
     mark = page.paint("!", "warning") + " "
-    return _wrapped(_plain(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
+    return _wrapped(plain_text(block.spans), page, first=mark, others=mark, style="warning", indent=len("! "))
 
 
 def _items(block: doc.Items, page: _Page) -> Iterator[str]:
     for spans in block.items:
-        yield from _wrapped(_plain(spans), page, first="- ", others=_INDENT, indent=len(_INDENT))
+        yield from _wrapped(plain_text(spans), page, first="- ", others=_INDENT, indent=len(_INDENT))
 
 
 def _facts(block: doc.Facts, page: _Page) -> Iterator[str]:
     margin = max(width(printable(label)) for label, _ in block.rows) + len(_INDENT)
     beside = page.width - margin >= _LEAST_ROOM
     for label, spans in block.rows:
-        text = _plain(spans)
+        text = plain_text(spans)
         style, styled = _weight(label, text)
         if beside:
             first, indent = printable(label).ljust(margin), margin
@@ -114,8 +114,8 @@ def _query(block: doc.Query, page: _Page) -> Iterator[str]:
 
 _LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
     doc.Heading: _heading,
-    doc.Verdict: lambda block, page: _wrapped(_plain(block.spans), page, style="verdict"),
-    doc.Paragraph: lambda block, page: _wrapped(_plain(block.spans), page),
+    doc.Verdict: lambda block, page: _wrapped(plain_text(block.spans), page, style="verdict"),
+    doc.Paragraph: lambda block, page: _wrapped(plain_text(block.spans), page),
     doc.Warn: _warn,
     doc.Items: _items,
     doc.Facts: _facts,
@@ -127,7 +127,8 @@ _LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
 }
 
 
-def _plain(spans: doc.Spans) -> str:
+def plain_text(spans: doc.Spans) -> str:
+    """The spans for a terminal; names cut, and nothing in them steers it."""
     return "".join(
         shortened(printable(span), _NAME_LIMIT) if isinstance(span, doc.Name) else printable(span) for span in spans
     )

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from traceq.runs.budgets.budget import SHARE, Budget, Judged, Measured
 from traceq.runs.budgets.known import SUMS
-from traceq.runs.budgets.reproduced import reproduced
 from traceq.runs.budgets.steps import no_steps
-from traceq.runs.budgets.verdict import cannot, judged
+from traceq.runs.budgets.verdict import cannot, judged, reproduced
 from traceq.runs.compare.side import step_ns
 from traceq.runs.run import Run
 

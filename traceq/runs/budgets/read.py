@@ -113,22 +113,11 @@ def _checked(place: _Place, key: str, read_value: Callable[[object], T], value: 
         raise place.wrong(str(error), key) from error
 
 
-def _of_step(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
-    _refuse_unknown(place, table, STEP)
+def _limited(name: Table, place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+    known, limit = _LIMITS[name]
+    _refuse_unknown(place, table, known or table)
     for key, value in table.items():
-        yield Budget("step", key, (_checked(place, key, amounts.time, value),), place.line(key))
-
-
-def _of_throughput(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
-    """Keys are those of the program's payload marks: any."""
-    for key, value in table.items():
-        yield Budget("throughput", key, (_checked(place, key, amounts.rate, value),), place.line(key))
-
-
-def _of_ledger(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
-    _refuse_unknown(place, table, (*CATEGORIES, *SUMS))
-    for key, value in table.items():
-        yield Budget("ledger", key, (_checked(place, key, amounts.time_or_share, value),), place.line(key))
+        yield Budget(name, key, (_checked(place, key, limit, value),), place.line(key))
 
 
 def _of_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
@@ -219,9 +208,13 @@ def _level(place: _Place, value: object) -> float:
     return float(value)
 
 
+# Per table the keys that it may have, if not any (throughput: those of the program's payload marks), and what reads a limit.
+_LIMITS: Mapping[Table, tuple[Collection[str], Callable[[object], Limit]]] = {
+    "step": (STEP, amounts.time),
+    "throughput": ((), amounts.rate),
+    "ledger": ((*CATEGORIES, *SUMS), amounts.time_or_share),
+}
 _OF_TABLE: Mapping[Table, Callable[[_Place, Mapping[str, Any]], Iterator[Budget]]] = {
-    "step": _of_step,
-    "throughput": _of_throughput,
-    "ledger": _of_ledger,
+    **{name: partial(_limited, name) for name in _LIMITS},
     "findings": _of_findings,
 }

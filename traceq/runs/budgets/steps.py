@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from traceq.common.units import some
 from traceq.runs.budgets.budget import Budget, Judged, Measured
-from traceq.runs.budgets.reproduced import reproduced
-from traceq.runs.budgets.verdict import cannot, judged
+from traceq.runs.budgets.verdict import cannot, judged, reproduced
 from traceq.runs.compare.side import step_ns
 
 # Below so many steps the longest few decide, and a percentile is one of them.

@@ -10,7 +10,7 @@ from traceq.runs.compare.comparison import Cause, Change, Part, Statistic
 from traceq.runs.compare.match import Matched, Piece, matched
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, steps_of, weight
-from traceq.runs.run import Item, Run
+from traceq.runs.run import Item, Run, RunStep
 
 _NUMBER_OF_STEP = re.compile(r"(#|\b[Ss]tep[ _:=-]?)\d+\b")
 # What emit_nvtx adds to the names of operators.
@@ -33,14 +33,15 @@ def ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, Fraction]:
     for run in runs:
         share = weight(run, runs, statistic)
         for step in steps_of(run, statistic):
-            for category, dur in _all_of(step.dur, step.ledger).items():
+            for category, dur in with_untold(step).items():
                 parts[category] = parts.get(category, Fraction(0)) + share * dur
     return parts
 
 
-def _all_of(dur: int, parts: Mapping[str, int]) -> dict[str, int]:
-    untold = dur - sum(parts.values())
-    return {**parts, UNTOLD: parts.get(UNTOLD, 0) + untold} if untold else dict(parts)
+def with_untold(step: RunStep) -> dict[str, int]:
+    """The ledger of the step, ns; what of the step it does not hold is UNTOLD."""
+    untold = step.dur - sum(step.ledger.values())
+    return {**step.ledger, UNTOLD: step.ledger.get(UNTOLD, 0) + untold} if untold else dict(step.ledger)
 
 
 def causes(base: Sequence[Run], new: Sequence[Run], change: Change, intervals: Intervals) -> tuple[Cause, ...]:

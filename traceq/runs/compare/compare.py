@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from traceq.runs.compare import statistics
-from traceq.runs.compare.causes import UNTOLD, categories, causes
+from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
 from traceq.runs.compare.comparable import obstacles, remarks
 from traceq.runs.compare.comparison import Change, Comparison, Statistic
 from traceq.runs.compare.rows import counts, operators, phases
@@ -112,8 +112,7 @@ def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
     """The counted steps as rows of duration and parts, ns."""
     rows = []
     for step in run.counted:
-        parts = dict(step.ledger)
-        parts[UNTOLD] = parts.get(UNTOLD, 0) + step.dur - sum(parts.values())
+        parts = with_untold(step)
         rows.append([step.dur, *(parts.get(name, 0) for name in names)])
     return np.array(rows, dtype=np.float64)
 

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
+from traceq.runs.compare.side import durations
 from traceq.runs.compare.statistics import Floats
 from traceq.runs.run import Run
 from traceq.runs.tradeoff.resample import resamples_of, typical
@@ -21,17 +22,12 @@ def points_of(taken: Sequence[Taken], setting: Setting) -> tuple[list[Point], li
     """The point of each value, in order; the resamples of its typical step; whether these hold the scatter between runs."""
     ordered = sorted(taken, key=lambda each: each.value or 0.0)
     groups = [list(group) for _, group in groupby(ordered, key=lambda each: each.value)]
-    durations = [[_durations(each.run) for each in group] for group in groups]
-    resamples, between = resamples_of(durations)
+    sides = [[durations(each.run) for each in group] for group in groups]
+    resamples, between = resamples_of(sides)
     points = [
-        _point(group, runs, resampled, setting)
-        for group, runs, resampled in zip(groups, durations, resamples, strict=True)
+        _point(group, runs, resampled, setting) for group, runs, resampled in zip(groups, sides, resamples, strict=True)
     ]
     return points, resamples, between
-
-
-def _durations(run: Run) -> Floats:
-    return np.array([float(step.dur) for step in run.counted])
 
 
 def _point(group: Sequence[Taken], runs: Sequence[Floats], resampled: Floats | None, setting: Setting) -> Point:
