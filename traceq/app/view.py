@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from traceq.common.files import atomic_write
+from traceq.reports import SUFFIXES
 from traceq.reports.document import Block
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.renderers.to_text import WIDTH, text_of
 
 T = TypeVar("T")
-
-_SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
 
 
 class View(ABC, Generic[T]):
@@ -46,7 +45,7 @@ class View(ABC, Generic[T]):
 
     def suffixes(self) -> Mapping[str, str]:
         """The formats by suffix."""
-        return _SUFFIXES
+        return SUFFIXES
 
     def render(self, format_: str, **options: Any) -> str:
         """The result in the format: text, md, html or json."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import click
 
 from traceq.common.units import parsed_share, parsed_size
+from traceq.reports import SUFFIXES
 
 if TYPE_CHECKING:
     from traceq.app.source import Reading
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
-
-# Suffix of a file -> name of the format: those of comparisons and the like; traceq.reports has those of reports.
-DOCUMENTS = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
 
 
 class Several(click.Command):
@@ -121,7 +119,7 @@ def rank_option(verb: str) -> Callable[[F], F]:
     )
 
 
-def document_options(suffixes: Mapping[str, str] = DOCUMENTS, default: str | None = "text") -> Callable[[F], F]:
+def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:
     """-o and --format."""
     return lambda command: output_option(format_option(suffixes, default)(command))
 

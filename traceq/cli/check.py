@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import DOCUMENTS, FILE, SHARE, document_options, rank_option, reading, reading_options
+from traceq.cli._options import FILE, SHARE, document_options, rank_option, reading, reading_options
 from traceq.cli._output import write, write_view
+from traceq.reports import SUFFIXES
 
 EXIT = {"pass": 0, "fail": 3, "cannot judge": 4}
 
-_FORMATS = {suffix: name for suffix, name in DOCUMENTS.items() if name != "html"}
+_FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 
 
 @click.command(short_help="Fail when a budget is exceeded, or a baseline is missed.")

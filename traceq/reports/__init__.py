@@ -1,7 +1,7 @@
 """Reports: build.py fills a Report from a trace database, each renderer is a function from it to text.
 
-To add a format: a module renderers/to_<format>.py, and its line in _FORMATS; other packages add theirs by the entry point group
-traceq.renderers.
+To add a format: a module renderers/to_<format>.py, and its names in _FORMATS and SUFFIXES; other packages add theirs by the
+entry point group traceq.renderers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from traceq.common.plugins import plugins
 from traceq.errors import UnusablePlugin
@@ -28,20 +28,12 @@ class Renderer(Protocol):
         """The report as text."""
 
 
-class _Format(NamedTuple):
-    """`renderer` is the name of a module of renderers/, and of the function in it."""
+# Format to the module of renderers/, and the function in it, that makes it.
+_FORMATS = {"text": "to_text", "md": "to_markdown", "html": "to_html", "json": "to_json"}
+SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
 
-    suffix: str
-    renderer: str
-    shows_timelines: bool = False
-
-
-_FORMATS = {
-    "text": _Format(".txt", "to_text"),
-    "md": _Format(".md", "to_markdown"),
-    "html": _Format(".html", "to_html", shows_timelines=True),
-    "json": _Format(".json", "to_json"),
-}
+# Formats that show timelines, which a report has where it was built with `drawn`.
+DRAWN = frozenset(("html",))
 
 
 def _rendered(renderer: str, report: Report) -> str:
@@ -51,13 +43,8 @@ def _rendered(renderer: str, report: Report) -> str:
 
 
 RENDERERS: Mapping[str, Callable[[Report], str]] = {
-    name: partial(_rendered, each.renderer) for name, each in _FORMATS.items()
+    name: partial(_rendered, renderer) for name, renderer in _FORMATS.items()
 }
-
-SUFFIXES = {each.suffix: name for name, each in _FORMATS.items()}
-
-# Formats that show timelines, which a report has where it was built with `drawn`.
-DRAWN = frozenset(name for name, each in _FORMATS.items() if each.shows_timelines)
 
 
 @cache
