@@ -30,7 +30,7 @@ from traceq.reports.charts import (
     step_times,
 )
 from traceq.reports.charts.chart import Chart, Place
-from traceq.reports.charts.png import png
+from traceq.reports.charts.files import png
 from traceq.reports.charts.svg import svg
 from traceq.reports.document import Picture
 from traceq.reports.model import Report, StepLedger

@@ -77,7 +77,7 @@ def _showing_itself(figure: Figure, alt: str) -> Figure:
 
 def _shown(figure: Figure, alt: str) -> tuple[bytes, dict[str, Any]]:
     """The picture, and what a notebook should know of it: its size on the screen, and what it shows in words."""
-    from traceq.reports.charts.png import png
+    from traceq.reports.charts.files import png
 
     width, height = map(round, figure.get_size_inches() * figure.dpi)
     return png(figure), {"width": width, "height": height, "alt": alt}

@@ -24,7 +24,7 @@ from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
-from traceq.reports.charts.png import png
+from traceq.reports.charts.files import png
 from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
 from traceq.reports.redact import redacted

@@ -10,10 +10,10 @@ from traceq.app.source import Reading, Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.errors import TraceqError, WrongUse
-from traceq.reports.charts.png import png
+from traceq.reports.charts.files import png, svg_file
 from traceq.reports.document import Block
 from traceq.reports.renderers.tradeoff_to_json import tradeoff_to_json
-from traceq.reports.tradeoff.chart import chart, svg_file
+from traceq.reports.tradeoff.chart import chart
 from traceq.reports.tradeoff.tradeoff import compose_tradeoff
 from traceq.runs.run import Run
 from traceq.runs.tradeoff.study import trade_off

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from rich.cells import cell_len, set_cell_size
 
 from traceq.common.text import markdown, printable
-
-if TYPE_CHECKING:
-    from traceq.exports.result import Result
+from traceq.exports.result import Result
 
 _GAP = "  "
 

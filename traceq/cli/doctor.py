@@ -5,17 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from traceq.cli._options import output_option, reading, reading_options
 from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
-
-if TYPE_CHECKING:
-    from traceq.formats.capabilities import Metric
-    from traceq.formats.format import Capture
+from traceq.formats.capabilities import FORMATS, METRICS, Metric, metrics_named
+from traceq.formats.format import Capture, merged
 
 _WIDTH = 100
 
@@ -63,8 +61,6 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
 
 
 def _source(names: Sequence[str]) -> str:
-    from traceq.formats.capabilities import METRICS
-
     if not names:
         raise click.UsageError("Name a trace or a database, or plan a capture: traceq doctor --plan lists the metrics.")
     if len(names) > 1:
@@ -78,8 +74,6 @@ def _source(names: Sequence[str]) -> str:
 
 
 def _plan(names: Sequence[str]) -> None:
-    from traceq.formats.capabilities import METRICS, metrics_named
-
     path = next((name for name in names if name.lower() not in METRICS and Path(name).exists()), None)
     if path is not None:
         raise click.UsageError(
@@ -95,8 +89,6 @@ def _plan(names: Sequence[str]) -> None:
 
 def _sections(metrics: Sequence[Metric]) -> Iterator[str]:
     from traceq.capture.plan import record_backend
-    from traceq.formats.capabilities import FORMATS
-    from traceq.formats.format import Capture, merged
 
     for metric in metrics:
         yield "\n".join(_described(metric))

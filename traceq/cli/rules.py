@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar
 
 import click
 
 from traceq.cli._group import LazyGroup
+from traceq.cli._options import rules_option
+from traceq.common.text import printable
 
 
 class RuleCommands(LazyGroup):
     """The commands about rules."""
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "list": ("traceq.cli.rules_list:list_rules", "List the rules, in the order in which they are served."),
+        "list": ("traceq.cli.rules:list_rules", "List the rules, in the order in which they are served."),
         "test": ("traceq.cli.rules_test:test_rules", "Test the rules against traces whose bottleneck is known."),
     }
 
@@ -25,3 +28,25 @@ def rules() -> None:
 
     Rules of your own: docs/writing-rules.md.
     """
+
+
+@click.command("list", short_help="List the rules, in the order in which they are served.")
+@rules_option
+@click.option("--format", "format_", type=click.Choice(["text", "md"]), default="text", help="[default: text]")
+def list_rules(rules: tuple[Path, ...], format_: str) -> None:
+    """List the rules, in the order in which they are served.
+
+    Of two rules that see the same time, the one that stands first here owns it. In Markdown the manual pages of all rules
+    as one page.
+    """
+    from traceq.diagnosis import user_rules
+
+    found = user_rules.rules(rules)
+    if format_ == "md":
+        from traceq.diagnosis.rules_page import handbook
+
+        click.echo(handbook(found), nl=False)
+        return
+    width = max(len(each.name) for each in found)
+    for each in found:
+        click.echo(f"{each.name.ljust(width)}  {printable(each.manual.title)}")

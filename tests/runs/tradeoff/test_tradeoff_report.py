@@ -156,8 +156,8 @@ def test_a_bad_curve_is_not_told():
 
 
 def test_a_chart_is_the_same_each_time(found):
-    from traceq.reports.charts.png import png
-    from traceq.reports.tradeoff.chart import alt, chart, svg_file
+    from traceq.reports.charts.files import png, svg_file
+    from traceq.reports.tradeoff.chart import alt, chart
 
     assert svg_file(chart(found)) == svg_file(chart(found))
     assert png(chart(found)).startswith(b"\x89PNG")

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import count, duration, maybe, rate, share, size
 from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.bars import pictured
 from traceq.reports.sections.missing import brought_by, planned, way
-from traceq.reports.sections.pictures import pictures
+from traceq.reports.sections.pictures import pictured, pictures
 from traceq.reports.topics import Blocking, Collective, CommunicationTotal, HostCollective
 
 _LISTED = 8

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from traceq.common.units import count, duration, maybe, rate, size
 from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.bars import pictured
 from traceq.reports.sections.missing import way
-from traceq.reports.sections.pictures import pictures
+from traceq.reports.sections.pictures import pictured, pictures
 from traceq.reports.topics import Copies, CopyGroup, CopyTotal, UnifiedMemory
 
 _LISTED = 8

@@ -8,9 +8,8 @@ from traceq.common.units import count, duration, maybe, share, size
 from traceq.reports.charts.memory import course
 from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
-from traceq.reports.sections.bars import pictured
 from traceq.reports.sections.missing import brought_by
-from traceq.reports.sections.pictures import pictures
+from traceq.reports.sections.pictures import pictured, pictures
 from traceq.reports.topics import AllocatorCall, MemoryPeak
 
 _LISTED = 4

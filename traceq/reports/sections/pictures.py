@@ -1,13 +1,14 @@
-"""The charts of the report, each where it has something to show. All they say stands in words or tables too."""
+"""The bars and charts of the report, each where it has something to show. All they say stands in words or tables too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from traceq.reports.charts import CHARTS, ranks
 from traceq.reports.charts.chart import Place
-from traceq.reports.document import Picture
+from traceq.reports.document import BarRow, Bars, Block, Picture
 from traceq.reports.model import Report, TraceReport
 
 
@@ -22,3 +23,11 @@ def ranks_picture(report: Report) -> Iterator[Picture]:
     """The traces beside each other."""
     if ranks.applies(report):
         yield Picture("ranks", ranks.alt(report), partial(ranks.ranks, report))
+
+
+def pictured(rows: Sequence[BarRow]) -> Iterator[Block]:
+    """The rows as bars, without parts that none of them has; nothing when that is a single part of a single row."""
+    present = {label for row in rows for label, amount in row.parts if amount}
+    if len(rows) > 1 or len(present) > 1:
+        kept = (tuple(part for part in row.parts if part[0] in present) for row in rows)
+        yield Bars(tuple(replace(row, parts=parts) for row, parts in zip(rows, kept, strict=True)))

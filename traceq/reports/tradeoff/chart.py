@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
 from traceq.common.units import duration, rate
 from traceq.reports.charts.palette import INK, PAGE, colour
-from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, named, note, sheet, style, styled, unit_of_time
+from traceq.reports.charts.sheet import WIDTH, caption, few_ticks, named, note, sheet, styled, unit_of_time
 from traceq.reports.tradeoff.words import number, per_second
 from traceq.runs.tradeoff.tradeoff import Percentile, Point, Tradeoff
 
@@ -172,13 +171,3 @@ def alt(found: Tradeoff) -> str:
 def _said(point: Point, found: Tradeoff) -> str:
     unit = per_second(found.setting)
     return f"{number(point.value)}: {rate(point.throughput)} {unit}, {duration(round(point.typical_ns))} a step"
-
-
-def svg_file(figure: Figure) -> bytes:
-    """The figure as a file of its own, unlike charts.svg, which is a part of a page. The same figure gives the same bytes."""
-    import matplotlib as mpl
-
-    file = BytesIO()
-    with style(), mpl.rc_context({"svg.hashsalt": "traceq", "svg.fonttype": "path"}):
-        figure.savefig(file, format="svg", facecolor=PAGE[0], metadata={"Date": None, "Creator": None})
-    return file.getvalue()

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from traceq.runs.budgets.budget import Budget, Judged, Measured
 from traceq.runs.budgets.findings import findings
-from traceq.runs.budgets.ledger import ledger
 from traceq.runs.budgets.sql import sql
-from traceq.runs.budgets.steps import step, throughput
+from traceq.runs.budgets.steps import ledger, step, throughput
 
 _JUDGES: Mapping[str, Callable[[Budget, Sequence[Measured]], Judged]] = {
     "step": step,

@@ -1,4 +1,4 @@
-"""Budgets of the step: its duration by several statistics, and the work done a second."""
+"""Budgets of the step: its duration by several statistics, the work done a second, and the parts of its ledger."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from traceq.common.units import some
-from traceq.runs.budgets.budget import Budget, Judged, Measured
+from traceq.runs.budgets.budget import SHARE, Budget, Judged, Measured
+from traceq.runs.budgets.known import SUMS
 from traceq.runs.budgets.verdict import cannot, judged, reproduced
 from traceq.runs.compare.side import step_ns
+from traceq.runs.run import Run
 
 # Below so many steps the longest few decide, and a percentile is one of them.
 LEAST_STEPS = {"p90": 10, "p95": 20, "p99": 100}
@@ -43,6 +45,30 @@ def throughput(budget: Budget, measured: Sequence[Measured]) -> Judged:
     return judged(
         budget, work * 1_000_000_000 / mean, query=reproduced(measured, "analysis/steps/throughput.sql", top=1_000)
     )
+
+
+def ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
+    """What a category, or several, take of the mean step; every run counts the same."""
+    runs = [one.run for one in measured]
+    reason = no_steps(measured)
+    if budget.unit == SHARE and all(run.is_whole_trace for run in runs):
+        reason = ""  # of a whole trace there are shares
+    without = next((run for run in runs if not any(step.ledger for step in run.counted)), None)
+    if not reason and without is not None:
+        reason = f"{without.file} has no GPU ledger: no GPU work was recorded in its steps"
+    mean = Fraction(0) if reason else step_ns(runs, "mean")
+    if reason or not mean:
+        return cannot(budget, reason or "steps have no duration")
+    categories = SUMS.get(budget.name, (budget.name,))
+    time = sum((_per_step(run, categories) for run in runs), Fraction(0)) / len(runs)
+    return judged(
+        budget, time / mean if budget.unit == SHARE else time, query=reproduced(measured, "analysis/ledger/ledger.sql")
+    )
+
+
+def _per_step(run: Run, categories: Sequence[str]) -> Fraction:
+    held = sum(step.ledger.get(category, 0) for step in run.counted for category in categories)
+    return Fraction(held, len(run.counted))
 
 
 def no_steps(measured: Sequence[Measured]) -> str:

@@ -11,7 +11,7 @@ from traceq.runs.compare import statistics
 from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
 from traceq.runs.compare.comparable import obstacles, remarks
 from traceq.runs.compare.comparison import Change, Comparison, Statistic
-from traceq.runs.compare.rows import counts, operators, phases
+from traceq.runs.compare.rows import counts, rows
 from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
 from traceq.runs.compare.verdict import judged
 from traceq.runs.run import FindingKept, Run
@@ -76,9 +76,9 @@ def compare(
         change=change,
         other=other,
         causes=causes(*runs, change, intervals),
-        operators=operators(*runs, statistic),
-        phases=phases(*runs, statistic),
-        counts=counts(*runs, statistic),
+        operators=rows(*runs, statistic, "operator"),
+        phases=rows(*runs, statistic, "phase"),
+        counts=tuple(counts(*runs, statistic)),
     )
 
 
@@ -110,11 +110,11 @@ def _change(
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
     """The counted steps as rows of duration and parts, ns."""
-    rows = []
+    found = []
     for step in run.counted:
         parts = with_untold(step)
-        rows.append([step.dur, *(parts.get(name, 0) for name in names)])
-    return np.array(rows, dtype=np.float64)
+        found.append([step.dur, *(parts.get(name, 0) for name in names)])
+    return np.array(found, dtype=np.float64)
 
 
 def _not_in(runs: Sequence[Run], others: Sequence[Run]) -> tuple[FindingKept, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from traceq.runs.compare.comparison import Count, Row, Statistic
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, weight
-from traceq.runs.run import Item, Run
+from traceq.runs.run import Run
 
 _IDLE = "idle"
 _COUNTED = {
@@ -22,27 +22,16 @@ _COUNTED = {
 _WITH_BYTES = ("copy_h2d", "copy_d2h", "copy_other")
 
 
-def operators(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> tuple[Row, ...]:
-    """Time of the GPU by the innermost operator that launched it; None where there was none."""
-    return _rows(base, new, statistic, lambda item: item.operator)
-
-
-def phases(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> tuple[Row, ...]:
-    """Time of the GPU by the phase of training that launched it; None where that is not known."""
-    return _rows(base, new, statistic, lambda item: item.phase)
-
-
-def _rows(
-    base: Sequence[Run], new: Sequence[Run], statistic: Statistic, key: Callable[[Item], str | None]
-) -> tuple[Row, ...]:
-    sides = [_sums(runs, statistic, key) for runs in (base, new)]
+def rows(base: Sequence[Run], new: Sequence[Run], statistic: Statistic, by: str) -> tuple[Row, ...]:
+    """Time of the GPU by the innermost `operator` or the `phase` of training that launched it; None where there was none."""
+    sides = [_sums(runs, statistic, by) for runs in (base, new)]
     names = sorted({*sides[0], *sides[1]}, key=lambda name: (name is None, name or ""))
     if all(name is None for name in names):
         return ()
     nothing = (Fraction(0), Fraction(0))
     times = [[side.get(name, nothing)[1] for name in names] for side in sides]
     base_ns, new_ns = (whole(each, round(sum(each, Fraction(0)))) for each in times)
-    rows = [
+    found = [
         Row(
             name,
             float(sides[0].get(name, nothing)[0]),
@@ -53,12 +42,10 @@ def _rows(
         )
         for place, name in enumerate(names)
     ]
-    return tuple(sorted(rows, key=lambda row: (-abs(row.delta_ns), -row.base_ns, row.name or "")))
+    return tuple(sorted(found, key=lambda row: (-abs(row.delta_ns), -row.base_ns, row.name or "")))
 
 
-def _sums(
-    runs: Sequence[Run], statistic: Statistic, key: Callable[[Item], str | None]
-) -> dict[str | None, tuple[Fraction, Fraction]]:
+def _sums(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str | None, tuple[Fraction, Fraction]]:
     """Per name how many and how long, per step."""
     sums: dict[str | None, tuple[Fraction, Fraction]] = {}
     for run in runs:
@@ -67,17 +54,14 @@ def _sums(
             if item.category.startswith(_IDLE):
                 continue
             amount = amount_of(item, statistic)
-            counted, dur = sums.get(key(item), (Fraction(0), Fraction(0)))
-            sums[key(item)] = (counted + share * amount.count, dur + share * amount.dur)
+            name = getattr(item, by)
+            counted, dur = sums.get(name, (Fraction(0), Fraction(0)))
+            sums[name] = (counted + share * amount.count, dur + share * amount.dur)
     return sums
 
 
-def counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> tuple[Count, ...]:
+def counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Iterator[Count]:
     """How many kernels, copies and collectives begin in a step, and how many bytes are copied."""
-    return tuple(_counts(base, new, statistic))
-
-
-def _counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Iterator[Count]:
     for category, what in _COUNTED.items():
         numbers = [_per_step(runs, statistic, category, "count") for runs in (base, new)]
         if any(numbers):
