@@ -93,7 +93,13 @@ class Session:
     def interact(self, ask: Callable[[], str]) -> None:
         """Answer what `ask` returns until .quit or Ctrl-D; Ctrl-C drops the line or stops the query."""
         while not self._over:
-            self._interact_once(ask)
+            try:
+                self.answer(ask())
+            except KeyboardInterrupt:
+                self._connection.interrupt()
+                click.echo("interrupted", err=True)
+            except EOFError:
+                self._over = True
 
     def follow(self, lines: Iterable[str]) -> None:
         """Answer each statement as soon as its semicolon has come, and what is left at the end."""
@@ -153,15 +159,6 @@ class Session:
 
         table = catalogue.find(catalogue.tables(self._connection), name)
         write_columns(table, sys.stdout.buffer, "table")
-
-    def _interact_once(self, ask: Callable[[], str]) -> None:
-        try:
-            self.answer(ask())
-        except KeyboardInterrupt:
-            self._connection.interrupt()
-            click.echo("interrupted", err=True)
-        except EOFError:
-            self._over = True
 
     def _quit(self, _: str) -> None:
         self._over = True

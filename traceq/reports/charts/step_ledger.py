@@ -39,10 +39,8 @@ def alt(report: TraceReport) -> str:
     """What the picture shows, with the largest categories."""
     columns = _columns(report)
     total = sum(column.total for column in columns)
-    sums: dict[str, float] = {}
-    for column in columns:
-        for kind, dur in column.parts.items():
-            sums[kind] = sums.get(kind, 0) + dur
+    kinds = {kind for column in columns for kind in column.parts}
+    sums = {kind: sum(column.parts.get(kind, 0) for column in columns) for kind in kinds}
     largest = sorted(sums.items(), key=lambda part: (-part[1], part[0]))
     named = ", ".join(f"{kind} {share(dur / total)}" for kind, dur in largest[:_NAMED])
     others = ", the rest other categories" if len(largest) > _NAMED else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -58,10 +59,9 @@ def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
 def _ledger(run: Run) -> Iterator[Block]:
     """The mean step by category, the largest first."""
     total = sum(step.dur for step in run.counted)
-    held: dict[str, int] = {}
+    held: Counter[str] = Counter()
     for step in run.counted:
-        for category, dur in step.ledger.items():
-            held[category] = held.get(category, 0) + dur
+        held.update(step.ledger)
     rows = sorted(((dur, category) for category, dur in held.items() if dur), key=lambda row: (-row[0], row[1]))
     if not rows or not total:
         yield Paragraph(("It has no GPU ledger.",))

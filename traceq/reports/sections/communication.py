@@ -106,18 +106,10 @@ def _bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
 
 
 def _collectives(rows: Sequence[Collective]) -> Table:
-    columns = [name for name in _CELLS if name in _ALWAYS or any(_cell(each, name) != "-" for each in rows)]
+    known = {name: cell for name, cell in _CELLS.items() if name in _ALWAYS or any(cell(each) != "-" for each in rows)}
     if len({each.group_name for each in rows}) == 1:
-        columns = [name for name in columns if name != "group"]
-    return Table(
-        tuple(columns),
-        tuple(tuple(_cell(each, name) for name in columns) for each in rows),
-        text_columns=tuple(number for number, name in enumerate(columns) if name in ("operation", "group")),
-    )
-
-
-def _cell(row: Collective, column: str) -> str:
-    return _CELLS[column](row)
+        known.pop("group", None)
+    return table(rows, known, text=(0, 1) if "group" in known else (0,))
 
 
 def _unknown(rows: Sequence[Collective], trace_format: str) -> Iterator[Block]:

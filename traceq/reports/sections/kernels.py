@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share, some
 from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, table
@@ -79,22 +79,22 @@ def _occupancy(facts: Kernels, report: TraceReport) -> Iterator[Block]:
 
 
 def _names(rows: Sequence[KernelName]) -> Table:
+    limits: dict[str, Callable[[KernelName], str]] = {
+        "occupancy": lambda each: maybe(share, each.occupancy_share),
+        "limited by": lambda each: each.limiter,
+    }
     with_limits = any(each.limiter != "unknown" for each in rows)
-    limits = ("occupancy", "limited by") if with_limits else ()
-    return Table(
-        ("kernel", "count", "time", "share", *limits, "tensor"),
-        tuple(
-            (
-                Name(each.name),
-                count(each.kernels),
-                duration(each.dur_ns),
-                maybe(share, each.kernel_share),
-                *((maybe(share, each.occupancy_share), each.limiter) if with_limits else ()),
-                "-" if each.tensor_core is None else "yes" if each.tensor_core else "no",
-            )
-            for each in rows
-        ),
-        text_columns=(0, 5, 6) if with_limits else (0, 4),
+    return table(
+        rows,
+        {
+            "kernel": lambda each: Name(each.name),
+            "count": lambda each: count(each.kernels),
+            "time": lambda each: duration(each.dur_ns),
+            "share": lambda each: maybe(share, each.kernel_share),
+            **(limits if with_limits else {}),
+            "tensor": lambda each: "-" if each.tensor_core is None else "yes" if each.tensor_core else "no",
+        },
+        text=(0, 5, 6) if with_limits else (0, 4),
     )
 
 

@@ -52,12 +52,8 @@ def _limit(found: Tradeoff, limit: Limit) -> Spans:
     if limit.is_compute:
         return (*start, computes, ": GPU compute is the limit.")
     if limit.compute_share >= SATURATED:
-        grown = (
-            ", but that time does not grow with ",
-            knob(found.setting),
-            " throughout: nothing shows that it is the limit.",
-        )
-        return (*start, computes, *grown)
+        grows = " throughout: nothing shows that it is the limit."
+        return (*start, computes, ", but that time does not grow with ", knob(found.setting), grows)
     if limit.category is None:
         return (*start, computes, ".")
     return (*start, computes, f"; the largest other part, {share(limit.share)}, is ", *_category(limit.category), ".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from traceq.common.units import duration, rate, share, some
@@ -99,13 +100,11 @@ def _alike(shapes: Shapes, others: Shapes, names: Sequence[str]) -> float:
     return alike / total if total else 1.0
 
 
-def _all_shapes(runs: Iterable[Run]) -> dict[str, dict[str, int]]:
-    shapes: dict[str, dict[str, int]] = {}
+def _all_shapes(runs: Iterable[Run]) -> dict[str, Counter[str]]:
+    shapes: dict[str, Counter[str]] = {}
     for run in runs:
         for operator, dims in run.shapes.items():
-            held = shapes.setdefault(operator, {})
-            for each, dur in dims.items():
-                held[each] = held.get(each, 0) + dur
+            shapes.setdefault(operator, Counter()).update(dims)
     return shapes
 
 

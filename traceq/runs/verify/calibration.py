@@ -10,7 +10,6 @@ from pathlib import Path
 
 from traceq.common.version import __version__
 from traceq.errors import UnusableCalibration
-from traceq.runs.run import Run
 from traceq.runs.verify.verify import Verification
 
 
@@ -41,7 +40,7 @@ def calibrated(verification: Verification) -> Calibrated | None:
     base, new = verification.comparison.base.runs, verification.comparison.new.runs
     finding = verification.finding
     return Calibrated(
-        pair=_pair([*base, *new]),
+        pair=hashlib.sha256(" ".join(run.sha256 for run in (*base, *new)).encode()).hexdigest()[:12],
         rule=finding.rule,
         format=base[0].format,
         step_ns=change.base_ns,
@@ -55,10 +54,6 @@ def calibrated(verification: Verification) -> Calibrated | None:
         prediction=verification.prediction,
         traceq=__version__,
     )
-
-
-def _pair(runs: list[Run]) -> str:
-    return hashlib.sha256(" ".join(run.sha256 for run in runs).encode()).hexdigest()[:12]
 
 
 def append(path: Path, line: Calibrated) -> bool:

@@ -26,13 +26,8 @@ def environment() -> Environment:
     """What the templates of this folder are rendered in."""
     made = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(source))
     made.filters |= {"text": printable, "shortened": shortened}
-    made.globals |= {
-        "markup": markup,
-        "kind_of": lambda value: type(value).__name__,
-        "share": share,
-        "duration": duration,
-    }
-    made.globals |= {"variable": variable, "svg": svg, "drawing": drawing, "told": told}
+    made.globals |= {"markup": markup, "kind_of": lambda value: type(value).__name__, "share": share}
+    made.globals |= {"duration": duration, "variable": variable, "svg": svg, "drawing": drawing, "told": told}
     return made
 
 
