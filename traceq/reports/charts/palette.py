@@ -7,11 +7,21 @@ at least 3:1 with its page, and neighbours in a stack can be told apart by those
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from traceq.analysis import categories
 
 # On light, on dark.
 Colour = tuple[str, str]
+
+
+class Part(NamedTuple):
+    """What a part of a bar looks like: as Category says it of those of the ledger."""
+
+    colours: Colour
+    symbol: str = ""
+    terminal: int = 0
+
 
 INK = "#000000"
 PAGE: Colour = ("#ffffff", "#14171c")
@@ -27,30 +37,32 @@ _HOST: dict[str, Colour] = {
     "python": ("#6b8a23", "#a9c75a"),
     "other": ("#6f7378", "#999fa6"),
 }
-_PARTS: dict[str, Colour] = {
-    "idle": ("#a3314c", "#c9505f"),
-    "copies and memsets": WORK["copy_h2d"],
-    "behind compute": WORK["compute"],
-    "behind other work": WORK["communication"],
-    "exposed": IDLE["idle_data"],
-    "blocking": IDLE["idle_sync"],
-    "opaque": WORK["graph"],
-    "allocated": WORK["communication"],
-    "cached": WORK["copy_h2d"],
-    "free": IDLE["idle_unattributed"],
-    "hidden": WORK["compute"],
-    "costs the GPU": IDLE["idle_data"],
-    "waiting": IDLE["idle_sync"],
-    "reading": WORK["copy_h2d"],
-    "transforms": _HOST["op"],
-    "other calls": _HOST["runtime"],
-    "not seen": IDLE["idle_unattributed"],
-    "unknown": IDLE["idle_unattributed"],
-    "rest": ("#494d53", "#676d72"),
-    "mark": ("#c2410c", "#ffb020"),
-    "culprit": ("#d6006c", "#ff4fa3"),
+PARTS: dict[str, Part] = {
+    "idle": Part(("#a3314c", "#c9505f"), "░", 167),
+    "copies and memsets": Part(WORK["copy_h2d"]),
+    "behind compute": Part(WORK["compute"], "█", 28),
+    "behind other work": Part(WORK["communication"], "▓", 32),
+    "exposed": Part(IDLE["idle_data"], "░", 167),
+    "blocking": Part(IDLE["idle_sync"], "▒", 166),
+    "opaque": Part(WORK["graph"]),
+    "allocated": Part(WORK["communication"], "█", 28),
+    "cached": Part(WORK["copy_h2d"], "▒", 136),
+    "free": Part(IDLE["idle_unattributed"], "░"),
+    "hidden": Part(WORK["compute"], "█", 28),
+    "costs the GPU": Part(IDLE["idle_data"], "░", 167),
+    "waiting": Part(IDLE["idle_sync"]),
+    "reading": Part(WORK["copy_h2d"]),
+    "transforms": Part(_HOST["op"]),
+    "other calls": Part(_HOST["runtime"]),
+    "not seen": Part(IDLE["idle_unattributed"]),
+    "unknown": Part(IDLE["idle_unattributed"]),
+    "rest": Part(("#494d53", "#676d72")),
+    "mark": Part(("#c2410c", "#ffb020")),
+    "culprit": Part(("#d6006c", "#ff4fa3")),
 }
-COLOURS: dict[str, Colour] = {**WORK, **IDLE, **_HOST, **_PARTS}
+# All of which bars of characters may consist.
+LOOKS: dict[str, categories.Category | Part] = {**categories.BY_NAME, **PARTS}
+COLOURS: dict[str, Colour] = {**WORK, **IDLE, **_HOST, **{name: part.colours for name, part in PARTS.items()}}
 
 _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
 

@@ -51,25 +51,6 @@ _STYLE: dict[Any, Any] = {
     "path.simplify": False,
 }
 
-# Of what else there is, nothing can be seen in a chart; how and where figures are shown remains the user's choice.
-_OF_STYLE = (
-    "axes.",
-    "figure.",
-    "font.",
-    "grid.",
-    "lines.",
-    "markers.",
-    "patch.",
-    "path.",
-    "savefig.",
-    "scatter.",
-    "text.",
-    "xaxis.",
-    "xtick.",
-    "yaxis.",
-    "ytick.",
-)
-
 _TICKS = 4
 _TIMES = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
 _SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
@@ -84,11 +65,10 @@ class Unit(NamedTuple):
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The library's own defaults and ours, whatever the user has set; put back at the end."""
-    import matplotlib as mpl
+    """The library's own defaults and ours, whatever the user has set, but for how figures are shown; put back at the end."""
+    import matplotlib.style
 
-    ours: dict[Any, Any] = {key: value for key, value in mpl.rcParamsDefault.items() if key.startswith(_OF_STYLE)}
-    with mpl.rc_context(ours | _STYLE):
+    with matplotlib.style.context(["default", _STYLE]):
         yield
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import cycle
 
-from traceq.analysis.categories import BY_NAME
 from traceq.common.text import shortened, width
+from traceq.reports.charts import palette
 from traceq.reports.document import BarRow
 from traceq.reports.renderers.colour import Paint, plain
 
@@ -18,20 +18,8 @@ _GAP = "  "
 # Room for whatever is drawn.
 _ANY = 1_000
 
-_SYMBOLS = {
-    **{each.name: each.symbol for each in BY_NAME.values() if each.symbol},
-    "idle": "░",
-    "behind compute": "█",
-    "behind other work": "▓",
-    "exposed": "░",
-    "blocking": "▒",
-    "allocated": "█",
-    "cached": "▒",
-    "free": "░",
-    "hidden": "█",
-    "costs the GPU": "░",
-    "": "█",
-}
+_SYMBOLS = {name: look.symbol for name, look in palette.LOOKS.items()}
+_SYMBOLS[""] = "█"
 _OTHERS = "▙▟▛▜"
 _LEVELS = " ▁▂▃▄▅▆▇█"
 

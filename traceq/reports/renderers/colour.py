@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from traceq.analysis.categories import BY_NAME
+from traceq.reports.charts import palette
 
 # (text, style) -> the text in that style
 Paint = Callable[[str, str], str]
 
-GREEN, BLUE, YELLOW, ORANGE, RED = "28", "32", "136", "166", "167"
+GREEN, YELLOW = "28", "136"
 
 _CODES = {
     "heading": "1",
@@ -25,18 +25,7 @@ _CODES = {
     "medium": f"38;5;{YELLOW}",
 }
 
-PARTS = {
-    **{each.name: str(each.terminal) for each in BY_NAME.values() if each.terminal},
-    "idle": RED,
-    "behind compute": GREEN,
-    "behind other work": BLUE,
-    "exposed": RED,
-    "blocking": ORANGE,
-    "allocated": GREEN,
-    "cached": YELLOW,
-    "hidden": GREEN,
-    "costs the GPU": RED,
-}
+PARTS = {name: str(look.terminal) for name, look in palette.LOOKS.items() if look.terminal}
 
 
 def plain(text: str, _style: str) -> str:
