@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.diagnosis.cache import judged_or_kept
 from traceq.diagnosis.finding import Failed
@@ -20,6 +18,10 @@ from traceq.reports import build_topics, model
 from traceq.reports.build_timelines import close_ups, step_timelines
 from traceq.reports.model import DeviceLedger, HostTime, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
 from traceq.reports.queries import rows, standalone
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Field of the report to the query in traceq/reports/sql/ that fills it, and what its rows become.
 _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {

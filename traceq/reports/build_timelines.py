@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Literal
-
-import duckdb
+from typing import TYPE_CHECKING, Any, Literal
 
 from traceq.common.text import shortened
 from traceq.common.units import duration
 from traceq.diagnosis.finding import Finding
 from traceq.reports.queries import rows
 from traceq.reports.timeline import Lane, Mark, Span, Timeline
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 Side = Literal["host", "gpu", "ledger"]
 

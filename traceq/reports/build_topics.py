@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import duckdb
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from traceq.reports.queries import rows
 from traceq.reports.topics import Topics
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Topic and field of it to the section of the report and the query of that name in traceq/reports/sql/ that fills it.
 _FIELDS = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Asked for by others as well, and kept where what they ask for is made.
 _ELSEWHERE = {

@@ -6,9 +6,7 @@ import json
 from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -16,6 +14,10 @@ from traceq.diagnosis.cache import judged_or_kept
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.subject import Subject
 from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 # Items that are kept; all others of a category are one.
 _MOST_ITEMS = 600

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from traceq.common.text import printable
 from traceq.database.query import literal
@@ -16,6 +15,10 @@ from traceq.errors import QueryError
 from traceq.runs.budgets.budget import Budget, Judged, Measured
 from traceq.runs.budgets.verdict import cannot, judged
 from traceq.runs.run import Run
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 _NO_DATABASE = "a baseline keeps no tables to ask: give the trace or its database"
 _LONGEST = 200
