@@ -22,7 +22,6 @@ from traceq.reports.queries import rows, standalone
 if TYPE_CHECKING:
     import duckdb
 
-
 # Field of the report to the query in traceq/reports/sql/ that fills it, and what its rows become.
 _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "devices": ("device", model.Device),

@@ -15,7 +15,6 @@ from traceq.reports.timeline import Lane, Mark, Span, Timeline
 if TYPE_CHECKING:
     import duckdb
 
-
 Side = Literal["host", "gpu", "ledger"]
 
 

@@ -12,7 +12,6 @@ from traceq.reports.topics import Topics
 if TYPE_CHECKING:
     import duckdb
 
-
 # Topic and field of it to the section of the report and the query of that name in traceq/reports/sql/ that fills it.
 _FIELDS = {
     "copies": {

@@ -15,7 +15,6 @@ from traceq.reports.timeline import Timeline
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 T = TypeVar("T")
 
 

@@ -10,7 +10,6 @@ from traceq.database.sql import statement
 if TYPE_CHECKING:
     import duckdb
 
-
 # Asked for by others as well, and kept where what they ask for is made.
 _ELSEWHERE = {
     "ledger": "analysis/ledger/ledger.sql",

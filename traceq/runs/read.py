@@ -18,7 +18,6 @@ from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
 if TYPE_CHECKING:
     import duckdb
 
-
 # Items that are kept; all others of a category are one.
 _MOST_ITEMS = 600
 _SATURATED = "gpu-saturated"

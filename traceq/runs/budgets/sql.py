@@ -19,7 +19,6 @@ from traceq.runs.run import Run
 if TYPE_CHECKING:
     import duckdb
 
-
 _NO_DATABASE = "a baseline keeps no tables to ask: give the trace or its database"
 _LONGEST = 200
 
