@@ -54,6 +54,7 @@ def test_the_notebook_is_kept_without_outputs(tutorial):
     assert [cell for cell in code if cell["outputs"] or cell["execution_count"]] == []
 
 
+@pytest.mark.slow
 def test_every_cell_runs_and_nothing_is_printed_as_a_warning(executed):
     kinds = [output["output_type"] for cell in executed["cells"] for output in cell.get("outputs", ())]
     assert set(kinds) == {"execute_result"}

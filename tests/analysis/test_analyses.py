@@ -25,7 +25,6 @@ WITHIN_OTHERS = {
     "collective_wait",
     "copy_position",
     "data_copy",
-    "data_interval",
     "data_part",
     "data_worker_interval",
     "host_ledger_interval",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builder import TraceBuilder
 
-ANALYSES = ("launch_state", "copy_overlap", "data_stall")
+ANALYSES = ("launch_state", "copy_overlap", "data_interval", "data_fetch", "data_worker", "data_stall")
 
 IN_PROCESS = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 MULTI_PROCESS = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"

@@ -67,7 +67,7 @@ def test_fetches_against_the_slow_way(several):
     several = [([(5, 8, []), *laid_out(fetches)], gpu) for fetches, gpu in several]
     for number, (fetches, gpu) in enumerate(several):
         add(trace, APART * number, fetches, gpu)
-    trace.fill("launch_state", "copy_overlap", "data_stall")
+    trace.fill("launch_state", "copy_overlap", "data_interval", "data_fetch", "data_worker", "data_stall")
     found = trace.rows(f"select ts, dur, {PARTS} from data_fetch order by ts")
     assert found == [
         times(UNIT, (APART * number + ts, *rest))

@@ -8,7 +8,7 @@ from traceq import annotate
 
 torch = pytest.importorskip("torch")
 
-backends = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+backends = pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.slow)])
 
 
 @pytest.fixture(autouse=True)

@@ -115,7 +115,7 @@ class Squares:
             return index * index
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore:.*is multi-threaded, use of fork:DeprecationWarning")
 def test_workers_of_a_data_loader_may_mark(start, profiled):
     data = pytest.importorskip("torch.utils.data")

@@ -122,6 +122,7 @@ profiled.export_chrome_trace(OUT)
 """
 
 
+@pytest.mark.slow
 def test_names_are_the_same_in_both_tools(any_library, tmp_path):
     pytest.importorskip("torch")
     trace = tmp_path / "trace.json"

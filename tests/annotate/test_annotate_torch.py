@@ -128,6 +128,7 @@ print("torch" in sys.modules)
     assert strictly(code) == "False"
 
 
+@pytest.mark.slow
 def test_torch_may_be_imported_after_the_first_marks():
     code = """
 from traceq import annotate

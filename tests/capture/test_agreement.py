@@ -98,6 +98,7 @@ def compared(database, measured):
     }
 
 
+@pytest.mark.slow
 def test_the_tables_say_what_the_program_measured_within_two_per_cent(tmp_path):
     """On a busy machine a process can be stopped between a mark and the clock beside it: one good run of three is asked for."""
     for attempt in range(ATTEMPTS):

@@ -20,6 +20,7 @@ def test_the_example_is_annotated_in_less_than_ten_lines():
     assert 0 < EXAMPLE.read_text().count("# traceq\n") < 10
 
 
+@pytest.mark.slow
 def test_recorded_the_example_shows_steps_phases_fetches_and_throughput(tmp_path):
     command = [sys.executable, "-m", "traceq", "record", "--steps", "4", "-o", str(tmp_path)]
     program = [sys.executable, str(EXAMPLE), "--steps", "14", "--batch", "4"]

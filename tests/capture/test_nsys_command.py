@@ -109,6 +109,7 @@ def test_a_missing_report_is_a_line(calls, recorded, monkeypatch):
     assert len(calls()) == 1
 
 
+@pytest.mark.slow
 def test_a_window_needs_cuda_and_says_so(calls, recorded):  # noqa: ARG001 - PATH
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():

@@ -59,12 +59,14 @@ def run_script(tmp_path, *arguments):
     return done.returncode, lines, tmp_path / "traces"
 
 
+@pytest.mark.slow
 def test_a_child_process_leaves_the_session_to_its_parent(tmp_path):
     status, lines, traces = run_script(tmp_path, "9", "fork")
     assert (status, len(lines)) == (0, 1)
     assert steps_in(only_trace(traces)) == ["traceq.step#2", "traceq.step#3", "traceq.step#4"]
 
 
+@pytest.mark.slow
 def test_a_block_that_is_never_left_ends_with_the_process(tmp_path):
     status, lines, traces = run_script(tmp_path, "4", "thread")
     assert status == 0
@@ -89,6 +91,7 @@ def distributed_worker(rank, directory):
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
+@pytest.mark.slow
 def test_each_rank_writes_its_file(tmp_path):
     torch.multiprocessing.spawn(distributed_worker, (str(tmp_path),), nprocs=2)
     paths = sorted((tmp_path / "traces").iterdir())

@@ -143,6 +143,7 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
     assert crossing(result.traces[0]) == []
 
 
+@pytest.mark.slow
 def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
     result = recorded(
         program(
@@ -216,6 +217,7 @@ def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
             assert names_in_steps(trace)["traceq.step#3"] == WHOLE_STEP
 
 
+@pytest.mark.slow
 def test_all_kinds_of_loops_have_their_steps(recorded, program):
     result = recorded(
         program(
@@ -335,6 +337,7 @@ def test_all_kinds_of_loops_have_their_steps(recorded, program):
     assert [m[0] for m in marks(sorted(result.traces)[1])].count("traceq.fetch#train") == 3
 
 
+@pytest.mark.slow
 def test_torchrun_leaves_a_trace_a_rank(recorded, program):
     script = program(
         """
@@ -401,6 +404,7 @@ def test_the_users_own_sitecustomize_runs_and_python_is_as_without_us(recorded, 
     assert capfd.readouterr().out == "5 []\n"
 
 
+@pytest.mark.slow
 def test_signals_reach_the_program_and_the_trace_survives_a_hang(program, tmp_path):
     script = program(
         f"""

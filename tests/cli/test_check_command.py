@@ -79,6 +79,7 @@ def here(place, tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_in_a_shell_script(here):
     scripts = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"}

@@ -24,7 +24,15 @@ _HALF = len(ALONE) // 2
 ALONE = [ALONE[number % 2 * _HALF + number] for number in range(_HALF)]
 PAIRS = [case for case in simulated.cases() if case.kind == "pair"][::40]
 HEALTHY = [case for case in simulated.cases() if case.kind == "clean"]
-REAL = list(real.cases()) or [pytest.param(None, marks=pytest.mark.skip(reason="no shared/traces beside the checkout"))]
+_HALF_HEALTHY = len(HEALTHY) // 2
+HEALTHY = [
+    pytest.param(case, marks=[pytest.mark.slow] * (number // _HALF_HEALTHY != number % 2))
+    for number, case in enumerate(HEALTHY)
+]
+# Every other one: the rest is slow.
+REAL = [pytest.param(case, marks=[pytest.mark.slow] * (number % 2)) for number, case in enumerate(real.cases())] or [
+    pytest.param(None, marks=pytest.mark.skip(reason="no shared/traces beside the checkout"))
+]
 
 
 def named(case):
@@ -42,6 +50,7 @@ def test_one_bottleneck_stands_first_and_its_range_holds_what_it_costs(case):
 
 
 @pytest.mark.parametrize("case", PAIRS, ids=named)
+@pytest.mark.slow
 def test_two_bottlenecks_are_among_the_first_three(case):
     measured = measure.one(case)
     assert measured.failed == ()

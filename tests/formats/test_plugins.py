@@ -107,6 +107,7 @@ def test_nothing_is_said_of_profilers_that_did_not_make_it(rocprof, tmp_path):
         assert not said, [line for line in result.output.splitlines() if any(word in line for word in said)]
 
 
+@pytest.mark.slow
 def test_a_package_may_say_what_its_profiler_can_record(rocprof, tmp_path, monkeypatch):
     flags = Capture({"--marker-trace": ()}, "mark steps with roctx")
     record = Format(

@@ -121,6 +121,7 @@ def test_blocks_may_be_cut_anywhere(whole, frame, size):
 
 @settings(max_examples=60, deadline=None)
 @given(frame=st.sampled_from(sorted(FRAMES)), size=st.integers(64, 6000))
+@pytest.mark.slow
 def test_blocks_of_any_size(whole, frame, size):
     path, expected = whole[frame]
     assert cut_at(path, size) == expected
@@ -191,5 +192,6 @@ def peak_of_reading(path, megabytes):
     return peak
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path):
     assert peak_of_reading(tmp_path / "large.json", 40) < 1.5 * peak_of_reading(tmp_path / "small.json", 10)

@@ -86,7 +86,7 @@ def grow_old(folder):
 # Stopped from outside.
 
 
-@pytest.mark.parametrize("exists", [False, True], ids=["new", "existing"])
+@pytest.mark.parametrize("exists", [pytest.param(False, marks=pytest.mark.slow), True], ids=["new", "existing"])
 def test_kill_at_any_moment(tmp_path, made_once, exists):
     source = trace_file(tmp_path / "sources" / "a.json", rank=1, kernels=500)
     place = tmp_path / "place"
@@ -150,6 +150,7 @@ def test_signals_that_end_a_process(tmp_path, made_once, how):
         assert names_in(tmp_path) == ["sources", "t.duckdb"]
 
 
+@pytest.mark.slow
 def test_interrupt_ends_the_processes_and_removes_what_they_wrote(tmp_path):
     sources = [trace_file(tmp_path / "sources" / f"{rank}.json", rank, kernels=100_000) for rank in range(2)]
     with started("ingest(sys.argv[2:], sys.argv[1], jobs=2)", tmp_path / "t.duckdb", *sources) as child:

@@ -12,6 +12,18 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "fixtures" / "make")]
 UNASKED = {"kernels", "shapes", "samples", "calls", "unified_memory"}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What is tested in both formats is tested in one of them by default, in turn."""
+    named = {}
+    for item in items:
+        given = dict(item.callspec.params) if item.path.is_relative_to(HERE) and hasattr(item, "callspec") else {}
+        if trace_format := given.pop("trace_format", None):
+            turn = named.setdefault((item.function, *given.values()), len(named))
+            if trace_format == ("nsys", "kineto")[turn % 2]:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def ingested(shared_file, tmp_path_factory):
     """ingested(scene, format, rank): the database of the trace that a rank of a scene leaves."""

@@ -10,9 +10,24 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
+from trace_files import is_large
 
 if TYPE_CHECKING:
     from traceq.reports.model import Report
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests of large traces are slow."""
+    for item in items:
+        if (
+            item.path.is_relative_to(HERE)
+            and hasattr(item, "callspec")
+            and any(map(is_large, item.callspec.params.values()))
+        ):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

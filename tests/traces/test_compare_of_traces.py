@@ -87,6 +87,7 @@ def test_another_program_on_another_gpu_cannot_be_compared(runs):
 
 
 @real
+@pytest.mark.slow
 def test_every_pair_adds_up(runs, monkeypatch):
     from traceq.runs.compare import statistics
 
@@ -109,6 +110,7 @@ RUN_FIXTURES = ("nsys_2026.2.sqlite", "kineto_2026.json.gz", "kineto_2025_base_b
 UNCAUSED = {"idle_launch_latency", "idle_dependency"}
 
 
+@pytest.mark.slow
 def test_one_run_seen_by_both_profilers(runs):
     """The same events in files of three eras: busy time agrees to the nanosecond, idle time up to what each era records."""
     seen = [runs(FIXTURES / name) for name in RUN_FIXTURES]

@@ -21,6 +21,16 @@ TORCH = sorted(TRACES.glob("torch/*.json*"))
 ODD = sorted(TRACES.glob("odd/hta_*.json*"))
 
 
+# Larger traces, in bytes as they lie there, are read by the slow tests.
+SMALL = 1_300_000
+
+
+def is_large(trace: object) -> bool:
+    """Whether what a test is parametrized with is a large trace, or the name of one."""
+    named = [path for path in [*NSYS, *TORCH] if trace in (path, stem(path))]
+    return any(path.stat().st_size > SMALL for path in named)
+
+
 def parametrized(paths: list[Path]) -> pytest.MarkDecorator:
     absent = pytest.param(None, marks=pytest.mark.skip(reason="the folder shared/traces is not beside the checkout"))
     return pytest.mark.parametrize("path", paths or [absent], ids=[stem(path) for path in paths] or ["absent"])

@@ -53,21 +53,10 @@ TOPICS = (
     ),
     Topic("copies", ("copy_call", "copy_time", "copy_position", "copy_return", "copy_overlap")),
     Topic("unified_memory", ("copy_unified_memory",)),
-    Topic(
-        None,
-        (
-            "data_interval",
-            "host_piece",
-            "data_part",
-            "data_fetch",
-            "data_worker_interval",
-            "host_piece",
-            "data_part",
-            "data_worker",
-            "data_copy",
-            "data_stall",
-        ),
-    ),
+    Topic(None, ("data_interval",)),
+    Topic("fetches", ("host_piece", "data_part", "data_fetch")),
+    Topic("workers", ("data_worker_interval", "host_piece", "data_part", "data_worker")),
+    Topic(None, ("data_copy", "data_stall")),
     Topic("samples", ("memory_timeline", "memory_step")),
     Topic("calls", ("allocator_call",)),
     Topic("communication", ("collective_issued", "collective_shapes", "collective_wait", "collective_slice")),
@@ -143,7 +132,7 @@ def _run_topics(connection: duckdb.DuckDBPyConnection, topics: Iterable[Topic], 
 
 def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
     """For each need of a topic, whether the trace has it."""
-    found = connection.execute(sql.statement("analysis/present.sql"))
+    found = sql.run(connection, "analysis/present.sql")
     names = [column[0] for column in found.description]
     return dict(zip(names, found.fetchone() or (), strict=True))
 

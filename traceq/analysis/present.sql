@@ -2,6 +2,10 @@
 select
     exists (from gpu_slice where kind = 'memcpy') as copies,
     exists (from gpu_slice where copy_kind = 'um') or exists (from page_fault) as unified_memory,
+    exists (from host_name where context = 'data') as fetches,
+    exists (from host_name where context = 'data')
+    or exists (from thread where regexp_matches(thread_name, '^pt_data_(worker|pin)'))
+    or exists (from cpu_slice where kind = 'python' and contains(name, 'torch/utils/data/_utils/')) as workers,
     -- before 1.10 PyTorch's profiler told changes as instants
     exists (from counter) or exists (from cpu_slice where kind = 'other' and name = '[memory]') as samples,
     exists (from cpu_slice where kind = 'runtime') as calls,

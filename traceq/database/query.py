@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from traceq.database.sql import execute
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -17,9 +19,7 @@ Setting = int | float | str
 
 def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting) -> list[dict[str, Any]]:
     """The rows of `query`, as dictionaries by column name. It gets those of `values` that it names."""
-    named = {name for code in _split(query)[::2] for name in re.findall(r"\$([a-z]\w*)", code)}
-    given = {key: value for key, value in values.items() if key in named}
-    cursor = connection.execute(query, given or None)
+    cursor = execute(connection, query, values)
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import duckdb
+    from collections.abc import Mapping, Sequence
 
-# Parsing takes as long as planning where there are few rows, and statements outlive the connection that parsed them.
-_parsed: dict[str, list[duckdb.Statement]] = {}
+    import duckdb
 
 
 @cache
@@ -31,10 +30,24 @@ def shelved(folder: str) -> dict[str, str]:
     }
 
 
-def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: object) -> None:
-    """Run every statement of the SQL file `name`; each gets those of `parameters` that it names."""
-    if name not in _parsed:
-        _parsed[name] = connection.extract_statements(statement(name))
-    for each in _parsed[name]:
+def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: object) -> duckdb.DuckDBPyConnection:
+    """Run every statement of the SQL file `name`; each gets those of `parameters` that it names. The rows of the last one."""
+    return execute(connection, statement(name), parameters)
+
+
+def execute(
+    connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, object]
+) -> duckdb.DuckDBPyConnection:
+    """Run every statement of `text`; each gets those of `parameters` that it names. The rows of the last one."""
+    for each in parsed(text):
         given = {key: value for key, value in parameters.items() if key in each.named_parameters}
         connection.execute(each, given or None)
+    return connection
+
+
+@lru_cache(maxsize=4096)
+def parsed(text: str) -> Sequence[duckdb.Statement]:
+    """The statements of `text`: parsing takes as long as planning where there are few rows, so no text is parsed twice."""
+    import duckdb
+
+    return duckdb.extract_statements(text)

@@ -42,6 +42,7 @@ def simulated(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_a_slower_kernel_is_found_and_one_program_is_like_itself(simulated):
     same = [simulated(seed) for seed in (1, 2, 3)]
     for base, new in combinations(same, 2):

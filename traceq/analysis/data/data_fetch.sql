@@ -1,17 +1,5 @@
 -- data_fetch: each fetch with what was done in it, what it cost and what it fetched from.
 
--- An idle instant is idle_data because a slice in a fetch is open on some thread: that says which fetch.
-create temp table _data_idle as
-select coalesce(c.context_id, c.slice_id) as slice_id, c.thread_id, g.device, g.step, p.dur
-from (
-    select gap_id, slice_id, sum(ts_end - ts)::bigint as dur
-    from _gap_part
-    where cause = 'idle_data'
-    group by gap_id, slice_id
-) as p
-inner join _gap as g using (gap_id)
-inner join cpu_slice as c on c.slice_id = p.slice_id;
-
 insert into data_fetch by name
 with
 part as (

@@ -1,4 +1,4 @@
--- The fetches, as intervals to be cut into what was done in them; and which threads train.
+-- The fetches, as intervals to be cut into what was done in them; which threads train; and the idle time of devices in fetches.
 
 create temp table _data_fetch as
 select c.slice_id, c.thread_id, c.name, c.ts, coalesce(cut.ts_end, c.ts_end) as ts_end
@@ -27,6 +27,18 @@ from (select distinct launch_id from gpu_slice) as g
 inner join cpu_slice as c on c.slice_id = g.launch_id
 inner join thread as t using (thread_id)
 where t.pid not in (select pid from training);
+
+-- An idle instant is idle_data because a slice in a fetch is open on some thread: that says which fetch.
+create temp table _data_idle as
+select coalesce(c.context_id, c.slice_id) as slice_id, c.thread_id, g.device, g.step, p.dur
+from (
+    select gap_id, slice_id, sum(ts_end - ts)::bigint as dur
+    from _gap_part
+    where cause = 'idle_data'
+    group by gap_id, slice_id
+) as p
+inner join _gap as g using (gap_id)
+inner join cpu_slice as c on c.slice_id = p.slice_id;
 
 delete from _host_piece;
 

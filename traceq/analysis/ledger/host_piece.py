@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from traceq.database.sql import statement
+from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +38,11 @@ def cut_intervals(connection: duckdb.DuckDBPyConnection) -> None:
     The intervals of one lane and thread do not overlap.
     """
     intervals = connection.sql(statement("analysis/ledger/host_interval.sql")).to_arrow_table()
+    if not intervals.num_rows:
+        return
     ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
     lanes = _lanes(intervals["thread_id"].to_numpy(), intervals["lane"].to_numpy())
-    for thread, first, last in connection.execute(statement("analysis/ledger/host_timeline_extent.sql")).fetchall():
+    for thread, first, last in run(connection, "analysis/ledger/host_timeline_extent.sql").fetchall():
         for bounds, segments in _blocks(connection, first, last):
             for lane in lanes.get(thread, ()):
                 pieces = cut(ts[lane], ts_end[lane], bounds)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from traceq.analysis.nesting.levels import place_nested
 from traceq.analysis.nesting.stack import NEVER, NOBODY, Around, Stack
-from traceq.database.sql import statement
+from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,12 +34,10 @@ def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int
     Returns how many slices outlast the one that encloses them, within rounding and beyond.
     """
     stacks: defaultdict[int, Stack] = defaultdict(Stack)
-    cuts = connection.execute(
-        statement("analysis/nesting/cpu_slice_windows.sql"), {"rows": _ROWS_PER_WINDOW}
-    ).fetchall()
+    cuts = run(connection, "analysis/nesting/cpu_slice_windows.sql", rows=_ROWS_PER_WINDOW).fetchall()
     for ts_from, ts_until in pairwise([-NEVER, *dict.fromkeys(ts for (ts,) in cuts), NEVER - 1]):
         _nest_window(connection, trace_id, stacks, {"ts_from": ts_from, "ts_until": ts_until})
-    connection.execute(statement("analysis/nesting/cpu_slice_async.sql"), {"trace_id": trace_id})
+    run(connection, "analysis/nesting/cpu_slice_async.sql", trace_id=trace_id)
     cut = {slice_id: end for stack in stacks.values() for slice_id, end in stack.cut.items()}
     outlasting = [each for stack in stacks.values() for each in stack.outlasting]
     _keep(connection, "_slice_cut", {"slice_id": cut, "ts_end": cut.values()})
@@ -78,5 +76,5 @@ def _nest_window(
         values = np.concatenate(parts)
         rows = rows.append_column(name, pa.array(values, pa.int64(), mask=values == NOBODY))
     connection.register("_nested", rows)
-    connection.execute(statement("analysis/nesting/cpu_slice_insert.sql"), {"trace_id": trace_id})
+    run(connection, "analysis/nesting/cpu_slice_insert.sql", trace_id=trace_id)
     connection.unregister("_nested")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from traceq.database.sql import statement
+from traceq.database.sql import run
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,7 +37,7 @@ class HostTime:
         self._starts, self._bounds, self._ends = _intervals(recorded)
         end = recorded.steps[-1].ts_end
         own = _timeline(connection, training, recorded.ts, end)
-        overhead = connection.execute(statement("analysis/replay/replay_overhead.sql")).fetchone()
+        overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
         profiler = _timeline(connection, overhead[0], recorded.ts, end) if overhead else None
         self._timelines: dict[float, tuple[Integers, Names]] = {}
         for thread in np.unique(self._threads[~np.isnan(self._threads)]):
@@ -74,8 +74,7 @@ def _timeline(
     connection: duckdb.DuckDBPyConnection, thread: int | None, ts: int, ts_end: int
 ) -> tuple[Integers, Names]:
     """Where the segments of a thread begin, from `ts` on, and the cause of each."""
-    query = statement("analysis/replay/replay_timeline.sql")
-    found = connection.execute(query, {"thread_id": thread, "ts_end": ts_end}).fetchnumpy()
+    found = run(connection, "analysis/replay/replay_timeline.sql", thread_id=thread, ts_end=ts_end).fetchnumpy()
     if not len(found["ts"]):
         return np.array([ts]), np.array([NO_CAUSE], dtype=object)
     return np.maximum(np.asarray(found["ts"]), ts), np.asarray(found["cause"], dtype=object)

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from traceq.analysis.replay.replay import Model
-from traceq.database.sql import statement
+from traceq.database.sql import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,8 +87,8 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
     """What the trace has from the start of the first of `steps` to the end of the last."""
     ts = steps[0].ts
     window = {"ts": ts, "ts_end": steps[-1].ts_end}
-    calls = [Call(*row) for row in connection.execute(statement("analysis/replay/replay_call.sql"), window).fetchall()]
-    work = [Work(*row) for row in connection.execute(statement("analysis/replay/replay_slice.sql"), window).fetchall()]
+    calls = [Call(*row) for row in run(connection, "analysis/replay/replay_call.sql", **window).fetchall()]
+    work = [Work(*row) for row in run(connection, "analysis/replay/replay_slice.sql", **window).fetchall()]
     bounds = [*(step.ts for step in steps), steps[-1].ts_end]
     marks = [Call(None, None, steps[0].pid, at, at, False, False, None, None, None) for at in bounds]
     events = sorted([*calls, *marks], key=lambda call: (call.ts, call.slice_id is not None, call.slice_id or 0))

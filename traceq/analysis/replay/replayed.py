@@ -13,7 +13,7 @@ from traceq.analysis.categories import BUSY
 from traceq.analysis.replay.replay import Model, span
 from traceq.analysis.replay.replay_host import NO_CAUSE, HostTime
 from traceq.analysis.replay.replay_model import Recorded, Step, model, read
-from traceq.database.sql import statement
+from traceq.database.sql import run
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,13 +42,13 @@ _BLOCKING_COPY_CALL = 5_000  # what the call takes when it does not block, ns
 
 def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     """A row for each category that the ledger holds; without savings where the steps cannot be replayed."""
-    steps = [Step(*row) for row in connection.execute(statement("analysis/replay/replay_step.sql")).fetchall()]
+    steps = [Step(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()]
     chosen = _chosen(steps)
     first, last = (chosen[0], chosen[-1]) if chosen else (steps[0], steps[-1]) if steps else (None, None)
     if first is None or last is None:
         return
     bounds = {"first_step": first.step, "last_step": last.step}
-    removable = dict(connection.execute(statement("analysis/replay/replay_removable.sql"), bounds).fetchall())
+    removable = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
     if "compute" in removable:
         removable["compute"] = int(removable["compute"] * _COMPUTE_TAKEN)
     rows = _rows(connection, trace_id, chosen, removable) if chosen else _unknown(trace_id, removable)
