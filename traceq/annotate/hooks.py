@@ -19,7 +19,16 @@ _O = TypeVar("_O")
 _MARKED = "_traceq_marked"
 # What torch.compile's wrapper of a module calls the module.
 _COMPILED = "_orig_mod"
-_threads = threading.local()
+
+
+class _Threads(threading.local):
+    """The open marks of each thread, with their names."""
+
+    def __init__(self) -> None:
+        self.marks: list[tuple[str, emit.Mark]] = []
+
+
+_threads = _Threads()
 
 
 class Removable(Protocol):
@@ -109,21 +118,13 @@ def _parts(module: Module, depth: int) -> Iterator[tuple[str, Module]]:
 
 def _begin(name: str, _module: Module, _args: object) -> None:
     if emit.active():
-        _open_marks().append((name, emit.begin(name, crosses=False)))
+        _threads.marks.append((name, emit.begin(name, crosses=False)))
 
 
 def _end(name: str, _module: Module, _args: object, _result: object) -> None:
     # Called also where the forward, or a hook before ours, has raised.
     if emit.compiling():
         return
-    marks = _open_marks()
+    marks = _threads.marks
     if marks and marks[-1][0] == name:
         emit.pop(marks.pop()[1])
-
-
-def _open_marks() -> list[tuple[str, emit.Mark]]:
-    try:
-        marks: list[tuple[str, emit.Mark]] = _threads.marks
-    except AttributeError:
-        marks = _threads.marks = []
-    return marks

@@ -37,7 +37,6 @@ may_listen = True
 # nvtx's Domain, once it has been looked for; None where nobody listens.
 _domain: Any = None
 _attributes: dict[str, Any] = {}
-_threads = threading.local()
 
 
 class Pushed:
@@ -50,7 +49,16 @@ class Pushed:
         self.ended = False
 
 
+class _Threads(threading.local):
+    """The ranges that each thread has pushed."""
+
+    def __init__(self) -> None:
+        self.stack: list[Pushed] = []
+
+
 Range = Pushed | int
+
+_threads = _Threads()
 
 
 def begin(name: str, *, crosses: bool = False) -> Range | None:
@@ -62,7 +70,7 @@ def begin(name: str, *, crosses: bool = False) -> Range | None:
     if crosses:
         number: int = domain.start_range(attributes)
         return number
-    stack = _stack()
+    stack = _threads.stack
     while stack and stack[-1].ended:
         _pop(stack)
     domain.push_range(attributes)
@@ -81,7 +89,7 @@ def end(range_: Range) -> None:
         return
     range_.ended = True
     stack = range_.stack
-    if stack is _stack() and range_ in stack:
+    if stack is _threads.stack and range_ in stack:
         while _pop(stack) is not range_:
             pass
 
@@ -91,14 +99,6 @@ def instant(name: str) -> None:
     domain = _domain or _find()
     if domain is not None:
         domain.mark(_attributes.get(name) or _describe(domain, name))
-
-
-def _stack() -> list[Pushed]:
-    try:
-        stack: list[Pushed] = _threads.stack
-    except AttributeError:
-        stack = _threads.stack = []
-    return stack
 
 
 def _pop(stack: list[Pushed]) -> Pushed:
@@ -159,7 +159,7 @@ def _open_unasked(nvtx: Any) -> Any:
 def _forget_ranges() -> None:
     """In a forked child: the ranges that are open are the parent's to pop."""
     global _threads  # noqa: PLW0603 - as above
-    _threads = threading.local()
+    _threads = _Threads()
 
 
 if hasattr(os, "register_at_fork"):

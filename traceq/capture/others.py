@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import wraps
 from typing import Any
+
+from traceq.capture.replace import replace
 
 # What every profiler written in Python calls, torch.profiler and emit_nvtx alike.
 _STARTERS = ("_prepare_profiler", "_enable_profiler")
@@ -29,26 +32,35 @@ def _has_begun(attributes: dict[str, Any]) -> bool:
     return bool(attributes.get("entered")) and attributes.get("kineto_results") is None
 
 
+def watch_starts(then: Callable[[], None]) -> Callable[[], None]:
+    """Call `then` before any profiler of PyTorch's starts, emit_nvtx too; returns what ends it."""
+    from torch.autograd import profiler
+
+    undo = ExitStack()
+    for name in _STARTERS:
+        undo.callback(replace(profiler, name, _calling(then, getattr(profiler, name))))
+    return undo.close
+
+
+def _calling(then: Callable[[], None], original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def start(*args: Any, **kwargs: Any) -> Any:
+        then()
+        return original(*args, **kwargs)
+
+    return start
+
+
 class Watch:
     """Notices every profiler that is started by others, from now until `end`."""
 
     def __init__(self) -> None:
-        from torch.autograd import profiler
-
         self.noticed = False
         self._is_own = False
-        self._module = profiler
-        self._originals = {name: getattr(profiler, name) for name in _STARTERS}
-        self._replacements = {name: self._noticing(original) for name, original in self._originals.items()}
-        for name, replacement in self._replacements.items():
-            setattr(profiler, name, replacement)
+        self.end = watch_starts(self._notice)
 
-    def _noticing(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def start(*args: Any, **kwargs: Any) -> Any:
-            self.noticed |= not self._is_own
-            return original(*args, **kwargs)
-
-        return start
+    def _notice(self) -> None:
+        self.noticed |= not self._is_own
 
     @contextmanager
     def own(self) -> Iterator[None]:
@@ -58,10 +70,3 @@ class Watch:
             yield
         finally:
             self._is_own = False
-
-    def end(self) -> None:
-        """Look no longer."""
-        for name, replacement in self._replacements.items():
-            # Where somebody has since put a function of their own, ours stays below theirs, and does nothing.
-            if getattr(self._module, name) is replacement:
-                setattr(self._module, name, self._originals[name])

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from traceq.capture import files
-from traceq.capture.overhead import Clock, overhead
-from traceq.capture.session import Plan, profiler
-from traceq.common.version import __version__
+from traceq.capture.overhead import Clock
+from traceq.capture.session import Plan, describe, profiler
 
 
-class Window(Protocol):
-    """A profiler that is on for some steps."""
+class Window:
+    """No window: nsys collects all of the program, and marks are set from the first step to the last."""
+
+    def __init__(self) -> None:
+        self._steps = 0
 
     def open(self) -> None:
         """Before the first step of the window, or of its warm-up."""
 
     def advance(self) -> bool:
         """A step ended and the next begins; False when it was the last one of the window."""
+        self._steps += 1
+        return True
 
     def close(self) -> Path | None:
         """End; the trace that this process has written, if it writes one and there is a step in it."""
 
     def recorded(self) -> int:
         """Whole steps that are recorded."""
+        return self._steps
 
 
-class TorchWindow:
+class TorchWindow(Window):
     """torch.profiler, and a file per process; `before` is how many steps the clock has measured before."""
 
     def __init__(self, options: Mapping[str, Any], clock: Clock, before: int) -> None:
+        super().__init__()
         self._options = options
         self._clock = clock
         self._before = before
         self._path: Path | None = None
         self._profiler: Any = None
-        self._steps = 0
 
     def open(self) -> None:
         """Start the profiler, which warms up first."""
@@ -50,9 +54,6 @@ class TorchWindow:
             skip=0,
             warmup=self._options["warmup"],
             steps=self._options["steps"],
-            first=0,
-            stacks=False,
-            memory=False,
         )
         self._profiler = profiler(self._write, plan)
         self._profiler.start()
@@ -86,9 +87,7 @@ class TorchWindow:
         # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
         unprofiled = self._clock.lengths(2, self._before)
         profiled = self._clock.lengths(start, start + self.recorded())
-        facts = {"version": __version__, **overhead(unprofiled, profiled)}
-        ranks = {} if files.is_distributed() else files.launched()
-        self._profiler.add_metadata_json("traceq", json.dumps({**facts, **ranks}))
+        describe(self._profiler, unprofiled, profiled)
 
     def _write(self, profiling: Any) -> None:
         name = self._options["name"]
@@ -101,11 +100,11 @@ class TorchWindow:
         self._path = files.save(profiling.export_chrome_trace, Path(self._options["directory"]), name)
 
 
-class CudaRange:
+class CudaRange(Window):
     """A range between cudaProfilerStart and cudaProfilerStop, for which nsys waits; nsys writes the trace."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._steps = 0
+        super().__init__()
         self._wanted = int(options["steps"])
 
     def open(self) -> None:
@@ -117,37 +116,10 @@ class CudaRange:
 
     def advance(self) -> bool:
         """Count."""
-        self._steps += 1
-        return self._steps < self._wanted
+        return super().advance() and self._steps < self._wanted
 
     def close(self) -> None:
         """Let nsys stop, once the device has done what the window launched."""
         torch: Any = sys.modules["torch"]
         torch.cuda.synchronize()
         torch.cuda.cudart().cudaProfilerStop()
-
-    def recorded(self) -> int:
-        """Steps counted."""
-        return self._steps
-
-
-class Whole:
-    """No window: nsys collects all of the program, and marks are set from the first step to the last."""
-
-    def __init__(self) -> None:
-        self._steps = 0
-
-    def open(self) -> None:
-        """Nothing to start."""
-
-    def advance(self) -> bool:
-        """Count; it never ends."""
-        self._steps += 1
-        return True
-
-    def close(self) -> None:
-        """Nothing to stop."""
-
-    def recorded(self) -> int:
-        """Steps counted."""
-        return self._steps

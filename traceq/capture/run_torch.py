@@ -21,9 +21,10 @@ from typing import Any
 from traceq.annotate import names
 from traceq.capture import watch
 from traceq.capture.forked import end_without_destructors
+from traceq.capture.others import watch_starts
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
-from traceq.capture.record_window import CudaRange, TorchWindow, Whole, Window
+from traceq.capture.record_window import CudaRange, TorchWindow, Window
 
 Say = Callable[..., None]
 
@@ -60,10 +61,10 @@ class Recorder:
     def watch(self, torch: Any) -> None:
         """Put the hooks in place."""
         self._undo = [
-            watch.optimizers(torch, self),
-            watch.backward_passes(torch, self),
-            watch.program_marks(self),
-            watch.profilers(torch, self),
+            watch.optimizers(torch, self.optimizing, self.optimized),
+            watch.backward_passes(torch, self.differentiating, self.differentiated),
+            watch.program_marks(self.program_marks, self.program_marked),
+            watch_starts(self.foreign_profiler),
         ]
         os.register_at_fork(after_in_child=self._forked)
         atexit.register(self._at_exit)
@@ -121,7 +122,7 @@ class Recorder:
         if not self._marks_its_steps or _is_step_open():
             return self._marks_its_steps
         self._unmarked += 1
-        if self._unmarked < _UNMARKED or isinstance(self._window, Whole):
+        if self._unmarked < _UNMARKED or type(self._window) is Window:
             return True
         if self._window is not None:
             self._end("the program stopped marking its steps in the window")
@@ -195,7 +196,7 @@ class Recorder:
     def _made_window(self) -> Window:
         if self._options["backend"] == "torch":
             return TorchWindow(self._options, self._clock, self._borders)
-        return CudaRange(self._options) if self._options["steps"] else Whole()
+        return CudaRange(self._options) if self._options["steps"] else Window()
 
     def _advance(self) -> bool:
         self._phases.end_step()
@@ -258,7 +259,7 @@ class Recorder:
                 self._end("the program ended before the window began: lower --skip and --warmup")
             return
         self._last_border()
-        self._end(None if isinstance(self._window, Whole) else "the program ended in the window")
+        self._end(None if type(self._window) is Window else "the program ended in the window")
 
     def _last_border(self) -> None:
         """The last step of a program may have come to its end without another one after it."""

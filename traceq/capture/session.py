@@ -35,9 +35,9 @@ class Plan:
     skip: int
     warmup: int
     steps: int
-    first: int
-    stacks: bool
-    memory: bool
+    first: int = 0
+    stacks: bool = False
+    memory: bool = False
 
     @property
     def start(self) -> int:
@@ -153,10 +153,7 @@ class Session:
         # The first step of a run is like no other.
         unprofiled = self._clock.lengths(1, self._plan.skip)
         profiled = self._clock.lengths(self._plan.start, self._plan.end)
-        described = {"version": __version__, **overhead(unprofiled, profiled)}
-        if not files.is_distributed():
-            described |= files.launched()
-        self._profiler.add_metadata_json("traceq", json.dumps(described))
+        describe(self._profiler, unprofiled, profiled)
 
     def _save(self, profiler: Any) -> None:
         name = files.unwritten_name(self._plan.directory, self._plan.name)
@@ -193,6 +190,13 @@ def profiler(save: Callable[[Any], None], plan: Plan) -> Any:
         with_stack=plan.stacks,
         experimental_config=experimental(memory=plan.memory),
     )
+
+
+def describe(profiler: Any, unprofiled: list[int], profiled: list[int]) -> None:
+    """Say in the trace what the profiler costs, by lengths of steps in ns, and as which rank it was made."""
+    ranks = {} if files.is_distributed() else files.launched()
+    described = {"version": __version__, **overhead(unprofiled, profiled), **ranks}
+    profiler.add_metadata_json("traceq", json.dumps(described))
 
 
 def experimental(*, memory: bool) -> Any:

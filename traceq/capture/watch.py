@@ -5,41 +5,34 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Protocol
 
 from traceq.annotate import emit
-from traceq.capture.others import _STARTERS
+from traceq.capture.replace import replace
 
 _WATCHED = "_traceq_watched"
-_threads = threading.local()
 
 
-class Listener(Protocol):
-    """Who wants to know."""
+class _Threads(threading.local):
+    """Of each thread, whether it is in an optimizer's step, and the open marks of the program, with their names."""
 
-    def optimizing(self) -> bool:
-        """An optimizer's step begins; what is returned is handed to optimized()."""
-
-    def optimized(self, optimizer: Any, *, begun: bool, done: bool) -> None:
-        """It ended, by an exception unless done."""
-
-    def differentiating(self) -> bool:
-        """A backward pass begins; what is returned is handed to differentiated()."""
-
-    def differentiated(self, *, begun: bool) -> None:
-        """It ended."""
-
-    def program_marks(self, name: str) -> None:
-        """The program itself is about to begin a mark of this name."""
-
-    def program_marked(self) -> None:
-        """A mark of the program's ended."""
-
-    def foreign_profiler(self) -> None:
-        """A profiler of PyTorch's is about to start."""
+    def __init__(self) -> None:
+        self.within = False
+        self.open: list[tuple[emit.Mark, str]] = []
 
 
-def optimizers(torch: Any, listener: Listener) -> Callable[[], None]:
+_threads = _Threads()
+
+
+class Ended(Protocol):
+    """Who is told of the end of an optimizer's step."""
+
+    def __call__(self, optimizer: Any, *, begun: bool, done: bool) -> None:
+        """It ended, by an exception unless `done`; `begun` is what was said when it began."""
+
+
+def optimizers(torch: Any, begin: Callable[[], bool], end: Ended) -> Callable[[], None]:
     """Watch the steps of all optimizers that are made from now on; returns what ends it.
 
     Outside of torch's own wrapper of step(), whose range a step mark begun in a hook would cross.
@@ -47,7 +40,7 @@ def optimizers(torch: Any, listener: Listener) -> Callable[[], None]:
     optimizer = torch.optim.Optimizer
     original = getattr(optimizer, "_patch_step_function", None)
     if original is None:
-        return _optimizer_hooks(listener)
+        return _optimizer_hooks(end)
     steps: list[tuple[Any, Any]] = []
 
     def _patch_step_function(self: Any) -> None:
@@ -55,134 +48,90 @@ def optimizers(torch: Any, listener: Listener) -> Callable[[], None]:
         class_: Any = type(self)
         if not hasattr(class_.step, _WATCHED):
             steps.append((class_, class_.step))
-            class_.step = _watched_step(class_.step, listener)
+            class_.step = _watched_step(class_.step, begin, end)
 
     def undo() -> None:
         optimizer._patch_step_function = original  # noqa: SLF001 - as above
         for class_, step in steps:
-            if getattr(class_.step, _WATCHED, None) is listener and class_.step.__wrapped__ is step:
+            if getattr(class_.step, _WATCHED, None) is end and class_.step.__wrapped__ is step:
                 class_.step = step
 
     optimizer._patch_step_function = _patch_step_function  # noqa: SLF001 - there is no public place outside the range
     return undo
 
 
-def _watched_step(step: Callable[..., Any], listener: Listener) -> Callable[..., Any]:
+def _watched_step(step: Callable[..., Any], begin: Callable[[], bool], end: Ended) -> Callable[..., Any]:
     @functools.wraps(step)
     def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
         # A subclass's step calls that of its parent: the outer one counts.
-        if emit.compiling() or getattr(_threads, "within", False):
+        if emit.compiling() or _threads.within:
             return step(self, *args, **kwargs)
-        _threads.within, done, begun = True, False, listener.optimizing()
+        _threads.within, done, begun = True, False, begin()
         try:
             result = step(self, *args, **kwargs)
             done = True
         finally:
             _threads.within = False
-            listener.optimized(self, begun=begun, done=done)
+            end(self, begun=begun, done=done)
         return result
 
-    setattr(watched, _WATCHED, listener)
+    setattr(watched, _WATCHED, end)
     return watched
 
 
-def _optimizer_hooks(listener: Listener) -> Callable[[], None]:
+def _optimizer_hooks(end: Ended) -> Callable[[], None]:
     """The same through public hooks, for a torch whose Optimizer looks different inside."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     def after(optimizer: Any, _args: object, _kwargs: object) -> None:
         if not emit.compiling():
-            listener.optimized(optimizer, begun=False, done=True)
+            end(optimizer, begun=False, done=True)
 
     hook = register_optimizer_step_post_hook(after)
     return hook.remove
 
 
-def backward_passes(torch: Any, listener: Listener) -> Callable[[], None]:
-    """Watch Tensor.backward, which calls torch.autograd.backward; returns what ends it."""
+def backward_passes(torch: Any, begin: Callable[[], bool], end: Callable[..., None]) -> Callable[[], None]:
+    """Watch Tensor.backward, which calls torch.autograd.backward; `end` is told what `begin` said. Returns what ends it."""
     original = torch.autograd.backward
 
     @functools.wraps(original)
     def backward(*args: Any, **kwargs: Any) -> Any:
         if emit.compiling():
             return original(*args, **kwargs)
-        begun = listener.differentiating()
+        begun = begin()
         try:
             return original(*args, **kwargs)
         finally:
-            listener.differentiated(begun=begun)
+            end(begun=begun)
 
-    torch.autograd.backward = backward
-    return lambda: _put_back(torch.autograd, "backward", backward, original)
+    return replace(torch.autograd, "backward", backward)
 
 
-def program_marks(listener: Listener) -> Callable[[], None]:
+def program_marks(begins: Callable[[str], None], ended: Callable[[], None]) -> Callable[[], None]:
     """Watch the marks that the program sets itself with traceq.annotate; returns what ends it."""
-    begin_mark, pop_mark, active = emit.begin, emit.pop, emit.active
+    begin_mark, pop_mark = emit.begin, emit.pop
 
     def begin(name: str, *, crosses: bool) -> emit.Mark:
-        listener.program_marks(name)
+        begins(name)
         mark = begin_mark(name, crosses=crosses)
-        _open_marks().append((mark, name))
+        _threads.open.append((mark, name))
         return mark
 
     def pop(mark: emit.Mark | None) -> None:
         pop_mark(mark)
         if mark is not None:
-            _threads.open = [each for each in _open_marks() if each[0] is not mark]
-            listener.program_marked()
+            _threads.open = [each for each in _threads.open if each[0] is not mark]
+            ended()
 
-    emit.begin, emit.pop = begin, pop
-    # Also where no profiler listens yet: steps have to be known before.
-    emit.active = emit.wanted
-
-    def undo() -> None:
-        _put_back(emit, "begin", begin, begin_mark)
-        _put_back(emit, "pop", pop, pop_mark)
-        _put_back(emit, "active", emit.wanted, active)
-        _threads.open = []
-
-    return undo
+    undo = ExitStack()
+    undo.callback(_threads.open.clear)
+    # Active also where no profiler listens yet: steps have to be known before.
+    for name, ours in (("begin", begin), ("pop", pop), ("active", emit.wanted)):
+        undo.callback(replace(emit, name, ours))
+    return undo.close
 
 
 def program_has_open() -> list[str]:
     """Names of the marks of the program that are open on this thread."""
-    return [name for _, name in _open_marks()]
-
-
-def _open_marks() -> list[tuple[emit.Mark, str]]:
-    try:
-        marks: list[tuple[emit.Mark, str]] = _threads.open
-    except AttributeError:
-        marks = _threads.open = []
-    return marks
-
-
-def profilers(torch: Any, listener: Listener) -> Callable[[], None]:
-    """Watch for profilers: all of torch's, emit_nvtx too, begin with one of these; returns what ends it."""
-    place = torch.autograd.profiler
-    undo = [_watched_profiler(place, name, listener) for name in _STARTERS]
-
-    def undo_all() -> None:
-        for each in undo:
-            each()
-
-    return undo_all
-
-
-def _watched_profiler(place: Any, name: str, listener: Listener) -> Callable[[], None]:
-    original = getattr(place, name)
-
-    @functools.wraps(original)
-    def begin(*args: Any, **kwargs: Any) -> Any:
-        listener.foreign_profiler()
-        return original(*args, **kwargs)
-
-    setattr(place, name, begin)
-    return lambda: _put_back(place, name, begin, original)
-
-
-def _put_back(place: Any, name: str, ours: Any, original: Any) -> None:
-    # Unless somebody has wrapped it since: then it stays, and does nothing.
-    if getattr(place, name) is ours:
-        setattr(place, name, original)
+    return [name for _, name in _threads.open]
