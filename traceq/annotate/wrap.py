@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
@@ -58,14 +58,20 @@ def _coroutine(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]
     return marked
 
 
+def _resume(resume: Callable[[Any], Any], value: Any) -> Any:
+    return resume(value)
+
+
 def _generator(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]:
+    resumed = _call(_resume, begin)
+
     @wraps(function)
     def marked(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         body = function(*args, **kwargs)
         resume, value = body.send, None
         while True:
             try:
-                item = _resume(resume, value, begin)
+                item = resumed(resume, value)
             except StopIteration as stop:
                 return stop.value
             try:
@@ -80,22 +86,16 @@ def _generator(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]
     return marked
 
 
-def _resume(resume: Callable[[Any], Any], value: Any, begin: Begin) -> Any:
-    mark = begin(crosses=False) if emit.active() else None
-    try:
-        return resume(value)
-    finally:
-        emit.pop(mark)
-
-
 def _async_generator(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]:
+    resumed = _coroutine(_resume, begin)
+
     @wraps(function)
     async def marked(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         body = function(*args, **kwargs)
         resume, value = body.asend, None
         while True:
             try:
-                item = await _resume_async(resume, value, begin)
+                item = await resumed(resume, value)
             except StopAsyncIteration:
                 return
             try:
@@ -108,14 +108,6 @@ def _async_generator(function: Callable[..., Any], begin: Begin) -> Callable[...
                 resume, value = body.athrow, error
 
     return marked
-
-
-async def _resume_async(resume: Callable[[Any], Awaitable[Any]], value: Any, begin: Begin) -> Any:
-    mark = begin(crosses=True) if emit.active() else None
-    try:
-        return await resume(value)
-    finally:
-        emit.pop(mark)
 
 
 _WRAPPERS = (

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,12 @@ _written: set[Path] = set()
 
 def unwritten_name(directory: Path, name: str) -> str:
     """`name`, or NAME-2 and so on where this process has written a trace of that name to the directory before."""
-    numbered = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
-    return next(each for each in numbered if _path(directory, each) not in _written)
+    return next(each for each in numbered(name) if _path(directory, each) not in _written)
+
+
+def numbered(name: str) -> Iterator[str]:
+    """`name`, NAME-2, NAME-3 and so on."""
+    return itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
 
 
 def _path(directory: Path, name: str) -> Path:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from traceq.capture import nsys, status, supervise
+from traceq.capture.files import numbered
 from traceq.errors import MissingTool, StoreError, TraceqError
 
 _INJECT = Path(__file__).parent / "inject"
@@ -118,13 +119,12 @@ def _name_of(command: Sequence[str]) -> str:
 def _free_name(directory: Path, name: str) -> str:
     """`name`, or NAME-2 and so on: nothing that is there is overwritten or mixed with the new traces."""
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
-    number = 1
-    while True:
-        free = name if number == 1 else f"{name}-{number}"
-        ours = (f"{free}.rank", f"{free}.duckdb", f"{free}.nsys-rep", f"{free}.sqlite", f".{free}.status")
-        if not any(each.startswith(ours) for each in there):
-            return free
-        number += 1
+
+    def is_taken(name: str) -> bool:
+        ours = (f"{name}.rank", f"{name}.duckdb", f"{name}.nsys-rep", f"{name}.sqlite", f".{name}.status")
+        return any(each.startswith(ours) for each in there)
+
+    return next(each for each in numbered(name) if not is_taken(each))
 
 
 def _status_of(directory: Path, name: str) -> Path:

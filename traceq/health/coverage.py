@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from traceq.database.query import ask
 from traceq.database.sql import statement
 
 if TYPE_CHECKING:
@@ -92,13 +93,6 @@ def read(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Inputs:
     """Count what this trace holds."""
     counts: dict[str, Any] = {}
     for topic in TOPICS:
-        counts.update(rows(connection, f"health/inputs/{topic}.sql", trace_id=trace_id)[0])
-    lost = rows(connection, "health/inputs/note.sql", trace_id=trace_id)
+        counts.update(ask(connection, statement(f"health/inputs/{topic}.sql"), trace_id=trace_id)[0])
+    lost = ask(connection, statement("health/inputs/note.sql"), trace_id=trace_id)
     return Inputs(**counts, lost=tuple(Lost(**row) for row in lost))
-
-
-def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: int) -> list[dict[str, Any]]:
-    """The rows of the query in traceq/`name`, as dictionaries by column name."""
-    cursor = connection.execute(statement(name), values or None)
-    columns = [column[0] for column in cursor.description or ()]
-    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from traceq.database.query import ask
+from traceq.database.sql import statement
 from traceq.formats.capabilities import METRICS, Metric
 from traceq.health import coverage, identities
 from traceq.health.coverage import Inputs, Lost
@@ -43,7 +45,7 @@ class TraceHealth:
 
 def diagnose(connection: duckdb.DuckDBPyConnection) -> tuple[TraceHealth, ...]:
     """What can be said of every trace of the database, in the order of ingest."""
-    return tuple(_trace(connection, row) for row in coverage.rows(connection, "health/trace.sql"))
+    return tuple(_trace(connection, row) for row in ask(connection, statement("health/trace.sql")))
 
 
 def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceHealth:

@@ -194,19 +194,18 @@ _NEWLINE = 10
 
 def _decode_slowly(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> Decoded:
     """One event at a time: any key, any type, doubled keys counted."""
-    names = {key: (name, kind) for key, name, kind in shape.columns}
-    columns: dict[str, list[Any]] = {name: [] for name, _ in names.values()}
-    kept: list[bytes | None] = []
-    unknown: set[str] = set()
-    for raw in raws:
-        pairs = loads_pairs(bytes(raw), notes)
-        row = {key: pairs.pop(key) for key in names if key in pairs}
-        for key, (name, kind) in names.items():
-            columns[name].append(_coerce(row.get(key), kind, key, pairs))
-        unknown.update(pairs)
-        kept.append(_kept_text(shape, bytes(raw), pairs))
-    shape.learn(sorted(unknown))
+    taken = [_taken(raw, shape.columns, notes) for raw in raws]
+    columns = {name: [row[name] for row, _ in taken] for _, name, _ in shape.columns}
+    kept = [_kept_text(shape, bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
+    shape.learn(sorted({key for _, rest in taken for key in rest}))
     return Decoded(columns, text_array(kept))
+
+
+def _taken(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of the columns in one args object, and what no column holds."""
+    rest = loads_pairs(bytes(raw), notes)
+    present = {key: rest.pop(key) for key, _, _ in columns if key in rest}
+    return {name: _coerce(present.get(key), kind, key, rest) for key, name, kind in columns}, rest
 
 
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -265,13 +264,8 @@ def _whole(value: Any) -> Any:
 
 def pick(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str]) -> list[dict[str, Any]]:
     """Few events, one at a time: a dict per event with an entry per column and the rest under ""."""
-    result = []
-    for raw in raws:
-        pairs = loads_pairs(bytes(raw), notes)
-        row = {name: _coerce(pairs.pop(key, None), kind, key, pairs) for key, name, kind in columns}
-        row[""] = json.dumps(pairs, ensure_ascii=False) if pairs else None
-        result.append(row)
-    return result
+    taken = [_taken(raw, columns, notes) for raw in raws]
+    return [{**row, "": json.dumps(rest, ensure_ascii=False) if rest else None} for row, rest in taken]
 
 
 def text_array(values: Sequence[bytes | None]) -> pa.StringArray:

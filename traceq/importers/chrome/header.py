@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from traceq.importers.chrome.repair import clean
+from traceq.importers.chrome.threads import integer
 
 # What may enter trace.args. A list of what to keep, not of what to drop: users add keys of their own, with user names,
 # paths and whole environments in them.
@@ -51,13 +52,13 @@ def trace_row(members: dict[str, Any], *, is_kineto: bool, first: int | None, no
     """The trace row."""
     distributed = members.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
-    rank, world_size = _integer(distributed.get("rank"), 32), _integer(distributed.get("world_size"), 32)
+    rank, world_size = integer(distributed.get("rank"), 32), integer(distributed.get("world_size"), 32)
     if distributed and rank is None:
         notes["missing_rank"] += 1
     # traceq.profile writes down what the launcher said where there is no process group.
     ours = members.get("traceq")
     if isinstance(ours, dict) and rank is None:
-        rank, world_size = _integer(ours.get("rank"), 32), _integer(ours.get("world_size"), 32)
+        rank, world_size = integer(ours.get("rank"), 32), integer(ours.get("world_size"), 32)
     rest = {key: members[key] for key in _KEPT if key in members}
     rest |= {key: distributed[key] for key in _KEPT_OF_DISTRIBUTED if key in distributed}
     host = members.get("host_name")
@@ -79,18 +80,10 @@ _ABSOLUTE = 10**18
 
 def _utc_origin(members: dict[str, Any], first: int | None) -> int | None:
     """The base time. Kineto without one wrote times since 1970 or, for some weeks of 2024, since the process started."""
-    base = _integer(members.get("baseTimeNanoseconds"))
+    base = integer(members.get("baseTimeNanoseconds"))
     if base is not None:
         return base
     return 0 if first is not None and first > _ABSOLUTE else None
-
-
-def _integer(value: Any, bits: int = 64) -> int | None:
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if abs(number) < 1 << (bits - 1) else None
 
 
 def device_rows(members: dict[str, Any]) -> list[dict[str, Any]]:
@@ -103,15 +96,15 @@ def device_rows(members: dict[str, Any]) -> list[dict[str, Any]]:
 def _device(properties: dict[str, Any]) -> dict[str, Any]:
     shared = properties.get("sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor"))
     return {
-        "device": _integer(properties.get("id"), 32),
+        "device": integer(properties.get("id"), 32),
         "name": str(properties["name"]) if properties.get("name") else None,
         "compute_capability": _compute_capability(properties),
-        "sm_count": _integer(properties.get("numSms"), 32),
-        "memory_bytes": _integer(properties.get("totalGlobalMem")),
-        "warp_size": _integer(properties.get("warpSize"), 32),
-        "max_threads_per_sm": _integer(properties.get("maxThreadsPerMultiprocessor"), 32),
-        "registers_per_sm": _integer(properties.get("regsPerMultiprocessor"), 32),
-        "shared_memory_per_sm": _integer(shared),
+        "sm_count": integer(properties.get("numSms"), 32),
+        "memory_bytes": integer(properties.get("totalGlobalMem")),
+        "warp_size": integer(properties.get("warpSize"), 32),
+        "max_threads_per_sm": integer(properties.get("maxThreadsPerMultiprocessor"), 32),
+        "registers_per_sm": integer(properties.get("regsPerMultiprocessor"), 32),
+        "shared_memory_per_sm": integer(shared),
         "source": "trace",
     }
 
@@ -124,9 +117,9 @@ _NVIDIA_WARP_SIZE = 32
 
 def _compute_capability(properties: dict[str, Any]) -> str | None:
     """E.g. 9.0; None for other makers' GPUs and where it is not written."""
-    if _integer(properties.get("warpSize", _NVIDIA_WARP_SIZE)) != _NVIDIA_WARP_SIZE:
+    if integer(properties.get("warpSize", _NVIDIA_WARP_SIZE)) != _NVIDIA_WARP_SIZE:
         return None
     if _OTHER_MAKERS.search(str(properties.get("name") or "")):
         return None
-    major, minor = _integer(properties.get("computeMajor")), _integer(properties.get("computeMinor"))
+    major, minor = integer(properties.get("computeMajor")), integer(properties.get("computeMinor"))
     return f"{major}.{minor}" if major is not None and minor is not None else None

@@ -47,10 +47,10 @@ class Threads:
         rows = [
             {
                 "thread_id": number,
-                "pid": _integer(pid),
-                "tid": _integer(tid),
-                "process_name": self._process_names.get(pid, None if _integer(pid) is not None else _text(pid)),
-                "thread_name": self._thread_names.get((pid, tid), None if _integer(tid) is not None else _text(tid)),
+                "pid": integer(pid),
+                "tid": integer(tid),
+                "process_name": self._process_names.get(pid, None if integer(pid) is not None else _text(pid)),
+                "thread_name": self._thread_names.get((pid, tid), None if integer(tid) is not None else _text(tid)),
             }
             for (pid, tid), number in self._numbers.items()
         ]
@@ -59,17 +59,17 @@ class Threads:
 
 def _plain(track: Track) -> Track:
     """The track with ids as numbers where they are: in 2021 most events had thread ids in quotes, and some had not."""
-    pid, tid = (_integer(each) for each in track)
+    pid, tid = (integer(each) for each in track)
     return track[0] if pid is None else pid, track[1] if tid is None else tid
 
 
-def _integer(value: Any) -> int | None:
-    """Process and thread ids: numbers, or numbers in quotes as in 2021."""
+def integer(value: Any, bits: int = 64) -> int | None:
+    """The number, also one in quotes, as process and thread ids are in 2021; None where it is none of so many bits."""
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if abs(number) < 1 << 63 else None
+    return number if abs(number) < 1 << (bits - 1) else None
 
 
 def _text(value: Any) -> str | None:

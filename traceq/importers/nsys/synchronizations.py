@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,40 +21,22 @@ _EVENT_COLUMNS = ("deviceId", "contextId", "streamId", "correlationId", "globalP
 _PID_SHIFT = 40
 
 
-class _Recordings:
-    """Recordings of events by their unique id (eventSyncId, from schema 3.23): what a wait waited for."""
-
-    def __init__(self) -> None:
-        self._keys: list[npt.NDArray[np.int64]] = []
-        self._places: list[pa.Table] = []
-
-    def add(self, keys: pa.Array, streams: pa.Array, correlations: pa.Array) -> None:
-        present = keys.is_valid()
-        self._keys.append(keys.filter(present).to_numpy(zero_copy_only=False))
-        self._places.append(pa.table({"stream": streams, "correlation": correlations}).filter(present))
-
-    def close(self) -> None:
-        """Sort what was added; the first recording of an id counts."""
-        if not self._keys:
-            return
-        self._sorted, first = np.unique(np.concatenate(self._keys), return_index=True)
-        self._table = pa.concat_tables(self._places).take(pa.array(first))
-
-    def find(self, keys: pa.Array) -> pa.Table | None:
-        """Stream and correlation of each recording, NULL where it is not in the file."""
-        if not self._keys or not len(self._sorted):
-            return None
-        wanted = keys.fill_null(-1).to_numpy(zero_copy_only=False)
-        at = np.searchsorted(self._sorted, wanted).clip(max=len(self._sorted) - 1)
-        return self._table.take(pa.array(at, mask=self._sorted[at] != wanted))
+# Recordings of events by their unique id (eventSyncId, from schema 3.23): what a wait waited for.
+_RECORDINGS = pa.schema([("key", pa.int64()), ("stream", pa.int64()), ("correlation", pa.int64())])
 
 
 def read_synchronizations(job: Job) -> Rows:
     """All rows of cuda_event and synchronization."""
-    recordings = _Recordings()
+    recorded: list[pa.RecordBatch] = []
     for rows in job.source.read(CUDA_EVENT, [*_EVENT_COLUMNS, "timestamp", "eventSyncId"]):
-        yield "cuda_event", _events(job, rows, recordings)
-    recordings.close()
+        columns = _place(job, rows)
+        # nsys writes 0 unless the device's own timestamps were asked for.
+        columns["ts"] = without(rows.column("timestamp"), 0)
+        keys = _recording_keys(columns)
+        batch = pa.record_batch([keys, columns["stream"], columns["correlation_id"]], schema=_RECORDINGS)
+        recorded.append(batch.filter(keys.is_valid()))
+        yield "cuda_event", batch_of(columns)
+    recordings = pa.Table.from_batches(recorded, _RECORDINGS).combine_chunks()
     wanted = [*_EVENT_COLUMNS, "start", "end", "syncType", "eventSyncId"]
     for rows in job.timed(SYNCHRONIZATION, wanted):
         yield "synchronization", _synchronizations(job, rows, recordings)
@@ -81,23 +61,15 @@ def _recording_keys(columns: dict[str, pa.Array]) -> pa.Array:
     return pc.add(pc.shift_left(columns["pid"].fill_null(0), _PID_SHIFT), columns["event_sync_id"])
 
 
-def _events(job: Job, rows: pa.RecordBatch, recordings: _Recordings) -> pa.RecordBatch:
-    columns = _place(job, rows)
-    # nsys writes 0 unless the device's own timestamps were asked for.
-    columns["ts"] = without(rows.column("timestamp"), 0)
-    recordings.add(_recording_keys(columns), columns["stream"], columns["correlation_id"])
-    return batch_of(columns)
-
-
-def _synchronizations(job: Job, rows: pa.RecordBatch, recordings: _Recordings) -> pa.RecordBatch:
+def _synchronizations(job: Job, rows: pa.RecordBatch, recordings: pa.Table) -> pa.RecordBatch:
     columns = _place(job, rows)
     columns["kind"] = _kinds(job, rows, columns)
     columns["ts"] = rows.column("start")
     columns["dur"] = durations(rows.column("start"), rows.column("end"), SYNCHRONIZATION, job.notes)
-    waited = recordings.find(_recording_keys(columns))
-    if waited is not None:
-        columns["wait_on_stream"] = waited["stream"].combine_chunks()
-        columns["wait_on_correlation_id"] = waited["correlation"].combine_chunks()
+    # The first recording of an id counts.
+    waited = recordings.take(pc.index_in(_recording_keys(columns), value_set=recordings["key"]))
+    columns["wait_on_stream"] = waited["stream"].combine_chunks()
+    columns["wait_on_correlation_id"] = waited["correlation"].combine_chunks()
     return batch_of(columns)
 
 
