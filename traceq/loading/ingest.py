@@ -196,15 +196,8 @@ def _tasks(
 
 
 def _count(task: Task) -> IngestedTrace:
-    def count(table: str) -> int:
-        row = connection.execute(f"select count(*) from {table}").fetchone()
-        return int(row[0]) if row else 0
-
+    tables = ("cpu_slice", "gpu_slice", "import_note")
+    counted = ", ".join(f"(select count(*) from {table})" for table in tables)
     with closing(connect(task.database)) as connection:
-        return IngestedTrace(
-            path=task.source.path,
-            trace_id=task.trace_id,
-            cpu_slices=count("cpu_slice"),
-            gpu_slices=count("gpu_slice"),
-            notes=count("import_note"),
-        )
+        cpu_slices, gpu_slices, notes = connection.execute(f"select {counted}").fetchall()[0]
+    return IngestedTrace(task.source.path, task.trace_id, cpu_slices, gpu_slices, notes)

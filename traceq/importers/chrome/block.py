@@ -85,8 +85,8 @@ DROPPED = "dropped"
 # Phases of flow events: redundant with correlation and external ids.
 _FLOWS = frozenset("stf")
 
-_INSTANTS = frozenset("iI")
-_RANGES = frozenset("BE")
+# Phase of other events than X -> family of rows.
+_FAMILY_OF_PHASE = {"i": "instant", "I": "instant", "B": "range", "E": "range", "C": "counter"}
 
 # Chrome category -> family of rows. Capitalised names are those of 2021.
 _FAMILY_OF_CATEGORY = {
@@ -116,55 +116,31 @@ def to_rows(events: Sequence[AnyEvent]) -> Rows:
         groups[event.ph, event.cat].append(number)
     for (phase, category), numbers in groups.items():
         chosen = [events[number] for number in numbers]
-        for family, group in _families(phase, category, chosen, numbers):
-            _build(family, category, group, tracks, rows)
+        families = _families(phase, category, events, numbers)
+        for family, members in families.items():
+            _build(family, category, [events[number] for number in members], members, tracks, rows)
         if phase == "M":
             rows.metadata += [(str(event.name), (event.pid, event.tid), bytes(event.args)) for event in chosen]
         elif phase in _FLOWS:
             rows.notes["flow_not_stored"] += len(chosen)
-        elif phase not in _STORED and phase != DROPPED:
+        elif not families and phase != DROPPED:
             empty = sum(not event.ph and event.name is None and event.ts is None for event in chosen)
             rows.notes["empty_event"] += empty
             rows.notes["phase_not_stored"] += len(chosen) - empty
     return rows
 
 
-_STORED = frozenset("XiIBEC")
-
-
-@dataclass
-class Group:
-    """Events of one family with their numbers in the block."""
-
-    events: list[AnyEvent]
-    numbers: list[int]
-
-
-def _families(phase: str, category: Any, events: list[AnyEvent], numbers: list[int]) -> list[tuple[str, Group]]:
-    """The families that the events of one phase and category belong to: one, or none when no table holds them."""
-    group = Group(events, numbers)
-    if phase in _INSTANTS:
-        return [("instant", group)]
-    if phase == "C":
-        return [("counter", group)]
-    if phase in _RANGES:
-        return [("range", group)]
-    if phase != "X":
-        return []
-    if category == "Operator":
-        return _old_operators(group)
-    return [(_FAMILY_OF_CATEGORY.get(str(category).lower(), "other"), group)]
-
-
-def _old_operators(group: Group) -> list[tuple[str, Group]]:
-    families = [
-        ("annotation" if str(event.name).startswith(_OLD_ANNOTATIONS) else "op", number, event)
-        for number, event in zip(group.numbers, group.events, strict=True)
-    ]
-    return [
-        (family, Group([e for f, _, e in families if f == family], [n for f, n, _ in families if f == family]))
-        for family in sorted({family for family, _, _ in families})
-    ]
+def _families(phase: str, category: Any, events: Sequence[AnyEvent], numbers: list[int]) -> dict[str, list[int]]:
+    """Numbers of the events of one phase and category by family: one, or none when no table holds them."""
+    if phase == "X" and category == "Operator":
+        families: dict[str, list[int]] = {"annotation": [], "op": []}
+        for number in numbers:
+            is_annotation = str(events[number].name).startswith(_OLD_ANNOTATIONS)
+            families["annotation" if is_annotation else "op"].append(number)
+        return families
+    if phase == "X":
+        return {_FAMILY_OF_CATEGORY.get(str(category).lower(), "other"): numbers}
+    return {_FAMILY_OF_PHASE[phase]: numbers} if phase in _FAMILY_OF_PHASE else {}
 
 
 class _Tracks:
@@ -182,8 +158,8 @@ class _Tracks:
         return [self._numbers[track] for track in tracks]
 
 
-def _build(family: str, category: Any, group: Group, tracks: _Tracks, rows: Rows) -> None:
-    events, ids = group.events, np.array(group.numbers, dtype=np.int64)
+def _build(family: str, category: Any, events: list[AnyEvent], numbers: list[int], tracks: _Tracks, rows: Rows) -> None:
+    ids = np.array(numbers, dtype=np.int64)
     ts, valid = starts([event.ts for event in events], rows.notes)
     if not valid.all():
         events = [event for event, usable in zip(events, valid, strict=True) if usable]

@@ -161,21 +161,16 @@ def _sync_batches(
         "device": pa.array([_device(r["device"], e) for r, e in zip(rows, events, strict=True)], pa.int32()),
         "ts": pa.array(ts),
     }
-    for column, key in (("context", "context"), ("stream", "stream"), ("correlation_id", "correlation")):
-        columns[column] = pa.array([_known(row[key]) for row in rows], pa.int64())
+    numbers = {"context": "context", "stream": "stream", "correlation_id": "correlation"}
     if family == "cuda_event":
         columns["event_id"] = pa.array([row["event_id"] for row in rows], pa.int64())
-        return [("cuda_event", pa.record_batch(columns))]
-    kinds = [_SYNC_KIND.get(text_of(event.name).lower(), "unknown") for event in events]
-    columns["kind"] = pa.array(kinds, pa.string())
-    columns["dur"] = pa.array(dur)
-    for column, key in (
-        ("event_id", "wait_on_event"),
-        ("wait_on_stream", "wait_on_stream"),
-        ("wait_on_correlation_id", "wait_on_correlation"),
-    ):
-        columns[column] = pa.array([_known(row[key]) for row in rows], pa.int64())
-    return [("synchronization", pa.record_batch(columns))]
+    else:
+        kinds = [_SYNC_KIND.get(text_of(event.name).lower(), "unknown") for event in events]
+        columns |= {"kind": pa.array(kinds, pa.string()), "dur": pa.array(dur)}
+        numbers["event_id"] = "wait_on_event"
+        numbers |= {"wait_on_stream": "wait_on_stream", "wait_on_correlation_id": "wait_on_correlation"}
+    columns |= {column: pa.array([_known(row[key]) for row in rows], pa.int64()) for column, key in numbers.items()}
+    return [(family, pa.record_batch(columns))]
 
 
 def _known(value: int | None) -> int | None:

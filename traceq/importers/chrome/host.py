@@ -67,7 +67,8 @@ def batches(
     if family == "runtime":
         names = _without_suffixes(names)
     elif family == "op":
-        result += _collectives(events, ids, notes)
+        chosen = [number for number, event in enumerate(events) if event.name == "record_param_comms"]
+        result += collectives.batches([events[number].args for number in chosen], ids[chosen], notes)
     elif family == "instant":
         result += _memory_counters(events, ts, notes)
     columns = {
@@ -125,15 +126,6 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else "unknown" if value is None else str(value)
 
 
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _collectives(events: Sequence[Any], ids: _Int64s, notes: Counter[str]) -> Batches:
-    chosen = [number for number, event in enumerate(events) if event.name == "record_param_comms"]
-    return collectives.batches([events[n].args for n in chosen], ids[chosen], notes)
-
-
 def _memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
     """The allocator's totals at each [memory] instant, as two series per device."""
     chosen = [number for number, event in enumerate(events) if event.name == _MEMORY_INSTANT]
@@ -177,7 +169,13 @@ def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[i
     """The B and E events of a block."""
     return [
         RangeEnd(
-            int(number), event.ph, thread, text_of(event.name), _text_or_none(event.cat), int(start), bytes(event.args)
+            int(number),
+            event.ph,
+            thread,
+            text_of(event.name),
+            None if event.cat is None else str(event.cat),
+            int(start),
+            bytes(event.args),
         )
         for event, number, start, thread in zip(events, ids, ts, threads, strict=True)
     ]

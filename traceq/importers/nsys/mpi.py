@@ -45,7 +45,8 @@ def read_mpi(job: Job) -> Rows:
             if calls.table in (_P2P, _COLLECTIVES):
                 yield "collective", _messages(job, rows, made, sizes, whole=calls.table == _P2P)
             elif calls.table == _UCX[0]:
-                yield "collective", _transfers(job, rows, made)
+                sent = non_negative(rows.column("packedSize"), "packedSize", job.notes)
+                yield "collective", _collectives(made, bytes=sent)
 
 
 def _group_sizes(job: Job) -> dict[int, int]:
@@ -60,35 +61,20 @@ def _group_sizes(job: Job) -> dict[int, int]:
 def _messages(
     job: Job, rows: pa.RecordBatch, made: pa.RecordBatch, sizes: dict[int, int], *, whole: bool
 ) -> pa.RecordBatch:
-    names = made.column("name").cast(pa.string())
     sent = non_negative(rows.column("size"), "size", job.notes)
-    known = (
-        pa.repeat(whole, rows.num_rows) if whole else pc.match_substring_regex(names, _WHOLE_MESSAGE, ignore_case=True)
-    )
+    if not whole:
+        names = made.column("name").cast(pa.string())
+        is_known = pc.match_substring_regex(names, _WHOLE_MESSAGE, ignore_case=True)
+        sent = pc.if_else(is_known, sent, pa.scalar(None, pa.int64()))
     handles = rows.column("commHandle")
     places = pc.index_in(handles, value_set=pa.array(list(sizes), pa.int64()))
+    group_sizes = pa.array(list(sizes.values()), pa.int32()).take(places)
+    return _collectives(made, bytes=sent, group_name=handles.cast(pa.string()), group_size=group_sizes)
+
+
+def _collectives(made: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
+    """Rows of collective for slices, with these columns besides."""
+    args = made.column("args").cast(pa.string()) if "args" in made.schema.names else None
     return batch_of(
-        {
-            "slice_id": made.column("slice_id"),
-            "op": names,
-            "bytes": pc.if_else(known, sent, pa.scalar(None, pa.int64())),
-            "group_name": handles.cast(pa.string()),
-            "group_size": pa.array(list(sizes.values()), pa.int32()).take(places),
-            "args": _args(made),
-        }
+        {"slice_id": made.column("slice_id"), "op": made.column("name").cast(pa.string()), "args": args, **columns}
     )
-
-
-def _transfers(job: Job, rows: pa.RecordBatch, made: pa.RecordBatch) -> pa.RecordBatch:
-    return batch_of(
-        {
-            "slice_id": made.column("slice_id"),
-            "op": made.column("name").cast(pa.string()),
-            "bytes": non_negative(rows.column("packedSize"), "packedSize", job.notes),
-            "args": _args(made),
-        }
-    )
-
-
-def _args(made: pa.RecordBatch) -> pa.Array | None:
-    return made.column("args").cast(pa.string()) if "args" in made.schema.names else None
