@@ -445,8 +445,10 @@ def test_public_hooks_find_steps_in_a_torch_that_looks_different_inside():
     import torch
 
     ended = []
-    listener = SimpleNamespace(optimized=lambda optimizer, *, begun, done: ended.append((optimizer, begun, done)))
-    undo = watch.optimizers(SimpleNamespace(optim=SimpleNamespace(Optimizer=object)), listener)
+    made_up = SimpleNamespace(optim=SimpleNamespace(Optimizer=object))
+    undo = watch.optimizers(
+        made_up, lambda: True, lambda optimizer, *, begun, done: ended.append((optimizer, begun, done))
+    )
     optimizer = torch.optim.SGD([torch.zeros(1)])
     optimizer.step()
     undo()
