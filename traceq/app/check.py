@@ -28,6 +28,7 @@ from traceq.runs.budgets.sql import ask
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.run import Run
+from traceq.runs.sources import file_of
 
 
 class CheckView(View[Check]):
@@ -83,13 +84,14 @@ def check(
     judged = list(evaluate(file.budgets, measured)) if file else []
     if against.is_asked:
         judged.append(_regression(against, comparison))
+    against_file = file_of(against.baseline) if against.baseline else None
     return CheckView(
         Check(
             path=file.path if file else None,
             runs=tuple(runs),
             judged=tuple(judged),
             baseline=against.baseline,
-            baseline_path=_path_of(against.baseline) if against.baseline else None,
+            baseline_path=str(against_file) if against_file and against_file.exists() else None,
             comparison=comparison,
         )
     )
@@ -168,11 +170,3 @@ def _regression(against: Compare, comparison: Comparison | None) -> Judged:
     allowed = against.max_regression
     limits = () if allowed is None else (Limit("at most", allowed, SHARE),)
     return regression(Budget("compare", against.baseline or "a baseline", limits, against.line), comparison)
-
-
-def _path_of(baseline: str) -> str | None:
-    """The file of a baseline that was given by name or path."""
-    if Path(baseline).exists():
-        return baseline
-    path = baselines.path_of(baseline)
-    return str(path) if path.is_file() else None

@@ -44,9 +44,7 @@ def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
         yield Warn(spans)
     if found.points:
         yield _measured(found)
-        notes = tuple(_notes(found))
-        if notes:
-            yield Items(notes)
+        yield Items(tuple((text,) for text in _notes(found)))
     if len(found.points) > 1:
         yield Picture("tradeoff", alt(found), partial(chart, found))
     yield from curve(found)
@@ -159,31 +157,27 @@ def _interval(interval: Interval | None) -> str:
     return "-" if interval is None else f"{rate(interval[0])} to {rate(interval[1])}"
 
 
-def _notes(found: Tradeoff) -> Iterator[Spans]:
-    yield (
-        "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step.",
-    )
+def _notes(found: Tradeoff) -> Iterator[str]:
+    yield "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step."
     fewest = min(point.steps for point in found.points)
     few = [f"{name} of fewer than {enough}" for name, enough in _ENOUGH.items() if fewest < enough]
     if few:
-        yield (f"A {' and a '.join(few)} steps says little more than the longest.",)
+        yield f"A {' and a '.join(few)} steps says little more than the longest."
     excluded = sum(point.excluded for point in found.points)
     if excluded:
-        yield (f"{some(excluded, 'step does', 'steps do')} not count: warm-up, or cut off by the capture.",)
+        yield f"{some(excluded, 'step does', 'steps do')} not count: warm-up, or cut off by the capture."
     unsure = [point for point in found.points if point.throughput_interval is None]
     if unsure:
         where = "" if unsure[0].value is None else f" at {listed([point.value or 0.0 for point in unsure])}"
-        yield (f"No interval{where}: too few steps to tell their scatter.",)
+        yield f"No interval{where}: too few steps to tell their scatter."
     elif fewest < _FEW_STEPS:
-        yield (f"Intervals from fewer than {_FEW_STEPS} steps are rough.",)
+        yield f"Intervals from fewer than {_FEW_STEPS} steps are rough."
     if found.between_runs:
-        yield ("Intervals hold what runs at the same value differ by.",)
+        yield "Intervals hold what runs at the same value differ by."
     elif len(unsure) < len(found.points):
-        yield (
-            "Intervals hold the scatter of steps only: runs differ by more. Several runs at one value tell by how much.",
-        )
+        yield "Intervals hold the scatter of steps only: runs differ by more. Several runs at one value tell by how much."
     if any(run.world_size and run.world_size > 1 for point in found.points for run in point.runs):
-        yield ("Work and throughput are those of one rank.",)
+        yield "Work and throughput are those of one rank."
 
 
 def _choice(found: Tradeoff) -> Iterator[Block]:
@@ -197,7 +191,7 @@ def _choice(found: Tradeoff) -> Iterator[Block]:
         yield Paragraph((*at(setting, best.value, capital=True), f" is best for both: {numbers}."))
     else:
         yield Items(tuple(_goals(found, choice)))
-    alike = tuple(_alike(choice))
+    alike = tuple((text,) for text in _alike(choice))
     if alike:
         yield Items(alike)
 
@@ -220,14 +214,12 @@ def _goals(found: Tradeoff, choice: Choice) -> Iterator[Spans]:
     )
 
 
-def _alike(choice: Choice) -> Iterator[Spans]:
+def _alike(choice: Choice) -> Iterator[str]:
     text = "cannot be told apart, or differ by less than 1 %"
     if len(choice.latency_alike) > 1 and choice.latency is not choice.throughput:
-        yield (
-            f"The shortest steps, at {listed(choice.latency_alike)}, {text}; the one with the most throughput is named.",
-        )
+        yield f"The shortest steps, at {listed(choice.latency_alike)}, {text}; the one with the most throughput is named."
     if len(choice.throughput_alike) > 1:
-        yield (f"The highest throughputs, at {listed(choice.throughput_alike)}, {text}; the smallest value is named.",)
+        yield f"The highest throughputs, at {listed(choice.throughput_alike)}, {text}; the smallest value is named."
 
 
 def _within(found: Tradeoff) -> Iterator[Block]:
