@@ -146,20 +146,18 @@ class _StandIns:
 
     def _words(self, text: str) -> str:
         """`text` with a stand-in for each run of words that are not traceq's own."""
-        shown: list[str] = []
-        hidden: tuple[int, int] | None = None
-        at = 0
+        runs: list[tuple[int, int]] = []
         for match in _WORDS.finditer(text):
             if _is_own(match[0]) or _PUBLIC.fullmatch(match[0]):
                 continue
-            begin = hidden[0] if hidden and not _ALPHABETIC.search(text, hidden[1], match.start()) else match.start()
-            if hidden and begin != hidden[0]:
-                shown += [text[at : hidden[0]], self._stand_in(text[slice(*hidden)])]
-                at = hidden[1]
-            hidden = (begin, match.end())
-        if hidden:
-            shown += [text[at : hidden[0]], self._stand_in(text[slice(*hidden)])]
-            at = hidden[1]
+            if runs and not _ALPHABETIC.search(text, runs[-1][1], match.start()):
+                runs[-1] = (runs[-1][0], match.end())
+            else:
+                runs.append(match.span())
+        shown, at = [], 0
+        for begin, end in runs:
+            shown += [text[at:begin], self._stand_in(text[begin:end])]
+            at = end
         return "".join([*shown, text[at:]])
 
     def _stand_in(self, text: str) -> str:

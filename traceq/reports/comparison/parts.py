@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
@@ -79,11 +80,9 @@ def kernels(comparison: Comparison, top: int) -> Iterator[Block]:
     if not changed:
         return
     yield Heading(3, ("Kernels that are others than before",), anchor="kernels")
-    numbers = {
-        kind: sum(part.kind == kind for part in changed)
-        for kind in ("new", "vanished", "re-tuned", "renamed", "resized")
-    }
-    yield Paragraph((", ".join(f"{count(number)} {kind}" for kind, number in numbers.items() if number) + ".",))
+    numbers: Counter[str] = Counter(part.kind for part in changed)
+    kinds = ("new", "vanished", "re-tuned", "renamed", "resized")
+    yield Paragraph((", ".join(f"{count(numbers[kind])} {kind}" for kind in kinds if numbers[kind]) + ".",))
     rows = [
         (
             Name(_names(part.base_names, part.category)),
