@@ -83,13 +83,9 @@ class LazyGroup(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(BROKEN_PIPE)
         except OSError as error:
-            _fail(ctx, _describe(error))
+            where = f"{error.filename}: " if error.filename is not None else ""
+            _fail(ctx, f"{where}{error.strerror or error}")
         return result
-
-
-def _describe(error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename is not None else ""
-    return f"{where}{error.strerror or error}"
 
 
 def _fail(ctx: click.Context, message: str) -> None:

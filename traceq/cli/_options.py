@@ -1,4 +1,8 @@
-"""Options and types of values that several commands have."""
+"""Options and types of values that several commands have.
+
+A command gets as parameters what it needs itself, and hands the rest as **options to the function of traceq.app that does
+the work: options are named like the arguments of that function.
+"""
 
 from __future__ import annotations
 

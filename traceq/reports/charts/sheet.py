@@ -160,7 +160,7 @@ def bar(axes: Axes, row: int, start: float, length: float, kind: str) -> None:
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], away: tuple[float, float], **how: Any) -> None:
-    """Write text so many points away from a place; `how` as annotate takes it, without xycoords that of data."""
+    """Write text so many points away from a place, one of the data unless `how`, which annotate gets, has xycoords."""
     axes.annotate(text, at, away, textcoords="offset points", **how)
 
 

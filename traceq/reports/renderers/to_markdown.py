@@ -104,13 +104,10 @@ def _parts(
             yield Part(text, rank, _KINDS.get(type(node.blocks[-1]), ""))
         elif node.nodes:
             inside = list(_parts(node.nodes, (*above, node), first, files))
-            yield Around(_markdown(node.head, files), _closing(node.head), _title(node.head), inside)
+            closing = "</details>" if isinstance(node.head, doc.Fold) else ""
+            yield Around(_markdown(node.head, files), closing, _title(node.head), inside)
         elif isinstance(node.head, doc.Heading):
             yield Part(_markdown(node.head, files), importance(Leaf((node.head,)), above), "heading")
-
-
-def _closing(head: doc.Heading | doc.Fold) -> str:
-    return "</details>" if isinstance(head, doc.Fold) else ""
 
 
 def _title(head: doc.Heading | doc.Fold) -> str:

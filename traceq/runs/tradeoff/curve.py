@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import inf, sqrt
 
 from traceq.runs.tradeoff.tradeoff import Curve, Fit, Shape
@@ -32,16 +32,12 @@ def fit(points: Points) -> Fit | None:
     if len(points) >= _FEWEST_FOR_HINGE:
         shapes["hinge"] = hinge
     errors = {shape: _left_out_error(points, fitted) for shape, fitted in shapes.items()}
-    chosen = _chosen(errors)
+    chosen: Shape = "hinge" if errors.get("hinge", inf) < errors["affine"] * _CLEARLY else "affine"
     curve = shapes[chosen](points)
     if curve.shape != chosen:  # of all values none is on a flat part
         chosen = curve.shape
     others = {shape: error for shape, error in errors.items() if shape != chosen}
     return Fit(curve, errors[chosen], max(abs(_error(curve, *point)) for point in points), others)
-
-
-def _chosen(errors: Mapping[Shape, float]) -> Shape:
-    return "hinge" if errors.get("hinge", inf) < errors["affine"] * _CLEARLY else "affine"
 
 
 def _left_out_error(points: Points, fitted: Callable[[Points], Curve]) -> float:
