@@ -253,6 +253,11 @@ class TraceReport:
     close_ups: Mapping[str, Timeline] = field(default_factory=dict)
 
     @property
+    def unit(self) -> str:
+        """What times and savings are per."""
+        return "trace" if self.steps.is_whole_trace else "step"
+
+    @property
     def period(self) -> str:
         """What every number is about."""
         return "trace" if self.steps.is_whole_trace else "counted steps"

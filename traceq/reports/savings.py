@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from traceq.common.units import share, short
 from traceq.diagnosis.finding import Finding
-from traceq.reports.model import TraceReport
-
-
-def unit_of(report: TraceReport) -> str:
-    """What savings are per."""
-    return "trace" if report.steps.is_whole_trace else "step"
 
 
 def step_ns(finding: Finding) -> float:

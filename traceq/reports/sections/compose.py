@@ -210,18 +210,17 @@ def _excluded(steps: Steps) -> Iterator[Block]:
 def _ledger(report: TraceReport) -> Iterator[Block]:
     if not report.ledger:
         return
-    unit = "trace" if report.steps.is_whole_trace else "step"
     yield Heading(3, ("Where the time went",))
     yield Paragraph(
         (
-            f"Per GPU every nanosecond of the {'trace' if unit == 'trace' else 'counted steps'} is in ",
+            f"Per GPU every nanosecond of the {report.period} is in ",
             "one category: compute while any compute kernel runs, else communication, else copies, ",
             "else memset, else idle, by what the host was doing meanwhile.",
         )
     )
     for device in report.ledger:
         yield Heading(4, (f"GPU {device.device}: ", Name(device.name or "name not in the trace")))
-        yield _ledger_table(device, report.steps.counted, unit)
+        yield _ledger_table(device, report.steps.counted, report.unit)
         yield Bar(_in_order_of_precedence(device.parts))
     graphs = report.trace.gpu_slices.get("graph", 0)
     if graphs:

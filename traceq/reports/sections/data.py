@@ -52,10 +52,9 @@ def no_data(report: TraceReport) -> tuple[Spans, ...]:
 
 
 def _headline(stall: DataStall, report: TraceReport) -> Spans:
-    unit = "trace" if report.steps.is_whole_trace else "step"
 
     def per(nanoseconds: int) -> str:
-        return f"{duration(nanoseconds / stall.steps)} per {unit}"
+        return f"{duration(nanoseconds / stall.steps)} per {report.unit}"
 
     if stall.data_wait_ns is None:
         known = per(stall.data_stall_ns or 0)

@@ -23,7 +23,7 @@ from traceq.reports.document import (
     Tracks,
 )
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
+from traceq.reports.savings import speed_up, step_ns, step_share
 
 _NAME_WIDTH = 60
 
@@ -41,7 +41,7 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
 
     Formats that fold get the queries beside the findings, the others apart (`finding_queries`): they are long.
     """
-    unit = unit_of(report)
+    unit = report.unit
     if report.findings:
         yield Heading(3, ("Findings, by what a fix would likely win",), anchor="findings")
         yield Paragraph((_how_to_read(report, unit, folds=folds),))

@@ -8,7 +8,7 @@ from traceq.common.units import duration, share
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Paragraph, Reference, Spans, Table, Title, Verdict, Warn
 from traceq.reports.model import DeviceLedger, TraceReport
-from traceq.reports.savings import speed_up, step_ns, step_share, unit_of
+from traceq.reports.savings import speed_up, step_ns, step_share
 from traceq.reports.sections.pictures import pictures
 
 _NAMED = 2
@@ -16,7 +16,7 @@ _NAMED = 2
 
 def headline(report: TraceReport) -> Iterator[Block]:
     """The answer in a few lines: how long a step takes, and what to change first."""
-    unit = unit_of(report)
+    unit = report.unit
     steps = report.steps
     if not report.ledger:
         reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"

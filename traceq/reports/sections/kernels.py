@@ -114,13 +114,12 @@ def _mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
 
 
 def _utilization(mfu: Mfu, report: TraceReport) -> str:
-    unit = "trace" if report.steps.is_whole_trace else "step"
     kernel_ns = sum(each.dur_ns for each in report.topics.kernels.fill if each.device == mfu.device)
     covered = share(mfu.gpu_ns / kernel_ns) if kernel_ns and mfu.gpu_ns is not None else UNKNOWN
     least = "at least " if mfu.unknown_ns else ""
     text = (
         f"GPU {mfu.device}: operators with known FLOPs, {covered} of the kernels' time, do"
-        f" {least}{rate(mfu.flops_per_step / 1e9)} GFLOP per {unit}, {maybe(rate, mfu.tflop_per_s)} TFLOP/s."
+        f" {least}{rate(mfu.flops_per_step / 1e9)} GFLOP per {report.unit}, {maybe(rate, mfu.tflop_per_s)} TFLOP/s."
     )
     if mfu.unknown_ns:
         unknown = share(mfu.unknown_ns / kernel_ns) if kernel_ns else UNKNOWN

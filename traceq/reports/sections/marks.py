@@ -29,12 +29,11 @@ def _rate(throughput: Throughput) -> str:
 
 
 def _phases(report: TraceReport) -> Iterator[Block]:
-    unit = "trace" if report.steps.is_whole_trace else "step"
     yield Heading(3, ("Phases",))
     yield Paragraph(
         (
             "Time between the marks on the host, not on the GPU. Phases may nest and threads add up: ",
-            f"they are no parts of a {unit}. ",
+            f"they are no parts of a {report.unit}. ",
             Literal("data"),
             " is fetching from data loaders.",
         )
@@ -44,8 +43,8 @@ def _phases(report: TraceReport) -> Iterator[Block]:
         {
             "phase": lambda each: Name(each.phase),
             "count": lambda each: count(each.count),
-            f"per {unit}, median": lambda each: duration(each.median),
-            f"share of {unit}s": lambda each: share(each.step_share),
+            f"per {report.unit}, median": lambda each: duration(each.median),
+            f"share of {report.unit}s": lambda each: share(each.step_share),
         },
     )
     yield Query(report.queries["phases"])
