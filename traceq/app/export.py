@@ -20,7 +20,7 @@ from traceq.database.catalogue import Table
 from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.cache import fill, judged_or_kept
+from traceq.diagnosis.cache import cached_or_judged, fill
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
@@ -130,7 +130,7 @@ def _write_trace(
     goal: Goal,
     rules: Sequence[Rule],
 ) -> Written:
-    judged = judged_or_kept(connection, goal, rules)
+    judged = cached_or_judged(connection, goal, rules)
     findings: Mapping[int, Sequence[Finding]] = {
         subject.trace_id: judge().findings for subject, judge in judged if subject.trace_id in traces
     }

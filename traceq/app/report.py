@@ -17,7 +17,7 @@ from traceq.common.files import atomic_write
 from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.cache import judged_or_kept, save
+from traceq.diagnosis.cache import cached_or_judged, save
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
@@ -144,7 +144,7 @@ def report_of(
         raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
 
     def work() -> tuple[Report, list[Judged]]:
-        judged = [(subject, cache(judge)) for subject, judge in judged_or_kept(connection, goal, rules)]
+        judged = [(subject, cache(judge)) for subject, judge in cached_or_judged(connection, goal, rules)]
         return build_judged(connection, top, judged, drawn=drawn), [judge() for _, judge in judged]
 
     return interruptible(connection, work)

@@ -28,66 +28,61 @@ class Proposal(NamedTuple):
 class Allocated:
     """Advice with the share (0..1) of its claim that it owns, and what others say of time that it owns."""
 
-    said: Proposal
+    proposal: Proposal
     share: float
     parts: list[Proposal] = field(default_factory=list)
 
     @property
     def saving_ns(self) -> float:
         """What a fix would likely win of the owned part, ns per counted step."""
-        return self.said.advice.claim.saving_ns * self.share
+        return self.proposal.advice.claim.saving_ns * self.share
 
 
 def allocate(
-    subject: Subject, said: Sequence[Proposal], held: Mapping[str, float], least: float = 0.0
+    subject: Subject, proposals: Sequence[Proposal], held: Mapping[str, float], least: float = 0.0
 ) -> list[Allocated]:
-    """The advice that wins at least `least` (ns per step) of what it owns, in the order given, which is that of service.
+    """The advice that wins at least `least` (ns per step) of what it owns, in the order given, in which time is allocated.
 
     `held` is what there is of each category of the ledger over the counted steps. Who wins less gives back what it owns:
     time that stands under nobody is there for others to claim.
     """
     connection = subject.connection
-    _number_claims(subject, said)
+    run(connection, "diagnosis/sql/ordered_claim.sql")
+    for number, each in enumerate(proposals):
+        run(connection, "diagnosis/sql/insert_ordered_claim.sql", number=number, claim=each.advice.claim.number)
     try:
         while True:
-            served = _allocated(said, *_share_out(subject, held))
-            smallest = min(served, key=lambda number: (served[number].saving_ns, -number), default=None)
-            if smallest is None or served[smallest].saving_ns >= least:
-                return list(served.values())
+            allocated = _allocated(proposals, *_share_out(subject, held))
+            smallest = min(allocated, key=lambda number: (allocated[number].saving_ns, -number), default=None)
+            if smallest is None or allocated[smallest].saving_ns >= least:
+                return list(allocated.values())
             connection.execute("delete from ordered_claim where claim = ?", [smallest])
     finally:
         connection.execute("drop table ordered_claim")
 
 
 def _allocated(
-    said: Sequence[Proposal], owned: Mapping[int, float], first: dict[int, dict[int, float]]
+    proposals: Sequence[Proposal], owned: Mapping[int, float], first: dict[int, dict[int, float]]
 ) -> dict[int, Allocated]:
-    served: dict[int, Allocated] = {}
+    allocated: dict[int, Allocated] = {}
     for number in sorted(first):
-        each = said[number]
+        each = proposals[number]
         claimed = sum(first[number].values())
         share = owned[number] / claimed if claimed else 0.0
-        others = {other: ns for other, ns in first[number].items() if other != number}
-        if share >= 1 - _MOST_TAKEN or not others or each.advice.is_rest:
-            served[number] = Allocated(each, share)
+        if share >= 1 - _MOST_TAKEN or first[number].keys() == {number} or each.advice.is_rest:
+            allocated[number] = Allocated(each, share)
         else:
-            owner = max(others, key=lambda other: (others[other], -other))
-            _parent(served, first, owner).parts.append(each)
-    return served
+            owner = _owner(first, number)
+            while owner not in allocated:
+                owner = _owner(first, owner)
+            allocated[owner].parts.append(each)
+    return allocated
 
 
-def _parent(served: dict[int, Allocated], first: dict[int, dict[int, float]], owner: int) -> Allocated:
-    """The finding that shows what `owner` owns: itself, or the one under which it stands."""
-    while owner not in served:
-        others = {other: ns for other, ns in first[owner].items() if other != owner}
-        owner = max(others, key=lambda other: (others[other], -other))
-    return served[owner]
-
-
-def _number_claims(subject: Subject, said: Sequence[Proposal]) -> None:
-    run(subject.connection, "diagnosis/sql/ordered_claim.sql")
-    for number, each in enumerate(said):
-        run(subject.connection, "diagnosis/sql/insert_ordered_claim.sql", number=number, claim=each.advice.claim.number)
+def _owner(first: dict[int, dict[int, float]], number: int) -> int:
+    """Of the claims that were first on pieces of claim `number`, another one: the one on most of its time."""
+    others = {other: ns for other, ns in first[number].items() if other != number}
+    return max(others, key=lambda other: (others[other], -other))
 
 
 def _share_out(subject: Subject, held: Mapping[str, float]) -> tuple[dict[int, float], dict[int, dict[int, float]]]:

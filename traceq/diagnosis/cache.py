@@ -32,7 +32,7 @@ _REACHED = ("analysis", "common", "database", "diagnosis", "errors.py", "formats
 
 def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None) -> None:
     """Judge every trace of the database that is not in its cache yet, and cache what `rules`, else those of traceq, say."""
-    save(connection, [judge() for _, judge in judged_or_kept(connection, goal, rules)], goal, rules)
+    save(connection, [judge() for _, judge in cached_or_judged(connection, goal, rules)], goal, rules)
 
 
 def save(
@@ -58,7 +58,7 @@ def save(
         raise StoreError(f"findings cannot be saved: {one_line(error)}; is the database open elsewhere?") from error
 
 
-def judged_or_kept(
+def cached_or_judged(
     connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None
 ) -> list[tuple[Subject, Callable[[], Judged]]]:
     """Every trace of the database with what gives the judgement on it, in the order of ingest.

@@ -1,4 +1,4 @@
-"""Draws up findings: advice that was served, with place, evidence and savings."""
+"""Draws up findings: advice that was allocated time, with place, evidence and savings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 
 
-def finding(subject: Subject, served: Allocated) -> Finding:
+def finding(subject: Subject, allocated: Allocated) -> Finding:
     """The finding that advice makes; its savings are those of the part of the claim that it owns."""
-    rule, advice = served.said
-    claim, share = advice.claim, served.share
+    rule, advice = allocated.proposal
+    claim, share = advice.claim, allocated.share
     high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * share
     saving = min(claim.saving_ns * share, high)
     evidence = claim.worst(subject.worst(claim))
@@ -39,7 +39,7 @@ def finding(subject: Subject, served: Allocated) -> Finding:
         fix=advice.fix,
         wrong_if=advice.wrong_if,
         references=rule.manual.references,
-        parts=tuple(_part(subject, each) for each in served.parts),
+        parts=tuple(_part(subject, each) for each in allocated.parts),
     )
 
 
@@ -66,8 +66,8 @@ def finding_id(subject: Subject, rule: Rule, said: Advice | Remark) -> str:
     return f"{rule.name}{f':{said.key}' if said.key else ''}{subject.place}"
 
 
-def _part(subject: Subject, said: Proposal) -> Part:
-    rule, advice = said
+def _part(subject: Subject, proposal: Proposal) -> Part:
+    rule, advice = proposal
     return Part(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),

@@ -1,4 +1,4 @@
-"""From a trace database to what the rules say of each trace: claims are made, served in order, and ranked."""
+"""From a trace database to what the rules say of each trace: claims are made, allocated in order, and ranked."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
 
 
 def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
-    said: list[Proposal] = []
+    proposals: list[Proposal] = []
     observations: list[Observation] = []
     clean: list[Clean] = []
     not_applicable: list[NotApplicable] = []
@@ -119,7 +119,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         try:
             judgements = list(rule.judge(subject))
             observations += [observation(subject, rule, each) for each in judgements if not isinstance(each, Advice)]
-            said += [Proposal(rule, each) for each in judgements if isinstance(each, Advice)]
+            proposals += [Proposal(rule, each) for each in judgements if isinstance(each, Advice)]
             if not judgements:
                 clean.append(Clean(name, title, _NOT_FOUND))
         except CannotTell as error:
@@ -129,28 +129,28 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
             failed.append(_failed(rule, error))
     findings: list[Finding] = []
-    for served in _allocated(subject, said):
+    for allocated in _allocated(subject, proposals):
         try:
-            findings.append(finding(subject, served))
+            findings.append(finding(subject, allocated))
         except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
-            failed.append(_failed(served.said.rule, error))
+            failed.append(_failed(allocated.proposal.rule, error))
     listed = {each.rule for each in findings} | {each.rule for each in failed}
     listed |= {part.rule for each in findings for part in each.parts}
     return Judged(
         trace_id=subject.trace_id,
         findings=tuple(sorted(findings, key=lambda each: (-each.saving_ns, each.finding_id))),
         observations=tuple(observations),
-        small=tuple(dict.fromkeys(each.rule.name for each in said if each.rule.name not in listed)),
+        small=tuple(dict.fromkeys(each.rule.name for each in proposals if each.rule.name not in listed)),
         clean=tuple(clean),
         not_applicable=tuple(not_applicable),
         failed=tuple(failed),
     )
 
 
-def _allocated(subject: Subject, said: Sequence[Proposal]) -> list[Allocated]:
+def _allocated(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocated]:
     least = WORTH_LISTING * subject.step_ns
     held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
-    return allocate(subject, [each for each in said if each.advice.claim.saving_ns >= least], held, least)
+    return allocate(subject, [each for each in proposals if each.advice.claim.saving_ns >= least], held, least)
 
 
 def _failed(rule: Rule, error: Exception) -> Failed:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 _KEYS = (
     *("rule", "title", "finds", "matters", "measured", "try", "references"),
-    *("fix", "confidence", "reason", "wrong-if", "needs", "rules-out", "low", "likely", "high"),
-    *("about", "uses", "categories", "settings", "remarks", "rest"),
+    *("fix", "confidence", "reason", "wrong-if", "heading", "key", "remark"),
+    *("needs", "about", "unknown", "absent", "rules-out", "unseen", "clean", "each", "facts"),
+    *("low", "likely", "high", "query", "uses", "categories", "settings", "remarks", "rest"),
 )
 _KEY = re.compile(rf"--\s*({'|'.join(_KEYS)}):\s*(.*)")
 
@@ -83,8 +84,12 @@ def _setting(value: str) -> Setting:
 
 @cache
 def rule_query(name: str) -> Query:
-    """The query `name`.sql of the rules, on whatever shelf it stands."""
-    return read(statement(shelved("diagnosis/rules")[name]))
+    """The query `name`.sql of the rules, on whatever shelf it stands, or the one that its header names in its stead (`query`)."""
+    own = read(statement(shelved("diagnosis/rules")[name]))
+    if "query" not in own.header:
+        return own
+    other = rule_query(own.header["query"])
+    return Query(other.text, {**other.header, **own.header})
 
 
 @cache

@@ -78,8 +78,11 @@ class Subject:
         query = rule_query(name)
         return self.workspace.ask(query, {**self.workspace.given(), **query.settings, **settings})
 
-    def ask_of(self, claim: Claim, around: str, /) -> list[dict[str, Any]]:
-        """The rows of the query `around`, in which rule_instances is what the claim is on."""
+    def ask_of(self, claim: Claim, name: str, /) -> list[dict[str, Any]]:
+        """The rows of `name`.sql in traceq/diagnosis/rules/, in which rule_instances is what the claim is on."""
+        return self._ask_of(claim, rule_query(name).text)
+
+    def _ask_of(self, claim: Claim, around: str) -> list[dict[str, Any]]:
         if claim.number != self.workspace.latest:
             self.workspace.find(claim.query, claim.values, claim.number)
         return ask(self.connection, around, **claim.values, **WORST)
@@ -126,5 +129,5 @@ class Subject:
     def worst(self, claim: Claim) -> list[dict[str, Any]]:
         """The largest pieces of a claim, with all columns of the rule's query."""
         if claim.number not in self._worst:
-            self._worst[claim.number] = self.ask_of(claim, statement("diagnosis/sql/instances.sql"))
+            self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"))
         return self._worst[claim.number]

@@ -31,7 +31,10 @@ from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.errors import UnusableRule
 
 if TYPE_CHECKING:
+    from traceq.database.query import Setting
+    from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.rules.declared import Judgement
+    from traceq.diagnosis.subject import Subject
 
 _GROUP = "traceq.rules"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -76,7 +79,11 @@ def _from_file(path: Path) -> Rule:
             f"{path}: {name!r} is no name for a rule; name it in kebab-case, e.g. -- rule: slow-augmentation"
         )
     _check(path, query)
-    return Rule(name, declared_manual(name, query), declared(lambda subject: subject.claim_of(query), query))
+
+    def find(subject: Subject, **settings: Setting) -> Claim | None:
+        return subject.claim_of(query, **settings)
+
+    return Rule(name, declared_manual(name, query), declared(find, query))
 
 
 def _check(path: Path, query: Query) -> None:

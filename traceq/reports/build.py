@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from traceq.diagnosis.cache import judged_or_kept
+from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.finding import Failed
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
@@ -59,7 +59,7 @@ def build(
     `rules` are those to judge by, None for those of traceq; `goal` is what the advice is to serve. `drawn`: with
     timelines, which only some formats show.
     """
-    return build_judged(connection, top, judged_or_kept(connection, goal, rules), drawn=drawn)
+    return build_judged(connection, top, cached_or_judged(connection, goal, rules), drawn=drawn)
 
 
 def build_judged(

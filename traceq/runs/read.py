@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.cache import judged_or_kept
+from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.subject import Subject
 from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
@@ -25,7 +25,7 @@ _SATURATED = "gpu-saturated"
 
 def read_runs(connection: duckdb.DuckDBPyConnection, source: str) -> list[Run]:
     """The run of every trace of the database, in the order of ingest; `source` is what to call the database."""
-    judges = judged_or_kept(connection)
+    judges = cached_or_judged(connection)
     traces = ask(connection, statement("database/trace.sql"))
     ranks = tuple(sorted({trace["rank"] for trace in traces if trace["rank"] is not None}))
     return [

@@ -1,13 +1,18 @@
-"""Rules that are declared: the header of an SQL file says what the rule needs, claims and advises.
+"""Rules that are declared: the header of an SQL file says what the rule needs, claims and advises, or remarks.
 
 Its texts are templates of Jinja, in which stand
 
     instances, steps_with_it, claimed_ns, claimed_share, longest_ns    of the claim, see diagnosis/sql/summary.sql
     worst, pieces           the worst piece with the columns of the query, and the list of the worst
+    facts, rows             the first row, and all, of the query that the header names (`facts`), or that a remark is about
     steps, subject          the number of counted steps, and the trace; see traceq.diagnosis.subject
     the settings of the header, by name
-    time, percent, size, rate, plural, cut, names, kernel, operators, per_step, of_step, copies, collectives
-                            which put these into words
+    ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
+    time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, is_amd,
+    per_step, of_step, copies, collectives, described, overlapped, late_device, allocations, places, busiest, per_fetch,
+    workers_needed          which put these into words; see traceq.diagnosis.rules.shared
+
+What is about the claim is not there in the texts that are asked before it is made: `unknown` and `absent`.
 """
 
 from __future__ import annotations
@@ -16,10 +21,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, get_args
 
+from traceq.common import units
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.finding import Confidence
-from traceq.diagnosis.needs import NothingThere
-from traceq.diagnosis.rules.shared import collectives, copies, kernels, wording
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.query import rule_query
+from traceq.diagnosis.rules.shared import allocations, collectives, copies, host_waits, inputs, kernels, wording
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from traceq.diagnosis.subject import Subject
 
     Judgement = Callable[[Subject], Iterator[Advice | Remark]]
+    Find = Callable[..., Claim | None]
     Words = Callable[[Subject, Claim], dict[str, Any]]
 
 # What a rule can be about: without it the rule has nothing to look at. Columns of diagnosis/sql/present.sql.
@@ -60,31 +68,59 @@ def _check_needs(subject: Subject, needs: Iterable[str]) -> None:
             subject.needs(choice[-1])
 
 
-def declared(find: Callable[[Subject], Claim | None], query: Query, words: Words | None = None) -> Judgement:
+def declared(find: Find, query: Query, words: Words | None = None) -> Judgement:
     """The judgement that a header declares on what `find` finds; `words` gives texts for its keys that only code can find."""
 
     def judge(subject: Subject) -> Iterator[Advice]:
         check_inputs(subject, query, "gpu, steps")
-        claim = find(subject)
-        if claim is None:
+        words_of_trace = _of_trace(subject)
+        known = query.settings | words_of_trace
+        _refuse(query, known, unknown="unknown", absent="absent")
+        each = subject.ask(query.header["each"], **query.settings) if "each" in query.header else [{}]
+        found = False
+        for settings in each:
+            claim = find(subject, **settings)
+            if claim is None:
+                continue
+            found = True
+            known_of_claim = _of_claim(subject, query, claim) | words_of_trace
+            texts = {**_DEFAULTS, **_rendered(query, known_of_claim), **(words(subject, claim) if words else {})}
+            yield Advice(
+                claim,
+                fix=texts["fix"],
+                confidence=confidence(texts["confidence"]),
+                reason=texts["reason"],
+                wrong_if=texts["wrong-if"],
+                title=texts.get("heading") or None,
+                key=texts.get("key", ""),
+                is_rest="rest" in query.header,
+            )
+        if not found:
             _check_needs(subject, query.listed("rules-out"))
-            return
-        texts: dict[str, Any] = words(subject, claim) if words else {}
-        for key in ("fix", "confidence", "reason", "wrong-if"):
-            texts.setdefault(key, _rendered(query.header.get(key, _DEFAULTS.get(key, "")), subject, claim))
-        yield Advice(
-            claim,
-            fix=texts["fix"],
-            confidence=confidence(texts["confidence"]),
-            reason=texts["reason"],
-            wrong_if=texts["wrong-if"],
-            title=texts.get("title"),
-            is_rest="rest" in query.header,
-        )
+            _refuse(query, known, unknown="unseen", absent="clean")
 
     return judge
 
 
+def remarked(name: str, query: Query) -> Judgement:
+    """The judgement that a header declares on the rows of the query `name`: a remark, unless there is no row or no text."""
+
+    def judge(subject: Subject) -> Iterator[Remark]:
+        check_inputs(subject, query, "gpu, steps")
+        rows = subject.ask(name)
+        known = query.settings | _of_trace(subject) | _facts(rows)
+        _refuse(query, known, unknown="unknown", absent="absent")
+        texts = _rendered(query, known) if rows else {}
+        if texts.get("remark"):
+            yield Remark(
+                texts["remark"], name, texts["fix"], title=texts.get("heading") or None, key=texts.get("key", "")
+            )
+
+    return judge
+
+
+# Texts of the header that a rule says of what it found.
+_SAID = ("fix", "confidence", "reason", "wrong-if", "heading", "key", "remark")
 _DEFAULTS = {
     "confidence": "low",
     "reason": "Found by a rule of your own.",
@@ -100,32 +136,81 @@ def confidence(value: str) -> Confidence:
     raise ValueError(f"confidence {value!r}; it is one of {', '.join(get_args(Confidence))}")
 
 
-def _rendered(text: str, subject: Subject, claim: Claim) -> str:
-    if not is_template(text):
-        return text
+def _refuse(query: Query, known: dict[str, Any], *, unknown: str, absent: str) -> None:
+    """Raise CannotTell, or NothingThere, where the texts of these keys say why."""
+    for key, error in ((unknown, CannotTell), (absent, NothingThere)):
+        if reason := _render(query.header.get(key, ""), known):
+            raise error(reason)
+
+
+def _rendered(query: Query, known: dict[str, Any]) -> dict[str, str]:
+    return {key: _render(query.header[key], known) for key in _SAID if key in query.header}
+
+
+def _render(text: str, known: dict[str, Any]) -> str:
+    return _environment().from_string(text).render(known).strip() if is_template(text) else text
+
+
+def _of_trace(subject: Subject) -> dict[str, Any]:
+    return {
+        "subject": subject,
+        "steps": subject.steps,
+        "ask": subject.ask,
+        "has": subject.has,
+        "way": subject.way,
+        "lacks": subject.lacks,
+        "time": units.duration,
+        "percent": units.share,
+        "bytes_in": units.bytes_in,
+        "short_size": units.short_size,
+        "short": units.short,
+        "figure": units.rate,
+        "size": collectives.size,
+        "rate": copies.rate,
+        "part": wording.part,
+        "plural": wording.plural,
+        "cut": wording.cut,
+        "names": wording.names,
+        "shares": wording.shares,
+        "kernel": kernels.short,
+        "operators": kernels.names,
+        "is_amd": partial(kernels.is_amd, subject),
+        "per_step": partial(wording.per_step, subject),
+        "of_step": partial(wording.of_step, subject),
+        "allocations": partial(allocations.described, subject),
+        "places": partial(host_waits.described, subject),
+        "busiest": partial(inputs.busiest, subject),
+        "per_fetch": inputs.per_fetch,
+        "workers_needed": inputs.workers_needed,
+        "described": collectives.described,
+        "overlapped": collectives.overlapped,
+        "late_device": partial(collectives.late_device, subject),
+    }
+
+
+def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
     pieces = subject.worst(claim)
-    known = {
+    return {
         **claim.values,
         **claim.row,
         "worst": pieces[0],
         "pieces": pieces,
-        "subject": subject,
-        "steps": subject.steps,
-        "time": wording.time,
-        "percent": wording.percent,
-        "size": collectives.size,
-        "rate": copies.rate,
-        "plural": wording.plural,
-        "cut": wording.cut,
-        "names": wording.names,
-        "kernel": kernels.short,
-        "operators": kernels.names,
-        "per_step": partial(wording.per_step, subject),
-        "of_step": partial(wording.of_step, subject),
         "copies": partial(copies.described, subject, claim),
         "collectives": partial(collectives.of_claim, subject, claim),
+        **(_facts(_asked(subject, query, claim)) if "facts" in query.header else {}),
     }
-    return _environment().from_string(text).render(known)
+
+
+def _asked(subject: Subject, query: Query, claim: Claim) -> list[dict[str, Any]]:
+    """The rows of the query that the header names: about the trace, or about the claim if it reads rule_instances."""
+    name = query.header["facts"]
+    if "rule_instances" in rule_query(name).text:
+        return subject.ask_of(claim, name)
+    return subject.ask(name, **query.settings)
+
+
+def _facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"rows": rows, **({"facts": rows[0]} if rows else {})}
 
 
 def is_template(text: str) -> bool:
@@ -138,7 +223,9 @@ def _environment() -> Environment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    environment.filters["cut"] = wording.cut
+    return environment
 
 
 def template_error(text: str) -> str | None:

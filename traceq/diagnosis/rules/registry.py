@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from traceq.database.sql import shelved
 from traceq.diagnosis.manual import Manual, declared_manual, manual
 from traceq.diagnosis.query import Query, rule_query
-from traceq.diagnosis.rules.declared import declared
+from traceq.diagnosis.rules.declared import declared, remarked
 
 if TYPE_CHECKING:
+    from traceq.database.query import Setting
     from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.rules.declared import Judgement
     from traceq.diagnosis.subject import Subject
@@ -156,12 +156,13 @@ def _load(place: str) -> Rule:
     name = place.partition("/")[2]
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
     remarks = "remarks" in query.header
+
+    def find(subject: Subject, **settings: Setting) -> Claim | None:
+        return subject.claim(name, **settings)
+
     if not files("traceq").joinpath(f"diagnosis/rules/{place}.py").is_file():
-        return Rule(name.replace("_", "-"), declared_manual(name, query), declared(_find(name), query), remarks)
+        judge = remarked(name, query) if "remark" in query.header else declared(find, query)
+        return Rule(name.replace("_", "-"), declared_manual(name, query), judge, remarks)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
-    judge = declared(_find(name), query, module.words) if hasattr(module, "words") else module.judge
+    judge = declared(find, query, module.words) if hasattr(module, "words") else module.judge
     return Rule(name.replace("_", "-"), manual(module.__doc__ or ""), judge, remarks)
-
-
-def _find(name: str) -> Callable[[Subject], Claim | None]:
-    return lambda subject: subject.claim(name)

@@ -1,4 +1,27 @@
 -- Collectives of Gloo on tensors of the GPU: copies out and back, and idle time while the host communicates.
+-- title: Gloo moves tensors of the GPU
+-- finds: Collectives of the Gloo backend whose tensors come from the GPU: they are copied to the host, sent from
+--   there, and copied back.
+-- matters: NCCL sends from GPU to GPU, over NVLink or the network card, and on a stream that leaves the host free.
+--   Gloo crosses PCIe twice, sums on the CPU, and is one to two orders of magnitude slower.
+-- measured: Operations of Gloo in host_collective other than barriers, with a copy from the GPU launched in them or in
+--   the operator around them. Claimed: those copies where exposed (busy_piece), and idle time that begins within
+--   (idle_piece). low 0.5, likely 0.9, high 1.
+-- try: backend="nccl" for tensors on the GPU; Gloo stays useful for tensors of the host.
+-- references: https://docs.pytorch.org/docs/stable/distributed.html
+-- fix: {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} goes over the host: Gloo copies it
+--   from the GPU and back. Use dist.init_process_group(backend="nccl"), or "cpu:gloo,cuda:nccl" where tensors of the
+--   host are communicated as well.
+-- confidence: high
+-- reason: Copies from the GPU are launched inside Gloo's collectives.
+-- wrong-if: The tensors belong on the host and are copied only because the program asks for it; then keep them there.
+-- needs: gpu, steps, launches
+-- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: Gloo's
+--   collectives would not be seen
+--   {%- endif %}
+-- low: 0.5
+-- likely: 0.9
+-- high: 1.0
 -- uses: idle, busy
 -- categories: copy_d2h, copy_h2d, idle_communication, idle_launch, idle_os, idle_python, idle_sync
 with

@@ -1,4 +1,28 @@
 -- Exposed collectives that SyncBatchNorm asks for, forward and backward.
+-- title: SyncBatchNorm waits for all ranks in every layer
+-- finds: The collectives of synchronized batch normalization that run while no compute does: an all-gather per layer
+--   in the forward pass, an all-reduce per layer in the backward pass.
+-- matters: They carry a few kilobytes, so their time is latency and waiting for the last rank, once per layer and
+--   direction, and the next kernel needs the result.
+-- measured: Communication launched inside operators or ranges called SyncBatchNorm... in the counted steps, where
+--   exposed (busy_piece). low 0.3, likely 0.8, high 1: plain batch normalization has none of it.
+-- try: Plain BatchNorm where the batch per GPU is large enough (16 or more), GroupNorm or LayerNorm, frozen statistics
+--   when fine-tuning, or a small process group.
+-- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
+-- fix: SyncBatchNorm asks for {{ described(facts) }}, {{ time(facts.dur) }} each (median). With 16 or more samples per
+--   GPU leave out torch.nn.SyncBatchNorm.convert_sync_batchnorm(model); with fewer, synchronize inside a node only:
+--   convert_sync_batchnorm(model, process_group=ranks_of_this_node), or use torch.nn.GroupNorm.
+-- confidence: high
+-- reason: The collectives are launched inside SyncBatchNorm's operators.
+-- wrong-if: The batch per GPU is so small that training needs the statistics of all ranks.
+-- about: communication
+-- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: whether
+--   SyncBatchNorm ran is not known
+--   {%- endif %}
+-- facts: collective_summary
+-- low: 0.3
+-- likely: 0.8
+-- high: 1.0
 -- uses: busy
 -- categories: communication
 with

@@ -27,7 +27,8 @@ from __future__ import annotations
 from typing import Any
 
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.rules.shared.copies import cut, described
+from traceq.diagnosis.rules.shared.copies import described
+from traceq.diagnosis.rules.shared.wording import cut
 from traceq.diagnosis.subject import Subject
 
 

@@ -1,5 +1,28 @@
 -- Large copies that are much slower than the best of their kind in this trace, or than the link of the GPU for pinned memory: the time that
 -- is too much.
+-- title: Copies far below the rate they could have
+-- finds: Large copies that are much slower than others of their kind in the same trace, or than what the link of the
+--   GPU carries.
+-- matters: The same bytes would take a fraction of the time. What slows them down is mostly outside of the program:
+--   memory of another NUMA node, a slot with fewer or older lanes, several GPUs behind one switch that copy at once.
+-- measured: Exposed copies of at least 1 MiB (below it latency counts) between host and device and between devices
+--   (copy_overlap). What is possible is the larger of best_bandwidth, the best of the same direction, memory and size
+--   class in this trace, and, for pinned memory, 0.8 of what the link carries, which is what is reached in practice.
+--   Copies below 0.6 of that are found, and the part of their exposed time that is too much is claimed. Low, likely
+--   and high share: 0.2, 0.6 and 1.
+-- try: Pinned memory on the NUMA node of the GPU, one large copy, a look at the slot.
+-- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device
+-- fix: {{ copies() }}
+--   {% if worst.link_bandwidth and not worst.is_pageable and worst.best_bandwidth < slow_share * worst.link_bandwidth
+--   %}Even the best reaches {{ rate(worst.best_bandwidth) }}, where the link of this GPU carries
+--   {{ rate(worst.link_bandwidth) }}: look at nvidia-smi -q -d PCIE for generation and width of the slot, and bind the
+--   process to the NUMA node of its GPU (numactl --cpunodebind=N --membind=N).
+--   {%- else %}
+--     {%- if worst.is_pageable %}Pin the memory: it is pageable (pin_memory=True, cudaMallocHost).
+--     {% endif %}The best of their kind reaches {{ rate(worst.best_bandwidth) }}, so the link is not the limit: look
+--     for other copies at the same time (other GPUs behind the same switch), and for buffers on another NUMA node
+--     (numactl --cpunodebind=N --membind=N).
+--   {%- endif %}
 -- confidence: medium
 -- reason: Sizes and times are facts; what the link of this machine can carry is not recorded.
 -- wrong-if: A copy of this size, alone on the machine (nvbandwidth), is no faster.

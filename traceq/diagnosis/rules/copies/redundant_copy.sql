@@ -1,4 +1,46 @@
 -- Copies inside the device that one kind of operator asked for.
+-- title: Copies inside the GPU
+-- finds: Tensors that are copied from one place of the GPU's memory to another and are there already: into DDP's
+--   buckets, buffers that DDP broadcasts, gradients, inputs of compiled graphs, concatenations, clones.
+-- matters: A copy reads and writes every byte once more, and nothing is computed by it. Small ones cost a launch each.
+-- measured: The exposed time of copies of kind d2d (copy_overlap), by the operators around the call. What no operator
+--   explains is left to exposed-copy-other. Low, likely and high share: 0.3, 0.8 and 1 where a switch leaves the copy
+--   out (buckets, buffers), else 0.1, 0.5 and 1.
+-- try: gradient_as_bucket_view, broadcast_buffers=False, preallocated outputs, no clone where a view will do.
+-- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+--   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+-- fix: {{ copies() }}
+--   {% if origin == 'bucket' %}Let gradients live in the buckets: DistributedDataParallel(model,
+--   gradient_as_bucket_view=True).
+--   {%- elif origin == 'gradient' %}With DDP let gradients live in the buckets, DistributedDataParallel(model,
+--   gradient_as_bucket_view=True); and set them to None, optimizer.zero_grad(set_to_none=True), so that autograd can
+--   keep the tensor it made. A gradient whose strides are not those of its parameter is copied in any case.
+--   {%- elif origin == 'buffer' %}If the buffers need not be the same on all ranks within a step (statistics of
+--   BatchNorm mostly need not), switch the broadcast off: DistributedDataParallel(model, broadcast_buffers=False).
+--   {%- elif origin == 'compiled' %}Compiled code with CUDA graphs copies its inputs to where the graph expects them.
+--   Give it tensors that stay in place: torch._dynamo.mark_static_address(x) for what is reused, parameters and
+--   buffers instead of plain tensors; and let it mutate fewer of its inputs.
+--   {%- elif origin == 'cat' %}Write parts where they belong instead of joining them: out = torch.empty(...), and give
+--   each operator a view of it (out=out[a:b], or index assignment); or one wider operator in place of several and a
+--   torch.cat.
+--   {%- else %}Leave out clone() where nothing writes to the tensor, and to(..., copy=True) and contiguous() where a
+--   view will do.
+--   {%- endif %}
+-- confidence: medium
+-- reason: The operators around the copies say where they come from; whether they can be left out is not known.
+-- wrong-if: Something writes to the tensor or to its copy while the other is still needed.
+-- heading: {% if origin == 'bucket' %}Gradients copied into and out of DDP's buckets
+--   {%- elif origin == 'gradient' %}Gradients copied as they are accumulated
+--   {%- elif origin == 'buffer' %}Buffers copied for DDP's broadcast in every forward pass
+--   {%- elif origin == 'compiled' %}Copies at the border of compiled graphs
+--   {%- elif origin == 'cat' %}Tensors copied to be concatenated
+--   {%- else %}Tensors on the GPU copied by clone(), to() or contiguous()
+--   {%- endif %}
+-- key: {{ origin }}
+-- needs: gpu, steps, operators, launches
+-- about: copies
+-- each: redundant_copy_origins
+-- high: 1.0
 -- uses: device_copy
 -- categories: copy_other
 select *

@@ -1,5 +1,46 @@
 -- Migrations of unified memory with nothing beside them, and kernels that wait for pages: what ran beside a kernel in pieces smaller than
 -- those of a prefetch was fetched because it faulted.
+-- title: Migrations of unified memory
+-- finds: Pages of managed memory that move between host and GPU while nothing else runs on the GPU, and kernels that
+--   wait for pages they touch.
+-- matters: A page that is not where it is touched stops whoever touches it: the driver handles the fault and moves the
+--   page in small pieces, at a fraction of what the link carries. The same data moves faster and beside computation
+--   when the program asks for it in time, and not at all when it stays where it is used.
+-- measured: The exposed time of copies of kind um (copy_overlap). Beside that, of every kernel the larger of two
+--   times: that of migrations to the device that ran beside it in pieces below 2 MiB (cudaMemPrefetchAsync moves whole
+--   blocks of 2 MiB, faults bring smaller ones), and that of the page faults of the GPU served during it, where the
+--   trace has them (page_fault). Low, likely and high share: 0.2, 0.6 and 1, since data that is needed has to be moved
+--   in some way. What waits for a migration is not recorded, so its time counts in full, where a replay would decide
+--   for other copies.
+-- try: Move what a kernel needs before it starts (cudaMemPrefetchAsync), tell the driver who reads and writes
+--   (cudaMemAdvise), initialise data on the GPU, or use cudaMalloc and explicit copies of pinned memory.
+-- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming
+--   https://developer.nvidia.com/blog/maximizing-unified-memory-performance-cuda/
+-- fix: The counted steps have {{ '{:,}'.format(facts.migrations_h2d) }} migrations to the device
+--   ({{ short_size(facts.bytes_h2d) }}) and {{ '{:,}'.format(facts.migrations_d2h) }} to the host
+--   ({{ short_size(facts.bytes_d2h) }})
+--   {%- if facts.gpu_faults %}, and {{ '{:,}'.format(facts.gpu_faults) }} page faults of the GPU
+--   {%- endif %}.
+--   {% for waiting in pieces | selectattr('cause', 'equalto', 'compute') %}{% if loop.first %}The kernel
+--   {{ cut(waiting.name) }} waits for pages while it runs. {% endif %}
+--   {%- endfor %}
+--   {%- if facts.prefetches %}The program prefetches already (calls of cudaMemPrefetchAsync:
+--   {{ '{:,}'.format(facts.prefetches) }}), but pages still move one by one: call cudaMemPrefetchAsync(pointer, bytes,
+--   device, stream) for the rest.
+--   {%- else %}Before the first kernel that needs the data call cudaMemPrefetchAsync(pointer, bytes, device, stream),
+--   and before the host reads with cudaCpuDeviceId.
+--   {%- endif %} cudaMemAdvise(pointer, bytes, cudaMemAdviseSetReadMostly, device) keeps copies of what is only read,
+--   and data that only the GPU uses belongs in cudaMalloc, filled by cudaMemcpyAsync from pinned memory or by a
+--   kernel.
+-- confidence: {% if has('launches') %}high{% else %}medium{% endif %}
+-- reason: The driver recorded the migrations; that kernels waited for those beside them is inferred.
+-- wrong-if: The pages are touched by host and GPU in turns by design, and each side needs all of them.
+-- absent: {% if not subject.present.migrations %}no unified memory migrated{% endif %}
+-- facts: unified_memory_facts
+-- low: 0.2
+-- likely: 0.6
+-- high: 1.0
+-- settings: prefetch_bytes=2097152
 -- uses: counted
 -- categories: compute, copy_other
 with

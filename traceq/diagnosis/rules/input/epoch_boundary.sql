@@ -1,4 +1,28 @@
 -- Idle time of the first fetches of iterators beyond that of the others, and of making these iterators.
+-- title: The first batch of an epoch is late
+-- finds: The first fetch of a new iterator of a loader: workers are started again, and nothing is prefetched yet.
+-- matters: Without persistent workers each epoch, and each validation, begins with starting processes, importing
+--   modules and filling the queue, and the GPU waits for all of it.
+-- measured: Idle time of cause idle_data (idle_piece) in first fetches (data_fetch.is_first), less what a usual fetch
+--   of the loader takes, and of cause idle_python in the same gap as long as the making of the iterator took
+--   (iterator_dur). Without Python frames: fetches 10 times as long as the median (other reasons seldom come to that),
+--   at most one in 5 of at least 5. Loaders that work in the training process have no workers to start and are left
+--   out. Shares: low 0.5 (the queue has to be filled once all the same), likely 1, high 1.
+-- try: persistent_workers=True; one long iterator over several epochs.
+-- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
+-- fix: The {% if worst.is_first is not none %}first fetch of a new iterator{% else %}longest fetch{% endif %} takes
+--   {{ time(worst.fetch_ns) }}, others {{ time(worst.usual_ns) }}{% if worst.iterator_ns %}, after
+--   {{ time(worst.iterator_ns) }} for making the iterator{% endif %}. Keep the workers: DataLoader(..., num_workers=4,
+--   persistent_workers=True), made once, before the loop over epochs. If epochs are short, draw several from one
+--   iterator, for instance with a sampler that repeats the data set.
+-- confidence: {% if worst.is_first is not none %}high{% else %}medium{% endif %}
+-- reason: {% if worst.is_first is not none %}Frames show that the iterator was made right before this fetch.
+--   {%- else %}Its length and rarity say so; frames that would show the making of an iterator are not in the trace.
+--   {%- endif %}
+-- wrong-if: {% if worst.is_first is not none %}The loader has persistent_workers=True already.
+--   {%- else %}The long fetches are not at the beginning of an epoch: then a few batches are slow by themselves.
+--   {%- endif %}
+-- heading: {% if worst.is_first is none %}A few fetches of input are much longer than the others{% endif %}
 -- needs: gpu, steps, fetches
 -- low: 0.5
 -- likely: 1.0

@@ -1,6 +1,35 @@
 -- Copies of input to the device from pageable memory or by blocking calls, with nothing beside them, and the time in which the device
 -- waits for the host because of these calls.
+-- title: Input is copied to the GPU late
+-- finds: Copies of a batch to the GPU that training waits for: from pageable memory, or by a call that holds the host
+--   until the copy is done, while nothing else runs.
+-- matters: A copy from pageable memory is slow, because the driver copies to pinned memory first, and the host can
+--   launch nothing meanwhile. From pinned memory it runs beside the kernels of the step before.
+-- measured: Copies at the position data, category copy_h2d, that are pageable or blocking (copy_overlap): the time in
+--   which nothing else runs (busy_piece). And idle time (idle_piece) in the calls that wait for them (the copy's own,
+--   or the next on the thread within 20 us or in the same operator) and after them, the latter no longer than the call
+--   waited: so far ahead would the host be. Shares: low 0.4 (pinned memory alone about doubles the rate), likely 1,
+--   high 1.
+-- try: pin_memory=True, non_blocking=True, and copying one batch ahead on a stream of its own.
+-- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+--   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory
+-- fix: Batches are copied {% if worst.is_pageable %}from pageable memory{% else %}by a blocking call{% endif %}
+--   {%- if worst.bytes is not none %} ({{ size(worst.bytes) }}{% if worst.bandwidth %} at
+--   {{ figure(worst.bandwidth) }} GB/s{% endif %})
+--   {%- endif %}, and the GPU does nothing else for {{ per_step(claimed_ns) }}.
+--   {% if worst.is_pageable is not false %}Let the loader pin its batches, DataLoader(..., pin_memory=True), or pin a
+--   buffer once and reuse it, and copy
+--   {%- else %}The memory is pinned, but the call waits: copy
+--   {%- endif %} with batch = batch.to(device, non_blocking=True). To hide the copy behind the step before, fetch and
+--   copy the next batch right after launching this one, with torch.cuda.stream(copy_stream), and let the current
+--   stream wait for it: torch.cuda.current_stream().wait_stream(copy_stream).
+-- confidence: {% if worst.is_pageable is not none %}high{% else %}medium{% endif %}
+-- reason: {% if worst.is_pageable is not none %}The profiler records the kind of memory, and nothing runs beside these
+--   copies.
+--   {%- else %}The call is known to hold the host; the kind of memory is not in the trace.
+--   {%- endif %}
 -- wrong-if: The batch is made right before it is copied, so that it cannot be copied earlier.
+-- heading: {% if worst.is_pageable %}Input is copied to the GPU from pageable memory{% endif %}
 -- needs: gpu, steps, launches
 -- low: 0.4
 -- likely: 1.0

@@ -1,4 +1,36 @@
 -- Idle time under fetches that mostly read files, or whose workers mostly do; what reading takes of it.
+-- title: Reading files holds up training
+-- finds: Fetches of input, or worker processes, that spend most of their time in calls that read files, while the GPU
+--   waits.
+-- matters: More workers or faster transforms win little when storage is what is slow: the bytes have to come nearer
+--   first.
+-- measured: data_fetch.reading: time of calls that open and read files, and of Python frames that do, on the training
+--   thread; of worker threads the same calls over the time in which they do not wait (data_worker.busy). Of a fetch in
+--   which that is at least half (then nothing else can be more), the idle time of cause idle_data (idle_piece) counts
+--   by that share. Shares: low 0.3 (some of it is copying from the page cache), likely 1, high 1.
+-- try: Local NVMe instead of network storage, fewer and larger files, memory mapping, more reads at once.
+-- references: https://docs.pytorch.org/docs/stable/data.html
+--   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+-- fix: {% set own = part(facts.reading_ns, facts.fetch_ns) -%}
+--   Reading files takes
+--   {% if own >= least_reading %}{{ percent(own) }} of the time of fetching on the training thread
+--   {%- else %}{{ percent(worst.reading_share) }} of the time that workers work
+--   {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it. Copy the data to a local NVMe disk, or store it
+--   as a few large files that are read in sequence, for instance webdataset.WebDataset('shards-{000000..000099}.tar')
+--   or one array opened by numpy.load(path, mmap_mode='r'). Where latency and not bandwidth is the limit, read more at
+--   once: DataLoader(..., num_workers=8, prefetch_factor=4).
+-- confidence: {% if has('os_calls') %}high{% else %}medium{% endif %}
+-- reason: {% if has('os_calls') %}The calls that read were recorded.
+--   {%- else %}Python frames that read files were recorded; whether the disk was slow was not.
+--   {%- endif %}
+-- wrong-if: A second run over the same files, now cached in memory, is no faster.
+-- needs: gpu, steps, fetches
+-- unknown: {% if not has('os_calls') and not has('python_frames') %}{{ lacks('reads are not traced', 'reads', 'brings them') }}
+--   {%- endif %}
+-- facts: input_facts
+-- low: 0.3
+-- likely: 1.0
+-- settings: least_reading=0.5
 -- uses: idle
 -- categories: idle_data
 with

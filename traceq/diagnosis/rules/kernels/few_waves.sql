@@ -1,5 +1,30 @@
 -- Kernels that leave multiprocessors without work: fewer blocks than multiprocessors, or (of matrix kernels, whose blocks all take
 -- as long) a last wave of blocks that fills a part of the GPU, after one or two full ones.
+-- title: Kernels that do not fill the GPU
+-- finds: Kernels with fewer blocks than the GPU has multiprocessors, and matrix kernels with a last wave of blocks
+--   that fills a part of the GPU only.
+-- matters: A multiprocessor without a block does nothing until the kernel ends. With one and a bit waves of blocks the
+--   GPU works for two and is half empty in the second.
+-- measured: Kernels (kernel_occupancy) of at least 20 us, with nothing beside them, with sm_coverage below 0.9; and
+--   kernels of cuBLAS, CUTLASS, cuDNN and nvjet, whose blocks all take as long, with 1 to 3 waves and wave_efficiency
+--   below 0.8. Claimed is what is missing to 1. Shares: 0 low, 0.3 likely (a kernel that memory limits needs few
+--   multiprocessors, and the grid is the library's choice), 1 high.
+-- try: A larger batch or longer sequences per launch; work on several streams at once; split-k or stream-k kernels
+--   (torch.compile(mode="max-autotune")); more blocks in kernels of one's own.
+-- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
+--   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
+-- fix: Give each launch more to do: {{ kernel(worst.name) }} ({{ time(worst.dur) }}) has
+--   {{ plural(worst.blocks, 'block') }}
+--   {%- if worst.multiprocessors_share < 1 %} for
+--   {{ plural(worst.blocks / worst.multiprocessors_share, 'multiprocessor') }}
+--   {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part of the GPU
+--   {%- endif %}.
+--   {% if worst.family == 'unknown' %}Launch it with more and smaller blocks, at least one per multiprocessor
+--   (kernel<<<blocks, 256>>>).
+--   {%- elif worst.family in ('cublas', 'cutlass', 'nvjet') %}torch.compile(model, mode="max-autotune") tries kernels
+--   that split the sum over more blocks; a larger batch size adds blocks.
+--   {%- else %}A larger batch size (DataLoader(..., batch_size=...)) adds blocks.
+--   {%- endif %} What all such kernels leave empty is as much as an idle GPU for {{ per_step(claimed_ns) }}.
 -- confidence: low
 -- reason: How many multiprocessors have a block follows from the geometry; whether that limits the kernel does not.
 -- wrong-if: The kernels reach the bandwidth of memory with the blocks they have.

@@ -1,6 +1,27 @@
 -- Kernels by name, where one of them has most of the time in which the GPU is busy.
--- uses: busy
+-- title: One kernel has most of the busy time
+-- finds: A kernel name with more than half of the time in which the GPU is busy.
+-- matters: What is done about other kernels can win less than what is done about this one.
+-- measured: Time of the ledger (busy_piece.ledger_dur) by kernel name over the counted steps, against that of all that
+--   runs on the GPU, more than 0.5, if that is at least 0.2 of the steps and other kernels ran, too. Matrix products
+--   of cuBLAS and CUTLASS on tensor cores are left out: they are what a GPU is there for.
+-- try: Nsight Compute (AMD: rocprof-compute) on this kernel, a better library or algorithm for it, lower precision,
+--   fewer or smaller calls.
+-- references: https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
+-- remark: {{ kernel(facts.name) }} has {{ percent(facts.busy_share) }} of the time in which the GPU is busy:
+--   {% if subject.is_whole_trace %}{{ plural(facts.launches, 'time') }} in the trace
+--   {%- else %}{{ plural(facts.launches / steps, 'time') }} per step
+--   {%- endif %}, {{ time(facts.mean_ns) }} each.
+-- fix: {% if facts.family == 'flash_attention' %}Attention limits the step: fewer tokens or a window of them; on
+--   Hopper and later FlashAttention 3, or cuDNN's with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION).
+--   {%- elif is_amd(facts.family) %}Look at this kernel first, for instance with ROCm Compute Profiler:
+--   rocprof-compute profile -n hotspot -k {{ kernel(facts.name).split()[0] }} -- PROGRAM.
+--   {%- else %}Look at this kernel first, for instance with Nsight Compute: ncu --set full -k
+--   regex:{{ kernel(facts.name).split()[0] }} -c 5 PROGRAM.
+--   {%- endif %}
+-- settings: least=0.5, of_step=0.2
 -- remarks: yes
+-- uses: busy
 with
 total as (
     select sum(ledger_dur) as dur, count(distinct hash(name)) filter (category = 'compute') as kernels

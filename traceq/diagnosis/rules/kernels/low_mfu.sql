@@ -1,6 +1,31 @@
 -- How much of the peak the counted steps use, and how much of them the GPU computes.
--- uses: counted
+-- title: The GPU computes, but far below its peak
+-- finds: Steps of which more than 60 % are computing and that use less than 30 % of the peak of the GPU (model FLOPs
+--   utilization).
+-- matters: A GPU that is busy is not yet well used: the time goes to kernels that memory limits, or to matrix products
+--   far below their peak.
+-- measured: mfu (step_mfu) weighted by duration over the counted steps, if known, below 0.3, and the share of category
+--   compute of the ledger above 0.6; with less, the GPU waits, which other findings say. Work of custom kernels and of
+--   graphs is not counted, so the true figure may be higher.
+-- try: The findings about kernels: precision, fused attention and elementwise kernels, shapes; a larger batch.
+-- references: https://arxiv.org/abs/2204.02311
+--   https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
+-- remark: {% if facts.mfu_share < low_share and facts.compute_share > computing_share %}Steps use
+--   {{ percent(facts.mfu_share) }} of the peak of the GPU though {{ percent(facts.compute_share) }} of their time is
+--   computing; matrix kernels have {{ percent(facts.matrix_share) }} of that and reach
+--   {{ percent(facts.kernel_efficiency_share) }} of their peak.
+--   {%- endif %}
+-- fix: {% if facts.matrix_share < 0.5 %}Most of the time goes to kernels that are no matrix products: fuse them
+--   (torch.compile, fused attention).
+--   {%- else %}Most of the time goes to matrix products below their peak: larger sizes, lower precision, aligned
+--   shapes.
+--   {%- endif %}
+-- needs: gpu, steps, flops, peaks
+-- unknown: {% if not rows %}{{ lacks('the operations or the peaks of some matrix products are not known', 'flops', 'brings them') }}
+--   {%- endif %}
+-- settings: low_share=0.3, computing_share=0.6
 -- remarks: yes
+-- uses: counted
 with
 compute as (
     select step, sum(dur) as dur

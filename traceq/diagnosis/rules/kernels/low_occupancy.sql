@@ -1,5 +1,26 @@
 -- Kernels without matrix products in them of which few warps fit on a multiprocessor, for want of registers, shared memory or places for blocks.
 -- The part that can go is what half of the possible warps would leave, if waiting for memory is all that it does.
+-- title: Kernels with few warps at once
+-- finds: Kernels without matrix products of which registers, shared memory or the number of blocks let less than a
+--   quarter of the possible warps onto a multiprocessor.
+-- matters: Warps that are ready hide that others wait for memory. With very few, the multiprocessor waits. Kernels on
+--   tensor cores are made to run with few warps, and are left out.
+-- measured: Kernels (kernel_occupancy) of at least 20 us with theoretical_occupancy below 0.25 and a known limiter
+--   other than the grid; not of cuBLAS, CUTLASS, cuDNN, nvjet and fused attention. Claimed is what half of the warps
+--   would leave if waiting were all. Shares: 0 low, 0.3 likely, 0.8 high.
+-- try: registers: __launch_bounds__, smaller tiles, fewer variables alive, num_warps in Triton. shared_memory: smaller
+--   tiles, fewer stages. blocks: more threads per block. Nsight Compute tells what the kernel waits for.
+-- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
+--   https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
+-- fix: {{ kernel(worst.name) }} fills {{ percent(worst.occupancy_share) }} of the warps of a multiprocessor.
+--   {% if worst.limiter == 'registers' %}It takes {{ worst.registers_per_thread }} registers per thread:
+--   __launch_bounds__(threads, blocks) or smaller tiles need fewer
+--   {%- elif worst.limiter == 'shared_memory' %}It takes {{ worst.shared_memory_bytes }} bytes of shared memory per
+--   block: smaller tiles or fewer stages need less
+--   {%- else %}Its blocks have {{ worst.threads_per_block }} threads, and a multiprocessor takes so many blocks only:
+--   use 128 or 256
+--   {%- endif %}. Let Nsight Compute say first what it waits for: ncu --set full -k
+--   regex:{{ kernel(worst.name).split()[0] }}. At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: Occupancy is computed from the launch geometry, not measured, and many good kernels have little of it.
 -- wrong-if: Nsight Compute shows that the kernel keeps its arithmetic or its memory busy.

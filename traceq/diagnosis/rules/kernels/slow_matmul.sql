@@ -1,4 +1,22 @@
 -- Matrix products and convolutions that arithmetic limits, far below the peak of their type: what is above $reachable of it.
+-- title: Matrix products far below the peak
+-- finds: Matrix products and convolutions that arithmetic limits and that reach less than half of the peak of their
+--   type.
+-- matters: They are where the peak can be reached: libraries get to 0.7 of it and more on large, well-shaped products.
+-- measured: Operators with bound = 'compute' (operator_cost), at least 20 us per kernel, with achieved below 0.5 of
+--   peak. Claimed is what is above their operations at 0.7 of the peak. Shares: 0.1 low, 0.5 likely, 1 high.
+-- try: Sizes that fill tiles and waves (multiples of 128 or 256), layouts (channels_last for convolutions),
+--   torch.backends.cudnn.benchmark, torch.compile(mode="max-autotune"), a newer cuBLAS or cuDNN, fp8 with Transformer
+--   Engine where the type allows it.
+-- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
+--   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
+-- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '%.0f' % worst.achieved }} of
+--   {{ '%.0f' % worst.peak }} TFLOP/s in {{ worst.compute_type }} ({{ percent(worst.achieved / worst.peak) }}).
+--   {% if worst.kind == 'convolution' %}torch.backends.cudnn.benchmark = True looks for a better algorithm, and
+--   model.to(memory_format=torch.channels_last) gives it the layout that tensor cores want
+--   {%- else %}torch.compile(model, mode="max-autotune") looks for a better kernel; sizes that are multiples of 128
+--   fill its tiles
+--   {%- endif %}. At {{ percent(reachable) }} of the peak all such would take {{ of_step(claimed_ns) }} less.
 -- confidence: medium
 -- reason: Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is
 --   estimated.

@@ -28,8 +28,7 @@ import re
 from typing import Any
 
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.rules.shared.idle_shares import shares
-from traceq.diagnosis.rules.shared.wording import time
+from traceq.diagnosis.rules.shared.wording import shares, time
 from traceq.diagnosis.subject import Subject
 
 # What the names of calls say of what to do; the first that matches counts.

@@ -1,11 +1,41 @@
 -- Idle time in which the host launched, or was inside an operator.
+-- title: GPU idle: the host is late to launch
+-- finds: Time in which nothing runs on the GPU because the host is still inside operators and launching calls:
+--   preparing a kernel takes it longer than the GPU takes for the one before.
+-- matters: A faster GPU, or faster kernels, win nothing: the step takes as long as the host needs to launch it.
+-- measured: The pieces of cause idle_launch in the counted steps (idle_piece), all that no other rule owns. An
+--   operator's time is that outside of launching calls. High 1: what the steps lose to it. Likely 0.6, low 0.2:
+--   compiling takes the overhead of operators away, CUDA graphs that of launching, but not all of a program can be
+--   compiled or captured.
+-- try: torch.compile(mode="reduce-overhead"), CUDA graphs; a larger batch, so that each kernel lasts longer for the
+--   same launches; fused optimizers and layers; fewer operators.
+-- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
+--   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://developer.nvidia.com/blog/cuda-graphs/
+-- fix: {% set phase = rows | selectattr('what', 'equalto', 'phase') | selectattr('idle_share', 'gt', most_in_phase) |
+--   first | default(none) -%}
+--   {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%}
+--   The host is late mostly in {{ shares(operators) }};
+--   {{ percent(rows | selectattr('what', 'equalto', 'call') | sum(attribute='idle_share')) }} of the time in
+--   {% if is_amd() %}HIP{% else %}CUDA{% endif %} calls themselves, the rest in what is around them{% if phase %};
+--   {{ percent(phase.idle_share) }} in phase {{ phase.name }}{% endif %}.
+--   {% if not has('operators') and 'aten::' not in operators | map(attribute='name') | join %}Launch less often:
+--   replay the repeated part as a CUDA graph (cudaStreamBeginCapture, cudaGraphLaunch;
+--   torch.cuda.make_graphed_callables), do more per launch, merge kernels.
+--   {%- elif phase and phase.name == 'optimizer' %}Launch less often in the optimizer: `torch.optim.AdamW(...,
+--   fused=True)`, or `torch.compile(optimizer.step)` for one without a fused variant.
+--   {%- else %}Launch less often: `model = torch.compile(model, mode="reduce-overhead")`, which fuses operators and
+--   replays CUDA graphs where shapes are fixed, or a larger batch per step where memory allows.
+--   {%- endif %}
 -- confidence: high
 -- reason: The calls and operators that the GPU waits for are in the trace.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
 -- needs: gpu, steps, calls
+-- facts: host_bound_facts
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
+-- settings: most_in_phase=0.5
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch

@@ -1,4 +1,27 @@
 -- Idle time inside launching calls of kernels that take many times as long as a launch does, less what a launch takes here anyway.
+-- title: Launching calls take far longer than a launch does
+-- finds: Calls that launch one kernel (cudaLaunchKernel and its like) and take many times as long as they should,
+--   while the GPU waits for that very kernel.
+-- matters: A launch takes some 5 us. One that takes hundreds waits for something: a lock of the driver that another
+--   thread holds (allocation, a second launching thread), memory, a processor the thread was taken off, the profiler.
+-- measured: Idle time (idle_piece, cause idle_launch) inside the launching call that ends the gap, less the median
+--   duration of such calls, when the call takes more than 50 us (the limit of Holistic Trace Analysis) and more than 4
+--   times the median. Calls that find 1,000 launches queued are left out (launch_state.queue_depth): a full queue
+--   makes them wait, and the GPU has work. So are graph launches, which take longer. Low 0.3, likely 1, high 1: the
+--   trace does not say what they waited for.
+-- try: One launching thread per process and as many processor cores as threads that launch; no cudaMalloc or cudaFree
+--   beside; pinning threads to cores of the GPU's NUMA node. nsys --trace=osrt and --sample=process-tree show locks
+--   and lost cores.
+-- references: https://github.com/facebookresearch/HolisticTraceAnalysis
+--   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+-- fix: Find out what {{ plural(instances, 'launching call') }} {% if instances == 1 %}waits{% else %}wait{% endif %}
+--   for: {{ worst.name }} takes {{ time(worst.usual_ns) }} as a rule, and up to {{ time(worst.call_ns) }} here.
+--   {% if has('os_calls') %}Look at calls of the operating system and at other threads at these times.
+--   {%- elif is_amd() %}`rocprofv3 --sys-trace -- python train.py` shows what other threads call at these times.
+--   {%- else %}{{ way('locks', 'Capture calls of the operating system, and when threads lose their core.') }}
+--   {%- endif %} If they are locks, launch from one thread and keep allocation out of the steps; if the thread lost
+--   its core, give each process its own: `taskset -c 0-7 python train.py`, `torch.set_num_threads(4)`, fewer loader
+--   workers than cores.
 -- confidence: medium
 -- reason: The calls are in the trace; what holds them up is not.
 -- wrong-if: The calls take as long only with the profiler: compare the time of a step without it.

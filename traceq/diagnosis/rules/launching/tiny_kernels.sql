@@ -1,8 +1,42 @@
 -- Gaps that end with a kernel shorter than its launch, in loops of such kernels. Where the host also waits after every few of them,
 -- the gaps behind those waits are of the same kind, and whatever the host does until the next launch.
+-- title: Kernels are shorter than their launches
+-- finds: Loops of kernels that each take less time on the GPU than the host needs to launch the next, and the same
+--   with a synchronization after every few of them.
+-- matters: The GPU is idle between any two kernels, however fast it is: the step takes as long as the host needs to
+--   launch it all. A synchronization after each kernel adds the way to the GPU and back every time.
+-- measured: Kernels below 10 us: launching takes 5 to 10 us by itself, and 20 to 50 with an operator of PyTorch around
+--   it. The rule applies when at least half of the kernels of the counted steps are so short, there are at least 100,
+--   and their median is below the median time from one launching call to the next (else the host is ahead). Claimed
+--   are the pieces idle_launch, idle_python and idle_launch_latency (idle_piece) of gaps below 500 us that end with
+--   such a kernel and begin before its launching call has returned; in longer gaps the host does something else than
+--   launching. Kernels of CUDA graphs are left out. Gaps that a synchronizing call drained are left to the rules about
+--   those, unless they make up a quarter of these kernels: then the loop launches and waits in turn, and idle_sync,
+--   idle_unattributed and idle_os count as well. Low 0.3, likely 1, high 1: kernels of one graph still take 1 to 2 us
+--   from one to the next.
+-- try: CUDA graphs, torch.compile(mode="reduce-overhead"), fused operators, a larger batch. In a CUDA program of one's
+--   own: kernels that do more at once, one cooperative kernel for the loop, no synchronization after each.
+-- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
+--   https://developer.nvidia.com/blog/cuda-graphs/
+--   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
+-- fix: {{ percent(worst.tiny_kernels / worst.kernels) }} of {{ plural(worst.kernels, 'kernel') }} take less than
+--   {{ tiny_ns // 1000 }} µs, while launching one takes {{ time(worst.launch_ns) }} and the host gets to the next
+--   every {{ time(worst.launched_every_ns) }}
+--   {%- if worst.is_synchronized %}; {{ '{:,}'.format(worst.synchronized) }} of them start after the host has waited
+--   for the ones before. Remove the synchronization after each, or read results once per several rounds
+--   {%- endif %}.
+--   {% if has('operators') %}Launch them together: `model = torch.compile(model, mode="reduce-overhead")` fuses them
+--   and replays CUDA graphs; with fixed shapes torch.cuda.make_graphed_callables does so for parts. A larger batch
+--   makes each kernel longer for the same launches.
+--   {%- else %}Launch them together: capture the loop body once (cudaStreamBeginCapture, cudaGraphInstantiate) and
+--   replay it with cudaGraphLaunch, with conditional nodes where the host decides; or merge kernels, up to one
+--   cooperative kernel (grid.sync()) for the loop. In PyTorch: torch.compile(model, mode="reduce-overhead"), a larger
+--   batch.
+--   {%- endif %}
 -- confidence: high
 -- reason: Kernels, launches and the gaps between them are measured one by one.
 -- wrong-if: Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.
+-- heading: {% if worst.is_synchronized %}Tiny kernels, and a synchronization after every few of them{% endif %}
 -- needs: gpu, steps, launches
 -- low: 0.3
 -- likely: 1.0

@@ -1,6 +1,32 @@
 -- What PyTorch's allocator holds beyond what tensors occupy, in the step in which they occupy most; and its calls for memory.
--- uses: counted
+-- title: PyTorch's allocator holds much more memory than tensors use
+-- finds: Reserved memory far above allocated memory at the time when most is allocated, on a GPU that is half full.
+-- matters: What is reserved in blocks that fit nothing can be used by nobody: a run fails for want of memory that is
+--   there. When the allocator has to return blocks and ask for others, the GPU waits for it.
+-- measured: memory_step.peak_unused is at least 20 % of the memory reserved at the peak, and that at least 50 % of the
+--   capacity: below, nothing presses. Calls that allocate and release memory in the counted steps (allocator_call)
+--   show that it already costs time. It can also be the cache of a larger peak before the capture (an evaluation, a
+--   longer batch).
+-- try: Expandable segments; batches of few shapes, the largest first; no tensors that outlive a step among those that
+--   do not.
+-- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
+--   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
+-- remark: {% if facts.unused_share >= 0.2 and facts.reserved_share >= 0.5 %}When tensors take most
+--   ({{ bytes_in('GiB', facts.peak_bytes, 1) }} GiB, step {{ facts.step }}), the allocator holds
+--   {{ bytes_in('GiB', facts.reserved_bytes, 1) }} of {{ bytes_in('GiB', facts.capacity_bytes, 1) }} GiB:
+--   {{ bytes_in('GiB', facts.unused_bytes, 1) }} GiB ({{ percent(facts.unused_share) }}) are in no tensor.
+--     {%- if facts.allocations + facts.releases %} It calls for memory {{ facts.allocations + facts.releases }} times
+--     in the counted steps.
+--     {%- endif %}
+--   {%- endif %}
+-- fix: Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before the program starts. If that changes nothing, it is
+--   the cache of a larger peak before: torch.cuda.memory._record_memory_history() shows which.
+-- needs: gpu, steps, memory_samples
+-- unknown: {% if not rows %}{{ lacks("the trace does not say what PyTorch's allocator reserved", 'allocator') }}
+--   {%- elif facts.reserved_share is none %}the trace does not say how much memory the GPU has
+--   {%- endif %}
 -- remarks: yes
+-- uses: counted
 with
 call as (
     select

@@ -1,4 +1,40 @@
 -- The step in which most of the GPU's memory is in use.
+-- title: GPU memory is nearly full
+-- finds: Steps in which more than 90 % of the GPU's memory is taken, and whether by tensors or by what the allocator
+--   keeps.
+-- matters: A slightly larger batch or a longer sequence then fails, and the allocator returns cached blocks and asks
+--   for them again, which stops the GPU. The context, NCCL and other processes need memory that no sample shows.
+-- measured: The highest peak of the counted steps, and what was reserved then, over the capacity (memory_step). From
+--   90 % on, where PyTorch's own tools warn. Where the source tells changes and not totals the true peak can only be
+--   higher.
+-- try: Activation checkpointing, sharded optimizer states (ZeRO, FSDP), lower precision, a smaller batch; when only
+--   the allocator's cache is large: expandable segments.
+-- references: https://docs.pytorch.org/docs/stable/checkpoint.html
+--   https://docs.pytorch.org/docs/stable/notes/cuda.html
+--   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
+-- remark: {% set of = 'of ' ~ bytes_in('GiB', facts.capacity_bytes, 1) ~ ' GiB' -%}
+--   {% if facts.peak_share >= nearly_full %}Tensors take {{ bytes_in('GiB', facts.peak_bytes, 1) }} GiB {{ of }}
+--   ({{ percent(facts.peak_share) }}) in step {{ facts.step }}.
+--   {%- elif facts.used_share >= nearly_full %}PyTorch's allocator holds
+--   {{ bytes_in('GiB', facts.reserved_bytes, 1) }} GiB {{ of }} ({{ percent(facts.used_share) }}), though tensors need
+--   {{ bytes_in('GiB', facts.peak_bytes, 1) }} GiB at most. NCCL and other processes get only what is left.
+--   {%- endif %}
+-- fix: {% if facts.peak_share >= nearly_full %}Trade time for memory before a run fails:
+--   torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, bfloat16 by
+--   torch.autocast, optimizer.zero_grad(set_to_none=True), or a smaller batch.
+--     {%- if subject.world_size and subject.world_size > 1 %} With {{ subject.world_size }} ranks, shard parameters
+--     and optimizer states: fully_shard(model), or ZeroRedundancyOptimizer.
+--     {%- endif %}
+--   {%- else %}Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; let batches have one shape, the largest first. A
+--   larger batch still fits.
+--   {%- endif %}
+-- heading: {% if facts.peak_share < nearly_full %}GPU memory is nearly full of cached blocks{% endif %}
+-- key: {% if facts.peak_share < nearly_full %}reserved{% endif %}
+-- needs: gpu, steps, memory_samples
+-- unknown: {% if not rows %}no samples of device memory in the counted steps
+--   {%- elif facts.used_share is none %}the trace does not say how much memory the GPU has
+--   {%- endif %}
+-- settings: nearly_full=0.9
 -- remarks: yes
 -- uses: counted
 select

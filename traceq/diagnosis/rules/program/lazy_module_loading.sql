@@ -1,6 +1,31 @@
 -- Idle time in which code was loaded onto the GPU: in calls that do, and in slow first launches of kernels, which do it inside.
--- wrong-if: The capture begins with the program: then this is paid once, and warm-up moves it out of what is
---   measured.
+-- title: Code is loaded onto the GPU inside steps
+-- finds: Calls that load modules or libraries of kernels (cuModuleLoadData, cuLibraryLoadData, nsys' "Lazy Function
+--   Loading" and "Runtime Triggered Module Loading"), and first launches of kernels that take many times as long as a
+--   launch does.
+-- matters: By default a kernel is loaded when it is first used (CUDA_MODULE_LOADING=LAZY): the first launch of each
+--   takes milliseconds, may wait for the GPU to be idle, and holds up what follows.
+-- measured: The pieces of cause idle_compile whose call loads and is in no compilation (idle_piece), and the idle time
+--   inside the launching call (idle_launch) of a kernel whose name was not seen before, when the call takes at least
+--   100 us: a launch takes 5 to 10 us, with a profiler up to 50. Low 0.5, likely 1, high 1.
+-- try: Run the step once with every shape before what is measured (warm-up), also of parts that run rarely
+--   (evaluation). CUDA_MODULE_LOADING=EAGER (AMD: HIP_ENABLE_DEFERRED_LOADING=0) loads everything at the start, for
+--   more start-up time and memory.
+-- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
+-- fix: Load code before what counts: run the step once with every shape before training or measuring, rarely used
+--   parts (evaluation, logging) too; or set
+--   {% if is_amd() %}HIP_ENABLE_DEFERRED_LOADING=0{% else %}CUDA_MODULE_LOADING=EAGER{% endif %} in the environment,
+--   which loads all at the start.
+--   {% if steps == 1 %}The {% if subject.is_whole_trace %}trace{% else %}step{% endif %} has
+--   {{ plural(instances, 'such wait') }}
+--   {%- else %}{{ steps_with_it }} of {{ steps }} counted steps
+--   {% if steps_with_it == 1 %}loads{% else %}load{% endif %} code
+--   {%- endif %}, {{ time(longest_ns) }} at worst ({{ names(pieces[:3]) }}).
+-- confidence: {% if pieces | selectattr('is_named') | list %}high{% else %}medium{% endif %}
+-- reason: {% if pieces | selectattr('is_named') | list %}The trace has the calls that load.
+--   {%- else %}Inferred from first launches of kernels in the trace that take at least {{ slow_ns // 1000 }} µs.
+--   {%- endif %}
+-- wrong-if: The capture begins with the program: then this is paid once, and warm-up moves it out of what is measured.
 -- needs: gpu, steps, calls
 -- low: 0.5
 -- likely: 1.0

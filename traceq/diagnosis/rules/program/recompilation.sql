@@ -1,8 +1,30 @@
 -- Idle time in compilation after the first counted step, or in all counted steps when several of them compile.
+-- title: Code is compiled again inside steps
+-- finds: Compilation (torch.compile, Triton, nvFuser, XLA) in steps that should only run what is compiled: in counted
+--   steps after the first, or in several of them.
+-- matters: Compiling takes the host from tenths of a second to minutes, and the GPU waits. It comes back with every
+--   new shape, type or Python value that the compiled code was specialized on; after
+--   torch._dynamo.config.recompile_limit of them PyTorch gives up and runs the function eagerly.
+-- measured: The pieces of cause idle_compile (idle_piece) inside a range, operator or frame of context compile
+--   (host_name). One counted step that compiles is no repetition when it is the first. Loading of modules is left to
+--   lazy-module-loading. At least three counted steps are needed to tell. Low 0.5, likely 1, high 1: with fixed or
+--   dynamic shapes all of it goes, and one more compilation, of the dynamic version, comes.
+-- try: TORCH_LOGS=recompiles says which guard failed. Pad or bucket shapes; torch._dynamo.mark_dynamic for a dimension
+--   that varies; no Python numbers that change (a step count, a learning rate) in what is compiled; warm up with all
+--   shapes.
+-- references: https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
+--   https://docs.pytorch.org/docs/stable/torch.compiler_dynamic_shapes.html
+-- fix: {{ plural(steps_with_it, 'counted step') }} of {{ steps }} compile ({{ names(pieces[:3]) }}), up to
+--   {{ time(longest_ns) }} at a time.
+--   {%- if rows %} {{ cut(facts.name) }}: that frame has been compiled {{ facts.version + 1 }} times.
+--   {%- endif %} Run with TORCH_LOGS=recompiles to see which guard failed. If a dimension varies, mark it before the
+--   first call: `torch._dynamo.mark_dynamic(batch, 0)`, or pad batches to a few fixed shapes and compile each before
+--   training (for nvFuser and XLA this is the way). If a Python number changes, pass it as a tensor.
 -- confidence: high
 -- reason: Ranges or frames of the compiler are open in steps that should have nothing left to compile.
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
 -- needs: gpu, steps, several_steps
+-- facts: recompilation_facts
 -- low: 0.5
 -- likely: 1.0
 -- uses: counted, idle_context

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from traceq.common import units
 from traceq.common.units import short
-from traceq.database.sql import statement
-from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.needs import NothingThere
 from traceq.diagnosis.rules.shared.wording import percent
 from traceq.diagnosis.subject import Subject
@@ -28,7 +24,7 @@ def asked_for(subject: Subject) -> None:
 
 def summed_up(subject: Subject, claim: Claim) -> dict[str, Any]:
     """What the collectives of a claim have in common; see rules/collective_summary.sql."""
-    return subject.ask_of(claim, statement("diagnosis/rules/shared/collective_summary.sql"))[0]
+    return subject.ask_of(claim, "collective_summary")[0]
 
 
 def described(facts: dict[str, Any]) -> str:
@@ -49,35 +45,6 @@ def of_claim(subject: Subject, claim: Claim) -> str:
 def overlapped(facts: dict[str, Any]) -> str:
     """A sentence on the collectives of `summed_up`, and how much of their time is hidden."""
     return f"{described(facts)}; {percent(facts['overlap_share'])} of their time is overlapped with compute."
-
-
-class Kind(NamedTuple):
-    """What collectives of one role exchange, and how to hide that."""
-
-    title: str
-    fix: str
-    confidence: Confidence = "medium"
-
-
-def exposed(
-    subject: Subject, role: str, kinds: Mapping[str, Kind], texts: tuple[str, str], *, low: float, likely: float
-) -> Iterator[Advice]:
-    """Advice on the exposed collectives of a role for each kind; `texts` are its reason and what would show it wrong."""
-    asked_for(subject)
-    for key, kind in kinds.items():
-        claim = subject.claim("collective_role", low=low, likely=likely, high=0.9, role=role, kind=key)
-        if claim is None:
-            continue
-        late = late_device(subject) if role == "exchange" else ""
-        yield Advice(
-            claim,
-            fix=f"{overlapped(summed_up(subject, claim))}{late} {kind.fix}",
-            confidence=kind.confidence,
-            reason=texts[0],
-            wrong_if=texts[1],
-            title=kind.title,
-            key=key,
-        )
 
 
 def late_device(subject: Subject) -> str:

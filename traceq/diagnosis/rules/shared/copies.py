@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from traceq.common.units import short, short_size
-from traceq.database.sql import statement
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.needs import NothingThere
 from traceq.diagnosis.subject import Subject
 
-_LONGEST = 80
 _WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "inside the device", "p2p": "between devices"}
-
-
-@dataclass(frozen=True)
-class Moved:
-    """Copies of one direction that a claim is about: how many, bytes and time of a counted step, bytes per ns."""
-
-    direction: str | None
-    copies: float
-    bytes: float | None
-    ns: float
-    bandwidth: float | None
 
 
 def asked_for(subject: Subject) -> None:
@@ -34,24 +19,19 @@ def asked_for(subject: Subject) -> None:
         raise NothingThere("no call asked for a copy: all are migrations of unified memory")
 
 
-def moved(subject: Subject, claim: Claim) -> list[Moved]:
-    """The copies of a claim by direction, those with most time first."""
-    return [
-        Moved(row["direction"], row["copies"], row["bytes"], row["ns"], row["bandwidth"])
-        for row in subject.ask_of(claim, statement("diagnosis/rules/shared/copy_sums.sql"))
-    ]
-
-
 def described(subject: Subject, claim: Claim) -> str:
     """What the claim's copies move, as a sentence."""
     per = "" if subject.is_whole_trace else " per step"
-    parts = [
-        f"{count(each.copies)} {'copy' if count(each.copies) == '1' else 'copies'}"
-        f"{f' {_WAY[each.direction]}' if each.direction in _WAY else ''} ({short_size(each.bytes)} in all"
-        f"{f', {rate(each.bandwidth)}' if each.bandwidth else ''})"
-        for each in moved(subject, claim)
-    ]
+    parts = [_moved(**row) for row in subject.ask_of(claim, "copy_sums")]
     return f"These are {' and '.join(parts)}{per}." if parts else ""
+
+
+def _moved(direction: str, copies: float, bytes: float | None, bandwidth: float | None, **_ns: float) -> str:  # noqa: A002 - a column
+    """The copies of one direction; a row of copy_sums.sql."""
+    number = count(copies)
+    way = f" {_WAY[direction]}" if direction in _WAY else ""
+    speed = f", {rate(bandwidth)}" if bandwidth else ""
+    return f"{number} {'copy' if number == '1' else 'copies'}{way} ({short_size(bytes)} in all{speed})"
 
 
 def count(number: float) -> str:
@@ -62,8 +42,3 @@ def count(number: float) -> str:
 def rate(bandwidth: float | None) -> str:
     """Bytes per ns for people."""
     return "an unknown rate" if bandwidth is None else f"{short(bandwidth)} GB/s"
-
-
-def cut(name: str) -> str:
-    """A name from the trace, not too long."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

@@ -28,9 +28,9 @@ def short(name: object) -> str:
     return cut(f"{base} ({functors[0]})" if functors else base or bare)
 
 
-def is_amd(subject: Subject, family: object = None) -> bool:
-    """Whether the GPU is AMD's, by its name, else by the family of one of its kernels."""
-    return "AMD" in (subject.device_name or "") or family in _OF_AMD
+def is_amd(subject: Subject, *families: object) -> bool:
+    """Whether the GPU is AMD's, by its name, else by the families of its kernels."""
+    return "AMD" in (subject.device_name or "") or not _OF_AMD.isdisjoint(families)
 
 
 def names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from traceq.diagnosis.subject import Subject
 
 _LONGEST = 80
+# Of a list of shares: fewer say nothing, more are no sentence.
+_LEAST = 0.01
+_MOST = 3
 # How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.
 _BUILT_IN = re.compile(r"^<built-in (?:function|method) (\S+?)(?: of .*)?>$")
 
@@ -36,6 +39,14 @@ def names(rows: Iterable[Mapping[str, Any]], column: str = "name") -> str:
     """The different names in the rows, in their order."""
     found = dict.fromkeys(cut(row[column]) for row in rows if row[column] is not None)
     return ", ".join(found) or "nothing with a name"
+
+
+def shares(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The first of `rows`, which have name and idle_share, as a list; what is below 1 % is left out."""
+    named = [row for row in rows if row["name"] is not None and row["idle_share"] >= _LEAST]
+    return (
+        ", ".join(f"{cut(row['name'])} {percent(row['idle_share'])}" for row in named[:_MOST]) or "nothing with a name"
+    )
 
 
 def plural(number: float, noun: str, many: str | None = None) -> str:

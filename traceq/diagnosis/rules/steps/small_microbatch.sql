@@ -1,6 +1,41 @@
 -- Backward passes per optimizer step, and what the GPU waits for between their small kernels.
--- uses: counted, launch_bound, memory_use
+-- title: Gradient accumulation over micro-batches that are too small
+-- finds: Several forward and backward passes per optimizer step, while the host cannot launch their small kernels as
+--   fast as the GPU runs them.
+-- matters: Each micro-batch launches the same kernels again. Where launching is the limit, half as many micro-batches
+--   of twice the size do the same work with half the launches.
+-- measured: Turns from forward to backward per optimizer step, in the order of launches (launch_state.phase): at least
+--   2. Pieces of idle_launch and idle_python shorter than 1 ms (longer ones are something else than launching) take at
+--   least 15 % of the counted steps, where XProf's advice on launching begins. Peak memory (memory_step) is below 70 %
+--   of the GPU's, so that a micro-batch half as large again fits; unknown memory is said. Pipelines (sends and
+--   receives) are left out: they need their micro-batches.
+-- try: Double the micro-batch and halve the accumulation steps, until memory is used or the kernels fill the GPU.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
+-- remark: {% if not facts.pipeline_transfers and facts.launch_bound_share >= launch_bound %}{{ short(facts.micro_batches_per_update) }}
+--   micro-batches per optimizer step, each of about {{ '{:,.0f}'.format(facts.kernels_per_micro_batch) }} kernels with
+--   a median of {{ time(facts.median_kernel_ns) }}; for launching them the GPU waits
+--   {{ percent(facts.launch_bound_share) }} of the step.
+--     {% if facts.memory_share is none %}Memory is not in the trace{% if way('allocator') %} ({{ way('allocator') }}
+--     brings it){% endif %}.
+--     {%- else %}Peak memory is {{ percent(facts.memory_share) }} of {{ bytes_in('GiB', facts.capacity_bytes, 0) }}
+--     GiB.
+--     {%- endif %}
+--   {%- endif %}
+-- fix: Double the micro-batch and halve the accumulation, with the same batch per optimizer step: DataLoader(...,
+--   batch_size=2 * batch_size), accumulation_steps =
+--   {{ [1, (facts.micro_batches_per_update / 2) | round | int] | max }}.{% if facts.memory_share is none %} Look at
+--   torch.cuda.max_memory_allocated() first.{% endif %}
+-- needs: gpu, steps, phases, launches
+-- absent: {% if facts.micro_batches_per_update is none or facts.micro_batches_per_update < 2 %}one forward and
+--   backward pass per optimizer step, or no optimizer step to tell
+--   {%- elif not facts.pipeline_transfers and facts.launch_bound_share >= launch_bound and facts.memory_share is not
+--   none and facts.memory_share >= 0.7 %}memory is {{ percent(facts.memory_share) }} taken: larger micro-batches do
+--   not fit
+--   {%- endif %}
+-- settings: launch_bound=0.15
 -- remarks: yes
+-- uses: counted, launch_bound, memory_use
 with
 launched as (
     select g.step, q.phase, c.ts, g.slice_id

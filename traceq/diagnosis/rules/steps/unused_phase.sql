@@ -1,5 +1,27 @@
 -- Ranges in which the GPU is idle and nobody knows of work on the host: what of each gap lies in the range around its cause.
+-- title: A marked range in which neither GPU nor host works
+-- finds: Ranges (annotations, phases) of which the GPU is idle nearly all the time, while nothing recorded works on
+--   the host either: a sleep, a barrier, a lock, a log that is written.
+-- matters: What uses no resource costs time for nothing. Removing it shortens the step by all of it, more than any
+--   tuning of what does use them.
+-- measured: Pieces of the causes idle_python, idle_os and idle_unattributed (idle_piece) whose host slice lies in the
+--   range, cut to the range. At least 80 % of the range must be such time (the rest is entering and leaving it), and
+--   the ranges of one name at least 5 % of the counted steps. The mark of the step itself is left out. Low share 0.5,
+--   likely and high 1: the range can be needed, and then be done elsewhere.
+-- try: Remove it; do it every N steps; do it in a thread or process beside training. When the host really computes in
+--   it (pure Python leaves no record without stacks), move that off the training thread.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+-- fix: Range '{{ cut(worst.name) }}' takes {{ percent(worst.range_share) }} of the steps ({{ worst.ranges }} times,
+--   {{ time(worst.range_ns) }} in the longest) with GPU and host idle. If it is a sleep, a barrier or a log, remove it
+--   or do it rarely: if step % 100 == 0: ... If it is needed, run it beside training:
+--   concurrent.futures.ThreadPoolExecutor(1).submit(...).
+-- confidence: {% if worst.waits %}medium{% else %}low{% endif %}
+-- reason: {% if worst.waits %}The host waits in {{ cut(worst.inside) }} meanwhile.
+--   {%- else %}Nothing recorded works in the range; Python code without stacks leaves no record.
+--   {%- endif %}
 -- wrong-if: A capture with Python stacks or calls of the operating system shows work inside the range.
+-- heading: Range '{{ cut(worst.name) }}': neither GPU nor host works
 -- needs: gpu, steps, annotations
 -- low: 0.5
 -- settings: idle_share=0.8, step_share=0.05

@@ -1,4 +1,31 @@
 -- Idle time in which launched work waited for an event: what was recorded before it.
+-- title: GPU idle: launched work waits for an event
+-- finds: Time in which nothing runs on the GPU although work is launched: its stream was told to wait for an event of
+--   another stream or another device that had not come yet.
+-- matters: The host did its part in time; the order of the work makes the GPU wait. Stages on several GPUs of one
+--   process, copies and communication on streams of their own wait for each other like that.
+-- measured: The pieces of cause idle_dependency in the counted steps (idle_piece), and what was waited for: the work
+--   recorded last before the event (stream_wait). low 0.2, likely 0.8, high 1: a wait that the algorithm needs can be
+--   moved behind other work, not removed.
+-- try: Record the event earlier, wait for it later, right before the work that needs it, and put independent work
+--   between. Between stages: more and smaller micro-batches.
+-- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
+--   https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
+-- fix: Up to {{ time(worst.claimed) }} at a time, {{ cut(worst.name) }} on stream {{ worst.stream }} waits for
+--   {% if not worst.waited_for %}an event. Move event.wait() or stream.wait_stream() down to the first kernel that
+--   needs the result.
+--   {%- elif worst.waited_for_device != subject.device %}{{ cut(worst.waited_for) }} on device
+--   {{ worst.waited_for_device }}. Give the waiting device other work meanwhile: split the batch into micro-batches,
+--   so that it computes one while the other device prepares the next (for part in batch.chunk(8): ...), or balance the
+--   layers over the devices.
+--   {%- else %}{{ cut(worst.waited_for) }} on stream {{ worst.waited_for_stream }}.
+--     {% if worst.waited_for_kind == 'memcpy' %}Start that copy one step earlier, on its stream: with
+--     torch.cuda.stream(copies): batch = next(loader).to(device, non_blocking=True)
+--     {%- else %}Launch it earlier, and move torch.cuda.current_stream().wait_stream(...) down to the first kernel
+--     that needs the result.
+--     {%- endif %}
+--   {%- endif %}
+-- confidence: {% if worst.waited_for %}high{% else %}medium{% endif %}
 -- reason: The work was launched before the gap began, and its stream was told to wait for an event.
 -- wrong-if: The work that is waited for does nothing but wait itself: then mend what it waits for.
 -- needs: gpu, steps

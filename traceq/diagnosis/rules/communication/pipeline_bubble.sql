@@ -1,0 +1,38 @@
+-- title: Waiting in sends and receives
+-- finds: Point-to-point transfers between ranks (send, recv, and kernels that do both) that run on the GPU while no
+--   compute does: what a stage of pipeline parallelism does while it waits for another one.
+-- matters: Of p stages, all but one wait while a batch enters and leaves the pipeline: with m micro-batches a share of
+--   (p - 1) / (m + p - 1) of each step is lost at best. A stage that is slower than the others makes all of them wait,
+--   in every micro-batch.
+-- measured: Slices of send, recv or send_recv in collective_slice, in the counted steps: blocking where the trace
+--   knows it, else exposed. A kernel whose name alone says SendRecv counts unless the trace also has all-to-alls,
+--   which run in the same kernel. low 0.1, likely 0.4, high 0.9: four times the micro-batches take away most of a
+--   bubble, but cost efficiency where they get small, and they do nothing for an uneven split.
+-- try: More micro-batches per step; an interleaved or zero-bubble schedule; an even split of the layers over the
+--   stages (embedding and loss are work, too). Start transfers before the work that hides them.
+-- references: https://docs.pytorch.org/docs/stable/distributed.pipelining.html
+--   https://github.com/NVIDIA/Megatron-LM
+-- fix: {% set share = claimed_ns / subject.step_ns -%}
+--   {% set stages = facts.group_size -%}
+--   {{ percent(share) }} of a step ({{ time(claimed_ns) }}) goes into waiting in {{ described(facts) }}.
+--   {% if stages and stages > 2 and 0 < share < 1 %}{% set batches = [1.0, (stages - 1) * (1 - share) / share] | max -%}
+--     Were it the bubble of {{ stages }} stages alone, (p - 1) / (m + p - 1), it would be that of m =
+--     {{ '%.0f' % batches }} micro-batches; with {{ '%.0f' % (4 * batches) }} it would be
+--     {{ percent((stages - 1) / (4 * batches + stages - 1)) }}.
+--   {% endif %}Cut the batch into more micro-batches (ScheduleInterleaved1F1B(stages, n_microbatches=4 * p) of
+--   torch.distributed.pipelining; Megatron: a smaller --micro-batch-size, --num-layers-per-virtual-pipeline-stage),
+--   and move layers away from the stage whose GPU is busy longest.
+-- confidence: {% if facts.ops != 'send_recv' %}medium{% else %}low{% endif %}
+-- reason: {% if facts.ops != 'send_recv' %}The trace says that these are sends and receives; that they belong to a
+--   pipeline is inferred.
+--   {%- else %}Only the kernel's name says what this is; NCCL also runs all-to-all, gather and scatter in it.
+--   {%- endif %}
+-- wrong-if: They belong to ring attention or to an all-to-all, not to stages of a pipeline; or the rank waits for one
+--   that is late.
+-- about: communication
+-- facts: collective_summary
+-- low: 0.1
+-- likely: 0.4
+-- high: 0.9
+-- settings: role=pipeline, kind=any
+-- query: collective_role

@@ -1,0 +1,30 @@
+-- title: Synchronous copies
+-- finds: Copies between host and GPU by synchronous calls (cudaMemcpy), and the time for which the GPU idles because
+--   the call holds the host.
+-- matters: The call waits for all work before it and for the copy itself. Until it returns the host launches nothing,
+--   and when it does the GPU has nothing to do.
+-- measured: copy_overlap whose call does not say Async, between host and device; copies to the device of up to 64 KiB
+--   are left out, as their calls return at once (the same bound as in nsys' cuda_memcpy_sync), and copies inside the
+--   device, which do not hold the host. Claimed are their exposed times, idle_sync under their calls, and the
+--   launching gaps that begin because such a call had let the GPU run dry, for not longer than the call held the host.
+--   Low, likely and high share: 0.2, 0.6 and 1: an asynchronous copy still takes its time, beside computation if there
+--   is any.
+-- try: cudaMemcpyAsync on a stream of its own, with pinned memory; events instead of waiting.
+-- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
+--   https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html
+-- fix: {{ copies() }} Replace cudaMemcpy(to, from, bytes, kind) by cudaMemcpyAsync(to, from, bytes, kind, stream) on a
+--   stream of its own, let the stream that needs the data wait with cudaStreamWaitEvent, and synchronize only where
+--   the host reads the result. In PyTorch: x.to(device, non_blocking=True).
+--   {%- if 'Pageable' in pieces | map(attribute='name') | join %} Pin the memory (cudaMallocHost or cudaHostRegister):
+--   it is pageable, and such copies are never asynchronous.
+--   {%- endif %}
+-- confidence: high
+-- reason: The call is synchronous by its name, and the trace shows the time.
+-- wrong-if: The host needs the result at once, and has no other work to launch before it.
+-- needs: gpu, steps, calls
+-- about: copies
+-- low: 0.2
+-- likely: 0.6
+-- high: 1.0
+-- settings: kind=blocking, least_bytes=65536
+-- query: held_copy

@@ -1,0 +1,38 @@
+-- title: Asynchronous copies of pageable memory
+-- finds: Copies that the program asked for asynchronously, from or to host memory that is not pinned, and the time for
+--   which the GPU idles because such a call holds the host.
+-- matters: The GPU cannot reach pageable memory. The driver copies it piece by piece through a small pinned buffer of
+--   its own: the call returns late, the copy is slower than the link, and the host launches nothing meanwhile.
+-- measured: copy_overlap with is_pageable and is_async_call, of at least 64 KiB (up to there a copy to the device is
+--   staged at once and its call returns). Claimed are their exposed times; idle_sync under their calls (and under the
+--   synchronization that PyTorch adds inside the same aten::copy_); and the launching gaps that begin because such a
+--   call had let the GPU run dry, for not longer than the call held the host. Reading single values (.item()) and
+--   checkpoints are left out. Low, likely and high share: 0.3, 0.7 and 1: pinned memory is about twice as fast, and
+--   lets the copy run beside compute.
+-- try: Pin the host memory once, keep it, and copy with non_blocking=True.
+-- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+--   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#pinned-memory
+-- fix: {{ copies() }}
+--   {%- if not has('operators') %} Allocate the host buffer with cudaMallocHost(&pointer, bytes) once (or pin it with
+--   cudaHostRegister): from pageable memory cudaMemcpyAsync is not asynchronous.
+--   {%- else %}
+--     {%- for row in rows %}
+--       {%- if row.direction == 'h2d' %} Pin the source: DataLoader(..., pin_memory=True), or x = x.pin_memory() once
+--       for a buffer that is used again, then x.to(device, non_blocking=True).
+--       {%- elif row.direction == 'd2h' %} Copy into a pinned buffer that is kept: buffer = torch.empty(x.shape,
+--       dtype=x.dtype, pin_memory=True), buffer.copy_(x, non_blocking=True), and synchronize an event before the host
+--       reads it, while later work is queued.
+--       {%- endif %}
+--     {%- endfor %}
+--   {%- endif %}
+-- confidence: high
+-- reason: The trace says that the memory is pageable and that the call was asynchronous.
+-- wrong-if: Pinning the memory leaves the rate of these copies as it is, and the data is needed at once.
+-- needs: gpu, steps, copy_memory, calls
+-- about: copies
+-- facts: copy_sums
+-- low: 0.3
+-- likely: 0.7
+-- high: 1.0
+-- settings: kind=pageable, least_bytes=65536
+-- query: held_copy

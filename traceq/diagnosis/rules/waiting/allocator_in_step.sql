@@ -1,0 +1,33 @@
+-- title: GPU memory is allocated by the driver inside steps
+-- finds: cudaMalloc, cudaFree and the like in the training loop, where PyTorch's caching allocator should serve every
+--   tensor from memory that it has.
+-- matters: Such calls are slow, cudaFree waits for the GPU, and the GPU idles meanwhile. They come from empty_cache()
+--   in the loop, from shapes that change, or from memory so full that cached blocks are given back.
+-- measured: Idle time of cause idle_allocation (idle_piece) in calls whose operation in allocator_call is allocate,
+--   free, map or pool. Only with steps: what setting up allocates is no fault, nor are steps that count as warm-up.
+--   Shares: low 0.5 (after a change of shapes some of it stays), likely 1, high 1.
+-- try: No empty_cache() in the loop, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, shapes that repeat, a larger
+--   first batch.
+-- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf
+--   https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.empty_cache.html
+-- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%}
+--   The driver allocates inside steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{ allocations(calls) }}.
+--   {% if 'free' in calls | map(attribute='operation') %}Memory is given back and fetched again: remove
+--   torch.cuda.empty_cache() from the loop; if there is none, memory is so full that PyTorch empties its cache: use a
+--   smaller batch or checkpointing.
+--   {%- else %}The cache of PyTorch keeps growing, as shapes change or are seen for the first time: pad to a few fixed
+--   shapes, and begin with the largest batch.
+--   {%- endif %} Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before starting Python. In CUDA C++ allocate
+--   before the loop, or use cudaMallocAsync.
+-- confidence: high
+-- reason: The calls are in the trace, and the GPU has nothing to do during them.
+-- wrong-if: The captured steps are the first of the run: then this is warm-up.
+-- needs: gpu, steps, calls
+-- unknown: {% if subject.is_whole_trace %}setting up and training are not told apart; traceq.annotate, or
+--   --step-range, marks steps
+--   {%- endif %}
+-- facts: allocation_facts
+-- low: 0.5
+-- likely: 1.0
+-- settings: kind=memory
+-- query: allocation_call

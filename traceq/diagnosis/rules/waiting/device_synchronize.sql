@@ -1,0 +1,48 @@
+-- title: The program synchronizes with the GPU
+-- finds: Explicit waits for the GPU in the training loop: torch.cuda.synchronize(), stream.synchronize(),
+--   event.synchronize(), cudaDeviceSynchronize and the like, outside of operators and not part of a copy or the
+--   reading of a value.
+-- matters: While the host waits it launches nothing; when the wait ends the GPU has nothing left to do, and idles
+--   until the host has caught up. Synchronizing is not needed for correct results: work on a stream runs in order.
+-- measured: Idle time (idle_piece) in such calls, and after them in the gap that began while such a call held the host
+--   (idle_gap.drained_by), but no longer than it waited: so far ahead would the host be without it. What remains of a
+--   long gap is the host's own slowness, and other rules': around tiny kernels that is most of it. Waits for work that
+--   is long done, for instance of the step before, cost nothing. Shares: low 0.5 (other waits take its place, as far
+--   as the replay does not know them), likely 1, high 1.
+-- try: Leave it out; time with events that are read a step later; wait for the step before last to bound how far ahead
+--   the host is.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
+--   https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+-- fix: {% set call = facts.name -%}
+--   {% set api = 'hip' if call.startswith('hip') else 'cuda' -%}
+--   The host waits for the GPU, and the GPU then for the host, {{ per_step(claimed_ns) }}: {{ places(rows) }}.
+--   {% if has('operators') or ' aten::' in ' ' ~ (rows | map(attribute='operator') | select | join(' ')) %}
+--     {%- if 'Event' in call %}To time steps, record events and read them a step later, when they are long done:
+--     start.record(); ...; end.record(); then, after the next step, previous_start.elapsed_time(previous_end).
+--     {%- elif 'Stream' in call %}Let streams wait for one another on the GPU,
+--     torch.cuda.current_stream().wait_stream(other), and not the host: drop stream.synchronize().
+--     {%- else %}Drop torch.cuda.synchronize() (cudaDeviceSynchronize) from the loop. If it is there for timing, use
+--     torch.cuda.Event(enable_timing=True) and read it a step later, or synchronize once every 50 steps.
+--     {%- endif %}
+--   {%- elif 'Event' in call %}To time the loop, record events and read them an iteration later, when they are long
+--   done: {{ api }}EventElapsedTime of the pair before. To order work, let the stream wait and not the host:
+--   {{ api }}StreamWaitEvent(stream, event).
+--   {%- elif 'Stream' in call %}Work on one stream runs in order without it; for another stream:
+--   {{ api }}StreamWaitEvent(stream, event). Wait once, before the host reads a result.
+--   {%- else %}Take it out of the loop (PyTorch: torch.cuda.synchronize()): work on one stream runs in order without
+--   it, and {{ api }}GetLastError() right after a launch finds wrong launches. Wait once, before the host reads a
+--   result; to time kernels, record events ({{ api }}EventRecord) and read them later.
+--   {%- endif %}
+-- confidence: {% if has('operators') %}high{% else %}medium{% endif %}
+-- reason: {% if has('operators') %}The calls are in the trace, outside of any operator, and the GPU ran dry while they
+--   held the host.
+--   {%- else %}The GPU ran dry while these calls held the host; without operators in the trace a library may have made
+--   them.
+--   {%- endif %}
+-- wrong-if: The host uses what the GPU computed right after the call.
+-- needs: gpu, steps, calls
+-- facts: host_wait_place
+-- low: 0.5
+-- likely: 1.0
+-- settings: kind=explicit
+-- query: host_wait

@@ -1,0 +1,26 @@
+-- title: Host memory is pinned inside steps
+-- finds: cudaHostAlloc, cudaHostRegister, cudaFreeHost and the like in the training loop.
+-- matters: Pinning asks the operating system page by page: it takes far longer than the copy that it speeds up, unless
+--   the memory is used again. The GPU idles meanwhile.
+-- measured: Idle time of cause idle_allocation (idle_piece) in calls whose operation in allocator_call is pin or
+--   unpin. Only with steps: what setting up pins is no fault. Shares: low 0.5, likely 1, high 1: nothing takes the
+--   place of a call that is not made.
+-- try: Pin buffers once and use them again; let the loader's thread pin.
+-- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+--   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory
+-- fix: Host memory is pinned inside steps, and the GPU idles {{ per_step(claimed_ns) }} for it:
+--   {{ allocations(rows | selectattr('operation', 'in', ['pin', 'unpin']) | list) }}. Pin once, buffer =
+--   torch.empty(shape, pin_memory=True), and fill it with buffer.copy_(batch) in each step, or let the loader's thread
+--   pin ahead: DataLoader(..., pin_memory=True).
+-- confidence: high
+-- reason: The calls are in the trace, and the GPU has nothing to do during them.
+-- wrong-if: The captured steps are the first of the run, whose buffers are used again later.
+-- needs: gpu, steps, calls
+-- unknown: {% if subject.is_whole_trace %}setting up and training are not told apart; traceq.annotate, or
+--   --step-range, marks steps
+--   {%- endif %}
+-- facts: allocation_facts
+-- low: 0.5
+-- likely: 1.0
+-- settings: kind=pin
+-- query: allocation_call
