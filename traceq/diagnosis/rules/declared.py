@@ -5,14 +5,15 @@ Its texts are templates of Jinja, in which stand
     instances, steps_with_it, claimed_ns, claimed_share, longest_ns    of the claim, see diagnosis/sql/summary.sql
     worst, pieces           the worst piece with the columns of the query, and the list of the worst
     facts, rows             the first row, and all, of the query that the header names (`facts`), or that a remark is about
+    given                   the parameters of the query, with the row of that which the header has for each claim (`each`)
     steps, subject          the number of counted steps, and the trace; see traceq.diagnosis.subject
     the settings of the header, by name
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
     time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, is_amd,
-    per_step, of_step, copies, collectives, described, overlapped, late_device, allocations, places, busiest, per_fetch,
-    workers_needed          which put these into words; see traceq.diagnosis.rules.shared
+    per_step, of_step, copies, collectives, described, overlapped, late_device, exposed, allocations, places, busiest,
+    per_fetch, workers_needed   which put these into words; see traceq.diagnosis.rules.shared
 
-What is about the claim is not there in the texts that are asked before it is made: `unknown` and `absent`.
+What is about the claim is not there in the texts that are asked before it is made: `unknown`, `absent` and `when`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,16 @@ from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.needs import CannotTell, NothingThere
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.shared import allocations, collectives, copies, host_waits, inputs, kernels, wording
+from traceq.diagnosis.rules.shared import (
+    allocations,
+    collectives,
+    copies,
+    exposed_copies,
+    host_waits,
+    inputs,
+    kernels,
+    wording,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -76,6 +86,8 @@ def declared(find: Find, query: Query, words: Words | None = None) -> Judgement:
         words_of_trace = _of_trace(subject)
         known = query.settings | words_of_trace
         _refuse(query, known, unknown="unknown", absent="absent")
+        if "when" in query.header and not _render(query.header["when"], known):
+            return
         each = subject.ask(query.header["each"], **query.settings) if "each" in query.header else [{}]
         found = False
         for settings in each:
@@ -177,6 +189,7 @@ def _of_trace(subject: Subject) -> dict[str, Any]:
         "is_amd": partial(kernels.is_amd, subject),
         "per_step": partial(wording.per_step, subject),
         "of_step": partial(wording.of_step, subject),
+        "exposed": partial(exposed_copies.described, subject),
         "allocations": partial(allocations.described, subject),
         "places": partial(host_waits.described, subject),
         "busiest": partial(inputs.busiest, subject),
@@ -193,6 +206,7 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
     return {
         **claim.values,
         **claim.row,
+        "given": claim.values,
         "worst": pieces[0],
         "pieces": pieces,
         "copies": partial(copies.described, subject, claim),

@@ -25,15 +25,12 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from traceq.common.units import duration, share
-from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.needs import CannotTell, NothingThere
-from traceq.diagnosis.rules.shared.inputs import MOST_WORKERS, input_facts, per_fetch, waiting_for_workers
-from traceq.diagnosis.rules.shared.wording import part, per_step
+from traceq.diagnosis.rules.shared.inputs import MOST_WORKERS, per_fetch
+from traceq.diagnosis.rules.shared.wording import part, per_step, percent, time
 from traceq.diagnosis.subject import Subject
 
 # Workers that wait more than a third of their time are not what limits the loader.
@@ -44,38 +41,28 @@ _LEAST_FETCHES = 3
 _WORTH_A_FACTOR = 1.3
 
 
-def judge(subject: Subject) -> Iterator[Advice]:
+def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     """Idle time under fetches that wait for workers."""
-    subject.needs("gpu", "steps", "fetches")
-    claim = waiting_for_workers(subject, low=0.3, likely=0.9)
-    if claim is None:
-        return
-    facts = input_facts(subject)
+    (facts,) = subject.ask("input_facts")
     if facts["fetches"] < _LEAST_FETCHES:
         raise CannotTell(
             f"fewer than {_LEAST_FETCHES} fetches were captured: one may be late for any reason; capture more steps"
         )
     busy = facts["worker_busy"]
     if busy is not None and busy < _LEAST_BUSY:
-        raise NothingThere(f"workers are busy {share(busy)} of their time: there are enough of them")
+        raise NothingThere(f"workers are busy {percent(busy)} of their time: there are enough of them")
     is_direct = busy is not None or part(facts["waiting_ns"], facts["fetch_ns"]) >= 1 / 2
-    yield Advice(
-        claim,
-        fix=(
-            f"Training waits for the loader's workers: a fetch takes {per_fetch(facts)}, and the GPU idles "
-            f"{per_step(subject, claim.claimed_ns)} (a step takes {duration(subject.step_ns)}) for it. "
-            f"{_workers(subject, claim, facts)} "
-            "If the machine has no more cores, make a batch cheaper: decode and resize in advance, or on the GPU "
-            "(torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI)."
-        ),
-        confidence="high" if is_direct else "medium",
-        reason=(
-            "The training thread is seen to wait for workers."
-            if is_direct
-            else "The loader has workers, and nothing else is seen in its fetches: that they wait is inferred."
-        ),
-        wrong_if="The cores of the machine, or its storage, are saturated already: then more workers only compete.",
-    )
+    return {
+        "fix": f"Training waits for the loader's workers: a fetch takes {per_fetch(facts)}, and the GPU idles "
+        f"{per_step(subject, claim.claimed_ns)} (a step takes {time(subject.step_ns)}) for it. "
+        f"{_workers(subject, claim, facts)} "
+        "If the machine has no more cores, make a batch cheaper: decode and resize in advance, or on the GPU "
+        "(torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI).",
+        "confidence": "high" if is_direct else "medium",
+        "reason": "The training thread is seen to wait for workers."
+        if is_direct
+        else "The loader has workers, and nothing else is seen in its fetches: that they wait is inferred.",
+    }
 
 
 def _workers(subject: Subject, claim: Claim, facts: dict[str, Any]) -> str:
@@ -85,7 +72,7 @@ def _workers(subject: Subject, claim: Claim, facts: dict[str, Any]) -> str:
         more = f"about {times:.1f} times as many" if times >= _WORTH_A_FACTOR else "one or two more"
         return f"Start {more}, up to the cores per GPU: DataLoader(..., num_workers=N, persistent_workers=True)."
     needed = min(math.ceil(facts["workers"] * times), max(MOST_WORKERS, facts["workers"] + 1))
-    busy = "" if facts["worker_busy"] is None else f", busy {share(facts['worker_busy'])} of their time"
+    busy = "" if facts["worker_busy"] is None else f", busy {percent(facts['worker_busy'])} of their time"
     return (
         f"{facts['workers']} workers are seen{busy}; about {needed} would keep up: "
         f"DataLoader(..., num_workers={needed}, persistent_workers=True)."

@@ -1,4 +1,9 @@
 -- Idle time under fetches in which the training thread waits for worker processes. What nothing explains there is waiting, too.
+-- wrong-if: The cores of the machine, or its storage, are saturated already: then more workers only compete.
+-- needs: gpu, steps, fetches
+-- low: 0.3
+-- likely: 0.9
+-- settings: least_waiting=0.5
 -- uses: idle
 -- categories: idle_data
 with

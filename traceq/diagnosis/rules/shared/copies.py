@@ -1,22 +1,12 @@
-"""What the rules on copies have in common: their inputs, sums over a claim, and how sizes and rates are written."""
+"""What the rules on copies have in common: sums over a claim, and how sizes and rates are written."""
 
 from __future__ import annotations
 
 from traceq.common.units import short, short_size
 from traceq.diagnosis.claim import Claim
-from traceq.diagnosis.needs import NothingThere
 from traceq.diagnosis.subject import Subject
 
 _WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "inside the device", "p2p": "between devices"}
-
-
-def asked_for(subject: Subject) -> None:
-    """Raise where the trace has no copies, or only migrations that no call asked for, or does not say what is needed."""
-    subject.needs("gpu", "steps")
-    if not subject.present["copies"]:
-        raise NothingThere("no copy ran on the GPU")
-    if subject.present["copies"] == subject.present["migrations"]:
-        raise NothingThere("no call asked for a copy: all are migrations of unified memory")
 
 
 def described(subject: Subject, claim: Claim) -> str:

@@ -42,21 +42,33 @@ turn as (
         and c.device = $device
         and (c.category = $category or ($category <> 'copy_other' and c.copy_kind in ('h2d', 'd2h')))
     window alike as (order by g.ts, g.slice_id)
+),
+
+fact as (
+    select
+        any_value(t.exposed) as exposed,
+        any_value(t.overlapped) as overlapped,
+        any_value(t.busy) as busy,
+        any_value(t.could_overlap) as could_overlap,
+        any_value(t.compute) as compute,
+        count(distinct turn.stream) as streams,
+        count(*) filter (turn.is_blocking) as blocking,
+        count(*) filter (turn.is_pageable) as pageable,
+        count(*) filter (turn.is_pageable = false) as pinned,
+        count(*) filter (not turn.is_blocking) as returning,
+        count(*) as copies,
+        (select count(*) filter (waits_for_other and since between 0 and $turn_ns) from turn) as waiting_for_other
+    from total as t
+    cross join turn
+    where turn.category = $category
 )
 
+-- Likely goes what compute after the copies could hide, of which some may need them, or half of the bytes: by half precision, or by
+-- moving only what is needed. Where the GPU computes for far less than the copies take, they are not worth it, and nearly all can go.
 select
-    any_value(t.exposed) as exposed,
-    any_value(t.overlapped) as overlapped,
-    any_value(t.busy) as busy,
-    any_value(t.could_overlap) as could_overlap,
-    any_value(t.compute) as compute,
-    count(distinct turn.stream) as streams,
-    count(*) filter (turn.is_blocking) as blocking,
-    count(*) filter (turn.is_pageable) as pageable,
-    count(*) filter (turn.is_pageable = false) as pinned,
-    count(*) filter (not turn.is_blocking) as returning,
-    count(*) as copies,
-    (select count(*) filter (waits_for_other and since between 0 and $turn_ns) from turn) as waiting_for_other
-from total as t
-cross join turn
-where turn.category = $category
+    *,
+    least(1, could_overlap / exposed) as hidden_share,
+    compute > 0 and compute < 0.1 * exposed as is_pointless,
+    if(is_pointless, 0.9, greatest(0.5, 0.8 * hidden_share))::double as likely
+from fact
+where exposed > 0

@@ -6,25 +6,11 @@ import math
 from typing import Any
 
 from traceq.common.units import duration, share
-from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.rules.shared.wording import cut, part
 from traceq.diagnosis.subject import Subject
 
 MOST_WORKERS = 16
 """More workers than this for one GPU rarely help: make the work of each smaller first."""
-
-# Of a fetch that the training thread mostly waits in, else it is its own work that takes long.
-_LEAST_WAITING = 0.5
-
-
-def input_facts(subject: Subject) -> dict[str, Any]:
-    """The one row of input_facts.sql: sums over the fetches of the counted steps, and the workers."""
-    return subject.ask("input_facts")[0]
-
-
-def waiting_for_workers(subject: Subject, *, low: float, likely: float) -> Claim | None:
-    """The idle time under fetches that wait for workers."""
-    return subject.claim("too_few_workers", low=low, likely=likely, least_waiting=_LEAST_WAITING)
 
 
 def workers_needed(facts: dict[str, Any]) -> int:

@@ -1,0 +1,29 @@
+-- title: Exposed copies: to the host, with nothing else running
+-- finds: Copies from the device to the host during which nothing else runs on the GPU, as far as no other rule says
+--   why.
+-- matters: The GPU has engines of their own for copies. Time in which only they work is time in which it computes
+--   nothing.
+-- measured: The exposed time of copies from device to host (copy_overlap, category copy_d2h). Low and high share are 0
+--   and 1. Likely is the larger of 0.5, as halving the bytes is often possible (half precision, only what is needed),
+--   and 0.8 of the share that compute later in the step could hide (could_overlap, not more than the compute there
+--   is); some of that compute may overwrite what is copied. Where compute takes less than a tenth of the time of the
+--   copies it is 0.9: then the data is not worth moving.
+-- try: Copy on a stream of its own into pinned memory; reduce on the GPU and copy the result.
+-- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
+--   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+-- fix: {% set remedy = 'Reduce or convert on the GPU and copy the result (torch.argmax, half precision), copy less
+--   often, and copy while the next piece is computed: into pinned memory with cudaMemcpyAsync on a stream of its own
+--   (PyTorch: buffer.copy_(x, non_blocking=True) with torch.cuda.stream(copies)), with an event before the host
+--   reads.' -%}
+--   {{ copies() }} {{ exposed(given, claimed_ns, remedy) }}
+-- confidence: low
+-- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
+-- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
+-- heading: Exposed copies: to the host{% if not given.overlapped %}, all{% endif %} with nothing beside them
+-- about: copies
+-- each: exposed_copy_facts
+-- low: 0.0
+-- high: 1.0
+-- settings: category=copy_d2h, turn_ns=10000
+-- rest: yes
+-- query: exposed_copy

@@ -1,0 +1,27 @@
+-- title: Exposed copies: inside or between GPUs, with nothing else running
+-- finds: Copies inside a device and between devices, and migrations, during which nothing else runs on the GPU, as far
+--   as no other rule says why.
+-- matters: Bytes are moved and nothing is computed.
+-- measured: The exposed time of copies that are neither from host to device nor back (copy_overlap, category
+--   copy_other). Low and high share are 0 and 1. Likely is the larger of 0.5, as many of them can be left out or
+--   halved, and 0.8 of the share that compute later in the step could hide (could_overlap, not more than the compute
+--   there is). Where compute takes less than a tenth of the time of the copies it is 0.9: then the data is not worth
+--   moving.
+-- try: Let kernels write where the data is wanted; swap pointers instead of copying; fuse copies into kernels.
+-- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#memory-optimizations
+-- fix: {% set remedy = 'Swap the pointers of two buffers instead of copying one into the other, let the kernel write
+--   its result where it is wanted (out=, views of one buffer), and move what must be copied to a stream of its own
+--   beside kernels.' -%}
+--   {{ copies() }} {{ exposed(given, claimed_ns, remedy) }}
+-- confidence: low
+-- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
+-- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
+-- heading: Exposed copies: inside or between GPUs{% if not given.overlapped %}, all{% endif %} with nothing beside
+--   them
+-- absent: {% if not subject.present.copies %}no copy ran on the GPU{% endif %}
+-- each: exposed_copy_facts
+-- low: 0.0
+-- high: 1.0
+-- settings: category=copy_other, turn_ns=10000
+-- rest: yes
+-- query: exposed_copy

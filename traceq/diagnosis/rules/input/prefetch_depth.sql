@@ -1,0 +1,31 @@
+-- title: Few batches are ready when one takes long to make
+-- finds: A loader whose workers have time left, and yet training waits: some batches take far longer than others, and
+--   too few are ready to bridge that.
+-- matters: On average the workers are fast enough. A deeper queue lets the fast batches make up for the slow ones.
+-- measured: Only where the operating system's calls of workers are traced, for without them slow workers look the
+--   same: they are busy less than 0.7 of their time (data_worker), of at least 5 fetches one in ten is at least 5
+--   times as long as the median (even waits would mean that handing over is slow), and the training thread waits. Idle
+--   time of cause idle_data (idle_piece) counts by the share of waiting in the fetch. Shares: low 0.2, likely 0.7,
+--   high 1: how much a deeper queue bridges depends on how the slow batches follow one another.
+-- try: prefetch_factor above its default of 2; batches that cost alike; in_order=False where the order does not
+--   matter.
+-- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
+-- fix: {{ facts.workers }} workers are busy only {{ percent(facts.worker_busy) }} of their time, and yet one fetch in
+--   ten takes {{ time(facts.long_ns) }} or more (median {{ time(facts.median_ns) }}). Let more batches be ready:
+--   DataLoader(..., prefetch_factor=4), twice the default. Where batches may come in any order, recent PyTorch also
+--   has DataLoader(..., in_order=False).
+-- confidence: medium
+-- reason: Workers are seen to wait while training waits now and then; that a deeper queue bridges it is inferred.
+-- wrong-if: prefetch_factor is high already, or the slow batches come in long runs.
+-- needs: gpu, steps, fetches
+-- unknown: {% if ask('input_facts')[0].worker_busy is none %}{{ lacks('how busy workers are is not traced', 'worker_activity') }}
+--   {%- endif %}
+-- when: {% set input = ask('input_facts')[0] -%}
+--   {% if input.worker_busy < most_busy and input.fetches >= least_fetches and input.long_ns >= times_longer *
+--   input.median_ns %}some batches take long though workers have time
+--   {%- endif %}
+-- facts: input_facts
+-- low: 0.2
+-- likely: 0.7
+-- settings: least_waiting=0.5, most_busy=0.7, least_fetches=5, times_longer=5
+-- query: too_few_workers

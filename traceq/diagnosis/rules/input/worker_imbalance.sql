@@ -1,0 +1,31 @@
+-- title: One worker of the loader has more to do than the others
+-- finds: A worker process that is busy nearly all the time while the others mostly wait, and training waits for it.
+-- matters: PyTorch takes batches from workers in turn: the slowest one sets the pace, and adding workers does not
+--   change that.
+-- measured: Only where the operating system's calls of workers are traced: the busy share of each (data_worker.busy /
+--   dur). The busiest must be busy at least 0.8 of its time and 2.5 times as much as the median of the others (fewer
+--   is chance). Idle time of cause idle_data (idle_piece) counts by the share of waiting in the fetch. Shares: low
+--   0.3, likely 0.7 (what it has too much the others have to take over), high 1.
+-- try: Shards of the same size, slow samples spread over workers, in_order=False.
+-- references: https://docs.pytorch.org/docs/stable/data.html#iterable-style-datasets
+-- fix: One of {{ facts.workers }} workers is busy {{ percent(facts.busiest_share) }} of its time, the others
+--   {{ percent(facts.others_share) }}, and the GPU idles {{ per_step(claimed_ns) }}. Give all the same work: with an
+--   IterableDataset split the shards evenly by torch.utils.data.get_worker_info(), shards[info.id::info.num_workers],
+--   as many shards as a multiple of the workers. Where the order of batches does not matter, recent PyTorch has
+--   DataLoader(..., in_order=False).
+-- confidence: medium
+-- reason: The calls of all workers were recorded; that training waits for the busy one is inferred.
+-- wrong-if: The others wait for something else, such as a lock that the busy one holds.
+-- needs: gpu, steps, fetches
+-- unknown: {% if not ask('worker_imbalance_facts')[0].workers %}{{ lacks('how busy each worker is is not traced', 'worker_activity') }}
+--   {%- endif %}
+-- absent: {% if ask('worker_imbalance_facts')[0].workers == 1 %}there is one worker only{% endif %}
+-- when: {% set found = ask('worker_imbalance_facts')[0] -%}
+--   {% if found.busiest_share >= least_busy and found.busiest_share >= times_busier * found.others_share %}one worker
+--   is far busier than the others
+--   {%- endif %}
+-- facts: worker_imbalance_facts
+-- low: 0.3
+-- likely: 0.7
+-- settings: least_waiting=0.5, least_busy=0.8, times_busier=2.5
+-- query: too_few_workers
