@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from traceq.database.sql import statement
 
@@ -55,10 +55,11 @@ def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> No
 
 def _found(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Setting) -> Iterator[tuple[int, int]]:
     cursor = connection.execute(statement(f"exports/sql/overlap_{place}.sql"), {"trace_id": trace_id})
-    for _, rows in groupby(_rows(cursor), key=itemgetter(0)):
+    for _, rows in groupby(fetched(cursor), key=itemgetter(0)):
         yield from lanes((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
 
 
-def _rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, int, int, int]]:
+def fetched(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query that ran, without all of them in memory."""
     while rows := cursor.fetchmany(_ROWS):
         yield from rows

@@ -15,7 +15,7 @@ from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
 from traceq.exports.fit import Weight, fit
 from traceq.exports.header import Exported, exported, header
-from traceq.exports.lanes import assign_lanes
+from traceq.exports.lanes import assign_lanes, fetched
 from traceq.exports.pieces import piece_events
 from traceq.exports.tracks import Ids, ids, lay_out
 from traceq.exports.window import EVERYTHING, Window, around
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 # In the order of the file. Perfetto wants an arrow's start before its end.
 _SECTIONS = ("step", "ledger", "host", "stream", "annotation", "synchronization", "event", "memory", "counter")
-
-_ROWS = 10_000
 
 # Longer names and arguments are cut: everywhere beyond what viewers can show, around a finding so that it can be attached.
 _MOST_CHARACTERS = 1 << 30
@@ -71,9 +69,7 @@ class _Trace:
         for section in _SECTIONS:
             query = statement(f"exports/sql/{section}.sql")
             given = {name: value for name, value in values.items() if f"${name}" in query}
-            cursor = self.connection.execute(query, given)
-            while rows := cursor.fetchmany(_ROWS):
-                yield from rows
+            yield from fetched(self.connection.execute(query, given))
 
 
 def write_trace(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from traceq.importers.chrome.repair import clean
+from traceq.importers.chrome.repair import clean, object_of_trailer
 from traceq.importers.chrome.threads import integer
 
 # What may enter trace.args. A list of what to keep, not of what to drop: users add keys of their own, with user names,
@@ -26,8 +26,7 @@ _KEPT_OF_DISTRIBUTED = ("backend", "nccl_version", "pg_count", "pg_config")
 def parse(header: bytes, trailer: bytes, notes: Counter[str]) -> dict[str, Any]:
     """The top-level members but the events, from the text before and after their list."""
     members: dict[str, Any] = {}
-    trailer = trailer.strip().removesuffix(b"}").strip(b" \t\r\n,")
-    for text in (header.strip().rstrip(b",") + b"}" if header.strip() else b"{}", b"{" + trailer + b"}"):
+    for text in (header.strip().rstrip(b",") + b"}" if header.strip() else b"{}", object_of_trailer(trailer)):
         members.update(_object(text, notes))
     return members
 

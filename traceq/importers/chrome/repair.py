@@ -165,12 +165,15 @@ def _resynchronized(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes
     return [*events, *more], last[bracket + 1 :] if bracket is not None else b"", bracket is not None
 
 
+def object_of_trailer(text: bytes) -> bytes:
+    """What stands after the list of events, as an object of its own."""
+    return b"{" + text.strip().removesuffix(b"}").strip(b" \t\r\n,") + b"}"
+
+
 def _is_trailer(text: bytes) -> bool:
     """Whether this can stand after the list of events: the other members of the trace's object, or nothing."""
     try:
-        msgspec.json.decode(
-            b"{" + text.strip().removesuffix(b"}").strip(b" \t\r\n,") + b"}", type=dict[str, msgspec.Raw]
-        )
+        msgspec.json.decode(object_of_trailer(text), type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return False
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,10 +20,11 @@ _OS_MARK_CLASSES = (31, 32)
 # _v7000 is the CUDA version a call appeared in, _ptsz/_ptds its per-thread-stream form; _v2 belongs to the
 # name.
 _VERSION_SUFFIX = r"(_(v[0-9]{4,}|ptsz|ptds))+$"
-_OVERHEAD = (
+_OVERHEAD_WORDS = (
     *("unknown", "driver_compiler", "buffer_flush", "instrumentation", "resource"),
     *("runtime_module_loading", "lazy_function_loading", "command_buffer_full"),
 )
+_OVERHEAD = ("overheadType", dict(enumerate(_OVERHEAD_WORDS, 1)), "profiler")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Calls:
 
     table: str
     kind: str
-    category: Callable[[pa.RecordBatch], pa.Array] | str | None = None
+    category: tuple[str, Mapping[int, str], str] | str | None = None
+    """The same for all rows; or a column, the words for its numbers, and the word for other numbers."""
     name: str = "nameId"
     columns: tuple[str, ...] = ()
     args: dict[str, str] = field(default_factory=dict)
@@ -45,19 +47,11 @@ class Calls:
     """Whether names carry version suffixes."""
 
 
-def _api(rows: pa.RecordBatch) -> pa.Array:
-    return labelled(rows.column("eventClass"), _DRIVER_CLASSES, "runtime")
-
-
-def _overhead_type(rows: pa.RecordBatch) -> pa.Array:
-    return labelled(rows.column("overheadType"), dict(enumerate(_OVERHEAD, 1)), "profiler")
-
-
 CALLS = (
     Calls(
         RUNTIME,
         "runtime",
-        _api,
+        ("eventClass", _DRIVER_CLASSES, "runtime"),
         columns=("eventClass", "correlationId"),
         args={"return_value": "returnValue"},
         left_out=(
@@ -79,7 +73,7 @@ CALLS = (
         ),
     ),
     *(
-        Calls(table, "overhead", _overhead_type, columns=("overheadType",), args={"correlation_id": "correlationId"})
+        Calls(table, "overhead", _OVERHEAD, columns=("overheadType",), args={"correlation_id": "correlationId"})
         for table in ("PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD")
     ),
     Calls("CUBLAS_EVENTS", "other", "cublas"),
@@ -137,7 +131,10 @@ def slices(job: Job, calls: Calls, rows: pa.RecordBatch) -> pa.RecordBatch:
 def _category(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:
     if calls.category is None:
         return None
-    return constant(calls.category, rows.num_rows) if isinstance(calls.category, str) else calls.category(rows)
+    if isinstance(calls.category, str):
+        return constant(calls.category, rows.num_rows)
+    column, words, other = calls.category
+    return labelled(rows.column(column), words, other)
 
 
 def _args(calls: Calls, rows: pa.RecordBatch) -> pa.Array | None:

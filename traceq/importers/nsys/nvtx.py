@@ -126,7 +126,7 @@ class _Nvtx:
         starts, ends = rows.column("start"), self._ends(rows)
         lengths = durations(starts, ends, TABLE, job.notes)
         job.seen(starts, lengths)
-        domains = self._domain_names(rows)
+        domains = looked_up(self._domains.get, _processes(rows), rows.column("domainId")) if self._domains else None
         return batch_of(
             {
                 "slice_id": job.ids(rows.num_rows),
@@ -177,9 +177,6 @@ class _Nvtx:
         # Rows with a text of their own are not looked up, so that they do not count as missing.
         registered = job.strings.names(rows.column("textId").filter(empty)).cast(pa.string())
         return pc.replace_with_mask(texts, empty, registered)
-
-    def _domain_names(self, rows: pa.RecordBatch) -> pa.DictionaryArray | None:
-        return looked_up(self._domains.get, _processes(rows), rows.column("domainId")) if self._domains else None
 
     def _args(self, rows: pa.RecordBatch, named_domains: pa.Array | None) -> pa.Array | None:
         domains, categories = rows.column("domainId"), without(rows.column("category"), 0)
