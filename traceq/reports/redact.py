@@ -55,6 +55,8 @@ _VERSION = re.compile(r"\d+\.\d+(?:[.a-c]\d+){0,3}(?:\+(?:cu|rocm|git)[0-9a-f.]*
 # Between words; the inside of a word is what may be part of a path, an address or a compound.
 _BETWEEN = r"\s=()<>\[\]{},;:\"'`|*?!&…%^$"
 _WORDS = re.compile(rf"[^{_BETWEEN}]+")
+# Around a name in a sentence: what is glued to a stand-in would make another word of it.
+_BEFORE, _AFTER = rf"(?<![^{_BETWEEN}])", rf"(?![^{_BETWEEN}.]|\.[^{_BETWEEN}])"
 _ALPHABETIC = re.compile(r"[^\W\d_]+")
 
 # Names that PyTorch, CUDA and libraries give, and kernels whose beginning tells that they are from one.
@@ -110,9 +112,7 @@ class _StandIns:
             elif not all(map(_is_own, _WORDS.findall(text))):
                 self._known.setdefault(text, "")
         longest_first = sorted(map(re.escape, self._known), key=lambda text: (-len(text), text))
-        self._pattern = (
-            re.compile(rf"(?<![\w./\\@-])(?:{'|'.join(longest_first)})(?![\w/\\@-]|\.\w)") if longest_first else None
-        )
+        self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(longest_first)}){_AFTER}") if longest_first else None
 
     def trace(self, report: TraceReport) -> TraceReport:
         """The report of one trace with stand-ins."""
