@@ -26,16 +26,19 @@ def trace_file(path: Path, rank: int = 0, kernels: int = 3) -> Path:
 
 
 def contents(database: Path, trace_id: int | None = None, but: str = "ingested_at") -> dict[str, list[tuple]]:
-    """All rows of all tables (of one trace), in one order, without the column named `but`."""
+    """All rows of all tables of traces (of one trace), in one order, without the column named `but`."""
     with connect(database) as connection:
-        tables = [name for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()]
+        with_traces = (
+            "select table_name from duckdb_columns() where column_name = 'trace_id' and table_name in"
+            " (select table_name from duckdb_tables())"
+        )
+        tables = [name for (name,) in connection.execute(with_traces).fetchall()]
         of_trace = "true" if trace_id is None else f"trace_id = {trace_id}"
         return {
             table: connection.execute(
                 f"select columns(lambda name: name <> '{but}') from {table} where {of_trace} order by all"
             ).fetchall()
             for table in tables
-            if table != "traceq_schema"
         }
 
 

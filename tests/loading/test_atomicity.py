@@ -443,8 +443,8 @@ def test_database_of_another_version(database, source, version, way_out):
         assert way_out in error_of(SchemaMismatch, [source], database)
 
 
-# Blocks in use: in the middle of the file lie free ones, which nothing reads.
-@pytest.mark.parametrize("part", [0.0005, 0.25, 0.4, 0.6, 0.75, 0.95])
+# Blocks that an ingest reads: between them lie free ones, and those of gpu_model.
+@pytest.mark.parametrize("part", [0.0005, 0.25, 0.3, 0.35, 0.45, 0.55, 0.6, 0.75, 0.95])
 def test_damaged_database(database, source, part):
     content = bytearray(database.read_bytes())
     begin = int(len(content) * part)
