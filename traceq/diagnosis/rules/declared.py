@@ -9,9 +9,10 @@ Its texts are templates of Jinja, in which stand
     steps, subject          the number of counted steps, and the trace; see traceq.diagnosis.subject
     the settings of the header, by name
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
-    time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, is_amd,
-    per_step, of_step, copies, collectives, described, overlapped, late_device, exposed, allocations, places, busiest,
-    per_fetch, workers_needed   which put these into words; see traceq.diagnosis.rules.shared
+    time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, unit,
+    step_range, padding, is_amd, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
+    allocations, places, busiest, per_fetch, workers_needed   which put these into words; see traceq.diagnosis.rules.shared
+    | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression matches
 
 What is about the claim is not there in the texts that are asked before it is made: `unknown`, `absent` and `when`.
 """
@@ -115,18 +116,19 @@ def declared(find: Find, query: Query, words: Words | None = None) -> Judgement:
 
 
 def remarked(name: str, query: Query) -> Judgement:
-    """The judgement that a header declares on the rows of the query `name`: a remark, unless there is no row or no text."""
+    """The judgement that a header declares on the rows of the query `name`: a remark, or one a row; none without a text."""
 
     def judge(subject: Subject) -> Iterator[Remark]:
         check_inputs(subject, query, "gpu, steps")
         rows = subject.ask(name)
-        known = query.settings | _of_trace(subject) | _facts(rows)
-        _refuse(query, known, unknown="unknown", absent="absent")
-        texts = _rendered(query, known) if rows else {}
-        if texts.get("remark"):
-            yield Remark(
-                texts["remark"], name, texts["fix"], title=texts.get("heading") or None, key=texts.get("key", "")
-            )
+        known = query.settings | _of_trace(subject)
+        _refuse(query, known | _facts(rows), unknown="unknown", absent="absent")
+        for told in ([row] for row in rows) if "each" in query.header else [rows] if rows else []:
+            texts = _rendered(query, known | _facts(told))
+            if texts["remark"]:
+                yield Remark(
+                    texts["remark"], name, texts["fix"], title=texts.get("heading") or None, key=texts.get("key", "")
+                )
 
     return judge
 
@@ -184,8 +186,11 @@ def _of_trace(subject: Subject) -> dict[str, Any]:
         "cut": wording.cut,
         "names": wording.names,
         "shares": wording.shares,
+        "unit": wording.unit,
+        "step_range": wording.step_range,
         "kernel": kernels.short,
         "operators": kernels.names,
+        "padding": kernels.padding,
         "is_amd": partial(kernels.is_amd, subject),
         "per_step": partial(wording.per_step, subject),
         "of_step": partial(wording.of_step, subject),
@@ -238,7 +243,7 @@ def _environment() -> Environment:
     from jinja2.sandbox import SandboxedEnvironment
 
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-    environment.filters["cut"] = wording.cut
+    environment.filters |= {"cut": wording.cut, "matched": wording.matched}
     return environment
 
 

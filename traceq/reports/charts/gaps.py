@@ -62,9 +62,8 @@ def alt(report: TraceReport) -> str:
     sizes = report.gap_sizes
     most = max(sizes, key=lambda each: each.dur)
     return (
-        f"Gaps by size: {count(sum(each.gaps for each in sizes))} in all,"
-        f" {duration(sum(each.dur for each in sizes))}. Most of that time, {duration(most.dur)},"
-        f" is in {count(most.gaps)} of {most.bucket}."
+        f"Gaps by size: {count(sum(each.gaps for each in sizes))} in all, {duration(sum(each.dur for each in sizes))}. "
+        f"Most of that time, {duration(most.dur)}, is in {count(most.gaps)} of {most.bucket}."
     )
 
 

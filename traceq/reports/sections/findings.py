@@ -158,9 +158,8 @@ def _observation(observation: Observation) -> Iterator[Block]:
 def _saving(finding: Finding, unit: str) -> str:
     step = step_ns(finding)
     text = (
-        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}),"
-        f" {duration(finding.saving_low_ns)} to {duration(finding.saving_high_ns)}:"
-        f" {duration(step)} would become {duration(finding.expected_step_ns)}"
+        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {duration(finding.saving_low_ns)} "
+        f"to {duration(finding.saving_high_ns)}: {duration(step)} would become {duration(finding.expected_step_ns)}"
     )
     half = step - finding.saving_ns / 2
     if finding.expected_step_ns > 0:

@@ -106,7 +106,6 @@ def _fix(subject: Subject, facts: dict[str, Any]) -> str:
             "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook). "
         )
     return (
-        f"{text}{buckets}Where gradients accumulate, reduce only those of the last micro-batch: with "
-        "model.no_sync(): loss.backward(). "
-        "A larger batch per GPU spreads the same bytes over more compute."
+        f"{text}{buckets}Where gradients accumulate, reduce only those of the last micro-batch: with model.no_sync(): "
+        "loss.backward(). A larger batch per GPU spreads the same bytes over more compute."
     )

@@ -77,9 +77,8 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
             title=f"Waiting for late rank {rank}",
             fix=(
                 f"Of the {time(claim.claimed_ns)} per step that this rank waits in collectives, {percent(share)} is "
-                f"for rank {rank}"
-                f"{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)} Mend that rank first: the findings "
-                f"of its own trace say how (traceq report, rank {rank})."
+                f"for rank {rank}{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)} Mend that rank first: "
+                f"the findings of its own trace say how (traceq report, rank {rank})."
             ),
             confidence="high" if share >= _MOST else "medium",
             reason=(
@@ -98,8 +97,7 @@ def _of_job(subject: Subject) -> list[dict[str, Any]]:
     others = subject.ask("late_rank_others")[0]
     if not others["ranks"]:
         raise CannotTell(
-            "no other rank of this job is in the database, or not each just once; traceq ingest rank*.json brings "
-            "them "
+            "no other rank of this job is in the database, or not each just once; traceq ingest rank*.json brings them "
             "(--run tells jobs apart)"
         )
     if not others["numbered"]:

@@ -55,9 +55,8 @@ def words(subject: Subject, claim: Claim) -> dict[str, Any]:
     return {
         "fix": f"Training waits for the loader's workers: a fetch takes {per_fetch(facts)}, and the GPU idles "
         f"{per_step(subject, claim.claimed_ns)} (a step takes {time(subject.step_ns)}) for it. "
-        f"{_workers(subject, claim, facts)} "
-        "If the machine has no more cores, make a batch cheaper: decode and resize in advance, or on the GPU "
-        "(torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI).",
+        f"{_workers(subject, claim, facts)} If the machine has no more cores, make a batch cheaper: decode and resize "
+        "in advance, or on the GPU (torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI).",
         "confidence": "high" if is_direct else "medium",
         "reason": "The training thread is seen to wait for workers."
         if is_direct

@@ -1,6 +1,26 @@
 -- Products on tensor cores by kernels for operands that are not aligned to 16 bytes, as their names tell: sizes that are no multiple of 8
 -- (4 for TF32). The part that can go is what is above the roofline of an aligned one, at most three quarters; where that is
 -- not known, by how badly aligned it is.
+-- title: Matrix products of sizes that tensor cores do not like
+-- finds: Matrix products on tensor cores whose operands are not aligned to 16 bytes: a size, or the stride of a view,
+--   is no multiple of 8 elements in 16 bits (4 in TF32).
+-- matters: Loads of 16 bytes at once are what feeds tensor cores. Without, a fallback kernel loads element by element,
+--   and is often an old one for an older GPU: a vocabulary of 50,257 in place of 50,304 can halve the speed of its
+--   product.
+-- measured: Kernels of tensor cores with _align1, _align2 or (in 16 bits) _align4 in their name, which says how many
+--   elements they load at once. Claimed is what is above the roofline of an aligned kernel (0.6 of the peak, 0.8 of the
+--   bandwidth), at most three quarters; where operations are not known, 0.5, 0.35 and 0.15 of the time. nvjet and xmma
+--   kernels do not name their alignment. Shares: 0.2 low, 0.7 likely, 1 high.
+-- try: Pad vocabulary, hidden sizes, numbers of classes and sequence lengths to a multiple of 8 (64 is better on A100
+--   and later), and copy odd views to contiguous tensors.
+-- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
+--   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+-- fix: Make sizes a multiple of {{ worst.multiple }}:
+--   {% if worst.operator %}{{ cut(worst.operator) }}{% if worst.sizes %} of {{ cut(worst.sizes) }}{% endif %}
+--   {%- else %}a product
+--   {%- endif %} runs {{ kernel(worst.name) }}, which loads {{ worst.alignment }} element
+--   {{- 's' if worst.alignment > 1 }} at a time. {{ padding(worst) }} (weights and tables when they are created, sequences
+--   in the collate function). At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: medium
 -- reason: The names of the kernels say that their operands are not aligned; what aligned ones take is estimated.
 -- wrong-if: The product is limited by something else: it takes as long with padded sizes.

@@ -1,4 +1,30 @@
 -- Memory that every counted step leaves behind.
+-- title: Every step leaves memory behind
+-- finds: Memory of the GPU or the host that grows in every counted step.
+-- matters: It ends in a failure for want of memory, after hours. Typical are losses kept with their graph, lists of
+--   outputs, and hooks that hold tensors.
+-- measured: memory_step.growth is above 0 in each counted step, at least 3 of them, with a median of at least 1 MiB
+--   (less is counters and buffers). Steps that warm up, which fill optimizer states and caches, are excluded from the
+--   start.
+-- try: Keep numbers, not tensors: loss.item() or loss.detach(). Compare two snapshots of the allocator to see who holds
+--   them.
+-- references: https://docs.pytorch.org/docs/stable/notes/faq.html
+--   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
+-- remark: Memory ({{ facts.memory }}) grows in each of {{ facts.steps }} counted steps, by
+--   {{ bytes_in('MiB', facts.growth_bytes, 1) }} MiB a step, to {{ bytes_in('GiB', facts.allocated_bytes, 2) }} GiB.
+--   {%- if facts.capacity_bytes %} At this rate the GPU is full after
+--     {{ '{:,.0f}'.format([0, (facts.capacity_bytes - facts.allocated_bytes) / facts.growth_bytes] | max) }} more steps.
+--   {%- endif %}
+-- key: {{ facts.memory }}
+-- fix: {% if facts.memory == 'host' %}Look for what collects tensors on the host: outputs.append(out.cpu()) in the loop,
+--     a dataset or cache that keeps what it has read.
+--   {%- else %}Look for tensors that outlive the step: total += loss keeps each graph, total += loss.item() or
+--     loss.detach() does not. torch.cuda.memory._record_memory_history() and _dump_snapshot() name the lines that
+--     allocated what is left.
+--   {%- endif %}
+-- needs: steps, several_steps, memory_samples
+-- each: row
+-- settings: enough_steps=3, least_bytes=1048576
 -- remarks: yes
 -- uses: counted
 with

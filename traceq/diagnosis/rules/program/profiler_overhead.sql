@@ -1,4 +1,33 @@
 -- Idle time in which the host did the profiler's own work.
+-- title: GPU idle: the profiler's own work
+-- finds: Time in which nothing runs on the GPU because the host does the profiler's own work: it sets up the tracing of
+--   CUDA, hands out and flushes buffers of records, patches code.
+-- matters: A run without the profiler does not have it. It is part of the measured step, so that other shares look
+--   smaller than they are, and a comparison of two captures measures the captures.
+-- measured: The pieces of cause idle_profiler in the counted steps (idle_piece), all of them: low, likely and high are
+--   1, as all of it goes with the profiler. Sources that do not record their own overhead have none; it is then part of
+--   what it slowed down.
+-- try: Leave it out of what is judged. Begin the capture after warm-up, end it at the end of a step, and record less:
+--   no Python stacks, no memory, no calls of the operating system, no backtraces unless they are what is looked for.
+-- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+--   https://docs.pytorch.org/docs/stable/profiler.html
+-- fix: {% set seen = pieces | map(attribute='name') | join(' ') -%}
+--   {% set later = ' (' ~ way('early_work') ~ ')' if way('early_work') else '' -%}
+--   Leave this time out of what is judged: without the profiler it is not there (mostly: {{ names(pieces[:3]) }}).
+--   {%- if seen | matched('(?i)flush') %} Full buffers of records were written out: a shorter capture, or fewer kinds of
+--     activity, fills fewer of them.
+--   {%- endif %}
+--   {%- if seen | matched('(?i)initiali[sz]|TLS|Chunk|Resource|Buffer Request|dlopen') %} Tracing was being set up: begin
+--     the capture after warm-up{{ later }}.
+--   {%- endif %}
+--   {%- if seen | matched('(?i)instrument') %} Code was patched for tracing when it was first used: begin the capture after
+--     warm-up{{ later }}.
+--   {%- endif %}
+--   {%- if seen | matched('(?i)backtrace|stack') %} Stacks were recorded with calls: {{ way('no_stacks', 'record none') }}.
+--   {%- endif %}
+--   {%- if seen | matched('(?i)module load|lazy') %} Code was loaded when it was first used: run all of the step once
+--     before the capture.
+--   {%- endif %}
 -- confidence: high
 -- reason: The profiler records this time as its own.
 -- wrong-if: The step takes as long without the profiler.

@@ -14,6 +14,8 @@ _DECORATION = re.compile(r"^void\s+|\(anonymous namespace\)::|<unnamed>::|\((int
 _WRAPPERS = {"Kernel", "Kernel2", "device_kernel"}
 _FUNCTOR = re.compile(r"\b(\w*Functor\w*|\w+_kernel_cuda|\w+_kernel_impl|\w+KernelImpl|\w+Ops)\b")
 _OF_AMD = {"hipblas", "miopen"}
+# The last two sizes of an operand.
+_ENDS = re.compile(r"(\d+), ?(\d+)\]")
 _SAYS_NOTHING = re.compile(r"^(A?B?UnaryFunctor|BinaryFunctor|gpu_kernel_impl|ReduceOps)$")
 
 
@@ -37,3 +39,13 @@ def names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:
     """The different operators of `rows`, else kernels, in their order, as a list."""
     found = dict.fromkeys(cut(row["operator"]) if row.get("operator") else short(row["name"]) for row in rows)
     return ", ".join(list(found)[:most])
+
+
+def padding(row: Mapping[str, Any]) -> str:
+    """The sizes at the end of an operand that are no multiple, each with the next one that is."""
+    multiple = row["multiple"]
+    ends = [int(size) for pair in _ENDS.findall(row["sizes"] or "") for size in pair]
+    odd = [size for size in dict.fromkeys(ends) if size > multiple and size % multiple]
+    if not odd:
+        return "Its sizes are, so copy the views that do not start at a multiple: x = x.contiguous()"
+    return f"Pad {', '.join(f'{size:,} to {-(-size // multiple) * multiple:,}' for size in odd)}"

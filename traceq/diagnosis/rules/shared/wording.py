@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,22 @@ def shares(rows: Iterable[Mapping[str, Any]]) -> str:
     return (
         ", ".join(f"{cut(row['name'])} {percent(row['idle_share'])}" for row in named[:_MOST]) or "nothing with a name"
     )
+
+
+def matched(text: str, pattern: str) -> str:
+    """The first part of the text that the regular expression matches; empty for none."""
+    match = re.search(pattern, text)
+    return match[0] if match else ""
+
+
+def unit(row: Mapping[str, Any]) -> str:
+    """A rank with its GPU, or a GPU of a capture that has no ranks."""
+    return f"device {row['device']}" if row["rank"] is None else f"rank {row['rank']} (device {row['device']})"
+
+
+def step_range(name: str) -> str:
+    """What --step-range has to be for ranges of this name, as a shell takes it."""
+    return shlex.quote(f"^{re.escape(name)}$")
 
 
 def plural(number: float, noun: str, many: str | None = None) -> str:

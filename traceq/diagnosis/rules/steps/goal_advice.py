@@ -58,6 +58,13 @@ MOST_TIMES = 8
 MOST_KNOBS = 5
 
 
+class Words(NamedTuple):
+    """What the trace says of a knob, and how to turn it."""
+
+    text: str
+    code: str
+
+
 class Knob(NamedTuple):
     """What the trace says of a knob, how to turn it (empty: leave it), and its share of the step.
 
@@ -71,6 +78,7 @@ class Knob(NamedTuple):
 
 
 Facts = Mapping[str, Any]
+Turn = Callable[[Facts, bool], Knob | None]
 
 
 def judge(subject: Subject) -> Iterator[Remark]:
@@ -111,6 +119,18 @@ def _with_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
     }
 
 
+def _from(
+    column: str, words: Callable[[Facts, bool], Words | None], least: float = WORTH, *, is_trade: bool = True
+) -> Turn:
+    """A knob that is named from this share of the step on; `words` are its text and code, None where it does not apply."""
+
+    def turn(facts: Facts, is_latency: bool) -> Knob | None:
+        said = words(facts, is_latency) if facts[column] >= least else None
+        return None if said is None else Knob(*said, facts[column], is_trade)
+
+    return turn
+
+
 def _memory(facts: Facts) -> str:
     share = facts["memory_share"]
     if share is None:
@@ -126,16 +146,12 @@ def _is_taken(facts: Facts) -> bool:
     return facts["memory_share"] is not None and facts["memory_share"] >= MEMORY_TAKEN
 
 
-def _waits(facts: Facts, is_latency: bool) -> Knob | None:
-    if facts["waits_share"] < WAITS_FIRST:
-        return None
+def _waits(facts: Facts, is_latency: bool) -> Words | None:
     knobs = "precision and parallelism" if is_latency else "batch size, precision and parallelism"
-    return Knob(
+    return Words(
         f"Waits come first: {percent(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
         f"{knobs} do not move them.",
         f"Mend the findings about {facts['longest_wait']} before anything else.",
-        facts["waits_share"],
-        is_trade=False,
     )
 
 
@@ -148,8 +164,7 @@ def _batch(facts: Facts, is_latency: bool) -> Knob | None:
     if facts["compute_share"] >= SATURATED and is_filled:
         return Knob(
             f"Batch size: leave it; compute is {percent(facts['compute_share'])} of the step and fills "
-            f"{percent(coverage)} of the "
-            "multiprocessors, so a larger batch takes proportionally longer.",
+            f"{percent(coverage)} of the multiprocessors, so a larger batch takes proportionally longer.",
             "",
             facts["compute_share"],
         )
@@ -190,8 +205,7 @@ def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | 
     if is_sparse:
         return Knob(
             f"Batch size: leave it; kernels already leave {percent(1 - facts['coverage_share'])} of the "
-            "multiprocessors empty, so "
-            "smaller ones are no faster.",
+            "multiprocessors empty, so smaller ones are no faster.",
             "",
             facts["compute_share"],
         )
@@ -216,8 +230,7 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
             "Precision down: matrix multiplications and convolutions on fp32 data take "
             f"{percent(facts['fp32_share'])} of the step.",
             "with torch.autocast('cuda', dtype=torch.bfloat16): around forward and loss (float16 with GradScaler "
-            "before Ampere), or "
-            "torch.set_float32_matmul_precision('high').",
+            "before Ampere), or torch.set_float32_matmul_precision('high').",
             facts["fp32_share"],
             is_trade=False,
         )
@@ -231,9 +244,8 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
         )
     if facts["has_fp8"] and facts["half_precision_share"] >= MUCH_FUSIBLE:
         return Knob(
-            f"Precision down: 16-bit arithmetic at the compute limit takes {percent(facts['half_precision_share'])} "
-            "of the step, and "
-            "this GPU has twice the peak in FP8; accuracy has to be checked.",
+            f"Precision down: 16-bit arithmetic at the compute limit takes {percent(facts['half_precision_share'])} of "
+            "the step, and this GPU has twice the peak in FP8; accuracy has to be checked.",
             "transformer_engine.pytorch.Linear within fp8_autocast(enabled=True) for the large layers.",
             facts["half_precision_share"],
             is_trade=False,
@@ -241,15 +253,11 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
     return None
 
 
-def _fusion(facts: Facts, _is_latency: bool) -> Knob | None:
-    if facts["fusible_share"] < MUCH_FUSIBLE:
-        return None
-    return Knob(
+def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
+    return Words(
         "Fusion: elementwise, normalization, reduction, softmax, optimizer and copy kernels take "
         f"{percent(facts['fusible_share'])} of the step.",
         "model = torch.compile(model); scaled_dot_product_attention instead of softmax(q @ k.T) @ v.",
-        facts["fusible_share"],
-        is_trade=False,
     )
 
 
@@ -263,77 +271,63 @@ def _checkpointing(facts: Facts, _is_latency: bool) -> Knob | None:
     )
 
 
-def _gradients(facts: Facts, is_latency: bool) -> Knob | None:
+def _gradients(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["gradient_share"]
-    if share < WORTH:
-        return None
     if is_latency:
-        return Knob(
+        return Words(
             f"Data parallelism: exchanging gradients is exposed for {percent(share)} of the step (waits for late "
             "ranks included); accumulation would not cut a step.",
             "Halve the bytes: model.register_comm_hook(None, "
             "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook).",
-            share,
         )
-    return Knob(
+    return Words(
         f"Accumulation, or a larger batch per GPU: exchanging gradients is exposed for {percent(share)} of the step "
-        "(waits for late ranks included), once per optimizer "
-        f"step whatever the batch; {_memory(facts)}.",
+        f"(waits for late ranks included), once per optimizer step whatever the batch; {_memory(facts)}.",
         "with model.no_sync(): for all micro-batches but the last (FSDP2: model.set_requires_gradient_sync(False)).",
-        share,
     )
 
 
-def _sharding(facts: Facts, _is_latency: bool) -> Knob | None:
+def _sharding(facts: Facts, _is_latency: bool) -> Words | None:
     share = facts["sharded_share"]
-    if share < WORTH:
-        return None
     if _is_taken(facts):
-        return Knob(
-            f"Sharding within a machine only: gathering parameters is exposed for {percent(share)} of the step "
-            f"(waits for late ranks included), and {_memory(facts)}, so "
-            "shards have to stay.",
+        return Words(
+            f"Sharding within a machine only: gathering parameters is exposed for {percent(share)} of the step (waits "
+            f"for late ranks included), and {_memory(facts)}, so shards have to stay.",
             "fully_shard(model, mesh=init_device_mesh('cuda', (machines, gpus), mesh_dim_names=('replicate', "
             "'shard'))).",
-            share,
         )
-    return Knob(
+    return Words(
         f"ZeRO stage down: gathering parameters is exposed for {percent(share)} of the step (waits for late ranks "
         f"included); {_memory(facts)}.",
         "fully_shard(block, reshard_after_forward=False) keeps parameters for the backward pass (ZeRO 2, "
         "SHARD_GRAD_OP).",
-        share,
     )
 
 
-def _tensor_parallel(facts: Facts, is_latency: bool) -> Knob | None:
+def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["tensor_share"]
-    if share < WORTH:
-        return None
     size = f" in groups of {facts['tensor_group']}" if facts["tensor_group"] else ""
     start = (
         f"reductions inside layers{size}, as tensor parallelism makes them, are exposed for {percent(share)} of the "
         "step (waits for late ranks included)"
     )
     if is_latency:
-        return Knob(
+        return Words(
             f"Tensor parallelism: keep it within NVLink and overlap it; {start}, against "
             f"{percent(facts['compute_share'])} compute.",
             "torch._inductor.config._micro_pipeline_tp = True with torch.compile (async tensor parallelism), or "
             "--tp-comm-overlap in Megatron.",
-            share,
         )
-    return Knob(
+    return Words(
         f"Tensor parallelism down, data parallelism up: {start}; {_memory(facts)}.",
         "Halve tensor_model_parallel_size (the mesh's 'tp' dimension): half as many ranks meet in each layer, twice "
         "the batches run.",
-        share,
     )
 
 
-def _other_communication(facts: Facts, is_latency: bool) -> Knob | None:
+def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["other_communication_share"]
-    if share < WORTH or facts["tensor_share"] >= WORTH:
+    if facts["tensor_share"] >= WORTH:
         return None
     size = f" in groups of {facts['other_group']}" if facts["other_group"] else ""
     start = (
@@ -342,50 +336,39 @@ def _other_communication(facts: Facts, is_latency: bool) -> Knob | None:
         f"{percent(facts['compute_share'])} compute; the trace does not tell what for"
     )
     if is_latency:
-        return Knob(
+        return Words(
             f"Parallelism: {start}. Several a layer are tensor parallelism.",
             "Keep the group within NVLink, overlap its collectives; if it still costs more than it saves, halve it.",
-            share,
         )
-    return Knob(
+    return Words(
         f"Parallelism: {start}. Several a layer are tensor parallelism: smaller groups. A few are gradients: "
         "accumulate.",
-        "Halve tensor_model_parallel_size and double data parallelism if the model then fits, or with "
-        "model.no_sync(): for all "
-        "micro-batches but the last.",
-        share,
+        "Halve tensor_model_parallel_size and double data parallelism if the model then fits, or with model.no_sync(): "
+        "for all micro-batches but the last.",
     )
 
 
-def _pipeline(facts: Facts, is_latency: bool) -> Knob | None:
+def _pipeline(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["pipeline_share"]
-    if share < WORTH:
-        return None
     start = f"sends and receives are exposed for {percent(share)} of the step, waiting for other stages included"
     if is_latency:
-        return Knob(
+        return Words(
             f"Pipeline parallelism down: {start}.",
             "Fewer stages, and tensor parallelism within a machine instead.",
-            share,
         )
-    return Knob(
+    return Words(
         f"More micro-batches per step: {start}; the bubble is (stages - 1) / (micro-batches + stages - 1).",
         "Double the micro-batches with the same size (ScheduleInterleaved1F1B(..., n_microbatches=2 * n)).",
-        share,
     )
 
 
-def _all_to_all(facts: Facts, _is_latency: bool) -> Knob | None:
+def _all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
     share = facts["all_to_all_share"]
-    if share < WORTH:
-        return None
-    return Knob(
+    return Words(
         f"All-to-all is exposed for {percent(share)} of the step (waits for late ranks included); its bytes grow "
         "with the batch, so no batch size hides it.",
         "Keep its groups (experts, embedding shards, sequence parts) within a machine, or run it beside compute: "
         "dist.all_to_all_single(..., async_op=True) before work that does not need it.",
-        share,
-        is_trade=False,
     )
 
 
@@ -402,18 +385,18 @@ def _split(facts: Facts, is_latency: bool) -> Knob | None:
 
 
 # In the order in which they are named.
-_KNOBS: tuple[Callable[[Facts, bool], Knob | None], ...] = (
-    _waits,
+_KNOBS: tuple[Turn, ...] = (
+    _from("waits_share", _waits, WAITS_FIRST, is_trade=False),
     _batch,
     _launches,
-    _tensor_parallel,
-    _other_communication,
-    _sharding,
-    _gradients,
-    _pipeline,
-    _all_to_all,
+    _from("tensor_share", _tensor_parallel),
+    _from("other_communication_share", _other_communication),
+    _from("sharded_share", _sharding),
+    _from("gradient_share", _gradients),
+    _from("pipeline_share", _pipeline),
+    _from("all_to_all_share", _all_to_all, is_trade=False),
     _precision,
-    _fusion,
+    _from("fusible_share", _fusion, MUCH_FUSIBLE, is_trade=False),
     _checkpointing,
     _split,
 )

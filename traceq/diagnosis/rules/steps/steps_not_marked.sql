@@ -1,4 +1,31 @@
 -- How steps were found where nothing marks them, and the time outside of the GPU's work; long ranges that repeat could mark them.
+-- title: Steps are not marked
+-- finds: Captures in which nothing marks the steps: all of it counts as one step, or steps were guessed from work that
+--   recurs.
+-- matters: Per-step numbers need steps. With one step for everything, start-up and the end are part of every share, and
+--   there are no percentiles; guessed steps have the right length, but may begin in the middle of the program's own.
+-- measured: step.source is whole_trace or recurrence. The time outside of GPU work is what of it lies before the first
+--   and after the last GPU slice. Outermost ranges of one name that occur at least 3 times on one thread and together
+--   last at least half of the capture could be steps: steps leave little out.
+-- try: traceq.annotate around the loop, profiler.step(), or --step-range with the name of a range, such as one of NVTX
+--   around each iteration of a program in C++.
+-- references: https://docs.pytorch.org/docs/stable/profiler.html
+--   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+-- remark: {% if facts.source == 'whole_trace' %}Nothing marks steps: the whole capture of {{ time(facts.traced_ns) }}
+--     counts as one.
+--     {%- if facts.outside_ns is not none and facts.traced_ns %} {{ percent(facts.outside_ns / facts.traced_ns) }} of it
+--     lies before the first and after the last GPU work, and is idle time in every share.
+--     {%- endif %}
+--   {%- else %}{{ facts.steps }} steps of {{ time(facts.traced_ns / facts.steps) }} were found because the same work
+--     recurs. Their length is that of the program's steps; where they begin is a guess, and so is which is the first.
+--   {%- endif %}
+-- fix: Mark the loop: with traceq.annotate.step(): around each iteration
+--   {{- way('step_marks' if has('operators') or has('python_frames') else 'native_step_marks') }}.
+--   {%- if facts.range is not none and facts.range | length <= longest_name %} For this capture: if '{{ facts.range }}'
+--     ({{ facts.times }} times) is a step, traceq ingest --step-range {{ step_range(facts.range) }}.
+--   {%- endif %}
+-- needs:
+-- settings: range_share=0.5, longest_name=80
 -- remarks: yes
 with
 found as (

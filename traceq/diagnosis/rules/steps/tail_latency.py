@@ -63,10 +63,9 @@ def judge(subject: Subject) -> Iterator[Remark]:
     slowest = rows[0]
     yield Remark(
         text=(
-            f"{_which(sorted(steps), slowest['steps'])} {time(slowest['dur'])}, the others "
-            f"{time(slowest['usual_ns'])} on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is "
-            f"{percent(slowest['all_excess_share'])} of all time. {_more(rows)}"
-            f"{_distance(sorted(steps))}{_last(subject, slowest)}"
+            f"{_which(sorted(steps), slowest['steps'])} {time(slowest['dur'])}, the others {time(slowest['usual_ns'])} "
+            f"on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is {percent(slowest['all_excess_share'])} "
+            f"of all time. {_more(rows)}{_distance(sorted(steps))}{_last(subject, slowest)}"
         ),
         query="tail_latency",
         fix=_fix(rows),
@@ -128,6 +127,5 @@ def _fix(rows: Sequence[Mapping[str, Any]]) -> str:
         )
     return (
         f"In step {named['step']} the GPU idles {time(named['inside_ns'])} on end around '{cut(named['inside'])}' "
-        f"({named['category']}, ts "
-        f"{named['inside_ts']}): take that out of the loop, do it rarely, or beside training."
+        f"({named['category']}, ts {named['inside_ts']}): take that out of the loop, do it rarely, or beside training."
     )
