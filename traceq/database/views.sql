@@ -119,25 +119,17 @@ select
     trace_id,
     device,
     step,
-    bucket,
+    case
+        when dur < 10_000 then 'below 10 µs'
+        when dur < 100_000 then 'below 100 µs'
+        when dur < 1_000_000 then 'below 1 ms'
+        when dur < 10_000_000 then 'below 10 ms'
+        else '10 ms and above'
+    end as bucket,
     count(*) as gaps,
     sum(dur)::bigint as dur
-from (
-    select
-        trace_id,
-        device,
-        step,
-        dur,
-        case
-            when dur < 10_000 then 'below 10 µs'
-            when dur < 100_000 then 'below 100 µs'
-            when dur < 1_000_000 then 'below 1 ms'
-            when dur < 10_000_000 then 'below 10 ms'
-            else '10 ms and above'
-        end as bucket
-    from idle_gap
-)
-group by trace_id, device, step, bucket;
+from idle_gap
+group by all;
 comment on view idle_histogram is 'One row per device, step and size of gaps: many small ones or few large ones.';
 comment on column idle_histogram.bucket is 'below 10 µs, below 100 µs, below 1 ms, below 10 ms, 10 ms and above.';
 comment on column idle_histogram.gaps is 'Gaps of that size.';
@@ -167,21 +159,11 @@ outlier as (
     inner join spread as p using (trace_id)
     inner join typical as t using (trace_id)
     where s.excluded is null and p.steps >= 4 and s.dur > p.median + 5 * p.spread and s.dur > 1.1 * p.median
-),
-
-part as (
-    select o.trace_id, o.step, l.device, l.category, l.dur as change
-    from outlier as o
-    inner join time_ledger as l on l.trace_id = o.trace_id and l.step = o.step
-    union all
-    select o.trace_id, o.step, l.device, l.category, -l.dur
-    from outlier as o
-    inner join time_ledger as l on l.trace_id = o.trace_id and l.step = o.typical_step
 )
 
-select o.trace_id, o.step, o.dur, o.typical_step, p.device, p.category, sum(p.change)::bigint as change
+select o.*, l.device, l.category, sum(if(l.step = o.step, l.dur, -l.dur))::bigint as change
 from outlier as o
-left join part as p on p.trace_id = o.trace_id and p.step = o.step
+left join time_ledger as l on l.trace_id = o.trace_id and l.step in (o.step, o.typical_step)
 group by all;
 comment on view outlier_step is 'One row per unusually long step, device and ledger category: what it has more of than the typical step. Per step and device the changes add up to the difference of the durations.';
 comment on column outlier_step.step is 'A step longer than median + 5 MAD and than 1.1 medians, among at least 4.';

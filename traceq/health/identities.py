@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """A rule and what is checked by it; `name`.sql in the identities of a topic of traceq/analysis/ counts."""
+    """A rule and what is checked by it; `name`.sql in the identities of a topic of traceq/analysis/ checks each `unit`.
+
+    Of its columns `is_broken` and `place` say whether the rule is broken, and where; those before order the places.
+    """
 
     topic: str
     name: str
@@ -72,9 +75,9 @@ def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[Checked
 
 def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> Checked:
     """This identity, checked on this trace."""
-    query = statement(f"analysis/{identity.topic}/identities/{identity.name}.sql")
-    row = connection.execute(query, {"trace_id": trace_id}).fetchone()
-    if row is None:
-        raise ValueError(f"{identity.topic}/identities/{identity.name}.sql does not count")
-    checked, broken, example = row
-    return Checked(identity, checked, broken, example)
+    rows = statement(f"analysis/{identity.topic}/identities/{identity.name}.sql")
+    ((checked, broken, example),) = connection.execute(
+        "select count(*), count(*) filter (is_broken), min(judged) filter (is_broken) from (" + rows + ") as judged",  # noqa: S608 - of traceq itself
+        {"trace_id": trace_id},
+    ).fetchall()
+    return Checked(identity, checked, broken, example and example["place"])

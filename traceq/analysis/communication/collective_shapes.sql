@@ -123,15 +123,8 @@ where
 insert into collective by name
 select
     $trace_id as trace_id,
-    c.slice_id,
-    c.op,
-    try_cast(c.elements::hugeint * e.element_size as bigint) as bytes,
-    c.dtype,
-    c.in_elements,
-    c.out_elements,
-    c.group_name,
-    c.group_size,
-    c.sequence
+    c.* exclude (elements),
+    try_cast(c.elements::hugeint * e.element_size as bigint) as bytes
 from _shaped_collective as c
 left join _element_size as e using (dtype)
 order by c.slice_id;

@@ -19,11 +19,8 @@ slice as (
 ),
 
 instant as (
-    select slice_id, device, ts as at, 'start' as which from slice
-    union all
-    select slice_id, device, ts_end, 'end' from slice
-    union all
-    select slice_id, device, held_from, 'held' from slice
+    select slice_id, device, unnest([ts, ts_end, held_from]) as at, unnest(['start', 'end', 'held']) as which
+    from slice
 ),
 
 compute as (
@@ -128,7 +125,7 @@ left join _operation as cn on cn.name = c.op
 left join _operation as n on n.name = g.name
 where g.is_communication;
 
-insert into collective_slice
+insert into collective_slice by name
 with
 named as (
     select
@@ -147,12 +144,7 @@ select
     g.device,
     g.stream,
     g.step,
-    c.library,
-    c.op,
-    c.algorithm,
-    c.group_name,
-    c.group_size,
-    c.bytes,
+    c.* exclude (slice_id, is_in_graph, factor),
     -- the highest set bit, rounded down to an even place
     if(c.bytes > 0, 1::bigint << ((length(bin(c.bytes)) - 1) // 2 * 2), c.bytes) as size_class,
     g.dur,

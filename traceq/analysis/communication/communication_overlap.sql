@@ -1,6 +1,6 @@
 -- A group by over the segments, as the ledger: exposed is its category, so both agree to the nanosecond.
 
-insert into communication_overlap
+insert into communication_overlap by name
 with
 total as (
     select
@@ -16,15 +16,6 @@ total as (
     group by device, step
 )
 
-select
-    $trace_id as trace_id,
-    device,
-    step,
-    communication,
-    compute,
-    overlapped,
-    exposed,
-    overlapped / nullif(communication, 0) as overlap_share,
-    opaque
+select $trace_id as trace_id, *, overlapped / nullif(communication, 0) as overlap_share
 from total
 order by device, step;

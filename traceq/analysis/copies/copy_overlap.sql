@@ -1,6 +1,6 @@
 -- copy_overlap: each copy, what ran beside it, and how it was asked for. The definition is in docs/metrics.md.
 
-insert into copy_overlap
+insert into copy_overlap by name
 with
 copy as (
     select
@@ -27,24 +27,9 @@ batch as (
 
 select
     $trace_id as trace_id,
-    c.slice_id,
-    c.device,
-    c.step,
-    c.category,
-    c.copy_kind,
-    c.direction,
-    c.bytes,
-    c.size_class,
-    c.dur,
-    c.bandwidth,
+    c.* exclude (pid, ts, ts_end, src_memory, dst_memory, launch_id, thread_id, launched, returned, copies),
     max(c.bandwidth) over (partition by c.copy_kind, c.direction, c.src_memory, c.dst_memory, c.size_class) as best_bandwidth,
     if(c.direction in ('h2d', 'd2h'), m.host_link_bandwidth, null) as link_bandwidth,
-    c.overlapped,
-    c.hidden,
-    c.exposed,
-    c.could_overlap,
-    c.is_pageable,
-    c.is_async_call,
     case
         when c.launch_id is null then null
         when not c.is_async_call and c.direction in ('h2d', 'd2h', 'h2h') then true

@@ -3,16 +3,12 @@
 create or replace view copy_total as
 with
 segment as (
-    select trace_id, device, step, dur, compute > 0 or graph > 0 as computes, category as counted, running.category
+    select
+        trace_id, device, step, dur, compute > 0 or graph > 0 as computes, category as counted,
+        unnest(['copy_h2d', 'copy_d2h', 'copy_other']) as category,
+        unnest([copy_h2d, copy_d2h, copy_other]) as copies
     from device_activity
-    cross join lateral (
-        select unnest([
-            {'category': 'copy_h2d', 'copies': copy_h2d},
-            {'category': 'copy_d2h', 'copies': copy_d2h},
-            {'category': 'copy_other', 'copies': copy_other}
-        ]) as running
-    ) as kinds
-    where copy_h2d + copy_d2h + copy_other > 0 and running.copies > 0
+    where copy_h2d + copy_d2h + copy_other > 0
 ),
 
 elapsed as (
@@ -25,6 +21,7 @@ elapsed as (
         coalesce(sum(dur) filter (computes), 0)::bigint as overlapped,
         coalesce(sum(dur) filter (counted = category), 0)::bigint as exposed
     from segment
+    where copies > 0
     group by all
 ),
 

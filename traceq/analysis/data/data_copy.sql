@@ -3,18 +3,12 @@
 
 create temp table _data_copy as
 with
-copy as (
-    select device, ts, ts_end
-    from gpu_slice
-    where slice_id in (select slice_id from copy_overlap where copy_kind = 'h2d' and position = 'data')
-),
-
 change as (
     select device, ts, sum(change) as change
     from (
-        select device, ts, 1 as change from copy
-        union all
-        select device, ts_end, -1 from copy
+        select device, unnest([ts, ts_end]) as ts, unnest([1, -1]) as change
+        from gpu_slice
+        where slice_id in (select slice_id from copy_overlap where copy_kind = 'h2d' and position = 'data')
     )
     group by device, ts
 ),

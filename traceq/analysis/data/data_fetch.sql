@@ -73,12 +73,7 @@ select
     f.ts_end - f.ts as dur,
     -- slices that do not nest can outlast the fetch they start in
     case when exists (from gpu_slice) then least(coalesce(d.stalled, 0), f.ts_end - f.ts) end as stalled,
-    coalesce(p.waiting, 0) as waiting,
-    coalesce(p.reading, 0) as reading,
-    coalesce(p.transform, 0) as transform,
-    coalesce(p.python, 0) as python,
-    coalesce(p.calls, 0) as calls,
-    coalesce(p.unexplained, 0) as unexplained,
+    coalesce(columns(p.* exclude (slice_id)), 0),
     case when n.slice_id is not null then true when f.has_frames and row_number() over one_loader > 1 then false end as is_first,
     n.iterator_dur
 from fetched as f

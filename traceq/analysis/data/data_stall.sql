@@ -23,12 +23,7 @@ fetched as (
         count(*) as fetches,
         max(dur) as longest_fetch,
         (sum(dur + coalesce(iterator_dur, 0)) filter (is_first))::bigint as first_fetch,
-        sum(waiting)::bigint as waiting,
-        sum(reading)::bigint as reading,
-        sum(transform)::bigint as transform,
-        sum(python)::bigint as python,
-        sum(calls)::bigint as calls,
-        sum(unexplained)::bigint as unexplained
+        sum(columns(['waiting', 'reading', 'transform', 'python', 'calls', 'unexplained']))::bigint
     from data_fetch
     where thread_id = (from _training_thread)
     group by step
@@ -99,12 +94,7 @@ select
     f.first_fetch,
     l.used.loader as loader,
     l.used.kind as loader_kind,
-    case when h.is_named then coalesce(f.waiting, 0) end as waiting,
-    case when h.is_named then coalesce(f.reading, 0) end as reading,
-    case when h.is_named then coalesce(f.transform, 0) end as transform,
-    case when h.is_named then coalesce(f.python, 0) end as python,
-    case when h.is_named then coalesce(f.calls, 0) end as calls,
-    case when h.is_named then coalesce(f.unexplained, 0) end as unexplained,
+    if(h.is_named, coalesce(columns(f.* exclude (step, fetches, longest_fetch, first_fetch)), 0), null),
     case when h.has_workers then coalesce(k.workers, 0) when l.used.kind = 'in_process' then 0 end as workers,
     k.worker_busy
 from step as s

@@ -11,13 +11,7 @@ select
     sum(dur)::bigint as dur,
     median(dur) as median,
     max(dur) as longest,
-    sum(stalled)::bigint as stalled,
-    sum(waiting)::bigint as waiting,
-    sum(reading)::bigint as reading,
-    sum(transform)::bigint as transform,
-    sum(python)::bigint as python,
-    sum(calls)::bigint as calls,
-    sum(unexplained)::bigint as unexplained
+    sum(columns(['stalled', 'waiting', 'reading', 'transform', 'python', 'calls', 'unexplained']))::bigint
 from data_fetch
 group by trace_id, thread_id, is_training, loader;
 comment on view data_loader is 'One row per thread and loader it fetches from: sums over data_fetch, in and outside of steps.';

@@ -11,11 +11,7 @@ create temp table _kernel_share as
 with
 change as (
     select device, t, sum(change)::bigint as change
-    from (
-        select device, ts as t, 1 as change from gpu_slice where kind = 'kernel'
-        union all
-        select device, ts_end, -1 from gpu_slice where kind = 'kernel'
-    )
+    from (select device, unnest([ts, ts_end]) as t, unnest([1, -1]) as change from gpu_slice where kind = 'kernel')
     group by device, t
 ),
 

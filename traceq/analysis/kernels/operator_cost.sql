@@ -72,7 +72,7 @@ group by origin;
 
 drop table _climb;
 
-insert into operator_cost
+insert into operator_cost by name
 with
 -- around another one: what is inside has the cost; bytes inside take nothing from the products of what is around them
 outer_operator as (
@@ -116,14 +116,9 @@ operator as (
 
 cost as (
     select
-        s.slice_id,
-        s.ts,
+        s.*,
         k.step as launched_step,
         k.device,
-        s.kind,
-        s.dtype,
-        s.flops,
-        s.bytes,
         coalesce(k.kernels, 0) as kernels,
         round(k.gpu_dur)::bigint as gpu_dur,
         case
@@ -159,21 +154,10 @@ peaked as (
 
 select
     $trace_id as trace_id,
-    p.slice_id,
+    p.* exclude (ts, launched_step, m),
     coalesce(p.launched_step, if(p.kernels = 0 and p.ts < s.ts_end, s.step, null)) as step,
-    p.device,
-    p.kind,
-    p.dtype,
-    p.flops,
-    p.bytes,
-    p.kernels,
-    p.gpu_dur,
-    p.compute_type,
-    p.peak,
-    p.memory_bandwidth,
     p.flops / nullif(p.gpu_dur, 0) / 1000 as achieved,
     p.bytes / nullif(p.gpu_dur, 0) as achieved_bandwidth,
-    p.intensity,
     p.peak * 1e12 / p.memory_bandwidth as ridge,
     case
         when p.intensity >= p.peak * 1e12 / p.memory_bandwidth then 'compute'

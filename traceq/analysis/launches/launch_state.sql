@@ -18,9 +18,8 @@ call as (
 depth as (
     select device, launch_id, sum(change) over (partition by device order by ts, change, launch_id rows unbounded preceding) - 1 as queue_depth, change
     from (
-        select device, launch_id, launched as ts, 1 as change from call
-        union all
-        select device, launch_id, greatest(started, launched + 1), -1 from call
+        select device, launch_id, unnest([launched, greatest(started, launched + 1)]) as ts, unnest([1, -1]) as change
+        from call
     )
 ),
 

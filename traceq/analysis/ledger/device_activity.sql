@@ -1,7 +1,7 @@
 -- One sweep per device: +1 at a start, -1 at an end, running sums in between. Step boundaries are cut points of weight 0,
 -- so that every segment lies in one step and the ledger is a plain group by.
 
-insert into device_activity
+insert into device_activity by name
 with
 slice as (
     select
@@ -19,9 +19,7 @@ slice as (
 ),
 
 boundary as (
-    select device, ts as t, activity, 1 as change, null as step from slice
-    union all
-    select device, ts_end, activity, -1, null from slice
+    select device, unnest([ts, ts_end]) as t, activity, unnest([1, -1]) as change, null as step from slice
     union all
     select device, s.ts, null, 0, s.step from step as s cross join (select distinct device from gpu_slice)
     union all
@@ -86,17 +84,7 @@ segment as (
 
 select
     $trace_id as trace_id,
-    device,
-    nullif(step, 2147483647) as step,
-    ts,
-    dur,
-    compute,
-    communication,
-    copy_h2d,
-    copy_d2h,
-    copy_other,
-    memset,
-    graph,
+    * replace (nullif(step, 2147483647) as step),
     case
         when compute > 0 or graph > 0 then 'compute'
         when communication > 0 then 'communication'

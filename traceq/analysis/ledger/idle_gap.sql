@@ -115,22 +115,14 @@ from _idle_piece as p
 inner join _gap as g on g.gap_id = p.gap_id and g.ts = p.ts
 where p.synchronizing_id is not null;
 
-insert into idle_gap
+insert into idle_gap by name
 select
     $trace_id as trace_id,
-    g.gap_id,
-    g.device,
-    g.step,
-    g.ts,
+    g.* exclude (ts_end, launched, training_thread_id),
     g.ts_end - g.ts as dur,
-    g.next_slice_id,
-    g.launch_slice_id,
-    g.thread_id,
     d.slice_id as drained_by,
-    f.cause,
-    f.cpu_slice_id,
-    c.annotation,
-    c.operator
+    f.* exclude (gap_id),
+    c.* exclude (slice_id)
 from _gap as g
 inner join _gap_fault as f using (gap_id)
 left join _gap_drain as d on d.gap_id = g.gap_id

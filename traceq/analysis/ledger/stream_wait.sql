@@ -1,16 +1,15 @@
 -- What each wait of a stream for an event waited for: the last work on the event's stream that was launched before the event was
 -- recorded, and the first work on the waiting stream that was launched after the wait.
 
-insert into stream_wait
-with
-recording as (
-    select t.pid, c.correlation_id, min(c.ts) as ts
-    from cpu_slice as c
-    inner join thread as t using (thread_id)
-    where c.kind = 'runtime' and c.name like '%EventRecord%' and c.correlation_id is not null
-    group by t.pid, c.correlation_id
-),
+create temp table _event_recorded as
+select t.pid, c.correlation_id, min(c.ts) as ts
+from cpu_slice as c
+inner join thread as t using (thread_id)
+where c.kind = 'runtime' and c.name like '%EventRecord%' and c.correlation_id is not null
+group by t.pid, c.correlation_id;
 
+insert into stream_wait by name
+with
 wait as (
     select
         s.slice_id,
@@ -23,7 +22,7 @@ wait as (
     from synchronization as s
     left join cuda_event as e
         on e.correlation_id = s.wait_on_correlation_id and coalesce(e.pid = s.pid, true)
-    left join recording as r
+    left join _event_recorded as r
         on r.correlation_id = s.wait_on_correlation_id and coalesce(r.pid = s.pid, true)
     where s.kind = 'stream_wait_event'
     qualify row_number() over (partition by s.slice_id order by r.ts) = 1
@@ -46,22 +45,14 @@ work as (
 launched as (
     -- a stream works in order, so what was launched before has finished before
     select
-        device,
-        stream,
-        ts,
-        first_id,
-        last_id,
+        * exclude (ts_end),
         max(ts_end) over (partition by device, stream order by ts rows unbounded preceding) as finished
     from work
 )
 
 select
     $trace_id as trace_id,
-    w.slice_id,
-    w.device,
-    w.stream,
-    w.ts,
-    w.recorded,
+    w.* exclude (event_device, event_stream),
     b.last_id as waited_for_id,
     b.finished,
     n.first_id as next_slice_id

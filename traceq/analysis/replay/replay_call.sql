@@ -1,14 +1,6 @@
 -- The calls that give work to a GPU or wait for it, in the order of time: what a replay of the host consists of. What an
 -- event stands for is known by the call that recorded it.
 with
-recording as (
-    select t.pid, c.correlation_id, min(c.ts) as ts
-    from cpu_slice as c
-    inner join thread as t using (thread_id)
-    where c.kind = 'runtime' and c.name like '%EventRecord%' and c.correlation_id is not null
-    group by t.pid, c.correlation_id
-),
-
 waited as (
     select
         s.correlation_id,
@@ -18,7 +10,7 @@ waited as (
         any_value(r.ts) as recorded
     from synchronization as s
     left join cuda_event as e on e.correlation_id = s.wait_on_correlation_id and coalesce(e.pid = s.pid, true)
-    left join recording as r on r.correlation_id = s.wait_on_correlation_id and coalesce(r.pid = s.pid, true)
+    left join _event_recorded as r on r.correlation_id = s.wait_on_correlation_id and coalesce(r.pid = s.pid, true)
     where s.kind in ('event', 'stream', 'context')
     group by s.correlation_id, s.pid
 ),

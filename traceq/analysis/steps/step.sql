@@ -3,11 +3,7 @@
 create temp table _step_span as
 select
     (row_number() over (order by ts) - 1)::integer as step,
-    name,
-    source,
-    thread_id,
-    ts,
-    own_end,
+    *,
     lead(ts) over (order by ts) as next_ts
 from _step_mark;
 
@@ -20,11 +16,7 @@ where l.launched_at < coalesce(s.next_ts, s.own_end);
 
 create temp table _step_complete as
 select
-    s.step,
-    s.name,
-    s.source,
-    s.thread_id,
-    s.ts,
+    s.* exclude (own_end, next_ts),
     coalesce(s.next_ts, greatest(s.own_end, g.ts_end)) - s.ts as dur,
     g.ts as gpu_ts,
     g.ts_end - g.ts as gpu_dur
@@ -80,14 +72,7 @@ having count(*) >= 3 and median(next_ts - own_end) > 0.01 * median(next_ts - ts)
 insert into step by name
 select
     $trace_id as trace_id,
-    s.step,
-    s.name,
-    s.source,
-    s.thread_id,
-    s.ts,
-    s.dur,
-    s.gpu_ts,
-    s.gpu_dur,
+    s.*,
     case
         when w.step is not null then 'warm-up: leading step, above median + 5 MAD'
         -- a profiler that stops at a step's start leaves a stub of it

@@ -15,18 +15,11 @@ elapsed as (
     from device_activity
     where trace_id = $trace_id and communication > 0
     group by device
-),
-
-judged as (
-    select
-        device,
-        coalesce(p.overlapped, 0) <> coalesce(e.overlapped, 0) or coalesce(p.exposed, 0) <> coalesce(e.exposed, 0) as is_broken
-    from part as p
-    full join elapsed as e using (device)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'device ' || min(device) filter (is_broken) as example
-from judged
+    device,
+    coalesce(p.overlapped, 0) <> coalesce(e.overlapped, 0) or coalesce(p.exposed, 0) <> coalesce(e.exposed, 0) as is_broken,
+    'device ' || device as place
+from part as p
+full join elapsed as e using (device)

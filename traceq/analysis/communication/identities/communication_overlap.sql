@@ -9,22 +9,15 @@ ledger as (
     from time_ledger
     where trace_id = $trace_id
     group by device, step
-),
-
-judged as (
-    select
-        device,
-        step,
-        o.communication is distinct from o.overlapped + o.exposed
-        or o.exposed is distinct from coalesce(l.communication, 0)
-        or o.compute is distinct from coalesce(l.compute, 0)
-        or coalesce(o.overlapped not between 0 and o.compute, true) as is_broken
-    from (from communication_overlap where trace_id = $trace_id) as o
-    full join ledger as l using (device, step)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'device ' || arg_min(device, (step, device)) filter (is_broken) || ', step ' || min(step) filter (is_broken) as example
-from judged
+    step,
+    device,
+    o.communication is distinct from o.overlapped + o.exposed
+    or o.exposed is distinct from coalesce(l.communication, 0)
+    or o.compute is distinct from coalesce(l.compute, 0)
+    or coalesce(o.overlapped not between 0 and o.compute, true) as is_broken,
+    'device ' || device || ', step ' || step as place
+from (from communication_overlap where trace_id = $trace_id) as o
+full join ledger as l using (device, step)

@@ -13,18 +13,16 @@ part as (
     group by device, category
 ),
 
-segment as (
-    select device, dur, compute > 0 or graph > 0 as computes, category as counted, copy_h2d, copy_d2h, copy_other
+running as (
+    select
+        device,
+        dur,
+        compute > 0 or graph > 0 as computes,
+        category as counted,
+        unnest(['copy_h2d', 'copy_d2h', 'copy_other']) as category,
+        unnest([copy_h2d, copy_d2h, copy_other]) as copies
     from device_activity
     where trace_id = $trace_id and copy_h2d + copy_d2h + copy_other > 0
-),
-
-running as (
-    select device, dur, computes, counted, 'copy_h2d' as category, copy_h2d as copies from segment where copy_h2d > 0
-    union all
-    select device, dur, computes, counted, 'copy_d2h', copy_d2h from segment where copy_d2h > 0
-    union all
-    select device, dur, computes, counted, 'copy_other', copy_other from segment where copy_other > 0
 ),
 
 elapsed as (
@@ -35,22 +33,14 @@ elapsed as (
         sum(dur * copies) filter (not computes and counted <> category) as hidden,
         sum(dur * copies) filter (counted = category) as exposed
     from running
+    where copies > 0
     group by device, category
-),
-
-judged as (
-    select
-        device,
-        category,
-        coalesce(p.overlapped, 0) <> coalesce(e.overlapped, 0)
-        or coalesce(p.hidden, 0) <> coalesce(e.hidden, 0)
-        or coalesce(p.exposed, 0) <> coalesce(e.exposed, 0) as is_broken
-    from part as p
-    full join elapsed as e using (device, category)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    min('device ' || device || ': ' || category) filter (is_broken) as example
-from judged
+    'device ' || device || ': ' || category as place,
+    coalesce(p.overlapped, 0) <> coalesce(e.overlapped, 0)
+    or coalesce(p.hidden, 0) <> coalesce(e.hidden, 0)
+    or coalesce(p.exposed, 0) <> coalesce(e.exposed, 0) as is_broken
+from part as p
+full join elapsed as e using (device, category)

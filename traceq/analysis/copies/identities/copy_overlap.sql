@@ -10,21 +10,14 @@ part as (
     from copy_overlap
     where trace_id = $trace_id
     group by slice_id
-),
-
-judged as (
-    select
-        slice_id,
-        p.times is distinct from 1
-        or g.dur is distinct from p.dur
-        or p.total is distinct from p.dur
-        or coalesce(p.least_part < 0, true) as is_broken
-    from (select slice_id, dur from gpu_slice where trace_id = $trace_id and kind = 'memcpy' and not is_communication) as g
-    full join part as p using (slice_id)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'gpu_slice ' || min(slice_id) filter (is_broken) as example
-from judged
+    slice_id,
+    p.times is distinct from 1
+    or g.dur is distinct from p.dur
+    or p.total is distinct from p.dur
+    or coalesce(p.least_part < 0, true) as is_broken,
+    'gpu_slice ' || slice_id as place
+from (select slice_id, dur from gpu_slice where trace_id = $trace_id and kind = 'memcpy' and not is_communication) as g
+full join part as p using (slice_id)

@@ -11,26 +11,19 @@ idle as (
     select device, step, dur
     from time_ledger
     where trace_id = $trace_id and category = 'idle_data'
-),
-
-judged as (
-    select
-        step,
-        -- where nothing names fetching it is not known, and the ledger has none
-        coalesce(d.data_wait, 0) <> coalesce(h.dur, 0)
-        or coalesce(d.idle_data <> coalesce(i.dur, 0), false)
-        or coalesce(d.data_stall <> d.idle_data + coalesce(d.input_copy, 0), false)
-        or coalesce(d.hidden not between 0 and d.data_wait, false)
-        or d.trace_id is null
-        or s.step is null as is_broken
-    from (select step from step where trace_id = $trace_id) as s
-    full join (from data_stall where trace_id = $trace_id) as d using (step)
-    left join host as h using (step)
-    left join idle as i on i.device = d.device and i.step = d.step
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'step ' || min(step) filter (is_broken) as example
-from judged
+    step,
+    -- where nothing names fetching it is not known, and the ledger has none
+    coalesce(d.data_wait, 0) <> coalesce(h.dur, 0)
+    or coalesce(d.idle_data <> coalesce(i.dur, 0), false)
+    or coalesce(d.data_stall <> d.idle_data + coalesce(d.input_copy, 0), false)
+    or coalesce(d.hidden not between 0 and d.data_wait, false)
+    or d.trace_id is null
+    or s.step is null as is_broken,
+    'step ' || step as place
+from (select step from step where trace_id = $trace_id) as s
+full join (from data_stall where trace_id = $trace_id) as d using (step)
+left join host as h using (step)
+left join idle as i on i.device = d.device and i.step = d.step

@@ -30,21 +30,13 @@ shared as (
     from kernel_occupancy
     where trace_id = $trace_id
     group by device
-),
-
-judged as (
-    select
-        device,
-        s.kernels is distinct from c.kernels
-        or s.ids is distinct from c.kernels
-        or s.least_dur < 0
-        or abs(s.dur - c.dur) > 1 + c.dur / 1e9 as is_broken
-    from covered as c
-    full join shared as s using (device)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (coalesce(is_broken, true)) as broken,
-    'device ' || min(device) filter (coalesce(is_broken, true)) as example
-from judged
+    device,
+    s.kernels is distinct from c.kernels
+    or s.ids is distinct from c.kernels
+    or coalesce(s.least_dur < 0 or abs(s.dur - c.dur) > 1 + c.dur / 1e9, true) as is_broken,
+    'device ' || device as place
+from covered as c
+full join shared as s using (device)

@@ -20,26 +20,19 @@ overlooked as (
         and coalesce(g.pid = c.pid, g.pid is null)
     group by g.slice_id, g.pid
     having g.pid is not null or count(distinct coalesce(c.pid, -1)) = 1
-),
-
-judged as (
-    select
-        g.slice_id,
-        case
-            when g.launch_id is null then o.slice_id is not null
-            else
-                c.kind is distinct from 'runtime'
-                or c.correlation_id is distinct from g.correlation_id
-                or coalesce(g.pid <> c.pid, false)
-        end as is_broken
-    from gpu_slice as g
-    left join call as c on c.slice_id = g.launch_id
-    left join overlooked as o on o.slice_id = g.slice_id
-    where g.trace_id = $trace_id
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'gpu_slice ' || min(slice_id) filter (is_broken) as example
-from judged
+    g.slice_id,
+    case
+        when g.launch_id is null then o.slice_id is not null
+        else
+            c.kind is distinct from 'runtime'
+            or c.correlation_id is distinct from g.correlation_id
+            or coalesce(g.pid <> c.pid, false)
+    end as is_broken,
+    'gpu_slice ' || g.slice_id as place
+from gpu_slice as g
+left join call as c on c.slice_id = g.launch_id
+left join overlooked as o on o.slice_id = g.slice_id
+where g.trace_id = $trace_id

@@ -25,16 +25,11 @@ busy as (
     from device_activity
     where trace_id = $trace_id
     group by device
-),
-
-judged as (
-    select device, coalesce(c.dur, 0) <> coalesce(b.dur, 0) as is_broken
-    from covered as c
-    full join busy as b using (device)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'device ' || min(device) filter (is_broken) as example
-from judged
+    device,
+    coalesce(c.dur, 0) <> coalesce(b.dur, 0) as is_broken,
+    'device ' || device as place
+from covered as c
+full join busy as b using (device)

@@ -11,16 +11,12 @@ total as (
     from device_activity
     where trace_id = $trace_id and step is not null
     group by device, step
-),
-
-judged as (
-    select p.device, p.step, t.dur is distinct from p.dur as is_broken
-    from pair as p
-    left join total as t using (device, step)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'device ' || arg_min(device, (step, device)) filter (is_broken) || ', step ' || min(step) filter (is_broken) as example
-from judged
+    step,
+    device,
+    t.dur is distinct from p.dur as is_broken,
+    'device ' || device || ', step ' || step as place
+from pair as p
+left join total as t using (device, step)

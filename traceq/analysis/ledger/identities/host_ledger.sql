@@ -5,17 +5,12 @@ total as (
     from host_ledger
     where trace_id = $trace_id
     group by step
-),
-
-judged as (
-    select step, t.dur is distinct from s.dur or t.shortest <= 0 as is_broken
-    from (select step, dur from step where trace_id = $trace_id) as s
-    full join total as t using (step)
-    where exists (select 1 from cpu_slice where trace_id = $trace_id and depth is not null)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'step ' || min(step) filter (is_broken) as example
-from judged
+    step,
+    t.dur is distinct from s.dur or t.shortest <= 0 as is_broken,
+    'step ' || step as place
+from (select step, dur from step where trace_id = $trace_id) as s
+full join total as t using (step)
+where exists (select 1 from cpu_slice where trace_id = $trace_id and depth is not null)

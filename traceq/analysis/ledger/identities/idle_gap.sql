@@ -12,16 +12,12 @@ segment as (
     from device_activity
     where trace_id = $trace_id and category = 'idle' and step is not null
     group by all
-),
-
-judged as (
-    select device, ts, g.times is distinct from s.times as is_broken
-    from gap as g
-    full join segment as s using (device, step, ts, dur)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'device ' || arg_min(device, (ts, device)) filter (is_broken) || ' at ' || min(ts) filter (is_broken) || ' ns' as example
-from judged
+    ts,
+    device,
+    g.times is distinct from s.times as is_broken,
+    'device ' || device || ' at ' || ts || ' ns' as place
+from gap as g
+full join segment as s using (device, step, ts, dur)

@@ -11,18 +11,11 @@ total as (
     select gap_id, sum(dur) as dur, max(dur) as longest, min(dur) as shortest, max(dur) filter (is_own) as own
     from part
     group by gap_id
-),
-
-judged as (
-    select
-        gap_id,
-        t.dur is distinct from g.dur or t.own is distinct from t.longest or t.shortest <= 0 as is_broken
-    from (select gap_id, dur from idle_gap where trace_id = $trace_id) as g
-    full join total as t using (gap_id)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'gap ' || min(gap_id) filter (is_broken) as example
-from judged
+    gap_id,
+    t.dur is distinct from g.dur or t.own is distinct from t.longest or t.shortest <= 0 as is_broken,
+    'gap ' || gap_id as place
+from (select gap_id, dur from idle_gap where trace_id = $trace_id) as g
+full join total as t using (gap_id)

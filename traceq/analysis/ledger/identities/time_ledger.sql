@@ -11,16 +11,12 @@ total as (
     from time_ledger
     where trace_id = $trace_id
     group by device, step
-),
-
-judged as (
-    select device, step, t.dur is distinct from p.dur or t.shortest <= 0 as is_broken
-    from pair as p
-    full join total as t using (device, step)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'device ' || arg_min(device, (step, device)) filter (is_broken) || ', step ' || min(step) filter (is_broken) as example
-from judged
+    step,
+    device,
+    t.dur is distinct from p.dur or t.shortest <= 0 as is_broken,
+    'device ' || device || ', step ' || step as place
+from pair as p
+full join total as t using (device, step)

@@ -12,16 +12,13 @@ ledger as (
     from time_ledger
     where trace_id = $trace_id
     group by all
-),
-
-judged as (
-    select device, step, category, a.dur is distinct from l.dur as is_broken
-    from activity as a
-    full join ledger as l using (device, step, category)
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    arg_min('device ' || device || ', step ' || step || ': ' || category, (step, device, category)) filter (is_broken) as example
-from judged
+    step,
+    device,
+    category,
+    a.dur is distinct from l.dur as is_broken,
+    'device ' || device || ', step ' || step || ': ' || category as place
+from activity as a
+full join ledger as l using (device, step, category)

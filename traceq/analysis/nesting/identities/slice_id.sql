@@ -10,16 +10,8 @@ slice as (
     select slice_id from synchronization where trace_id = $trace_id
     union all
     select slice_id from cuda_event where trace_id = $trace_id
-),
-
-used as (
-    select slice_id, count(*) as times
-    from slice
-    group by slice_id
 )
 
-select
-    count(*) as checked,
-    count(*) filter (times > 1) as broken,
-    'slice ' || min(slice_id) filter (times > 1) as example
-from used
+select slice_id, count(*) > 1 as is_broken, 'slice ' || slice_id as place
+from slice
+group by slice_id

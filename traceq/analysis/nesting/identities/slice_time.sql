@@ -9,20 +9,13 @@ slice as (
     select slice_id, ts, dur, ts_end
     from gpu_slice
     where trace_id = $trace_id
-),
-
-judged as (
-    select
-        s.slice_id,
-        s.dur < 0
-        or s.ts_end is distinct from s.ts + s.dur
-        or coalesce(s.ts < t.ts or s.ts_end > t.ts + t.dur, true) as is_broken
-    from slice as s
-    cross join (select ts, dur from trace where trace_id = $trace_id) as t
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'slice ' || min(slice_id) filter (is_broken) as example
-from judged
+    s.slice_id,
+    s.dur < 0
+    or s.ts_end is distinct from s.ts + s.dur
+    or coalesce(s.ts < t.ts or s.ts_end > t.ts + t.dur, true) as is_broken,
+    'slice ' || s.slice_id as place
+from slice as s
+cross join (select ts, dur from trace where trace_id = $trace_id) as t

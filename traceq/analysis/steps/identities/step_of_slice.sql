@@ -19,20 +19,13 @@ last_step as (
     from (select max(step) as step from own_step) as s
     left join placed as p on p.step = s.step
     group by s.step
-),
-
-judged as (
-    select
-        p.slice_id,
-        p.step is distinct from (case when p.at < s.ts_end then s.step end)
-        and not coalesce(p.step is null and s.step = l.step and p.at > l.last_launch, false) as is_broken
-    from placed as p
-    asof left join own_step as s on p.at >= s.ts
-    cross join last_step as l
 )
 
 select
-    count(*) as checked,
-    count(*) filter (is_broken) as broken,
-    'gpu_slice ' || min(slice_id) filter (is_broken) as example
-from judged
+    p.slice_id,
+    p.step is distinct from (case when p.at < s.ts_end then s.step end)
+    and not coalesce(p.step is null and s.step = l.step and p.at > l.last_launch, false) as is_broken,
+    'gpu_slice ' || p.slice_id as place
+from placed as p
+asof left join own_step as s on p.at >= s.ts
+cross join last_step as l
