@@ -145,6 +145,16 @@ def test_truncated_gzip(tmp_path):
     assert notes(tables)["truncated"] == 2
 
 
+@pytest.mark.parametrize(("after", "noted"), [(bytes(600), {}), (b"PK and more", {"truncated": 1})])
+def test_what_follows_the_end_of_a_gzip_file_is_said_unless_it_is_padding(export, tmp_path, after, noted):
+    packed = tmp_path / "b"
+    packed.write_bytes(gzip.compress(export.read_bytes()) + after)
+    assert nsys.sniff(packed)
+    tables = read(packed)
+    assert tables["gpu_slice"] == read(export)["gpu_slice"]
+    assert {code: count for code, count in notes(tables).items() if code == "truncated"} == noted
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(UnusableTrace, match="cannot be read"):
         read(tmp_path / "nothing")

@@ -46,7 +46,7 @@ class GzipStream:
             if not self._compressed:
                 self._compressed = self._file.read(_COMPRESSED_CHUNK)
             if self._member.eof:
-                if not self._compressed.startswith(GZIP):
+                if not self._compressed.strip(b"\0"):  # tapes and block devices pad
                     return b""
                 self._member = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
             if not self._compressed:

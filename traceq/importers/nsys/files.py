@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from isal import igzip, isal_zlib
-
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import export
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
@@ -51,13 +49,13 @@ def head_of(path: Path, size: int = 16) -> bytes:
     """The first bytes of the file, of what is inside when it is gzip'd; empty when they cannot be had."""
     with path.open("rb") as file:
         head = file.read(size)
-    if not head.startswith(GZIP):
-        return head
-    try:
-        with igzip.open(path) as file:  # type: ignore[no-untyped-call]
-            return bytes(file.read(size))
-    except (OSError, EOFError, isal_zlib.IsalError):  # type: ignore[misc]
-        return b""
+        if not head.startswith(GZIP):
+            return head
+        file.seek(0)
+        try:
+            return GzipStream(file).read(size)
+        except DAMAGED:
+            return b""
 
 
 def is_sqlite(path: Path) -> bool:
