@@ -29,11 +29,7 @@ gap as (
 )
 
 select
-    g.gap_id,
-    g.device,
-    g.step,
-    g.ts,
-    g.ts_end,
+    g.*,
     n.slice_id as next_slice_id,
     l.slice_id as launch_slice_id,
     l.ts_end as launched,

@@ -1,6 +1,6 @@
 -- memory_step: what the samples of each step say; between samples nothing changes.
 
-insert into memory_step
+insert into memory_step by name
 with
 sampled as (
     select
@@ -50,13 +50,7 @@ peak as (
 
 select
     $trace_id as trace_id,
-    p.step,
-    p.device,
-    p.memory,
-    p.samples,
-    p.is_total,
-    p.allocated_start,
-    p.allocated_end,
+    p.* exclude (peak, peak_reserved, reserved_start, most_reserved, is_at_start),
     p.allocated_end - p.allocated_start as growth,
     if(p.is_at_start, p.allocated_start, p.peak) as peak,
     if(p.is_at_start, p.reserved_start, p.peak_reserved) as peak_reserved,

@@ -1,7 +1,7 @@
 -- memory_timeline: the samples that importers deliver as counters, the two totals of one PyTorch event in one row. Profilers before
 -- PyTorch 1.10 tell changes only: those are summed up here.
 
-insert into memory_timeline
+insert into memory_timeline by name
 with
 series as (
     select *
@@ -93,13 +93,8 @@ every as (
 
 select
     $trace_id as trace_id,
-    e.device,
-    e.memory,
-    e.ts,
-    case when e.ts < s.ts_end then s.step end as step,
-    e.allocated,
-    e.reserved,
-    e.is_total
+    e.* exclude (number),
+    case when e.ts < s.ts_end then s.step end as step
 from every as e
 asof left join step as s on e.ts >= s.ts
 order by e.device nulls last, e.memory, e.ts, e.number;

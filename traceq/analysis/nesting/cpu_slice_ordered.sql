@@ -2,16 +2,7 @@
 -- caller and its callee can have equal times: then annotations go around Python frames, frames around operators, operators
 -- around calls, and the smaller external id, given at the start, around the larger.
 select
-    slice_id,
-    thread_id,
-    kind,
-    category,
-    name,
-    ts,
-    dur,
-    correlation_id,
-    external_id,
-    args,
+    c.* exclude (is_async),
     ts + dur as ts_end,
     -- bits of traceq.analyzers.stack: numbers, because the sweep compares them for every slice
     case kind when 'op' then 1 when 'annotation' then 2 else 0 end
@@ -19,7 +10,7 @@ select
     + case when kind = 'annotation' and contains(name, ', op_id = ') then 1 else 0 end
     + case when h.context is not null then 4 else 0 end
     + case when h.phase is not null then 8 else 0 end as nesting_kind
-from staging.cpu_slice
+from staging.cpu_slice as c
 left join host_name as h using (kind, name)
 where not coalesce(is_async, false) and ts >= $ts_from and ts < $ts_until
 order by
