@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
@@ -46,7 +47,7 @@ def scratch_beside(database: Path) -> Iterator[Path]:
 
 def _remove_stale(database: Path) -> None:
     pattern = re.compile(rf"\.{re.escape(database.name)}\.(\d+)\..*\.ingest")
-    for path in database.parent.glob(f".{glob_escape(database.name)}.*.ingest"):
+    for path in database.parent.glob(f".{glob.escape(database.name)}.*.ingest"):
         match = pattern.fullmatch(path.name)
         if match and not _is_running(int(match[1])) and _age(path) > _STALE_SECONDS:
             shutil.rmtree(path, ignore_errors=True)
@@ -58,11 +59,6 @@ def _age(path: Path) -> float:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-def glob_escape(name: str) -> str:
-    """`name` as a glob pattern that matches itself only."""
-    return re.sub(r"([*?\[])", r"[\1]", name)
 
 
 def _is_running(pid: int) -> bool:

@@ -52,7 +52,7 @@ nearest as (
 ),
 
 around as (
-    select slice_id, name, operator_id, if(json_valid(args), args, null) as args
+    select slice_id, name, if(json_valid(args), args, null) as args
     from cpu_slice
     where slice_id in (select operator_id from nearest)
 ),
@@ -62,7 +62,7 @@ described as (
         n.slice_id,
         if(n.name = 'record_param_comms', try_cast(json_extract(n.args, '$."Concrete Inputs"') as varchar[]), null) as inputs,
         if(n.name = 'record_param_comms', try_cast(json_extract(n.args, '$."Input type"') as varchar[]), null) as types,
-        try_cast(json_extract(coalesce(if(n.name = 'record_param_comms', a.args, n.args)), '$."Input Dims"') as bigint[][]) as dims,
+        try_cast(json_extract(if(n.name = 'record_param_comms', a.args, n.args), '$."Input Dims"') as bigint[][]) as dims,
         starts_with(if(n.name = 'record_param_comms', a.name, n.name), 'c10d::') as is_c10d
     from nearest as n
     left join around as a on a.slice_id = n.operator_id

@@ -100,22 +100,16 @@ from (values
 
 -- Operators that may have a cost, with the key of their signature.
 create temp table _costed_operator as
-select
-    slice_id,
-    operator_id,
-    ts,
-    hash(name, recorded) as signature,
-    name,
-    recorded
+select *, hash(name, recorded) as signature
 from (
     select
-        c.slice_id,
-        c.operator_id,
-        c.ts,
-        c.name,
-        try(json_extract_string(c.args, ['$."Input Dims"', '$."Input type"', '$."Concrete Inputs"'])) as recorded
-    from cpu_slice as c
-    where c.kind = 'op' and c.args is not null and c.name in (select name from _costed_name)
+        slice_id,
+        operator_id,
+        ts,
+        name,
+        try(json_extract_string(args, ['$."Input Dims"', '$."Input type"', '$."Concrete Inputs"'])) as recorded
+    from cpu_slice
+    where kind = 'op' and args is not null and name in (select name from _costed_name)
 )
 where recorded[1] is not null and recorded[2] is not null;
 

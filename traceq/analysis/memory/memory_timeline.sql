@@ -4,7 +4,6 @@
 insert into memory_timeline by name
 with
 series as (
-    select *
     from (values
         ('memory_allocated', 'device'),
         ('memory_reserved', 'device'),

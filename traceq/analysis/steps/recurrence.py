@@ -13,7 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Integers = npt.NDArray[np.int64]
+    from traceq.analysis.nesting.stack import Integers
+
     Hashes = npt.NDArray[np.uint64]
 
 # Fewer repetitions are a coincidence, shorter sequences a loop inside an operator.

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Integers = npt.NDArray[np.int64]
+    from traceq.analysis.nesting.stack import Integers
 
 # Fewer steps, or collectives in a step, are a coincidence or a layer. Pauses are the stronger sign.
 _LEAST_LONG_PAUSES = 4
