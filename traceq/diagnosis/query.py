@@ -23,7 +23,21 @@ if TYPE_CHECKING:
 _KEYS = (
     *("rule", "title", "finds", "matters", "measured", "try", "references"),
     *("fix", "confidence", "reason", "wrong-if", "heading", "key", "remark"),
-    *("needs", "about", "unknown", "absent", "rules-out", "when", "unseen", "clean", "each", "facts"),
+    *(
+        "needs",
+        "about",
+        "unknown",
+        "absent",
+        "rules-out",
+        "when",
+        "unseen",
+        "clean",
+        "doubted",
+        "refuted",
+        "each",
+        "also",
+        "facts",
+    ),
     *("low", "likely", "high", "query", "uses", "categories", "settings", "remarks", "rest"),
 )
 _KEY = re.compile(rf"--\s*({'|'.join(_KEYS)}):\s*(.*)")

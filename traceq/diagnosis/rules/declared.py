@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 from traceq.common import units
@@ -42,13 +43,13 @@ from traceq.diagnosis.rules.shared import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from traceq.database.query import Setting
     from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.query import Query
     from traceq.diagnosis.subject import Subject
 
     Judgement = Callable[[Subject], Iterator[Advice | Remark]]
     Find = Callable[..., Claim | None]
-    Words = Callable[[Subject, Claim], dict[str, Any]]
 
 # What a rule can be about: without it the rule has nothing to look at. Columns of diagnosis/sql/present.sql.
 _ABOUT = {
@@ -79,40 +80,53 @@ def _check_needs(subject: Subject, needs: Iterable[str]) -> None:
             subject.needs(choice[-1])
 
 
-def declared(find: Find, query: Query, words: Words | None = None) -> Judgement:
-    """The judgement that a header declares on what `find` finds; `words` gives texts for its keys that only code can find."""
+def claimed_by(name: str) -> Find:
+    """Finds what the query `name` of traceq's rules claims."""
+
+    def find(subject: Subject, **settings: Setting) -> Claim | None:
+        return subject.claim(name, **settings)
+
+    return find
+
+
+def declared(find: Find, query: Query) -> Judgement:
+    """The judgement that a header declares on what `find` finds, and on what those find that it names beside (`also`)."""
 
     def judge(subject: Subject) -> Iterator[Advice]:
         check_inputs(subject, query, "gpu, steps")
-        words_of_trace = _of_trace(subject)
-        known = query.settings | words_of_trace
+        known = query.settings | _of_trace(subject)
         _refuse(query, known, unknown="unknown", absent="absent")
         if "when" in query.header and not _render(query.header["when"], known):
             return
-        each = subject.ask(query.header["each"], **query.settings) if "each" in query.header else [{}]
-        found = False
-        for settings in each:
-            claim = find(subject, **settings)
-            if claim is None:
-                continue
-            found = True
-            known_of_claim = _of_claim(subject, query, claim) | words_of_trace
-            texts = {**_DEFAULTS, **_rendered(query, known_of_claim), **(words(subject, claim) if words else {})}
-            yield Advice(
-                claim,
-                fix=texts["fix"],
-                confidence=confidence(texts["confidence"]),
-                reason=texts["reason"],
-                wrong_if=texts["wrong-if"],
-                title=texts.get("heading") or None,
-                key=texts.get("key", ""),
-                is_rest="rest" in query.header,
-            )
+        also = (_advised(subject, claimed_by(name), rule_query(name)) for name in query.listed("also"))
+        found = [*chain.from_iterable(also), *_advised(subject, find, query)]
         if not found:
             _check_needs(subject, query.listed("rules-out"))
             _refuse(query, known, unknown="unseen", absent="clean")
+        yield from found
 
     return judge
+
+
+def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
+    """Advice on each claim that `find` makes, in the words of the header."""
+    for settings in subject.ask(query.header["each"], **query.settings) if "each" in query.header else [{}]:
+        claim = find(subject, **settings)
+        if claim is None:
+            continue
+        known = _of_claim(subject, query, claim) | _of_trace(subject)
+        _refuse(query, known, unknown="doubted", absent="refuted")
+        texts = {**_DEFAULTS, **_rendered(query, known)}
+        yield Advice(
+            claim,
+            fix=texts["fix"],
+            confidence=confidence(texts["confidence"]),
+            reason=texts["reason"],
+            wrong_if=texts["wrong-if"],
+            title=texts.get("heading") or None,
+            key=texts.get("key", ""),
+            is_rest="rest" in query.header,
+        )
 
 
 def remarked(name: str, query: Query) -> Judgement:

@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from traceq.database.sql import shelved
 from traceq.diagnosis.manual import Manual, declared_manual, manual
 from traceq.diagnosis.query import Query, rule_query
-from traceq.diagnosis.rules.declared import declared, remarked
+from traceq.diagnosis.rules.declared import claimed_by, declared, remarked
 
 if TYPE_CHECKING:
-    from traceq.database.query import Setting
-    from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.rules.declared import Judgement
-    from traceq.diagnosis.subject import Subject
 
-# Each is RULE.sql on its shelf, with a header. Where words need code, RULE.py stands beside it: it has `words(subject, claim)`,
-# which gives texts for keys of the header, or `judge(subject)`, which does all.
+# Each is RULE.sql on its shelf, with a header, or RULE.py, whose `judge(subject)` does what no header can say.
 _PLACES: tuple[str, ...] = (
     # the profiler, and settings that make everything slow
     "program/profiler_overhead",
@@ -157,12 +153,8 @@ def _load(place: str) -> Rule:
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
     remarks = "remarks" in query.header
 
-    def find(subject: Subject, **settings: Setting) -> Claim | None:
-        return subject.claim(name, **settings)
-
     if not files("traceq").joinpath(f"diagnosis/rules/{place}.py").is_file():
-        judge = remarked(name, query) if "remark" in query.header else declared(find, query)
+        judge = remarked(name, query) if "remark" in query.header else declared(claimed_by(name), query)
         return Rule(name.replace("_", "-"), declared_manual(name, query), judge, remarks)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
-    judge = declared(find, query, module.words) if hasattr(module, "words") else module.judge
-    return Rule(name.replace("_", "-"), manual(module.__doc__ or ""), judge, remarks)
+    return Rule(name.replace("_", "-"), manual(module.__doc__ or ""), module.judge, remarks)

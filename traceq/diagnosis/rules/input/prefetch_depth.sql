@@ -28,4 +28,4 @@
 -- low: 0.2
 -- likely: 0.7
 -- settings: least_waiting=0.5, most_busy=0.7, least_fetches=5, times_longer=5
--- query: too_few_workers
+-- query: waiting_fetch

@@ -1,38 +1,44 @@
--- Idle time under fetches in which the training thread waits for worker processes. What nothing explains there is waiting, too.
+-- title: Training waits for the loader's workers
+-- finds: Fetches from a loader with worker processes in which the training thread waits for a batch, and the GPU with
+--   it.
+-- matters: The workers together make batches more slowly than the GPU uses them up; prefetching only delays that.
+-- measured: Idle time of cause idle_data (idle_piece) under fetches from loaders with workers (data_fetch.loader_kind,
+--   or threads of workers in the trace), less the share in which the training thread itself works, if that is less than
+--   half. What nothing explains in such a fetch counts as waiting: the profiler does not see the queue. Where the trace
+--   shows workers, they must be busy at least 0.7 of their time: below that there are enough of them (see
+--   prefetch-depth and worker-imbalance). At least 3 fetches. Workers needed = workers x step / (step less this idle
+--   time), at most 16. Shares: low 0.3 (cores or storage may be the limit next), likely 0.9, high 1.
+-- try: More workers, cheaper transforms, data prepared in advance, decoding on the GPU.
+-- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
+--   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+-- fix: {% set times = subject.step_ns / [subject.step_ns - claimed_ns, 1.0] | max -%}
+--   Training waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles
+--   {{ per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) for it.
+--   {%- if not facts.workers %} Start
+--     {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times as many{% else %}one or two more{% endif %}, up
+--     to the cores per GPU: DataLoader(..., num_workers=N, persistent_workers=True).
+--   {%- else %}
+--     {%- set enough = (facts.workers * times) | round(0, 'ceil') | int %}
+--     {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %} {{ facts.workers }} workers are seen
+--     {%- if facts.worker_busy is not none %}, busy {{ percent(facts.worker_busy) }} of their time{% endif %}; about
+--     {{ needed }} would keep up: DataLoader(..., num_workers={{ needed }}, persistent_workers=True).
+--   {%- endif %} If the machine has no more cores, make a batch cheaper: decode and resize in advance, or on the GPU
+--   (torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI).
+-- confidence: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
+-- reason: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The training thread is seen
+--     to wait for workers.
+--   {%- else %}The loader has workers, and nothing else is seen in its fetches: that they wait is inferred.
+--   {%- endif %}
+-- doubted: {% if facts.fetches < least_fetches %}fewer than {{ least_fetches }} fetches were captured: one may be late for any
+--     reason; capture more steps
+--   {%- endif %}
+-- refuted: {% if facts.worker_busy is not none and facts.worker_busy < least_busy %}workers are busy
+--     {{ percent(facts.worker_busy) }} of their time: there are enough of them
+--   {%- endif %}
+-- facts: input_facts
+-- settings: least_waiting=0.5, least_fetches=3, least_busy=0.7, worth_a_factor=1.3, most_workers=16
+-- query: waiting_fetch
 -- wrong-if: The cores of the machine, or its storage, are saturated already: then more workers only compete.
 -- needs: gpu, steps, fetches
 -- low: 0.3
 -- likely: 0.9
--- settings: least_waiting=0.5
--- uses: idle
--- categories: idle_data
-with
-fetched as (
-    select slice_id, loader, dur, waiting, 1 - (transform + python + calls) / nullif(dur, 0) as waiting_share
-    from data_fetch
-    where
-        trace_id = $trace_id
-        and coalesce(
-            loader_kind,
-            -- the name of the range need not tell, threads of workers do
-            (select any_value('multi_process') from data_worker where trace_id = $trace_id and role = 'worker')
-        ) = 'multi_process'
-)
-
-select
-    p.step,
-    p.ts,
-    p.dur,
-    f.loader as name,
-    f.slice_id,
-    p.dur * f.waiting_share as claimed,
-    p.cause,
-    p.gap_id,
-    f.dur as fetch_ns,
-    f.waiting as waiting_ns
-from idle as p
-inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-inner join fetched as f on f.slice_id = coalesce(c.context_id, c.slice_id)
-where
-    p.cause = 'idle_data'
-    and f.waiting_share >= $least_waiting

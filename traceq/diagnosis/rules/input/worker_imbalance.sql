@@ -28,4 +28,4 @@
 -- low: 0.3
 -- likely: 0.7
 -- settings: least_waiting=0.5, least_busy=0.8, times_busier=2.5
--- query: too_few_workers
+-- query: waiting_fetch

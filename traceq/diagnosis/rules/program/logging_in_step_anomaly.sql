@@ -1,5 +1,16 @@
 -- Idle time of autograd's anomaly detection: after each node it asks whether its result holds a NaN (aten::isnan, then aten::item,
 -- under the node itself), and waits for the answer.
+-- heading: Anomaly detection is on
+-- key: anomaly
+-- fix: Switch anomaly detection off: remove `torch.autograd.detect_anomaly()` and
+--   `torch.autograd.set_detect_anomaly(True)`, in Lightning Trainer(detect_anomaly=True). After every node of the backward
+--   pass it reads back whether the result holds a NaN: {{ plural(instances, 'wait') }} in
+--   {{ plural(steps_with_it, 'counted step') }}. To look for a NaN, switch it on for the step that has one.
+-- confidence: high
+-- reason: Nodes of autograd ask for aten::isnan and read the answer, which only anomaly detection does.
+-- wrong-if: A function of your own looks for NaN in its backward pass: then take that out.
+-- low: 0.5
+-- likely: 1.0
 -- uses: idle
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
 with

@@ -1,0 +1,28 @@
+-- title: Printing, logging or writing metrics inside steps
+-- finds: Time in which nothing runs on the GPU because the training thread prints, logs, or writes metrics
+--   (TensorBoard, W&B, MLflow, progress bars), by the names of ranges and Python frames. And autograd's anomaly
+--   detection left on.
+-- matters: Writing needs no GPU, but the thread that writes launches nothing meanwhile. Where what is written comes
+--   from the GPU, it also waits for everything that was launched.
+-- measured: Logging: ranges and frames whose names say so; the list of patterns is in the query. Claimed is the idle
+--   time inside them (idle_piece: idle_python, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed);
+--   what is inside ranges of input, checkpoints or compilation belongs to those. No threshold but that of all findings.
+--   Low 0.5, likely 1, high 1: with every 100th step logged, 99 % are gone. Anomaly detection: nodes of autograd under
+--   which aten::isnan and then aten::item run; claimed is idle time in these calls and in gaps that they drained, as of
+--   a wait that goes away (low 0.5, likely 1).
+-- try: No torch.autograd.set_detect_anomaly(True) in runs that train. Log every n-th step. Keep sums on the GPU
+--   (loss_sum += loss.detach()) and read them when they are written. Let a thread or process of its own write.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+-- fix: Do it every n-th step: `if step % 100 == 0:` around {{ names(pieces[:3]) }}, which costs {{ time(claimed_ns) }} per
+--   step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}. Keep what is logged on the GPU
+--   until then (`loss_sum += loss.detach()`), and read it once.
+-- confidence: medium
+-- reason: Inferred from the names of ranges or frames around idle time.
+-- wrong-if: The range named does more than logging.
+-- needs: gpu, steps
+-- rules-out: python_frames
+-- also: logging_in_step_anomaly
+-- low: 0.5
+-- likely: 1.0
+-- settings: topic=logging
+-- query: named_idle
