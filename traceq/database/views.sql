@@ -161,9 +161,9 @@ outlier as (
     where s.excluded is null and p.steps >= 4 and s.dur > p.median + 5 * p.spread and s.dur > 1.1 * p.median
 )
 
-select o.*, l.device, l.category, sum(if(l.step = o.step, l.dur, -l.dur))::bigint as change
-from outlier as o
-left join time_ledger as l on l.trace_id = o.trace_id and l.step in (o.step, o.typical_step)
+select o.* exclude (compared), l.device, l.category, sum(if(o.compared = o.step, l.dur, -l.dur))::bigint as change
+from (select *, unnest([step, typical_step]) as compared from outlier) as o
+left join time_ledger as l on l.trace_id = o.trace_id and l.step = o.compared
 group by all;
 comment on view outlier_step is 'One row per unusually long step, device and ledger category: what it has more of than the typical step. Per step and device the changes add up to the difference of the durations.';
 comment on column outlier_step.step is 'A step longer than median + 5 MAD and than 1.1 medians, among at least 4.';
