@@ -1,4 +1,4 @@
-"""Events of the Chrome Trace Event Format as JSON text, for the few that are not made in SQL (traceq/sql/export/)."""
+"""Events of the Chrome Trace Event Format as JSON text, for the few that are not made in SQL (exports/sql/)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Levels of events, as traceq/sql/export/ gives them; the highest go first. 0 stays. The outermost frames of the host outlast
+# Levels of events, as exports/sql/ gives them; the highest go first. 0 stays. The outermost frames of the host outlast
 # what GPUs do, for without them nobody knows what was going on.
 GPU, _SAMPLE = 8, 9
 _OUTER, _DEEP = 1, 10  # levels of depth 0

@@ -1,6 +1,6 @@
 """Writes a Chrome trace: the slices of the database, and steps, ledgers and findings as tracks of their own.
 
-DuckDB makes the text of the events (traceq/sql/export/), and they pass through one by one: no trace is ever held in memory.
+DuckDB makes the text of the events (exports/sql/), and they pass through one by one: no trace is ever held in memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a trace holds: counts that say which metrics it is good for. Their meaning is in traceq/sql/doctor/inputs/."""
+"""What a trace holds: counts that say which metrics it is good for. Their meaning is in health/inputs/."""
 
 from __future__ import annotations
 

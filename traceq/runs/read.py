@@ -1,4 +1,4 @@
-"""From a trace database to its runs. Sums are made in traceq/sql/run/; here rows get their names."""
+"""From a trace database to its runs. Sums are made in runs/sql/; here rows get their names."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 select
     c.* exclude (is_async),
     ts + dur as ts_end,
-    -- bits of traceq.analyzers.stack: numbers, because the sweep compares them for every slice
+    -- bits of stack.py: numbers, because the sweep compares them for every slice
     case kind when 'op' then 1 when 'annotation' then 2 else 0 end
     -- torch.autograd.profiler.emit_nvtx: operators as ranges
     + case when kind = 'annotation' and contains(name, ', op_id = ') then 1 else 0 end

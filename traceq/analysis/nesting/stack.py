@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.int64]
 
-# Bits of nesting_kind in ingest/cpu_slice_ordered.sql
+# Bits of nesting_kind in cpu_slice_ordered.sql
 OPERATOR = 1
 ANNOTATION = 2
 CONTEXT = 4
