@@ -22,10 +22,11 @@ SAMPLE = (
 SAMPLES = [path for path in (*NSYS, *TORCH, *ODD) if stem(path) in SAMPLE]
 
 TABLES = """
-    select table_name, string_agg('"' || column_name || '"', ', ') from duckdb_columns()
+    select table_name, string_agg('"' || column_name || '"', ', ') filter (column_name <> 'trace_id')
+    from duckdb_columns()
     join duckdb_tables() using (database_name, schema_name, table_name)
-    where column_name not in ('trace_id', 'ingested_at') and table_name <> 'traceq_schema'
-    group by table_name order by table_name
+    where column_name <> 'ingested_at'
+    group by table_name having bool_or(column_name = 'trace_id') order by table_name
 """
 
 
