@@ -25,7 +25,7 @@ class Topic(NamedTuple):
 # From staging to the tables of slices, launches, collectives and steps.
 JOINED = (
     Topic(None, ("host_name", "nesting")),
-    Topic(None, ("communication", "launch", "steps", "gpu_slice", "annotated")),
+    Topic(None, ("communication", "launch", "serving_mark", "steps", "gpu_slice", "annotated")),
 )
 
 # What is worked out from these tables alone.

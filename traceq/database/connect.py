@@ -52,6 +52,7 @@ SCHEMA = (
     "analysis/communication/tables.sql",
     "analysis/kernels/tables.sql",
     "analysis/replay/tables.sql",
+    "analysis/serving/tables.sql",
     "diagnosis/sql/tables.sql",
     "database/views.sql",
     "analysis/steps/marks.sql",

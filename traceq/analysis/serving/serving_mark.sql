@@ -1,0 +1,149 @@
+-- serving_mark: what annotations of vLLM, SGLang, TensorRT-LLM, ATOM and of diffusion servers say of a step. The forms are
+-- listed in docs/metrics.md.
+
+create temp macro _written(text, pattern) as try_cast(nullif(regexp_extract(text, pattern, 1), '') as bigint);
+
+-- Sums of what is known: NULL only where nothing is.
+create temp macro _sum_of(a, b) as coalesce(a + b, a, b);
+
+create temp table _serving_annotation as
+with
+-- thread, device and stream say where it stands
+annotation as (
+    select slice_id, thread_id, null::integer as device, null::bigint as stream, name, ts, dur
+    from cpu_slice
+    where kind = 'annotation'
+    union all
+    select slice_id, null, device, stream, name, ts, dur
+    from gpu_annotation
+),
+
+told as (
+    select
+        *,
+        case
+            when regexp_matches(name, '^execute_diffusion_(\d+_)?\d+x\d+') then 'diffusion'
+            when regexp_matches(name, '^execute_((\d+_)?context_\d+\(.*_generation_\d+\(|new_\d+_cached_\d+$)') then 'vllm'
+            -- the draft model's own passes belong to the step of the model that they draft for
+            when regexp_matches(name, '^step\[(EXTEND|SPLIT_PREFILL|DECODE|(TARGET_)?VERIFY|MIXED)\b.*\]$') then 'sglang'
+            when regexp_matches(name, '^\[Executor\] _forward_step( \d+)?: \d+ ctx reqs,.* \d+ gen reqs') then 'tensorrt_llm'
+            when regexp_matches(name, '^(prefill|decode)\[bs=\d+(/\d+)? tok=\d+.*\]$') then 'atom'
+        end as dialect
+    from annotation
+    where dur > 0
+)
+
+from told
+where dialect is not null;
+
+-- NULL where the annotation does not say, 0 where it says that there are none.
+create temp table _serving_said as
+select
+    *,
+    case dialect
+        when 'diffusion' then _written(name, '^execute_diffusion_(\d+)_\d+x')
+        when 'vllm' then _written(name, '^execute_new_(\d+)_') + _written(name, '_cached_(\d+)$')
+        when 'sglang' then _written(name, ' bs=(\d+)')
+        when 'atom' then _written(name, '\[bs=(\d+)')
+    end as batch,
+    case dialect
+        when 'vllm' then _written(name, 'context_(\d+)\(')
+        when 'sglang' then if(
+            contains(name, '[MIXED'),
+            _written(name, ' c=(\d+)'),
+            if(contains(name, '[EXTEND') or contains(name, '[SPLIT_PREFILL'), batch, 0)
+        )
+        when 'tensorrt_llm' then _written(name, ': (\d+) ctx reqs')
+        when 'atom' then if(starts_with(name, 'prefill'), batch, coalesce(_written(name, ' p=(\d+)'), 0))
+    end as prefill_requests,
+    case dialect
+        when 'vllm' then _written(name, '_generation_(\d+)\(')
+        when 'sglang' then if(contains(name, '[MIXED'), _written(name, ' g=(\d+)'), batch - prefill_requests)
+        when 'tensorrt_llm' then _written(name, ', (\d+) gen reqs')
+        when 'atom' then batch - prefill_requests
+    end as decode_requests,
+    case dialect
+        when 'vllm' then _written(name, 'context_\d+\((?:sq)?(\d+)')
+        when 'sglang' then coalesce(_written(name, ' toks=(\d+)'), _written(name, ' c_sq=(\d+)'))
+        when 'tensorrt_llm' then _written(name, ', (\d+) ctx tokens')
+        when 'atom' then if(starts_with(name, 'prefill'), _written(name, ' tok=(\d+)'), null)
+    end as said_prefill_tokens,
+    case dialect
+        when 'vllm' then _written(name, '_generation_\d+\((?:sq)?(\d+)')
+        when 'sglang' then coalesce(_written(name, ' g_sq=(\d+)'), if(contains(name, '[DECODE'), batch, null))
+        when 'atom' then if(starts_with(name, 'decode') and prefill_requests = 0, _written(name, ' tok=(\d+)'), null)
+    end as said_decode_tokens,
+    if(prefill_requests = 0, 0, said_prefill_tokens) as prefill_tokens,
+    if(decode_requests = 0, 0, said_decode_tokens) as decode_tokens,
+    case dialect
+        when 'vllm' then _written(name, 'context_\d+\(sq\d+sk(\d+)') + _written(name, '_generation_\d+\(sq\d+sk(\d+)')
+        when 'sglang' then _sum_of(_written(name, ' c_sk=(\d+)'), _written(name, ' g_sk=(\d+)'))
+        when 'atom' then _written(name, ' sk=(\d+)')
+    end as kv_tokens
+from _serving_annotation;
+
+insert into serving_mark by name
+with
+-- The profiler projects an annotation onto each stream that worked for it.
+chosen as (
+    select thread_id, device, stream
+    from _serving_said
+    where thread_id is null and not exists (from _serving_said where thread_id is not null)
+    group by thread_id, device, stream
+    order by count(*) desc, device, stream
+    limit 1
+),
+
+placed as (
+    from _serving_said
+    where thread_id is not null or (device, stream) in (select (device, stream) from chosen)
+),
+
+swept as (
+    select
+        *,
+        max(ts + dur) over (
+            partition by thread_id order by ts, dur desc, slice_id rows between unbounded preceding and 1 preceding
+        ) as busy_until
+    from placed
+),
+
+grouped as (
+    select
+        *,
+        count(*) filter (busy_until is null or ts >= busy_until) over (
+            partition by thread_id order by ts, dur desc, slice_id
+        ) as place
+    from swept
+),
+
+-- SGLang had an annotation in vLLM's form around its own.
+named as (
+    select * replace (if(bool_or(dialect = 'sglang') over (partition by thread_id, place), 'sglang', dialect) as dialect)
+    from grouped
+)
+
+select
+    $trace_id as trace_id,
+    slice_id,
+    thread_id,
+    dialect,
+    case
+        when dialect = 'diffusion' then 'diffusion'
+        when prefill_requests > 0 and decode_requests > 0 then 'mixed'
+        when prefill_requests > 0 and decode_requests = 0 then 'prefill'
+        when decode_requests > 0 then 'decode'
+        when contains(name, '[MIXED') then 'mixed'
+    end as kind,
+    coalesce(batch, prefill_requests + decode_requests) as requests,
+    prefill_requests,
+    decode_requests,
+    if(dialect = 'atom', _written(name, ' tok=(\d+)'), prefill_tokens + decode_tokens) as new_tokens,
+    prefill_tokens,
+    decode_tokens,
+    kv_tokens,
+    ts,
+    dur
+from named
+where (busy_until is null or ts >= busy_until) and coalesce(batch, prefill_requests + decode_requests) is distinct from 0
+order by ts, slice_id;
