@@ -187,7 +187,7 @@ def test_the_range_says_what_a_kernel_of_sends_and_receives_is_and_names_say_the
     trace.annotation("nccl:all_to_all", 0, 10)
     trace.annotation("ncclGroupEnd", 2, 5)
     trace.kernel("ncclDevKernel_SendRecv(ncclDevComm*)", 20, 10, launched=(3, 1))
-    trace.op("nccl:all_to_all, op_id = 5", 100, 10)
+    trace.op("nccl:all_to_all", 100, 10)
     trace.annotation("ncclGroupEnd", 102, 5)
     trace.kernel("ncclDevKernel_SendRecv(ncclDevComm*)", 120, 10, launched=(103, 1))
     trace.annotation("ncclSend", 200, 10)

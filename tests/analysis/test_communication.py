@@ -56,7 +56,7 @@ void at::native::split_with_sizes_copy_out_contiguous_no_cast_kernel()
 RANGES = """
 nccl:_all_gather_base | NCCL all_gather all
 nccl:coalesced | NCCL unknown all
-nccl:all_to_all, op_id = 991699 | NCCL all_to_all all
+nccl:all_to_all | NCCL all_to_all all
 ncclSend | NCCL send all
 ncclGroupEnd | NCCL unknown all
 gloo:all_reduce | Gloo all_reduce all

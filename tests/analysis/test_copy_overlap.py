@@ -180,14 +180,6 @@ def test_positions():
     assert trace.rows("select slice_id, position from copy_overlap order by slice_id") == expected
 
 
-def test_operators_of_emit_nvtx_are_recognised():
-    trace = TraceBuilder()
-    trace.annotation("aten::_local_scalar_dense, op_id = 7", 0, 50)
-    copy(trace, "d2h", 20, 5, (10, 4))
-    trace.fill(*ANALYSES)
-    assert trace.text("select position from copy_overlap") == "item"
-
-
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_batch_is_copied_before_the_forward_pass_or_the_first_kernel(marked):
     trace = TraceBuilder()

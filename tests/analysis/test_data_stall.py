@@ -104,7 +104,6 @@ DONE = [
     ("python", "<built-in method read of _io.BufferedReader object at 0x7f00>", "reading"),
     ("python", "dataset.py(3): __getitem__", "python"),
     ("op", "aten::stack", "transform"),
-    ("annotation", "aten::stack, op_id = 3", "transform"),
     ("annotation", "decode", "unexplained"),
     ("runtime", "cudaHostAlloc", "calls"),
     ("overhead", "Buffer Flush", "unexplained"),

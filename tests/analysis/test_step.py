@@ -83,14 +83,6 @@ def test_names_that_recur_in_cycles_are_layers_not_steps():
     assert trace.fill().text("select source from step") == "whole_trace"
 
 
-def test_operators_that_emit_nvtx_numbers_are_no_steps():
-    trace = TraceBuilder()
-    for number in range(4):
-        trace.annotation(f"aten::mm, op_id = {number}", 100 * number, 50)
-        trace.kernel("gemm", 100 * number + 10, 20, launched=(100 * number + 1, 5))
-    assert trace.fill().text("select distinct source from step") == "whole_trace"
-
-
 def test_annotations_without_any_work_are_no_steps():
     trace = TraceBuilder()
     for number in range(4):

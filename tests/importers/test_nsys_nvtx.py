@@ -137,3 +137,53 @@ def test_hostile_names_stay_as_they_are(tmp_path):
     names = ["<script>alert(1)</script>", "tab\tnewline\n\u202e", "'; drop table x --", "\U0001f40d" * 200]
     tables = slices(tmp_path, *(nvtx(n, n + 1, text=name) for n, name in enumerate(names)))
     assert [row["name"] for row in tables["cpu_slice"]] == names
+
+
+OPERATORS = """
+aten::addmm, seq = 7, op_id = 5 | op aten::addmm 7 5
+aten::to | op aten::to - -
+aten::item, op_id = 12 | op aten::item - 12
+FlashAttnFunc, seq = 3, op_id = 9 | op FlashAttnFunc 3 9
+flash_attn::_flash_attn_forward, op_id = 10 | op flash_attn::_flash_attn_forward - 10
+record_param_comms, op_id = 11 | op record_param_comms - 11
+detach, op_id = 11 | op detach - 11
+AddmmBackward0, seq = 7, op_id = 13 | op AddmmBackward0 7 13
+autograd::engine::evaluate_function: AddmmBackward0, op_id = 14 | op autograd::engine::evaluate_function: AddmmBackward0 - 14
+torch::autograd::AccumulateGrad | op torch::autograd::AccumulateGrad - -
+AddmmBackward, stashed seq=7 | op AddmmBackward 7 -
+nccl:all_to_all, op_id = 15 | annotation nccl:all_to_all - 15
+FSDP::pre_forward (block.3), op_id = 16 | annotation FSDP::pre_forward (block.3) - 16
+forward, op_id = 17 | annotation forward - 17
+forward | annotation forward - -
+cub::DeviceReduce::Sum | annotation cub::DeviceReduce::Sum - -
+batch, seq = 4 | annotation batch, seq = 4 - -
+traceq.payload#samples=32 | annotation traceq.payload#samples=32 - -
+"""
+
+
+def operators(*names):
+    return [nvtx(number, number + 1, text=name) for number, name in enumerate(names)]
+
+
+def test_operators_of_emit_nvtx(tmp_path):
+    """As PyTorch's getNvtxStr writes them; ranges of record_function stay annotations."""
+    lines = [line.split(" | ") for line in OPERATORS.strip().split("\n")]
+    found = []
+    for row in slices(tmp_path, *operators(*(name for name, _ in lines)))["cpu_slice"]:
+        args = json.loads(row["args"] or "{}")
+        found.append(f"{row['kind']} {row['name']} {args.get('Sequence number', '-')} {args.get('op_id', '-')}")
+    assert found == [expected for _, expected in lines]
+
+
+def test_shapes_of_emit_nvtx(tmp_path):
+    (row,) = slices(
+        tmp_path,
+        *operators("aten::mm, seq = 1, op_id = 2, sizes = [[2, 3], [3, 4], []], input_op_ids = [(1,0), (1,1)]"),
+    )["cpu_slice"]
+    assert (row["name"], json.loads(row["args"])["Input Dims"]) == ("aten::mm", [[2, 3], [3, 4], []])
+
+
+@pytest.mark.parametrize("kind", [START_END, MARK])
+def test_only_ranges_that_nest_are_operators(tmp_path, kind):
+    tables = slices(tmp_path, nvtx(1, 3, kind, text="aten::mm, op_id = 2"))
+    assert picked(tables["cpu_slice"], "kind name") == [("annotation", "aten::mm")]

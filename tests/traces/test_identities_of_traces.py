@@ -21,9 +21,6 @@ NEEDS_SOMETHING = {
     *("copy_overlap", "copy_activity", "copy_total", "collective_slice", "collective_activity", "data_fetch"),
 }
 
-# torch.autograd.profiler.emit_nvtx makes operators ranges.
-IS_OPERATOR = "({0}.kind = 'op' or ({0}.kind = 'annotation' and contains({0}.name, ', op_id = ')))"
-
 # What is no business of `traceq doctor`: what its identities rest on.
 BROKEN = {
     "no duration of a synchronization or a projected annotation is negative": """
@@ -54,7 +51,7 @@ BROKEN = {
     "the operator around a slice is its parent or the one around its parent": f"""
         select child.slice_id from cpu_slice as child left join cpu_slice as parent on parent.slice_id = child.parent_id
         where child.depth is not null and child.operator_id is distinct from
-            case when {IS_OPERATOR.format("parent")} then parent.slice_id else parent.operator_id end {NESTED}
+            case when parent.kind = 'op' then parent.slice_id else parent.operator_id end {NESTED}
     """,
     "the annotation around a slice is its parent or the one around its parent": f"""
         select child.slice_id from cpu_slice as child left join cpu_slice as parent on parent.slice_id = child.parent_id

@@ -29,7 +29,7 @@ meaning as (
             when kind = 'python' and regexp_matches(name, 'built-in (method|function) (read|readinto|readline|readlines|pread|open|stat|listdir|scandir)\b|(^|/)(pathlib|genericpath|tarfile|zipfile|shutil)\.py')
                 then 'reading'
             when kind = 'python' then 'python'
-            when kind = 'op' or (kind = 'annotation' and contains(name, ', op_id = ')) then 'transform'
+            when kind = 'op' then 'transform'
             when kind in ('os', 'runtime') then 'calls'
             else 'range'
         end as part

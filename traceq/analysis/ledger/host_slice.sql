@@ -46,7 +46,7 @@ select
 from cpu_slice as c
 cross join lateral (
     select case
-        when c.kind = 'op' or (c.kind = 'annotation' and contains(c.name, ', op_id = ')) then 'operator'
+        when c.kind = 'op' then 'operator'
         when c.kind = 'overhead' then 'profiler'
         else c.kind
     end as activity

@@ -6,8 +6,6 @@ select
     ts + dur as ts_end,
     -- bits of stack.py: numbers, because the sweep compares them for every slice
     case kind when 'op' then 1 when 'annotation' then 2 else 0 end
-    -- torch.autograd.profiler.emit_nvtx: operators as ranges
-    + case when kind = 'annotation' and contains(name, ', op_id = ') then 1 else 0 end
     + case when h.context is not null then 4 else 0 end
     + case when h.phase is not null then 8 else 0 end as nesting_kind
 from staging.cpu_slice as c

@@ -15,8 +15,6 @@ named as (
         kind = 'annotation'
         and dur > 0
         and not regexp_matches(name, '^(Optimizer\.|enumerate\(DataLoader\)|traceq\.)')
-        -- operators as torch.autograd.profiler.emit_nvtx writes them: numbered one by one, and no steps
-        and not contains(name, ', op_id = ')
 ),
 
 counted as (

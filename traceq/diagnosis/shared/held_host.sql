@@ -38,12 +38,12 @@ call as materialized (
         operator_id,
         annotation_id,
         phase_id,
-        kind = 'op' or contains(name, ', op_id = ') as is_operator
+        kind = 'op' as is_operator
     from cpu_slice
     where trace_id = $trace_id and slice_id in (select call_id from piece)
 ),
 
--- the call and what is around it, from inside to outside; nsys has operators as ranges
+-- the call and what is around it, from inside to outside
 around (call_id, slice_id, around_id, level) as (
     select slice_id, slice_id, around_id, 0
     from call
@@ -57,9 +57,9 @@ around (call_id, slice_id, around_id, level) as (
 operator as (
     select
         call_id,
-        max_by(regexp_replace(name, ',( seq = \d+,)? op_id = .*$', ''), level) filter (n.kind = 'op' or contains(n.name, ', op_id = ')) as operator,
-        bool_or(regexp_matches(name, '^aten::(item|_local_scalar_dense|is_nonzero)(,|$)')) as is_item,
-        bool_or(regexp_matches(name, '^aten::(nonzero\w*|masked_select|_?unique\w*|repeat_interleave|argwhere|bincount)(,|$)')) as is_shape
+        max_by(name, level) filter (n.kind = 'op') as operator,
+        bool_or(regexp_matches(name, '^aten::(item|_local_scalar_dense|is_nonzero)$')) as is_item,
+        bool_or(regexp_matches(name, '^aten::(nonzero\w*|masked_select|_?unique\w*|repeat_interleave|argwhere|bincount)$')) as is_shape
     from around as a
     inner join cpu_slice as n on n.trace_id = $trace_id and n.slice_id = a.slice_id
     group by call_id
@@ -94,7 +94,7 @@ meant as (
         c.ts,
         c.name,
         o.operator,
-        regexp_replace(if(a.name = o.operator or contains(a.name, ', op_id = '), null, a.name), '\d+', '#', 'g') as annotation,
+        regexp_replace(nullif(a.name, o.operator), '\d+', '#', 'g') as annotation,
         h.phase,
         case
             when o.is_shape then 'shape'

@@ -1,4 +1,4 @@
--- What the trace holds of the host. torch.autograd.profiler.emit_nvtx makes operators ranges.
+-- What the trace holds of the host.
 with
 -- Names recur: what they mean is looked up once for each.
 named as (
@@ -17,9 +17,9 @@ select
     coalesce(sum(c.slices), 0)::bigint as host_slices,
     coalesce(sum(c.slices) filter (c.kind = 'runtime'), 0)::bigint as calls,
     coalesce(sum(c.slices) filter (c.kind = 'runtime' and contains(c.name, 'GraphLaunch')), 0)::bigint as graph_launches,
-    coalesce(sum(c.slices) filter (c.kind = 'op' or (c.kind = 'annotation' and contains(c.name, ', op_id = '))), 0)::bigint as operators,
+    coalesce(sum(c.slices) filter (c.kind = 'op'), 0)::bigint as operators,
     coalesce(sum(c.with_shapes), 0)::bigint as operators_with_shapes,
-    coalesce(sum(c.slices) filter (c.kind = 'annotation' and not contains(c.name, ', op_id = ')), 0)::bigint as annotations,
+    coalesce(sum(c.slices) filter (c.kind = 'annotation'), 0)::bigint as annotations,
     coalesce(sum(c.slices) filter (c.kind = 'python'), 0)::bigint as python_calls,
     coalesce(sum(c.slices) filter (c.kind = 'os'), 0)::bigint as os_calls,
     coalesce(sum(c.slices) filter (n.activity = 'synchronization'), 0)::bigint as waiting_calls,

@@ -11,8 +11,9 @@ import json
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.nsys.columns import constant, durations, json_objects, looked_up, without
+from traceq.importers.nsys.columns import durations, json_objects, looked_up, without
 from traceq.importers.nsys.context import Job, Rows, batch_of
+from traceq.importers.nsys.operators import ranges
 from traceq.importers.nsys.payload import Payloads
 from traceq.importers.nsys.strings import decoded
 from traceq.importers.nsys.threads import pid_of
@@ -127,17 +128,19 @@ class _Nvtx:
         lengths = durations(starts, ends, TABLE, job.notes)
         job.seen(starts, lengths)
         domains = looked_up(self._domains.get, _processes(rows), rows.column("domainId")) if self._domains else None
+        is_nested = pc.is_in(rows.column("eventType"), value_set=pa.array(_PUSH_POP, pa.int64()))
+        named = ranges(self._names(rows), is_nested)
         return batch_of(
             {
                 "slice_id": job.ids(rows.num_rows),
                 "thread_id": job.threads.numbers(rows.column("globalTid")),
-                "kind": constant("annotation", rows.num_rows),
+                "kind": named.kinds,
                 "category": domains,
-                "name": self._names(rows),
+                "name": named.names,
                 "ts": starts,
                 "dur": lengths,
                 "is_async": pc.is_in(rows.column("eventType"), value_set=pa.array(_START_END, pa.int64())),
-                "args": self._args(rows, domains),
+                "args": self._args(rows, domains, named.args),
             }
         )
 
@@ -178,7 +181,9 @@ class _Nvtx:
         registered = job.strings.names(rows.column("textId").filter(empty)).cast(pa.string())
         return pc.replace_with_mask(texts, empty, registered)
 
-    def _args(self, rows: pa.RecordBatch, named_domains: pa.Array | None) -> pa.Array | None:
+    def _args(
+        self, rows: pa.RecordBatch, named_domains: pa.Array | None, of_names: dict[str, pa.Array]
+    ) -> pa.Array | None:
         domains, categories = rows.column("domainId"), without(rows.column("category"), 0)
         if self._categories:
             names = {key: json.dumps(name) for key, name in self._categories.items()}
@@ -194,6 +199,7 @@ class _Nvtx:
             "end_tid": pc.if_else(moved, pc.bit_wise_and(end_tids, _TID_MASK), pa.scalar(None, pa.int64())),
             "payload": _present(rows.column("payload").cast(pa.string())),
             "json": self._json_payloads(rows),
+            **of_names,
         }
         return json_objects(members)
 

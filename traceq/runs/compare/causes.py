@@ -13,7 +13,7 @@ from traceq.runs.compare.side import amount_of, steps_of, weight
 from traceq.runs.run import Item, Run, RunStep
 
 _NUMBER_OF_STEP = re.compile(r"(#|\b[Ss]tep[ _:=-]?)\d+\b")
-# What emit_nvtx adds to the names of operators.
+# What emit_nvtx adds to the names of operators: part of them in what was stored before they were read as operators.
 _NUMBERS_OF_CALL = re.compile(r", (?:seq|op_id) = \d++")
 
 UNTOLD = "unattributed"

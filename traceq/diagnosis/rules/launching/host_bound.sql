@@ -43,7 +43,7 @@ select
     p.step,
     p.ts,
     p.dur,
-    regexp_replace(coalesce(o.name, c.name), ', (seq|op_id) = .*', '') as name,
+    coalesce(o.name, c.name) as name,
     p.cpu_slice_id as slice_id,
     p.dur as claimed,
     p.cause,

@@ -3,7 +3,7 @@
 -- uses: idle
 with
 piece as (
-    select p.dur, c.kind = 'runtime' as is_call, regexp_replace(coalesce(o.name, c.name), ', (seq|op_id) = .*', '') as name, coalesce(s.phase, 'other') as phase
+    select p.dur, c.kind = 'runtime' as is_call, coalesce(o.name, c.name) as name, coalesce(s.phase, 'other') as phase
     from idle as p
     inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = if(c.kind = 'op', c.slice_id, c.operator_id)

@@ -25,7 +25,7 @@ select
     p.dur as claimed,
     p.cause,
     p.gap_id,
-    regexp_replace(op.name, ',( seq = \d+,)? op_id = .*$', '') as operator
+    op.name as operator
 from piece as p
 left join cpu_slice as c1 on c1.trace_id = $trace_id and c1.slice_id = p.parent_id
 left join cpu_slice as c2 on c2.trace_id = $trace_id and c2.slice_id = c1.parent_id

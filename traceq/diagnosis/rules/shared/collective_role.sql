@@ -1,7 +1,7 @@
 -- Exposed communication of one role: what it is for, by its operation, the ranges around its launch and its place in the step.
 -- uses: busy
 -- categories: communication
-with
+with recursive
 slice as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, b.launch_id, c.op, c.library, c.group_name, c.group_size,
         c.bytes, c.overlapped, c.blocking
@@ -16,11 +16,31 @@ launched as (
     inner join cpu_slice as l on l.trace_id = $trace_id and l.slice_id = s.launch_id
 ),
 
+-- an operator around the operator that launched says what it is for: a function of autograd, of a library
+operator (slice_id, range_id, level) as (
+    select slice_id, operator_id, 0
+    from launched
+    where operator_id is not null
+    union all
+    select o.slice_id, c.operator_id, o.level + 1
+    from operator as o
+    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = o.range_id
+    where c.operator_id is not null and o.level < 6
+),
+
+ranges as (
+    select slice_id, range_id
+    from operator
+    union
+    select slice_id, range_id
+    from (unpivot launched on annotation_id, outer_annotation_id, phase_id into name what value range_id)
+),
+
 around as (
-    select w.slice_id, lower(string_agg(c.name, ' ' order by c.slice_id)) as names
-    from (unpivot launched on operator_id, annotation_id, outer_annotation_id, phase_id into name what value range_id) as w
-    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = w.range_id
-    group by w.slice_id
+    select r.slice_id, lower(string_agg(c.name, ' ' order by c.slice_id)) as names
+    from ranges as r
+    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = r.range_id
+    group by r.slice_id
 ),
 
 -- where the kernels of a step begin and end on the device: a host that runs ahead says nothing about places

@@ -14,11 +14,11 @@ nested as (
 )
 
 select
-    regexp_replace(s.name, ',( seq = \d+,)? op_id = .*$', '') as name,
+    s.name,
     sum(greatest(0, s.dur - coalesce(n.dur, 0)))::double as own_ns
 from slice as s
 left join nested as n on n.parent_id = s.slice_id
-where s.kind in ('op', 'python', 'os') or contains(s.name, ', op_id = ')
+where s.kind in ('op', 'python', 'os')
 group by all
 order by own_ns desc, name
 limit 3
