@@ -62,6 +62,7 @@ SCHEMA = (
     "analysis/data/views.sql",
     "analysis/communication/views.sql",
     "analysis/ledger/views.sql",
+    "analysis/serving/views.sql",
 )
 
 

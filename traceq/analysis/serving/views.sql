@@ -1,0 +1,184 @@
+-- Steps of a server, what they cost by kind and batch, and what makes requests wait. Definitions: docs/metrics.md.
+
+create or replace view serving_step as
+with
+started as (
+    select
+        s.trace_id,
+        s.step,
+        s.excluded,
+        m.* exclude (trace_id, ts, dur),
+        s.ts,
+        s.dur,
+        s.gpu_ts,
+        s.gpu_ts + s.gpu_dur as gpu_end,
+        if(m.thread_id is null, null, m.ts) as host_ts,
+        if(m.thread_id is null, null, m.ts + m.dur) as host_end
+    from serving_mark as m
+    inner join step as s
+        on s.trace_id = m.trace_id and s.ts = m.ts and s.thread_id is not distinct from m.thread_id
+),
+
+-- several GPUs: the one that works longest
+busy as (
+    select trace_id, step, max(dur) as dur
+    from (
+        select trace_id, step, device, sum(dur)::bigint as dur
+        from device_activity
+        where category <> 'idle'
+        group by trace_id, step, device
+    )
+    group by trace_id, step
+),
+
+followed as (
+    select
+        *,
+        lag(host_end) over by_time as previous_host_end,
+        max(gpu_end) over (by_time rows between unbounded preceding and 1 preceding) as previous_gpu_end
+    from started
+    window by_time as (partition by trace_id order by ts)
+)
+
+select
+    f.trace_id,
+    f.step,
+    f.excluded,
+    f.slice_id,
+    f.dialect,
+    f.kind,
+    f.requests,
+    f.prefill_requests,
+    f.decode_requests,
+    f.new_tokens,
+    f.prefill_tokens,
+    f.decode_tokens,
+    f.kv_tokens,
+    if(f.decode_requests = f.decode_tokens, f.decode_requests, null) as output_tokens,
+    f.ts,
+    f.dur,
+    if(output_tokens > 0, f.dur, null) as token_dur,
+    coalesce(b.dur, 0) as gpu_busy,
+    if(f.host_ts < f.previous_host_end, 0, f.host_ts - f.previous_host_end) as host_gap,
+    if(f.gpu_ts < f.previous_gpu_end, 0, f.gpu_ts - f.previous_gpu_end) as gpu_gap
+from followed as f
+left join busy as b using (trace_id, step);
+comment on view serving_step is 'One row per step that a serving_mark starts.';
+comment on column serving_step.trace_id is 'Trace.';
+comment on column serving_step.step is 'Step; see step.';
+comment on column serving_step.excluded is 'As in step: why it is left out of statistics; NULL when it counts.';
+comment on column serving_step.slice_id is 'As in serving_mark.';
+comment on column serving_step.output_tokens is 'Tokens that decoding requests got, one each; the first token, which ends a prompt, is not among them. NULL where the annotation does not say, and with speculative decoding: how many drafted tokens were accepted is not in the trace.';
+comment on column serving_step.ts is 'Start, ns.';
+comment on column serving_step.dur is 'From its start to the start of the next step, ns; as in step.';
+comment on column serving_step.token_dur is 'Time per output token, ns: what each decoding request waits for the token of this step, which is its duration. NULL where none gets one or output_tokens is not known.';
+comment on column serving_step.gpu_busy is 'Time of the step in which a GPU works, ns; of several GPUs the one that works longest.';
+comment on column serving_step.host_gap is 'From the end of the annotation of the step before to the start of its own, ns: the host schedules, samples, answers. NULL for the first, and for annotations that the trace holds on the GPU only.';
+comment on column serving_step.gpu_gap is 'From the end of all GPU work that the steps before launched to the start of the first GPU work that it launched, ns; 0 where they overlap, NULL for the first and for steps without GPU work.';
+
+create or replace view serving_stats as
+with
+counted as (
+    select *, 1::bigint << (length(bin(requests)) - 1) as least_requests
+    from serving_step
+    where excluded is null
+)
+
+select
+    trace_id,
+    dialect,
+    kind,
+    least_requests,
+    2 * least_requests - 1 as most_requests,
+    count(*) as steps,
+    sum(dur)::bigint as dur,
+    quantile_cont(dur, 0.5) as p50,
+    quantile_cont(dur, 0.95) as p95,
+    quantile_cont(dur, 0.99) as p99,
+    quantile_cont(token_dur, 0.5) as token_p50,
+    quantile_cont(token_dur, 0.95) as token_p95,
+    quantile_cont(token_dur, 0.99) as token_p99,
+    if(count(new_tokens) = count(*), sum(new_tokens) * 1e9 / sum(dur), null) as new_tokens_per_second,
+    if(count(output_tokens) = count(*), sum(output_tokens) * 1e9 / sum(dur), null) as output_tokens_per_second,
+    sum(gpu_busy) / sum(dur) as gpu_busy_share,
+    quantile_cont(host_gap, 0.5) as host_gap_p50,
+    quantile_cont(gpu_gap, 0.5) as gpu_gap_p50
+from counted
+group by trace_id, dialect, kind, least_requests;
+comment on view serving_stats is 'One row per trace, dialect, kind and batch bucket of the serving steps that are not excluded. Buckets are powers of two: 1, 2 to 3, 4 to 7, ...';
+comment on column serving_stats.trace_id is 'Trace.';
+comment on column serving_stats.dialect is 'As in serving_mark.';
+comment on column serving_stats.kind is 'As in serving_mark.';
+comment on column serving_stats.least_requests is 'Least requests of the bucket; NULL for steps that do not say how many.';
+comment on column serving_stats.most_requests is 'Most requests of the bucket.';
+comment on column serving_stats.steps is 'Steps.';
+comment on column serving_stats.dur is 'Their duration, ns, added up.';
+comment on column serving_stats.p50 is 'Median duration, ns, interpolated.';
+comment on column serving_stats.p95 is '95th percentile of it, ns.';
+comment on column serving_stats.p99 is '99th percentile of it, ns.';
+comment on column serving_stats.token_p50 is 'Median of serving_step.token_dur, the time per output token, ns; NULL where it is not known of any.';
+comment on column serving_stats.token_p95 is '95th percentile of it, ns.';
+comment on column serving_stats.token_p99 is '99th percentile of it, ns.';
+comment on column serving_stats.new_tokens_per_second is 'Tokens computed, of prompts and next ones, by dur; NULL unless all steps say how many.';
+comment on column serving_stats.output_tokens_per_second is 'Tokens that decoding requests got, by dur; NULL unless known of all steps.';
+comment on column serving_stats.gpu_busy_share is 'serving_step.gpu_busy by duration, 0 to 1.';
+comment on column serving_stats.host_gap_p50 is 'Median of serving_step.host_gap, ns.';
+comment on column serving_stats.gpu_gap_p50 is 'Median of serving_step.gpu_gap, ns.';
+
+create or replace view serving_stall as
+with
+-- Steps up to one that decodes have its number, those after it the next.
+turned as (
+    select
+        *,
+        coalesce(decode_requests > 0, false) as decodes,
+        1::bigint << (length(bin(decode_requests)) - 1) as least_decoding,
+        count(*) filter (decode_requests > 0)
+            over (partition by trace_id order by ts rows between unbounded preceding and 1 preceding) as turn
+    from serving_step
+),
+
+between_decodes as (
+    select
+        trace_id,
+        turn,
+        max(step) filter (decodes) as step,
+        max(decode_requests) filter (decodes) as decode_requests,
+        any_value(excluded) filter (decodes) as excluded,
+        count(*) filter (kind = 'prefill') as prefill_steps,
+        (sum(prefill_tokens) filter (kind = 'prefill'))::bigint as prefill_tokens,
+        (sum(dur) filter (kind = 'prefill'))::bigint as dur
+    from turned
+    group by trace_id, turn
+),
+
+waited as (
+    select *, least(decode_requests, lag(decode_requests) over (partition by trace_id order by turn)) as waiting_requests
+    from between_decodes
+),
+
+usual as (
+    select trace_id, least_decoding, median(dur) as dur
+    from turned
+    where kind = 'decode' and excluded is null
+    group by trace_id, least_decoding
+)
+
+select trace_id, step, excluded, 'prefill' as cause, prefill_steps, prefill_tokens, waiting_requests, dur
+from waited
+where turn > 0 and step is not null and prefill_steps > 0
+union all
+select
+    t.trace_id, t.step, t.excluded, 'mixed', 1, t.prefill_tokens, t.decode_requests, round(t.dur - u.dur)::bigint
+from turned as t
+inner join usual as u on u.trace_id = t.trace_id and u.least_decoding = t.least_decoding
+where t.kind = 'mixed' and t.dur > u.dur;
+comment on view serving_stall is 'One row per step for which decoding requests waited because prompts were computed: between it and the last one that decoded, or inside it.';
+comment on column serving_stall.trace_id is 'Trace.';
+comment on column serving_stall.step is 'Step whose next tokens came late.';
+comment on column serving_stall.excluded is 'step.excluded of it.';
+comment on column serving_stall.cause is 'prefill: steps of prompts only ran since the last step that decoded. mixed: the step itself computes prompts and next tokens, and takes longer than the median decode step with as many decoding requests (the same bucket of serving_stats).';
+comment on column serving_stall.prefill_steps is 'Steps that computed prompts.';
+comment on column serving_stall.prefill_tokens is 'Tokens of prompts in them; NULL where none of them says how many.';
+comment on column serving_stall.waiting_requests is 'Requests that waited: decoding in the step; for prefill at most, the fewer of those of this and of the last step that decoded.';
+comment on column serving_stall.dur is 'Time they waited, ns: that of the prefill steps; for mixed what the step takes beyond that median.';
