@@ -1,0 +1,178 @@
+"""The slices of a raw trace file, read with sqlite3 and json only: no import of traceq, so that labels owe it nothing."""
+
+import gzip
+import json
+import sqlite3
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+SHARED = Path(__file__).parents[3] / "shared"
+
+_ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz")
+_MEMCPY = {"gpu_memcpy", "Memcpy"}
+_MEMSET = {"gpu_memset", "Memset"}
+_CALLS = {"cuda_runtime", "cuda_driver", "Runtime"}
+_MARKS = {"user_annotation", "Operator", "cpu_op", "python_function"}
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One stretch of time of the raw file. Times in ns on the file's own clock; `launch` is the start of the launch call."""
+
+    kind: str
+    name: str
+    start: int
+    end: int
+    track: str
+    shape: tuple[int, ...] = ()
+    launch: int | None = None
+    caller: str | None = None
+
+
+@dataclass(frozen=True)
+class Raw:
+    """All slices of a file: what ran on GPUs (by start), what the host marked or ran, and the API calls."""
+
+    gpu: list[Slice]
+    host: list[Slice]
+    calls: list[Slice]
+    other: list[Slice]
+
+    def every(self) -> list[Slice]:
+        return [*self.gpu, *self.host, *self.calls, *self.other]
+
+
+def traces() -> list[Path]:
+    """The nsys exports and Chrome traces of ../shared that have a label."""
+    folders = [SHARED / "traces", SHARED / "judged" / "nsys", SHARED / "judged" / "torch"]
+    files = sorted(file for folder in folders for file in folder.rglob("*") if file.name.endswith(_ENDS))
+    return [file for file in files if not file.name.startswith("._")]
+
+
+def stem(file: Path) -> str:
+    """The name of a trace without the endings that tell its format."""
+    name = file.name
+    for end in (".gz", ".json", ".sqlite", ".s37", ".trace", ".pt"):
+        name = name.removesuffix(end)
+    return name
+
+
+@cache
+def read(file: Path) -> Raw:
+    """The slices of a trace, by its ending."""
+    return _nsys(file) if ".sqlite" in file.name else _chrome(file)
+
+
+def _nsys(file: Path) -> Raw:
+    with tempfile.NamedTemporaryFile(suffix=".sqlite") as copy:
+        path = file
+        if file.name.endswith(".gz"):
+            copy.write(gzip.decompress(file.read_bytes()))
+            copy.flush()
+            path = Path(copy.name)
+        with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as connection:
+            connection.row_factory = sqlite3.Row
+            return _nsys_slices(connection)
+
+
+def _nsys_slices(connection: sqlite3.Connection) -> Raw:
+    strings = dict(connection.execute("select id, value from StringIds").fetchall())
+    tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
+
+    def rows(table: str) -> list[dict]:
+        return [dict(row) for row in connection.execute(f"select * from {table}")] if table in tables else []
+
+    calls, by_correlation = [], {}
+    for row in rows("CUPTI_ACTIVITY_KIND_RUNTIME"):
+        call = Slice("call", strings.get(row["nameId"], ""), row["start"], row["end"], str(row["globalTid"]))
+        calls.append(call)
+        if row["correlationId"]:
+            by_correlation[row["globalTid"] >> 24, row["correlationId"]] = call
+
+    def gpu(row: dict, kind: str, name: str, shape: tuple[int, ...] = ()) -> Slice:
+        pid = (row.get("globalPid") or 0) >> 24
+        if "globalPid" not in row:  # exports before 2021 hold one process
+            pid = next(iter(by_correlation), (0,))[0]
+        call = by_correlation.get((pid, row["correlationId"])) if row.get("correlationId") else None
+        launch, caller = (call.start, call.track) if call else (None, None)
+        return Slice(
+            kind, name, row["start"], row["end"], f"{row['deviceId']}/{row['streamId']}", shape, launch, caller
+        )
+
+    work = [
+        gpu(
+            row,
+            "kernel",
+            strings.get(row["demangledName"], ""),
+            (row["gridX"], row["gridY"], row["gridZ"], row["blockX"]),
+        )
+        for row in rows("CUPTI_ACTIVITY_KIND_KERNEL")
+    ]
+    work += [
+        gpu(row, "memcpy", f"copyKind {row['copyKind']}", (row["bytes"],)) for row in rows("CUPTI_ACTIVITY_KIND_MEMCPY")
+    ]
+    work += [gpu(row, "memset", "memset", (row["bytes"],)) for row in rows("CUPTI_ACTIVITY_KIND_MEMSET")]
+    work += [gpu(row, "graph", f"graph {row['graphId']}") for row in rows("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")]
+    host = [
+        Slice(
+            "range", row["text"] or strings.get(row.get("textId"), ""), row["start"], row["end"], str(row["globalTid"])
+        )
+        for row in rows("NVTX_EVENTS")
+        if row["start"] is not None and row["end"] is not None
+    ]
+    other = [
+        Slice("other", table, row["start"], row["end"], "")
+        for table in ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "OSRT_API")
+        for row in rows(table)
+        if row["end"] is not None
+    ]
+    return Raw(_by_start(work), _by_start(host), _by_start(calls), other)
+
+
+def _chrome(file: Path) -> Raw:
+    text = gzip.decompress(file.read_bytes()) if file.name.endswith(".gz") else file.read_bytes()
+    document = json.loads(text.decode(errors="replace"), parse_float=Decimal, strict=False)
+    events = document if isinstance(document, list) else document["traceEvents"]
+    events = [event for event in events if event.get("ph") == "X"]
+    groups: dict[str, list[Slice]] = defaultdict(list)
+    launches = {}
+    for event in events:
+        if event.get("cat") in _CALLS:
+            launches.setdefault(_correlation(event), event)
+    for event in events:
+        group, slice_ = _chrome_slice(event, launches)
+        groups[group].append(slice_)
+    return Raw(*(_by_start(groups[name]) for name in ("gpu", "host", "calls", "other")))
+
+
+def _chrome_slice(event: dict, launches: dict) -> tuple[str, Slice]:
+    category, args = event.get("cat", ""), event.get("args") or {}
+    start, end = _ns(event["ts"]), _ns(Decimal(event["ts"]) + Decimal(event.get("dur", 0)))
+    track = f"{event.get('pid')}/{event.get('tid')}"
+    if category.lower() == "kernel" or category in _MEMCPY | _MEMSET:
+        kind = "kernel" if category.lower() == "kernel" else "memcpy" if category in _MEMCPY else "memset"
+        call = launches.get(_correlation(event))
+        shape = tuple(args.get("grid") or ()) or ((args["bytes"],) if "bytes" in args else ())
+        launch, caller = (_ns(call["ts"]), f"{call['pid']}/{call['tid']}") if call else (None, None)
+        return "gpu", Slice(kind, str(event["name"]), start, end, track, shape, launch, caller)
+    if category in _CALLS:
+        return "calls", Slice("call", str(event["name"]), start, end, track)
+    group = "host" if category in _MARKS else "other"
+    return group, Slice(category, str(event["name"]), start, end, track)
+
+
+def _correlation(event: dict) -> object:
+    args = event.get("args") or {}
+    return args.get("correlation", args.get("External id", args.get("external id")))
+
+
+def _ns(microseconds: Decimal | int) -> int:
+    return int((Decimal(microseconds) * 1000).to_integral_value())
+
+
+def _by_start(slices: list[Slice]) -> list[Slice]:
+    return sorted(slices, key=lambda slice_: (slice_.start, slice_.end))

@@ -1,0 +1,67 @@
+"""Every number of a label is found again in the raw file; the reading needs no traceq."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from raw_facts import LABELS, differences, kernels, repeats, without_stray
+from raw_files import SHARED, Raw, Slice
+
+_FIELDS = {"trace", "unit", "window", "run", "program", "evidence", "check"}
+
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
+
+
+def _labels() -> list[Path]:
+    return sorted(LABELS.glob("*.json"))
+
+
+@needs_shared
+@pytest.mark.parametrize("label", _labels(), ids=lambda path: path.stem)
+def test_label_says_what_the_raw_file_says(label):
+    assert differences(json.loads(label.read_text())) == []
+
+
+@pytest.mark.parametrize("label", _labels(), ids=lambda path: path.stem)
+def test_label_is_whole(label):
+    told = json.loads(label.read_text())
+    assert set(told) == _FIELDS
+    assert told["unit"]["kind"] in {"marked", "unmarked", "none", "either"}
+    assert (told["unit"]["steps"] == 0) == (told["unit"]["kind"] == "none")
+    assert told["window"]["start"] < told["window"]["end"]
+    assert told["evidence"]
+    assert "CANARY" not in label.read_text()
+
+
+def test_labels_owe_nothing_to_traceq():
+    for name in ("raw_files.py", "raw_facts.py"):
+        tree = ast.parse(Path(__file__).with_name(name).read_text())
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not {module for module in imported if module.split(".")[0] == "traceq"}
+
+
+def test_repeats():
+    assert repeats(list("xabcabcabcy"), 3) == 3
+    assert repeats(list("xabcabcay"), 3) == 2
+    assert repeats(list("abcdef"), 3) == 0
+
+
+def test_stray_work_before_a_start_up_is_left_out():
+    lone = _kernel(0, 1)
+    work = [_kernel(1_000 + place * 10, 9) for place in range(100)]
+    assert without_stray([lone, *work]) == work
+    assert without_stray(work) == work
+    many = [_kernel(place * 100, 1) for place in range(10)]
+    assert without_stray(many) == many
+
+
+def test_kernels_stand_in_the_order_of_their_launches():
+    late = _kernel(10, 5, launch=2)
+    early = _kernel(20, 5, launch=1)
+    assert kernels(Raw([late, early], [], [], [])) == [early, late]
+
+
+def _kernel(start, dur, launch=None):
+    return Slice("kernel", "k", start, start + dur, "0/7", launch=launch)
