@@ -119,15 +119,26 @@ def _steps(raw: Raw, check: dict | None) -> dict:
     return {"marks": _by_marks, "order": _by_order, "kernel": _by_kernel}[by](raw, **check)
 
 
-def _by_marks(raw: Raw, device: str | None = None, until: str = "next", complete: int | None = None, **which) -> dict:
-    """Steps that marks show; a step lasts until the next mark's start, or only until its own mark's end."""
+def _by_marks(
+    raw: Raw,
+    device: str | None = None,
+    until: str = "next",
+    complete: int | None = None,
+    close: str | None = None,
+    **which,
+) -> dict:
+    """Steps that marks show; a step lasts until the next mark's start, or (`until` "own") only until its own mark's end.
+
+    `close`: the last step lasts until the last range of that name ends, for marks that stand only at a step's start.
+    """
     found = marks(raw, **which)[:complete]
     starts = [mark.start for mark in found]
-    ends = [*starts[1:], found[-1].end] if until == "next" else [mark.end for mark in found]
+    last = max(mark.end for mark in [*found, *(marks(raw, close) if close else [])])
+    ends = [*starts[1:], last] if until == "next" else [mark.end for mark in found]
     order = [s for s in kernels(raw, device) if s.launch is not None]
     calls = [_launched(s) for s in order]
     counts = [bisect_left(calls, end) - bisect_left(calls, start) for start, end in zip(starts, ends, strict=True)]
-    return _told(starts, _first_starts(order, starts, ends), counts, max(mark.end for mark in found), starts)
+    return _told(starts, _first_starts(order, starts, ends), counts, last, starts)
 
 
 def _first_starts(order: list[Slice], starts: list[int], ends: list[int]) -> list[int] | None:

@@ -7,7 +7,7 @@ import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -61,7 +61,7 @@ def stem(file: Path) -> str:
     return name
 
 
-@cache
+@lru_cache(maxsize=1)
 def read(file: Path) -> Raw:
     """The slices of a trace, by its ending."""
     return _nsys(file) if ".sqlite" in file.name else _chrome(file)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from raw_facts import LABELS, differences, kernels, repeats, without_stray
-from raw_files import SHARED, Raw, Slice
+from raw_files import SHARED, Raw, Slice, stem, traces
 
 _FIELDS = {"trace", "unit", "window", "run", "program", "evidence", "check"}
 
@@ -21,6 +21,13 @@ def _labels() -> list[Path]:
 @pytest.mark.parametrize("label", _labels(), ids=lambda path: path.stem)
 def test_label_says_what_the_raw_file_says(label):
     assert differences(json.loads(label.read_text())) == []
+
+
+@needs_shared
+def test_every_trace_has_a_label():
+    assert {stem(trace): str(trace.relative_to(SHARED)) for trace in traces()} == {
+        path.stem: json.loads(path.read_text())["trace"] for path in _labels()
+    }
 
 
 @pytest.mark.parametrize("label", _labels(), ids=lambda path: path.stem)
