@@ -31,3 +31,17 @@ comment on column serving_mark.decode_tokens is 'Tokens of decoding requests amo
 comment on column serving_mark.kv_tokens is 'Tokens whose keys and values attention reads in the step, the new ones included, summed over the requests; NULL likewise.';
 comment on column serving_mark.ts is 'Start, ns.';
 comment on column serving_mark.dur is 'Duration of the annotation, ns: on the host it ends when the work is launched, not when it is done.';
+
+create table if not exists serving_bytes (
+    trace_id integer not null,
+    step integer not null,
+    device integer,
+    weight_bytes bigint,
+    kv_bytes bigint
+);
+comment on table serving_bytes is 'One row per serving step and device with operators whose shapes tell what they read of weights, or of keys and values. Definition: docs/metrics.md.';
+comment on column serving_bytes.trace_id is 'Trace.';
+comment on column serving_bytes.step is 'Step whose kernels they launched.';
+comment on column serving_bytes.device is 'Device of the kernels; NULL for operators that launched none, or on several.';
+comment on column serving_bytes.weight_bytes is 'Bytes of the weights of its matrix products, each product''s read once; NULL when it has none whose shapes are recorded.';
+comment on column serving_bytes.kv_bytes is 'Bytes of the keys and values that its attention reads; NULL when no attention gives their shapes, as those over a paged cache do not.';

@@ -182,3 +182,54 @@ comment on column serving_stall.prefill_steps is 'Steps that computed prompts.';
 comment on column serving_stall.prefill_tokens is 'Tokens of prompts in them; NULL where none of them says how many.';
 comment on column serving_stall.waiting_requests is 'Requests that waited: decoding in the step; for prefill at most, the fewer of those of this and of the last step that decoded.';
 comment on column serving_stall.dur is 'Time they waited, ns: that of the prefill steps; for mixed what the step takes beyond that median.';
+
+create or replace view serving_roofline as
+with
+-- Operators do not show what a graph computes.
+graphed as (
+    select distinct c.trace_id, s.step
+    from cpu_slice as c
+    asof join serving_step as s on c.trace_id = s.trace_id and c.ts >= s.ts
+    where c.kind = 'runtime' and contains(c.name, 'GraphLaunch') and c.ts < s.ts + s.dur
+),
+
+-- several GPUs work beside one another: the slowest
+read as (
+    select
+        b.trace_id,
+        b.step,
+        arg_max({'weight_bytes': b.weight_bytes, 'kv_bytes': b.kv_bytes, 'memory_bandwidth': m.memory_bandwidth},
+            coalesce(b.weight_bytes, 0) + coalesce(b.kv_bytes, 0)) as most
+    from serving_bytes as b
+    left join device_model as m using (trace_id, device)
+    group by b.trace_id, b.step
+)
+
+select
+    s.trace_id,
+    s.step,
+    s.excluded,
+    if(g.step is null, r.most.weight_bytes, null) as weight_bytes,
+    if(g.step is null, r.most.kv_bytes, null) as kv_bytes,
+    r.most.memory_bandwidth as memory_bandwidth,
+    round((weight_bytes + coalesce(kv_bytes, 0)) * 1e9 / memory_bandwidth)::bigint as least_dur,
+    least_dur / s.dur as roofline_share,
+    case
+        when g.step is not null then 'CUDA graphs compute it: their operators are not in the trace'
+        when weight_bytes is null then 'shapes of its matrix products are not recorded'
+        when memory_bandwidth is null then 'memory bandwidth of the GPU is not known'
+    end as reason
+from serving_step as s
+left join read as r using (trace_id, step)
+left join graphed as g using (trace_id, step)
+where s.kind = 'decode';
+comment on view serving_roofline is 'One row per serving step of kind decode: the time that reading weights and KV cache takes at least.';
+comment on column serving_roofline.trace_id is 'Trace.';
+comment on column serving_roofline.step is 'Step.';
+comment on column serving_roofline.excluded is 'step.excluded of it.';
+comment on column serving_roofline.weight_bytes is 'serving_bytes.weight_bytes of the device that reads most; NULL where not known, and for a step with a CUDA graph.';
+comment on column serving_roofline.kv_bytes is 'serving_bytes.kv_bytes, likewise.';
+comment on column serving_roofline.memory_bandwidth is 'Peak memory bandwidth of that device, bytes per second; NULL when not known.';
+comment on column serving_roofline.least_dur is 'weight_bytes, and kv_bytes where known, over memory_bandwidth, ns: with this batch the step cannot be shorter. NULL with a reason.';
+comment on column serving_roofline.roofline_share is 'least_dur over the duration of the step: 1 says that nothing but reading is left.';
+comment on column serving_roofline.reason is 'Why least_dur is NULL; NULL where it is known.';

@@ -1,0 +1,58 @@
+"""What decode steps read of weights and of the KV cache, and the time that takes at least."""
+
+from __future__ import annotations
+
+import json
+
+from builder import TraceBuilder
+
+BF16 = "c10::BFloat16"
+
+
+def operator(trace, name, dims, ts, dtype=BF16):
+    """An operator of 10 ns that launches a kernel."""
+    args = json.dumps({"Input Dims": dims, "Input type": [dtype] * len(dims)})
+    trace.op(name, ts, 10, args=args)
+    trace.kernel("gemm", ts + 20, 10, launched=(ts + 1, 2))
+
+
+def decoding(bandwidth=2_000_000_000, graph=False):
+    """A decode step of 100 ns, whose linear layer has 2 x 3 x 5 bytes and whose keys and values 2 x 2 x 64 bytes."""
+    trace = TraceBuilder()
+    trace.add("device", device=0, source="trace", memory_bandwidth=bandwidth)
+    trace.annotation("step[DECODE bs=1]", 0, 100)
+    operator(trace, "aten::mm", [[1, 3], [3, 5]], 10)
+    operator(trace, "aten::_scaled_dot_product_flash_attention", [[1, 1, 1, 8], [1, 1, 8, 8], [1, 1, 8, 8]], 40)
+    if graph:
+        trace.call("cudaGraphLaunch", 70, 5)
+    return trace.fill("kernel_occupancy", "serving_bytes", step_range=r"^step\[")
+
+
+ROOFLINE = "select weight_bytes, kv_bytes, memory_bandwidth, least_dur, roofline_share, reason from serving_roofline"
+
+
+def test_weights_and_keys_and_values_are_read_once():
+    assert decoding().text(ROOFLINE) == "30 256 2000000000 143 1.43 -"
+
+
+def test_which_operand_is_the_weight():
+    trace = TraceBuilder()
+    trace.annotation("step[DECODE bs=1]", 0, 1000)
+    operator(trace, "aten::linear", [[1, 4], [8, 4], [8]], 10)
+    operator(trace, "aten::addmm", [[8], [1, 4], [4, 16]], 110)
+    operator(trace, "aten::mv", [[100, 4], [4]], 210)
+    operator(trace, "aten::bmm", [[2, 1, 4], [2, 4, 1000]], 310)  # of activations, as attention multiplies them
+    trace.fill("kernel_occupancy", "serving_bytes", step_range=r"^step\[")
+    assert trace.text("select weight_bytes, kv_bytes from serving_bytes") == f"{2 * (32 + 64 + 400)} -"
+
+
+def test_what_is_not_known_has_its_reason():
+    assert decoding(bandwidth=None).text(ROOFLINE) == "30 256 - - - memory bandwidth of the GPU is not known"
+    assert decoding(graph=True).text("select weight_bytes, least_dur, reason from serving_roofline") == (
+        "- - CUDA graphs compute it: their operators are not in the trace"
+    )
+    trace = TraceBuilder()
+    trace.annotation("step[DECODE bs=1]", 0, 100)
+    trace.kernel("gemm", 20, 10, launched=(2, 5))
+    trace.fill(step_range=r"^step\[")
+    assert trace.text("select reason from serving_roofline") == "shapes of its matrix products are not recorded"
