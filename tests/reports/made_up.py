@@ -175,6 +175,7 @@ def _analysed(trace, trace_id):
         )
         sql.run(connection, "analysis/nesting/host_name.sql", trace_id=trace_id)
         nest(connection, trace_id)
+        sql.run(connection, "analysis/serving/serving_mark.sql", trace_id=trace_id)
         analyse(connection, trace_id)
     return path
 
@@ -328,6 +329,27 @@ def complete():
             trace.counter("memory_reserved", ts + at, 32 << 30)
         trace.counter("SMs Active [Throughput %]", ts + 2_000_000, 90, unit="percent")
         trace.counter("SMs Active [Throughput %]", ts + 8_000_000, 10, unit="percent")
+    return trace
+
+
+def server():
+    """Six steps of a server: prompts between two decode steps, and beside next tokens."""
+    trace = MadeUp(dur=65_000_000).device(0, "NVIDIA H100 80GB HBM3", **_H100)
+    ts = 0
+    for dur, prompts, tokens, decoding in (
+        (10, 0, 0, 4),
+        (20, 2, 2048, 0),
+        (10, 0, 0, 4),
+        (15, 1, 64, 4),
+        (5, 0, 0, 4),
+        (5, 0, 0, 4),
+    ):
+        name = f"execute_context_{prompts}({tokens})_generation_{decoding}({decoding})"
+        trace.step(ts, dur * 1_000_000, name=name, source="step_range", thread=0)
+        trace.cpu("annotation", name, ts, dur * 900_000)
+        call = trace.cpu("runtime", "cudaLaunchKernel", ts + 100_000, 10_000)
+        trace.gpu("compute", ts + 200_000, dur * 700_000, launch=call, **_GEMM)
+        ts += dur * 1_000_000
     return trace
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from made_up import MadeUp, complete, database, hostile, on_host_only, training, unmarked, waiting
+from made_up import MadeUp, complete, database, hostile, on_host_only, server, training, unmarked, waiting
 
 from traceq.common.text import width
 from traceq.formats.capabilities import METRICS
@@ -15,7 +15,7 @@ from traceq.reports.document import Bars, Curve, Heading, Items, Paragraph, Quer
 from traceq.reports.model import Report
 from traceq.reports.renderers.to_markdown import to_markdown
 from traceq.reports.renderers.to_text import to_text
-from traceq.reports.sections import communication, copies, data, kernels, memory
+from traceq.reports.sections import communication, copies, data, kernels, memory, serving
 from traceq.reports.sections.compose import compose
 from traceq.reports.sections.missing import brought_by
 from traceq.reports.topics import Blocking
@@ -45,6 +45,9 @@ QUERY_OF = {
     "memory": ("memory", "peaks"),
     "memory_timeline": ("memory", "timeline"),
     "allocator_calls": ("memory", "calls"),
+    "serving_batches": ("serving", "batches"),
+    "serving_stalls": ("serving", "stalls"),
+    "serving_roofline": ("serving", "roofline"),
 }
 
 
@@ -119,13 +122,14 @@ def test_numbers_of_a_complete_trace():
     assert (peak.growth_per_step_bytes, peak.growing_steps) == (1 << 30, 2)
 
 
-@pytest.mark.parametrize("trace", [complete, training, waiting])
+@pytest.mark.parametrize("trace", [complete, training, waiting, server])
 def test_queries_give_the_sections_again(trace):
     connection, report = connected(trace), known(trace)
     for query, (topic, field) in QUERY_OF.items():
         rows = connection.execute(report.queries[query]).fetchall()
         assert rows == [tuple(vars(each).values()) for each in getattr(getattr(report.topics, topic), field)]
-    assert connection.execute(report.queries["data"]).fetchone() == tuple(vars(report.topics.data.stall).values())
+    for query, row in (("data", report.topics.data.stall), ("serving", report.topics.serving.summary)):
+        assert connection.execute(report.queries[query]).fetchone() == tuple(vars(row).values())
 
 
 @pytest.mark.parametrize("trace", [complete, training, hostile, unmarked, waiting, on_host_only])
@@ -262,3 +266,31 @@ def test_steps_beyond_top_leave_a_row_for_the_rest_of_what_differs():
     whole, cut = known(waiting).outliers, known(waiting, top=1).outliers
     assert [(each.category, each.change) for each in cut] == [("idle_data", 1_000_000), ("the rest", 0)]
     assert sum(each.change for each in cut) == sum(each.change for each in whole)
+
+
+def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
+    report = known(server)
+    (batches,) = blocks(serving.serving, report, Table)
+    cells = [row[:3] for row in batches.rows]
+    assert cells == [("decode", "4 to 7", "4"), ("mixed", "4 to 7", "1"), ("prefill", "2 to 3", "1")]
+    text = words(serving.serving, report)
+    assert text.startswith(
+        "6 steps of a server in 65.00 ms, by annotations as vLLM has them: 1 prefill, 4 decode, 1 mixed."
+    )
+    assert "308 output tokens per second" in text
+    (remarks,) = blocks(serving.serving, report, Items)
+    stalls = [item[0] for item in remarks.items]
+    assert stalls[0].startswith(
+        "Decoding requests waited 20.00 ms (30.8 % of the steps) for prompts of others, 1 time: steps of"
+    )
+    assert stalls[1].startswith(
+        "Decoding requests waited 7.500 ms (11.5 % of the steps) for prompts of others, 1 time: steps computed"
+    )
+    assert stalls[-1] == (
+        "How long 4 decode steps take at least cannot be told: shapes of its matrix products are not recorded."
+    )
+
+
+@pytest.mark.parametrize("trace", [complete, training, unmarked, on_host_only])
+def test_training_has_no_section_about_serving(trace):
+    assert list(serving.serving(known(trace))) == []

@@ -214,10 +214,10 @@ def test_hostile_names_make_no_markup_and_no_cells_in_markdown():
 
 def test_json_of_one_trace_has_the_promised_keys_at_the_top():
     content = json.loads(to_json(report("training")))
-    assert content["schema_version"] == 3
+    assert content["schema_version"] == 4
     promised = {"trace", "steps", "ledger", "findings", "clean", "not_applicable", "failed", "notes"}
     promised |= {"gaps", "gap_sizes", "outliers", "host_ledger"}
-    promised |= {"copies", "communication", "kernels", "data", "memory"}
+    promised |= {"copies", "communication", "kernels", "data", "memory", "serving"}
     assert promised <= content.keys()
     of_a_finding = {"rule", "title", "id", "saving_ns", "saving_low_ns", "saving_high_ns", "expected_step_ns"}
     of_a_finding |= {"confidence", "where", "evidence", "query", "fix", "wrong_if", "claimed_ns", "owned_ns", "parts"}
@@ -252,4 +252,4 @@ def test_json_of_several_traces_lists_them():
     content = json.loads(to_json(report("three_ranks")))
     assert content.keys() == {"schema_version", "traces"}
     assert [each["trace"]["rank"] for each in content["traces"]] == [0, 1, 2]
-    assert json.loads(to_json(report("no_traces"))) == {"schema_version": 3, "traces": []}
+    assert json.loads(to_json(report("no_traces"))) == {"schema_version": 4, "traces": []}

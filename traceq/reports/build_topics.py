@@ -39,8 +39,14 @@ _FIELDS = {
         "timeline": ("memory_timeline", "memory_timeline"),
         "calls": ("allocator_calls", "allocator"),
     },
+    "serving": {
+        "summary": ("serving", "serving"),
+        "batches": ("serving_batches", "serving_batch"),
+        "stalls": ("serving_stalls", "serving_stall"),
+        "roofline": ("serving_roofline", "serving_roofline"),
+    },
 }
-_OF_ONE_ROW = frozenset(("data_stall",))
+_OF_ONE_ROW = frozenset(("data_stall", "serving"))
 
 
 def topics(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Topics:

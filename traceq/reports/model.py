@@ -14,7 +14,7 @@ from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
 
 # Of the JSON form: names docs/report.schema.json.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 @dataclass(frozen=True)

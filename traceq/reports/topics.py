@@ -1,4 +1,4 @@
-"""What the report says of one topic each: copies, kernels, communication, input, memory. Filled by build_topics.py.
+"""What the report says of one topic each: copies, kernels, communication, input, memory, serving. Filled by build_topics.py.
 
 Times are ns (`_ns`), sizes bytes, shares 0..1; None means that the trace does not say. All over the counted steps.
 """
@@ -301,6 +301,83 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class ServingSummary:
+    """All steps of a server; `dialects`: who writes such annotations, None without steps. Rates are per second of dur_ns."""
+
+    dialects: str | None
+    steps: int
+    dur_ns: int
+    prefill_steps: int
+    decode_steps: int
+    mixed_steps: int
+    token_p50_ns: float | None
+    token_p95_ns: float | None
+    token_p99_ns: float | None
+    new_tokens_per_second: float | None
+    output_tokens_per_second: float | None
+    host_gap_ns: int | None
+    gpu_gap_ns: int | None
+
+
+@dataclass(frozen=True)
+class ServingBatch:
+    """Steps of a server of one kind with least_requests to most_requests; percentiles of their durations."""
+
+    dialect: str
+    kind: str | None
+    least_requests: int | None
+    most_requests: int | None
+    steps: int
+    dur_ns: int
+    p50_ns: float
+    p95_ns: float
+    p99_ns: float
+    token_p50_ns: float | None
+    token_p95_ns: float | None
+    token_p99_ns: float | None
+    new_tokens_per_second: float | None
+    output_tokens_per_second: float | None
+    gpu_busy_share: float | None
+    host_gap_p50_ns: float | None
+    gpu_gap_p50_ns: float | None
+
+
+@dataclass(frozen=True)
+class ServingStall:
+    """What prompts cost decoding requests: steps of prompts before theirs, or in theirs (`cause`: prefill, mixed)."""
+
+    cause: str
+    stalls: int
+    dur_ns: int
+    longest_ns: int
+    longest_step: int
+    most_waiting_requests: int
+
+
+@dataclass(frozen=True)
+class ServingRoofline:
+    """What decode steps take at least to read weights and KV cache; `reason`: why that is not known. Medians."""
+
+    reason: str | None
+    steps: int
+    p50_ns: float
+    least_p50_ns: float | None
+    roofline_share: float | None
+    weight_bytes: int | None
+    steps_with_kv: int
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Steps of a server of models."""
+
+    summary: ServingSummary
+    batches: tuple[ServingBatch, ...]
+    stalls: tuple[ServingStall, ...]
+    roofline: tuple[ServingRoofline, ...]
+
+
+@dataclass(frozen=True)
 class Topics:
     """All of them."""
 
@@ -309,3 +386,4 @@ class Topics:
     kernels: Kernels
     data: Data
     memory: Memory
+    serving: Serving

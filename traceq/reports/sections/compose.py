@@ -38,6 +38,7 @@ from traceq.reports.sections.memory import memory, no_memory
 from traceq.reports.sections.missing import way
 from traceq.reports.sections.outcomes import outcomes
 from traceq.reports.sections.pictures import pictures, ranks_picture
+from traceq.reports.sections.serving import serving
 
 _FEW_STEPS = 20
 _LISTED = 5
@@ -110,6 +111,7 @@ def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield from capture(report)
     yield from _steps(report)
     yield from marks(report)
+    yield from serving(report)
     yield from _ledger(report)
     if draws:
         yield from _timelines(report)

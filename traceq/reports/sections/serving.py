@@ -1,0 +1,118 @@
+"""The words about a server's steps: their time by kind and batch, and what makes requests wait for their next token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traceq.common.units import count, duration, maybe, rate, share, size, some
+from traceq.reports.document import Block, Heading, Items, Paragraph, Query, Spans, Table, table
+from traceq.reports.model import TraceReport
+from traceq.reports.topics import ServingBatch, ServingRoofline, ServingStall, ServingSummary
+
+_DIALECTS = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tensorrt_llm": "TensorRT-LLM",
+    "atom": "ATOM",
+    "diffusion": "diffusion",
+}
+_STALLS = {
+    "prefill": "steps of prompts only ran before the next step that decodes",
+    "mixed": "steps computed prompts as well, and took longer than decode steps of their size",
+}
+
+
+def serving(report: TraceReport) -> Iterator[Block]:
+    """The section; nothing when no step is one of a server."""
+    facts = report.topics.serving
+    if not facts.summary.steps:
+        return
+    yield Heading(3, ("Serving",))
+    yield Paragraph(_headline(facts.summary))
+    yield Query(report.queries["serving"])
+    yield _batches(facts.batches)
+    yield Query(report.queries["serving_batches"])
+    remarks = tuple(_remarks(report))
+    if remarks:
+        yield Items(remarks)
+    for name, rows in (("serving_stalls", facts.stalls), ("serving_roofline", facts.roofline)):
+        if rows:
+            yield Query(report.queries[name])
+
+
+def _headline(summary: ServingSummary) -> Spans:
+    names = ", ".join(_DIALECTS.get(each, each) for each in (summary.dialects or "").split(", "))
+    kinds = {"prefill": summary.prefill_steps, "decode": summary.decode_steps, "mixed": summary.mixed_steps}
+    parts = [f"{count(number)} {kind}" for kind, number in kinds.items() if number]
+    told = f": {', '.join(parts)}" if parts else ""
+    text = f"{some(summary.steps, 'step')} of a server in {duration(summary.dur_ns)}, by annotations as {names} has them{told}."
+    if summary.output_tokens_per_second is not None and summary.new_tokens_per_second is not None:
+        text += (
+            f" Over all of them {rate(summary.output_tokens_per_second)} output tokens per second,"
+            f" and {rate(summary.new_tokens_per_second)} tokens computed, prompts included."
+        )
+    if summary.token_p50_ns is not None:
+        text += (
+            f" A step gives each decoding request its next token after {duration(summary.token_p50_ns)} (p50),"
+            f" {duration(summary.token_p95_ns)} (p95), {duration(summary.token_p99_ns)} (p99)."
+        )
+    return (text,)
+
+
+def _batches(rows: Sequence[ServingBatch]) -> Table:
+    return table(
+        rows,
+        {
+            "kind": lambda each: each.kind or "not said",
+            "requests": _bucket,
+            "steps": lambda each: count(each.steps),
+            "p50": lambda each: duration(each.p50_ns),
+            "p95": lambda each: duration(each.p95_ns),
+            "p99": lambda each: duration(each.p99_ns),
+            "tokens/s": lambda each: maybe(rate, each.new_tokens_per_second),
+            "output tokens/s": lambda each: maybe(rate, each.output_tokens_per_second),
+            "GPU busy": lambda each: share(each.gpu_busy_share),
+            "GPU gap before": lambda each: maybe(duration, each.gpu_gap_p50_ns),
+        },
+    )
+
+
+def _bucket(batch: ServingBatch) -> str:
+    least, most = batch.least_requests, batch.most_requests
+    if least is None:
+        return "-"
+    return count(least) if least == most else f"{count(least)} to {count(most)}"
+
+
+def _remarks(report: TraceReport) -> Iterator[Spans]:
+    facts = report.topics.serving
+    total = facts.summary.dur_ns
+    for stall in facts.stalls:
+        yield (_stall(stall, total),)
+    if facts.summary.gpu_gap_ns:
+        gap = facts.summary.gpu_gap_ns
+        host = facts.summary.host_gap_ns
+        between = "" if host is None else f"; the host is between two steps for {duration(host)}"
+        text = f"Between the GPU work of one step and that of the next the GPU has nothing to do for {duration(gap)}"
+        yield (f"{text} ({share(gap / total)} of the steps){between}.",)
+    for roofline in facts.roofline:
+        yield (_roofline(roofline),)
+
+
+def _stall(stall: ServingStall, total: int) -> str:
+    return (
+        f"Decoding requests waited {duration(stall.dur_ns)} ({share(stall.dur_ns / total)} of the steps) for prompts of"
+        f" others, {some(stall.stalls, 'time')}: {_STALLS[stall.cause]}."
+        f" Longest: {duration(stall.longest_ns)}, at step {stall.longest_step}."
+    )
+
+
+def _roofline(roofline: ServingRoofline) -> str:
+    if roofline.least_p50_ns is None or roofline.weight_bytes is None:
+        return f"How long {some(roofline.steps, 'decode step')} take at least cannot be told: {roofline.reason}."
+    cache = "weights and KV cache" if roofline.steps_with_kv else "weights (the KV cache is not known)"
+    return (
+        f"Reading {cache} takes a decode step at least {duration(roofline.least_p50_ns)},"
+        f" {share(roofline.roofline_share)} of its {duration(roofline.p50_ns)} (medians); the weights whose shapes are recorded"
+        f" are {size(roofline.weight_bytes)}."
+    )
