@@ -70,7 +70,7 @@ SAYS_LESS = {
 def database(shared_file):
     with pytest.MonkeyPatch.context() as patch:
         # the others have no part in what is compared
-        patch.setattr(order, "TOPICS", (order.TOPICS[0], order.Topic(None, ("step_stats",))))
+        patch.setattr(order, "TOPICS", (order.TOPICS[0], order.Topic(None, ("step_stats", "program"))))
         path = shared_file("run_of_every_era.duckdb", lambda target: ingest(list(files("run").values()), target))
     with closing(connect(path)) as connection:
         yield connection
@@ -113,6 +113,13 @@ def test_operators_are_operators_in_every_file(database, name):
     )
     assert expected - operators == (UNNAMED if name in WITHOUT_OPERATOR_IDS else set())
     assert operators <= expected
+
+
+@pytest.mark.parametrize("name", [*EXACT, *CUT_TO_MICROSECONDS])
+def test_every_file_is_of_the_same_program(database, name):
+    query = "select property, value from program where trace_id = ? order by all"
+    found, expected = (database.execute(query, [trace_of(database, file)[0]]).fetchall() for file in (name, REFERENCE))
+    assert found == expected
 
 
 def causes_of(database, name, less):

@@ -64,6 +64,7 @@ TOPICS = (
     Topic("kernels", ("kernel_family", "kernel_occupancy")),
     Topic("shapes", ("operator_shape", "operator_work", "operator_cost", "serving_bytes")),
     Topic(None, ("step_stats", "way", "missing_input", "replay")),
+    Topic(None, ("program",)),
 )
 
 # Oddities that show when all tables are there.

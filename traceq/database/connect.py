@@ -53,6 +53,7 @@ SCHEMA = (
     "analysis/kernels/tables.sql",
     "analysis/replay/tables.sql",
     "analysis/serving/tables.sql",
+    "analysis/program/tables.sql",
     "diagnosis/sql/tables.sql",
     "database/views.sql",
     "analysis/steps/marks.sql",
