@@ -89,14 +89,28 @@ def test_what_is_no_step_of_requests(name):
     assert trace.fill("serving_mark").rows("from serving_mark") == []
 
 
-def test_of_annotations_inside_one_another_the_outermost_and_sglang_is_told_by_its_own_inside():
+def test_of_annotations_inside_one_another_the_outermost():
     trace = TraceBuilder()
-    for ts in (0, 1000):
-        trace.annotation("execute_context_0(0)_generation_8(8)", ts, 500)
-        trace.annotation("step[DECODE bs=8]", ts + 10, 400)
-    trace.annotation("execute_context_0(0)_generation_9(9)", 2000, 500)
-    assert trace.fill("serving_mark").text("select dialect, requests, ts, dur from serving_mark order by ts") == (
-        "sglang 8 0 500\nsglang 8 1000 500\nvllm 9 2000 500"
+    trace.annotation("execute_diffusion_1_256x256", 0, 500)
+    trace.annotation("execute_context_0(0)_generation_8(8)", 10, 300)
+    trace.annotation("execute_context_0(0)_generation_9(9)", 500, 500)
+    assert trace.fill("serving_mark").text("select dialect, requests, ts from serving_mark order by ts") == (
+        "diffusion 1 0\nvllm 9 500"
+    )
+
+
+def test_sglang_is_told_by_its_own_inside_one_in_the_form_of_vllm():
+    around = "execute_8_context_0(sq0sk0sqsq0sqsk0)_generation_8(sq8sk77sqsq8sqsk77)"
+    trace = TraceBuilder()
+    trace.annotation(around, 0, 500)
+    trace.annotation("step[DECODE bs=8]", 10, 400)
+    trace.annotation(around, 1000, 500)
+    trace.annotation("step[DECODE bs=8]", 1010, 100)
+    trace.annotation("step[DECODE bs=8 g_sq=8 g_sk=30]", 1200, 100)
+    trace.annotation("step[DECODE bs=8]", 1300, 100)
+    trace.annotation(around, 2000, 500)
+    assert trace.fill("serving_mark").text("select dialect, kv_tokens, ts from serving_mark order by ts") == (
+        "sglang 77 10\nsglang - 1010\nsglang 30 1200\nsglang - 1300\nvllm 77 2000"
     )
 
 

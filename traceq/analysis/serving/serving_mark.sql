@@ -99,28 +99,26 @@ placed as (
     where thread_id is not null or (device, stream) in (select (device, stream) from chosen)
 ),
 
+-- SGLang had an annotation in vLLM's form around its own, which says more and begins long before the work.
+wrapped as (
+    select i.slice_id, o.slice_id as around_id, if(count(*) over (partition by o.slice_id) = 1, o.kv_tokens, null) as kv_tokens
+    from placed as i
+    asof join (from placed where dialect = 'vllm') as o
+        on coalesce(o.thread_id, -1) = coalesce(i.thread_id, -1) and i.ts >= o.ts
+    where i.dialect = 'sglang' and i.ts + i.dur <= o.ts + o.dur
+),
+
 swept as (
     select
-        *,
-        max(ts + dur) over (
-            partition by thread_id order by ts, dur desc, slice_id rows between unbounded preceding and 1 preceding
+        p.* replace (coalesce(p.kv_tokens, w.kv_tokens) as kv_tokens),
+        max(p.ts + p.dur) over (
+            partition by p.thread_id
+            order by p.ts, p.dur desc, p.slice_id
+            rows between unbounded preceding and 1 preceding
         ) as busy_until
-    from placed
-),
-
-grouped as (
-    select
-        *,
-        count(*) filter (busy_until is null or ts >= busy_until) over (
-            partition by thread_id order by ts, dur desc, slice_id
-        ) as place
-    from swept
-),
-
--- SGLang had an annotation in vLLM's form around its own.
-named as (
-    select * replace (if(bool_or(dialect = 'sglang') over (partition by thread_id, place), 'sglang', dialect) as dialect)
-    from grouped
+    from placed as p
+    left join wrapped as w using (slice_id)
+    where p.slice_id not in (select around_id from wrapped)
 )
 
 select
@@ -144,6 +142,6 @@ select
     kv_tokens,
     ts,
     dur
-from named
+from swept
 where (busy_until is null or ts >= busy_until) and coalesce(batch, prefill_requests + decode_requests) is distinct from 0
 order by ts, slice_id;

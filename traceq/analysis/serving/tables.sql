@@ -16,11 +16,11 @@ create table if not exists serving_mark (
     ts bigint not null,
     dur bigint not null
 );
-comment on table serving_mark is 'One row per annotation that a server of models puts around one step of a batch of requests; of annotations inside one another the outermost. Those of a step without requests are left out. Where the host has none, those that the profiler projected onto the stream with most of them. Definition: docs/metrics.md.';
+comment on table serving_mark is 'One row per annotation that a server of models puts around one step of a batch of requests; of annotations inside one another the outermost, but SGLang''s own where it stands inside one in vLLM''s form. Those of a step without requests are left out. Where the host has none, those that the profiler projected onto the stream with most of them. Definition: docs/metrics.md.';
 comment on column serving_mark.trace_id is 'Trace.';
 comment on column serving_mark.slice_id is 'The annotation in cpu_slice; in gpu_annotation where thread_id is NULL.';
 comment on column serving_mark.thread_id is 'Thread it stands on; NULL for one that the trace holds on the GPU only.';
-comment on column serving_mark.dialect is 'Who writes such annotations: vllm (execute_...), sglang (step[...], also inside an execute_...), tensorrt_llm ([Executor] _forward_step ...), atom (prefill[...], decode[...]), diffusion (execute_diffusion_...).';
+comment on column serving_mark.dialect is 'Who writes such annotations: vllm (execute_...), sglang (step[...]), tensorrt_llm ([Executor] _forward_step ...), atom (prefill[...], decode[...]), diffusion (execute_diffusion_...).';
 comment on column serving_mark.kind is 'prefill (prompts only), decode (next tokens only), mixed (both in one batch), diffusion; NULL where the annotation does not say.';
 comment on column serving_mark.requests is 'Requests in the batch; NULL where the annotation does not say.';
 comment on column serving_mark.prefill_requests is 'Those whose prompt, or a part of it, is computed; NULL likewise.';
