@@ -211,3 +211,42 @@ def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(several):
     parts = trace.rows(PARTS)
     assert made_up(several, shift=10**15).rows(PARTS) == parts
     assert made_up(several, factor=2).rows(PARTS) == [(*key, 2 * dur) for *key, dur in parts]
+
+
+EARLIER = "select cause, sum(dur)::bigint from idle_gap_cause group by cause order by cause"
+LATE = 2_000_000
+
+
+def captured(*before, start=LATE):
+    """A step whose work is launched at 1,000 and starts at `start` on stream 7; `before`: kernels as (stream, ts, dur, call)."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 5000)
+    for stream, ts, dur, call in before:
+        trace.kernel("before", ts, dur, launched=(call, 10), stream=stream)
+    trace.kernel("first", start, 500, launched=(1000, 10))
+    return trace.fill("idle_gap", "notes")
+
+
+def test_the_first_work_of_a_stream_that_waits_for_nothing_in_the_trace_waits_for_what_was_launched_before_it():
+    trace = captured((20, 100, 50, 20))
+    assert (
+        trace.text(EARLIER)
+        == f"idle_earlier_work {LATE - 1010}\nidle_launch 20\nidle_launch_latency 70\nidle_python 870"
+    )
+    assert trace.rows("select cause from idle_piece where cause = 'idle_earlier_work'") == []
+    (text,) = trace.rows("select text from import_note where code = 'earlier_work'")[0]
+    assert text.startswith(
+        "the first work of the capture waited up to 2.0 ms although the trace holds nothing it could wait for"
+    )
+
+
+def test_a_launch_of_less_than_a_millisecond_is_on_its_way():
+    assert "idle_earlier_work" not in captured(start=900_000).text(EARLIER)
+
+
+def test_what_was_launched_before_it_in_the_trace_may_be_what_it_waits_for():
+    assert "idle_earlier_work" not in captured((20, 2000, 100_000, 500)).text(EARLIER)
+
+
+def test_a_stream_that_did_something_in_the_capture_holds_nothing_earlier():
+    assert "idle_earlier_work" not in captured((7, 100, 50, 20)).text(EARLIER)

@@ -32,6 +32,20 @@ def test_correlation_ids_are_per_process():
     assert trace.text("select count from import_note where code = 'launch_not_traced'") == "1"
 
 
+def test_what_starts_before_the_first_launching_call_was_launched_before_the_capture():
+    trace = TraceBuilder()
+    trace.kernel("before", 0, 1_500_000)
+    trace.kernel("gemm", 2_000_000, 10, launched=(1_000_000, 5))
+    trace.kernel("cannot tell", 3_000_000, 10)
+    (text,) = trace.fill("launch_state", "notes").rows("select text from import_note where code = 'launch_not_traced'")[
+        0
+    ]
+    assert text.endswith(
+        "; 1 of them, of 1.5 ms, start before the first launching call in the trace: they were"
+        " launched before the capture"
+    )
+
+
 def test_one_graph_launch_launches_many_kernels_and_the_outer_call_counts():
     trace = TraceBuilder()
     outer = trace.call("cudaGraphLaunch", 0, 20, correlation=5)

@@ -41,6 +41,7 @@ _IDLE = (
     Category("idle_communication", "communication on the host", ("#6b86f8", "#4c63d7")),
     Category("idle_dependency", "waits of streams for one another", ("#5f4086", "#b6a1d5")),
     Category("idle_launch_latency", "launch latency", ("#803136", "#a77f7f")),
+    Category("idle_earlier_work", "work launched before the capture", ("#74745c", "#8c5c74")),
     Category("idle_profiler", "the profiler itself", ("#908faf", "#ddd8fb")),
     Category("idle_unattributed", "idle time without a known cause", ("#70787e", "#a3a5a7")),
 )

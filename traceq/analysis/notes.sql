@@ -13,11 +13,25 @@ select
 where $overlapping > 0;
 
 insert into import_note
+with
+first_call as (
+    select min(c.ts) as ts
+    from gpu_slice as g
+    inner join cpu_slice as c on c.slice_id = g.launch_id
+)
+
 select
     $trace_id, 'info', 'launch_not_traced', count(*),
     'GPU slices whose launching call is not in the trace: idle time before them is idle_unattributed, launch.queue_depth leaves them out; capture the runtime API as well'
     || coalesce(' (' || (select words from _way where name = 'launches') || ')', '') || ' and start the profiler before the work is launched'
-from gpu_slice
+    || if(
+        count(*) filter (g.ts < f.ts) > 0,
+        '; ' || count(*) filter (g.ts < f.ts) || ' of them, of ' || round(sum(g.dur) filter (g.ts < f.ts) / 1e6, 1)
+        || ' ms, start before the first launching call in the trace: they were launched before the capture',
+        ''
+    )
+from gpu_slice as g
+cross join first_call as f
 -- Nobody calls for migrations of unified memory; and where nothing is known of the host, the note no_host_side says so.
 where
     launch_id is null
@@ -30,3 +44,12 @@ select
     $trace_id, 'info', 'step_range_unmatched', 1,
     'no annotation matches the given --step-range; steps were found as if it had not been given'
 where $step_range is not null and $step_source is distinct from 'step_range';
+
+insert into import_note
+select
+    $trace_id, 'info', 'earlier_work', count(*),
+    'the first work of the capture waited up to ' || round(max(dur) / 1e6, 1)
+    || ' ms although the trace holds nothing it could wait for: the GPU did what was launched before the capture, or the work of another process; that time is idle_earlier_work, and no finding claims it'
+from idle_gap_cause
+where cause = 'idle_earlier_work'
+having count(*) > 0;

@@ -23,6 +23,32 @@ from stream_wait
 where next_slice_id is not null
 group by next_slice_id;
 
+-- The first work of a stream, launched long before it starts while nothing launched before it in the capture is still to end: what
+-- it waits for was launched before the capture. A launch takes microseconds, and the first of a capture some hundred of them.
+create temp table _behind_earlier_work as
+with
+first_of_stream as (
+    select arg_min(slice_id, {'ts': ts, 'slice_id': slice_id}) as slice_id
+    from gpu_slice
+    group by pid, device, context, stream
+),
+
+waiting as (
+    select g.slice_id, l.ts, l.ts_end as launched
+    from first_of_stream
+    inner join gpu_slice as g using (slice_id)
+    inner join cpu_slice as l on l.slice_id = g.launch_id
+    where g.ts - l.ts_end > 1000000
+)
+
+select slice_id
+from waiting as w
+where not exists (
+    from gpu_slice as g
+    inner join cpu_slice as l on l.slice_id = g.launch_id
+    where l.ts < w.ts and g.ts_end > w.launched
+);
+
 create temp table _part as
 select gap_id, ts, ts_end, activity, slice_id
 from _host_part
@@ -43,11 +69,11 @@ select
     g.gap_id,
     greatest(g.ts, g.launched),
     g.ts_end,
-    if(
-        w.next_slice_id is not null and coalesce(w.finished >= greatest(g.ts, g.launched), true),
-        'idle_dependency',
-        'idle_launch_latency'
-    ),
+    case
+        when w.next_slice_id is not null and coalesce(w.finished >= greatest(g.ts, g.launched), true) then 'idle_dependency'
+        when g.next_slice_id in (select slice_id from _behind_earlier_work) then 'idle_earlier_work'
+        else 'idle_launch_latency'
+    end,
     g.launch_slice_id
 from _gap as g
 left join _gap_wait as w using (next_slice_id)

@@ -135,7 +135,7 @@ create table if not exists idle_gap_cause (
 comment on table idle_gap_cause is 'One row per gap and cause; per gap the parts add up to idle_gap.dur exactly.';
 comment on column idle_gap_cause.trace_id is 'Trace.';
 comment on column idle_gap_cause.gap_id is 'Gap; see idle_gap.';
-comment on column idle_gap_cause.cause is 'idle_data, idle_sync, idle_allocation, idle_compile, idle_launch, idle_python, idle_os, idle_checkpoint, idle_communication, idle_dependency, idle_launch_latency, idle_profiler or idle_unattributed.';
+comment on column idle_gap_cause.cause is 'idle_data, idle_sync, idle_allocation, idle_compile, idle_launch, idle_python, idle_os, idle_checkpoint, idle_communication, idle_dependency, idle_launch_latency, idle_earlier_work, idle_profiler or idle_unattributed.';
 comment on column idle_gap_cause.ts is 'Where it begins first, ns.';
 comment on column idle_gap_cause.dur is 'Time in all, ns; it need not be in one piece.';
 comment on column idle_gap_cause.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open.';
