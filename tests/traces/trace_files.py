@@ -27,7 +27,7 @@ SMALL = 1_300_000
 
 def is_large(trace: object) -> bool:
     """Whether what a test is parametrized with is a large trace, or the name of one."""
-    named = [path for path in [*NSYS, *TORCH] if trace in (path, stem(path))]
+    named = [trace] if isinstance(trace, Path) else [path for path in [*NSYS, *TORCH] if trace == stem(path)]
     return any(path.stat().st_size > SMALL for path in named)
 
 

@@ -1,0 +1,66 @@
+"""Table program against the labels of tests/truth, which were made from the raw files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from trace_files import SHARED, stem
+
+LABELS = [
+    json.loads(path.read_text()) for path in sorted((Path(__file__).parents[1] / "truth" / "traces").glob("*.json"))
+]
+
+# The labels' words for it.
+NAMES = {"HF": "Hugging Face", "cuda graph": "cuda_graph", "none": None}
+# What the names in the trace show and the labels do not list.
+MORE_FRAMEWORKS = {
+    "TorchRec",  # "## KJTAllToAllTensorsAwaitable wait() ##", "## sparse_data_dist ##" are what it writes
+}
+# What a label takes from the command line that nsys recorded, which is not ingested.
+OF_COMMAND_LINE = {"Thunder"}
+# The label says that nothing runs in a graph; a graph is captured there (hipStreamBeginCapture).
+CAPTURES = {"tracelens_sglang_decode_capture"}
+
+
+def _path(label):
+    return SHARED / label["trace"]
+
+
+def _labelled():
+    """Labels with the path of their trace; one rank of a job is enough for every day."""
+    for label in LABELS:
+        path = _path(label)
+        marks = [pytest.mark.slow] if re.search(r"(rank|worker)[1-7]", path.name) else []
+        if not path.exists():
+            marks = [pytest.mark.skip(reason="the folder shared is not beside the checkout")]
+        yield pytest.param(label["program"], path, id=stem(path), marks=marks)
+
+
+def _accepted(label, key, found):
+    """Whether a label has this value, or accepts it as well."""
+    values = [label[key], *label.get(f"{key}_may_also_be", [])]
+    return found in [NAMES.get(value, value) for value in values]
+
+
+@pytest.mark.parametrize(("label", "path"), list(_labelled()))
+def test_program_is_the_labelled_one(label, path, databases):
+    rows = (
+        databases(path).execute("select property, value from program order by property, count desc, value").fetchall()
+    )
+    found = {key: [value for each, value in rows if each == key] for key, _ in rows}
+    for key, of_label in (("language", "language"), ("vendor", "gpu"), ("workload", "workload")):
+        values = found.get(key, [])
+        assert len(values) <= 1
+        assert _accepted(label, of_label, next(iter(values), None)), (key, values)
+
+    frameworks = set(found.get("framework", []))
+    expected = {NAMES.get(name, name) for name in label["frameworks"]} - {"torch.compile"} - OF_COMMAND_LINE
+    more = {*label.get("frameworks_may_also_be", []), *label.get("frameworks_also", []), *MORE_FRAMEWORKS}
+    assert expected <= frameworks <= expected | more
+
+    modes = found.get("mode", [])
+    assert _accepted(label, "mode", next(iter(modes), None)) or stem(path) in CAPTURES, modes
+    assert "compiled" in modes or "torch.compile" not in label["frameworks"]
