@@ -5,6 +5,7 @@ import pytest
 from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
 from traceq.diagnosis.rules.registry import built_in
+from traceq.reports import RENDERERS
 from traceq.reports.build import build
 
 
@@ -201,3 +202,20 @@ def test_ids_of_findings_outlive_a_new_recording_and_are_unique():
 def test_files_are_named_without_the_directories_they_share(paths, files):
     traces = [MadeUp(path=path) for path in paths]
     assert [each.trace.file for each in build(database(*traces), 1, rules=[]).traces] == files
+
+
+def test_program_is_told_by_property_and_the_most_frequent_first():
+    trace = MadeUp().device(0, "NVIDIA H100").gpu("compute", 0, 100, name="void at::native::fill<float>(float)")
+    for kind, name in (("op", "aten::mm"), ("op", "autograd::engine::x"), ("annotation", "FSDP::pre_forward")):
+        trace.cpu(kind, name, 0, 10)
+    trace.cpu("annotation", "backward", 10, 10)
+    report = made_up.report(trace)
+    assert [(each.property, each.value, each.count) for each in report.traces[0].program] == [
+        ("language", "python", 1),
+        ("framework", "PyTorch", 3),
+        ("framework", "FSDP", 1),
+        ("mode", "eager", 1),
+        ("workload", "training", 2),
+        ("vendor", "nvidia", 1),
+    ]
+    assert "program    Python; PyTorch, FSDP; eager; training; NVIDIA" in RENDERERS["text"](report)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Field of the report to the query in traceq/reports/sql/ that fills it, and what its rows become.
 _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "program": ("program", model.ProgramFact),
     "devices": ("device", model.Device),
     "throughput": ("throughput", model.Throughput),
     "phases": ("phase", model.Phase),

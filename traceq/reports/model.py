@@ -53,6 +53,15 @@ class Device:
 
 
 @dataclass(frozen=True)
+class ProgramFact:
+    """What the trace shows of the program, and how many names or slices show it: a row of the table program."""
+
+    property: str
+    value: str
+    count: int
+
+
+@dataclass(frozen=True)
 class ExcludedStep:
     """A step that does not count, and why."""
 
@@ -225,6 +234,7 @@ class TraceReport:
     """
 
     trace: TraceFacts
+    program: tuple[ProgramFact, ...]
     devices: tuple[Device, ...]
     steps: Steps
     throughput: tuple[Throughput, ...]

@@ -36,7 +36,7 @@ from traceq.reports.topics import KernelName
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
 _OWN_FIELDS = re.compile(
     "sha256|format|rule|confidence|severity|category|cause|bucket|small|state|metric|columns|side|kind|"
-    "operation|limiter|source|position|size_class|op"
+    "operation|limiter|source|position|size_class|op|property|value"
 )
 # Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
 _SENTENCES = re.compile(

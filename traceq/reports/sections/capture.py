@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from traceq.common.units import count, duration, share, size
 from traceq.health.verdict import STATES
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
-from traceq.reports.model import Device, TraceFacts, TraceReport
+from traceq.reports.model import Device, ProgramFact, TraceFacts, TraceReport
+
+# Values of the table program that are no names.
+_WORDS = {
+    "python": "Python",
+    "c++": "C++",
+    "julia": "Julia",
+    "cuda_graph": "graphs",
+    "batch": "batch job",
+    "nvidia": "NVIDIA",
+    "amd": "AMD",
+    "intel": "Intel",
+}
 
 
 def capture(report: TraceReport) -> Iterator[Block]:
     """The section of that name."""
     yield Heading(3, ("What was captured",))
-    yield Facts((*_facts(report.trace), ("GPUs", _devices(report.devices)), *_overhead(report.trace)))
+    source, *facts = _facts(report.trace)
+    program = ("program", (_program(report.program),))
+    yield Facts((source, program, *facts, ("GPUs", _devices(report.devices)), *_overhead(report.trace)))
     yield Query(report.queries["content"])
+    yield Query(report.queries["program"])
 
 
 def quality(report: TraceReport) -> Iterator[Block]:
@@ -47,6 +63,13 @@ def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
         ("host", (_kinds(facts.cpu_slices),)),
         ("GPU", (_kinds(facts.gpu_slices),)),
     )
+
+
+def _program(facts: Sequence[ProgramFact]) -> str:
+    """Language; frameworks; mode; workload; vendor: what of it the trace shows."""
+    kinds = groupby(facts, key=lambda each: each.property)
+    told = (", ".join(_WORDS.get(each.value, each.value) for each in kind) for _, kind in kinds)
+    return "; ".join(told) or "nothing in the trace tells"
 
 
 def _overhead(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
