@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 from tables import filled, filled_as_by_ingest
 
+from traceq.analysis.steps.choice import Choice, choice_of
 from traceq.database.connect import connect
 from traceq.database.publish import fingerprint, publish
 from traceq.loading.build import Task, build
@@ -109,9 +110,9 @@ class TraceBuilder:
 
     # ---- asking
 
-    def fill(self, *analyses: str, step_range: str | None = None) -> TraceBuilder:
+    def fill(self, *analyses: str, **steps: str) -> TraceBuilder:
         """Join the rows up and run the analyses named, each with those before it in its topic."""
-        self._connection = filled(self._batches(), *analyses, format_=self.NAME, step_range=step_range)
+        self._connection = filled(self._batches(), *analyses, format_=self.NAME, choice=choice_of(**steps))
         return self
 
     def fill_all(self) -> TraceBuilder:
@@ -119,19 +120,20 @@ class TraceBuilder:
         self._connection = filled_as_by_ingest(self._batches(), format_=self.NAME)
         return self
 
-    def build(self, folder: Path, step_range: str | None = None) -> TraceBuilder:
-        parts = [each._build(folder, number, step_range) for number, each in enumerate((self, *self._others), start=1)]
+    def build(self, folder: Path, **steps: str) -> TraceBuilder:
+        parts = [
+            each._build(folder, number, choice_of(**steps))
+            for number, each in enumerate((self, *self._others), start=1)
+        ]
         database = folder / "trace.duckdb"
         publish(parts, database, folder, fingerprint(database), [])
         self._connection = connect(database)
         return self
 
-    def _build(self, folder: Path, number: int, step_range: str | None) -> Path:
+    def _build(self, folder: Path, number: int, choice: Choice) -> Path:
         path, database = folder / f"made-up-{number}.json", folder / f"part-{number}.duckdb"
         path.write_text("made up")
-        task = Task(
-            Source((path,), self), database, folder, number, None, f"{number - 1:064}", step_range, 1, 256 << 20
-        )
+        task = Task(Source((path,), self), database, folder, number, None, f"{number - 1:064}", choice, 1, 256 << 20)
         build(task, lambda _read, _rows: None)
         return database
 

@@ -15,6 +15,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from traceq.analysis import order
+from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.database import sql
 from traceq.database.connect import create_schema
 
@@ -80,11 +81,11 @@ def insert_row(connection: duckdb.DuckDBPyConnection, table: str, **columns: Any
 
 
 def filled(
-    rows: Iterable[tuple[str, pa.RecordBatch]], *analyses: str, format_: str = "made up", step_range: str | None = None
+    rows: Iterable[tuple[str, pa.RecordBatch]], *analyses: str, format_: str = "made up", choice: Choice = AS_FOUND
 ) -> duckdb.DuckDBPyConnection:
     """Tables in which an importer's rows are joined up and the analyses named have run, each with those before it in its
     topic."""
-    values = {"step_range": step_range}
+    values: dict[str, Any] = {"choice": choice}
     connection = _joined(rows, format_, values)
     for topic in (*order.TOPICS, *order.NOTES):
         until = max((number for number, name in enumerate(topic.analyses, 1) if name in analyses), default=0)
@@ -94,7 +95,7 @@ def filled(
 
 def filled_as_by_ingest(rows: Iterable[tuple[str, pa.RecordBatch]], format_: str) -> duckdb.DuckDBPyConnection:
     """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run."""
-    values = {"step_range": None}
+    values: dict[str, Any] = {"choice": AS_FOUND}
     connection = _joined(rows, format_, values)
     present = order._present(connection)
     for topic in (*order.TOPICS, *order.NOTES):

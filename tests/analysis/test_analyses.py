@@ -75,7 +75,7 @@ def test_what_needs_too_much_memory_is_tried_again_from_its_beginning(tmp_path, 
     monkeypatch.setattr(order, "run", run)
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 100)
-    trace.kernel("gemm", 10, 20, launched=(2, 5))
+    trace.kernel("gemm", 10, 60, launched=(2, 5))
     rows = trace.build(tmp_path).rows("select dur from time_ledger")
     assert tried.count("device_activity") == 2
     assert sum(dur for (dur,) in rows) == 100

@@ -1,4 +1,4 @@
-"""The gap behind the last work: the training thread explains it, also where nothing marks steps."""
+"""The gap behind the last work: the training thread explains it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import pytest
 from builder import TraceBuilder
 
 
-@pytest.mark.parametrize("marked", [True, False])
-def test_after_the_last_work_the_training_thread_explains_the_gap(marked):
+def test_after_the_last_work_the_training_thread_explains_the_gap():
     trace = TraceBuilder()
-    if marked:
-        trace.annotation("ProfilerStep#1", 0, 1000)
+    trace.annotation("ProfilerStep#1", 0, 1000)
     trace.kernel("last", 20, 80, launched=(0, 10))
     trace.call("cudaMalloc", 300, 600)
     trace.annotation("elsewhere", 0, 1000, thread=1)
     trace.fill("time_ledger")
-    rest = "idle_python" if marked else "idle_unattributed"
     assert trace.text(
         "select c.cause, c.dur from idle_gap_cause as c join idle_gap as g using (gap_id) where g.ts = 100 order by all"
-    ).splitlines() == ["idle_allocation 600", f"{rest} 300"]
+    ).splitlines() == ["idle_allocation 600", "idle_python 300"]
     assert trace.rows("select thread_id from idle_gap where ts = 100") == [(0,)]
 
 

@@ -76,7 +76,7 @@ def test_other_marks_are_no_steps(name):
     for number in range(4):
         trace.annotation(f"traceq.{name}", 100 * number, 100)
         trace.kernel("gemm", 100 * number + 20, 50, launched=(100 * number + 10, 5))
-    assert trace.fill().text("select source from step") == "whole_trace"
+    assert trace.fill().text("select source from step") == "window"
 
 
 # ---- mark

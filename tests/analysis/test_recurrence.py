@@ -8,46 +8,128 @@ from builder import TraceBuilder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traceq.analysis.steps.recurrence import recurring_sequence
+from traceq.analysis.steps.period import period
+from traceq.analysis.steps.recurrence import Launches, recurrence
 from traceq.analysis.steps.recurring_communication import recurring_communication
 
 STEP = "ABABABABCCDE"
+# Capitals are kernels; of the rest: < a copy to the GPU, > one to the host, u an update, g a graph.
+READ, INPUT, UPDATE, GRAPH = ">", "<", "u", "g"
 
 
 def numbers(letters):
-    return np.array([ord(letter) - ord("A") for letter in letters], np.int64)
+    return np.array([ord(letter) - ord("!") for letter in letters], np.int64)
 
 
-@pytest.mark.parametrize(("launches", "length"), [(STEP * 4, 12), (STEP * 9, 12), ("ABABCCDE" * 4, 8)])
-def test_whole_steps_are_found(launches, length):
-    found = recurring_sequence(numbers(launches))
-    assert found is not None
-    assert found.length == length
-    assert len(found.starts) >= len(launches) // length - 1
-    assert set(np.diff(found.starts)) == {length}
+def launches(letters, gpu_behind=50, gpu_period=None):
+    """A launch each, 100 ns apart and 20 long; a blank is a pause of 1,000 ns."""
+    ts, now = [], 0
+    for letter in letters:
+        now += 1_000 if letter == " " else 100
+        if letter != " ":
+            ts.append(now)
+    kinds = letters.replace(" ", "")
+    ts = np.array(ts, np.int64)
+    gpu_ts = ts + gpu_behind if gpu_period is None else ts[0] + 50 + gpu_period * np.arange(len(ts))
+    flags = {name: np.array([each == kind for each in kinds]) for name, kind in (
+        ("is_input", INPUT), ("is_read", READ), ("is_graph", GRAPH), ("is_update", UPDATE)
+    )}  # fmt: skip
+    return Launches(
+        number=numbers(kinds), ts=ts, ts_end=ts + 20, settled=ts + 20, gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30,
+        slices=np.ones(len(ts), np.int64), **flags,
+    )  # fmt: skip
+
+
+def found(letters, **times):
+    """The rounds as text, with / before each and what is none in brackets; None where nothing recurs."""
+    result = recurrence(launches(letters, **times))
+    if result is None:
+        return None
+    kinds = letters.replace(" ", "")
+    said = [kinds[part.first : part.last] for part in result.parts]
+    first, last = result.parts[0].first, result.parts[-1].last
+    marked = [text if part.is_round else f"({text})" for text, part in zip(said, result.parts, strict=True)]
+    return f"{kinds[:first]}/{'/'.join(marked)}/{kinds[last:]}"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=60))
+def test_the_period_is_the_smallest_lag_at_which_as_many_recur_as_at_any(sequence):
+    sequence = np.array(sequence, np.int64)
+    shares = {lag: np.mean(sequence[:-lag] == sequence[lag:]) for lag in range(1, len(sequence) // 2 + 1)}
+    best = max(shares.values())
+    result = period(sequence)
+    if best == 0:
+        assert result is None
+        return
+    smallest = min(lag for lag, share in shares.items() if share >= best - 0.002)
+    # or a whole part of it at which nearly as many do
+    parts = [lag for lag in range(1, smallest + 1) if smallest % lag == 0 and shares[lag] >= shares[smallest] - 0.02]
+    assert result.lag == min(parts)
+    assert result.share == shares[result.lag]
 
 
 @pytest.mark.parametrize(
-    "launches",
-    ["", "A", "ABC" * 50, STEP * 3, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "X" * 10 + STEP],
-    ids=["nothing", "one", "loop inside an operator", "too few whole ones", "no repetition", "one step"],
+    ("letters", "rounds"),
+    [
+        (STEP * 2, f"/{STEP}/{STEP}/"),
+        (STEP * 4, f"/{STEP}/{STEP}/{STEP}/{STEP}/"),
+        ("ABC" * 3, "/ABC/ABC/ABC/"),
+        ("CDE " + "ABABABABCCDE " * 2 + "ABAB", f"CDE/{STEP}/{STEP}/ABAB"),
+        ("XYZXXYYZ" + STEP * 3, f"XYZXXYYZ/{STEP}/{STEP}/{STEP}/"),
+        (STEP * 3 + "XYZ", f"/{STEP}/{STEP}/{STEP}/XYZ"),
+        ("ABCD>EFGH>" * 3, "/ABCD>/EFGH>/ABCD>/EFGH>/ABCD>/EFGH>/"),
+        (STEP * 3 + "XYZ" * 8 + STEP * 3, f"/{STEP}/{STEP}/{STEP}/({'XYZ' * 8})/{STEP}/{STEP}/{STEP}/"),
+        (STEP * 3 + "XY" + STEP * 3, f"/{STEP}/{STEP}/{STEP}XY/{STEP}/{STEP}/{STEP}/"),
+        ("ggg", "/g/g/g/"),
+        ("<ABCu" * 4 + "<ABC", "/<ABCu/<ABCu/<ABCu/<ABCu/<ABC"),
+        ("BCu" + "<ABCu" * 4, "BCu/<ABCu/<ABCu/<ABCu/<ABCu/"),
+    ],
+    ids=[
+        "two whole ones", "four", "short ones", "cut at both ends, between pauses", "after starting up",
+        "before something else", "reads split rounds that differ in turn", "interrupted", "a little longer once",
+        "graphs", "cut at the end, between update and input", "cut at the start",
+    ],
+)  # fmt: skip
+def test_rounds_are_found(letters, rounds):
+    assert found(letters) == rounds
+
+
+@pytest.mark.parametrize(
+    "letters",
+    ["A", "A" * 40, "ABAB", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "XYZUVW" * 2 + "ABCDEFGHIJKLMN" * 1],
+    ids=["one", "one kernel over and over", "too few short ones", "no repetition", "little of all"],
 )
-def test_what_does_not_recur_is_no_step(launches):
-    assert recurring_sequence(numbers(launches)) is None
+def test_what_does_not_recur_has_no_rounds(letters):
+    assert found(letters) is None
 
 
-def test_layers_between_other_work_are_no_steps():
-    assert recurring_sequence(numbers("XYZ" + "ABCDEFGH" * 4 + "UVW")) is None
+@pytest.mark.parametrize(
+    ("letters", "is_sure"),
+    [(STEP * 4, True), ("XYZUVW" + STEP * 4 + "UVWXYZ", False), ("XYZUVW" + "<ABABABABCCDE" * 4 + "UVWXYZ", True)],
+    ids=["all there is", "something around it, as around layers", "with an input of its own"],
+)
+def test_what_may_be_a_layer_is_not_sure(letters, is_sure):
+    assert recurrence(launches(letters)).is_sure == is_sure
+
+
+def test_what_recurs_inside_a_round():
+    result = recurrence(launches(("ABCDEFGH" * 6 + "XYZ") * 3))
+    assert (result.length, result.inner) == (51, 8)
+
+
+def test_a_host_that_runs_rounds_ahead_paces_nothing():
+    assert recurrence(launches("<Ag" * 8, gpu_period=1_000)).is_ahead
+    assert not recurrence(launches("<Ag" * 8)).is_ahead
 
 
 @settings(max_examples=100, deadline=None)
 @given(step=st.lists(st.integers(0, 5), min_size=8, max_size=30), times=st.integers(4, 9), cut=st.integers(0, 7))
 def test_any_step_with_a_kernel_of_its_own_is_found_whole(step, times, cut):
-    launches = [6, *step] * times
-    found = recurring_sequence(np.array(launches[cut:], np.int64))
-    assert found is not None
-    assert set(np.diff(found.starts)) == {len(step) + 1}
-    assert found.length == len(step) + 1
+    letters = "".join(chr(ord("A") + each) for each in [6, *step] * times)[cut:]
+    result = recurrence(launches(letters))
+    assert {part.last - part.first for part in result.parts} == {len(step) + 1}
+    assert len(result.parts) >= times - 1
 
 
 def test_unmarked_launches_become_steps():
@@ -55,7 +137,7 @@ def test_unmarked_launches_become_steps():
     for number in range(5 * 10):
         trace.kernel(f"kernel {number % 10}", 1000 * number + 500, 300, launched=(1000 * number, 100))
     assert trace.fill().text("select step, name, source, ts, dur from step where step < 2 order by step") == (
-        "0 sequence of 10 launches recurrence 0 10000\n1 sequence of 10 launches recurrence 10000 10000"
+        "0 sequence of 10 launches recurrence 0 9100\n1 sequence of 10 launches recurrence 9100 10000"
     )
 
 
@@ -166,11 +248,11 @@ def test_collectives_of_the_host_recur_where_there_is_no_gpu():
     assert steps.splitlines()[0] == "0 after a sequence of 8 collectives 0 10 800"
 
 
-def test_what_does_not_recur_leaves_the_whole_trace():
+def test_what_does_not_recur_leaves_the_window():
     trace = TraceBuilder()
     for number in range(40):
         trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1000 * number + 500, 300, launched=(1000 * number, 100))
-    assert trace.fill().text("select source, count(*) from step group by source") == "whole_trace 1"
+    assert trace.fill().text("select source, count(*) from step group by source") == "window 1"
 
 
 def test_kernels_of_one_stream_recur_where_launching_calls_are_missing():
@@ -180,5 +262,5 @@ def test_kernels_of_one_stream_recur_where_launching_calls_are_missing():
         if number % 7 == 0:
             trace.kernel("memset", 1000 * number + 10 * (number % 3), 30, stream=8)
     assert trace.fill().text("select step, source, ts, dur from step where step < 2 order by step") == (
-        "0 recurrence 0 10000\n1 recurrence 10000 10000"
+        "0 recurrence 0 9300\n1 recurrence 9300 10000"
     )

@@ -72,7 +72,7 @@ def test_annotations_that_cover_few_launches_are_no_steps():
         for kernel in range(3):
             ts = 1000 * number + 100 * kernel + 100
             trace.kernel("gemm", ts + 20, 50, launched=(ts, 5))
-    assert trace.fill().text("select name, source from step") == "whole trace whole_trace"
+    assert trace.fill().text("select name, source from step") == "window window"
 
 
 def test_names_that_recur_in_cycles_are_layers_not_steps():
@@ -80,14 +80,14 @@ def test_names_that_recur_in_cycles_are_layers_not_steps():
     for number in range(12):
         trace.annotation(f"layer_{number % 4}", 100 * number, 100)
         trace.kernel("gemm", 100 * number + 20, 50, launched=(100 * number + 10, 5))
-    assert trace.fill().text("select source from step") == "whole_trace"
+    assert trace.fill().text("select source from step") == "window"
 
 
 def test_annotations_without_any_work_are_no_steps():
     trace = TraceBuilder()
     for number in range(4):
         trace.annotation("save_checkpoint", 1000 * number, 100)
-    assert trace.fill().text("select source from step") == "whole_trace"
+    assert trace.fill().text("select source from step") == "window"
 
 
 def test_optimizer_steps_are_boundaries():
@@ -100,11 +100,11 @@ def test_optimizer_steps_are_boundaries():
     )
 
 
-def test_without_marks_the_whole_trace_is_one_step():
+def test_without_steps_the_gpu_work_is_judged_as_one():
     trace = TraceBuilder()
     trace.op("aten::mm", 5, 10)
     trace.kernel("gemm", 20, 50)
-    assert trace.fill().text(STEPS) == "0 whole trace whole_trace 5 65 20 50"
+    assert trace.fill().text(STEPS) == "0 window window 20 50 20 50"
 
 
 def test_a_given_step_range_wins():

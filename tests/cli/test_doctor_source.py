@@ -52,7 +52,8 @@ trace 1, PyTorch Profiler, 1 GPU slice, 0 host slices
   ok              communication      no communication ran on a GPU
   degraded        idle               the launching call is known of 0 of 1 GPU slice; no operator
                                      and no range names what the host did
-  not computable  steps              nothing marks steps, so the whole trace counts as one
+  not computable  steps              no steps are marked or recur, so the window of GPU work counts
+                                     as one
   not computable  host               no host work was traced
   not computable  launch             no call that launched GPU work was traced
   not computable  sync               no CUDA call was traced

@@ -66,18 +66,25 @@ def test_options_reach_the_store(traceq, monkeypatch):
         "--force",
         "--step-range",
         "^s",
+        "--steps-per",
+        "1/2",
+        "--window",
+        "1s..2s",
         "--memory-limit",
         "2GiB",
     )
     assert asked == {
         "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
-        "memory_limit": 2 << 30, "progress": None,
+        "steps_per": "1/2", "window": "1s..2s", "memory_limit": 2 << 30, "progress": None,
     }  # fmt: skip
     traceq("ingest", "a")
     assert (asked["database"], asked["jobs"]) == (None, usable_cpus())
 
 
-@pytest.mark.parametrize("arguments", [(), ("x", "--jobs", "0"), ("x", "--step-range", "(")])
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("x", "--jobs", "0"), ("x", "--step-range", "("), ("x", "--steps-per", "0"), ("x", "--window", "2s..1s")],
+)
 def test_wrong_usage_exits_2(traceq, arguments):
     assert traceq("ingest", *arguments).exit_code == 2
 

@@ -65,8 +65,8 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         ),
         (
             "steps",
-            {"steps": 1, "step_source": "whole_trace"},
-            "not computable: nothing marks steps, so the whole trace counts as one",
+            {"steps": 1, "step_source": "window"},
+            "not computable: no steps are marked or recur, so the window of GPU work counts as one",
         ),
         ("idle", A_KERNEL | {"operators": 1}, "ok: never idle in a step"),
         (

@@ -284,7 +284,7 @@ def waiting(steps=6):
 def unmarked():
     """Nothing marks steps, and a CUDA graph was traced as a whole."""
     trace = MadeUp(format="nsys", producer="Nsight Systems", producer_version="2026.1")
-    trace.step(0, 2_000_000_000, name="whole trace", source="whole_trace")
+    trace.step(0, 2_000_000_000, name="window", source="window")
     return trace.gpu("graph", 0, 1_500_000_000).gpu("h2d", 1_600_000_000, 1)
 
 

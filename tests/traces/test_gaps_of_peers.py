@@ -55,7 +55,7 @@ def test_gaps_in_steps_are_those_idle_segments_and_no_others(path, databases):
 
 
 @every_torch_trace
-def test_whole_traces_are_as_busy_as_hta_says_within_its_rounding(path, databases):
+def test_windows_are_as_busy_as_hta_says_within_its_rounding(path, databases):
     """HTA brings each end of a slice to a whole microsecond: a busy stretch may lose one at each end, a gap win two."""
     facts = peers.hta(path)
     database = databases(path)

@@ -11,7 +11,8 @@ from trace_files import PEER_FACTS, TRACES
 
 from traceq import importers
 from traceq.analysis.steps import step
-from traceq.database.sql import statement
+from traceq.analysis.steps.level import Level
+from traceq.analysis.steps.step_mark import Mark
 
 FACTS = PEER_FACTS / "idle_causes.md"
 
@@ -60,23 +61,28 @@ def number(cell):
     return float(found[0]) if found else 0.0
 
 
+# The facts are about all of a trace.
+EXTENT = """
+    select min(ts), max(ts_end)
+    from (
+        select ts, ts_end from cpu_slice where kind <> 'other' or dur > 0
+        union all
+        select ts, ts + dur from staging.gpu_slice
+    )
+"""
+
+
 @pytest.mark.parametrize(
     "row",
     facts() or [pytest.param([], marks=pytest.mark.skip("no shared facts"))],
     ids=lambda row: row[0] if row else "none",
 )
 def test_idle_time_by_cause(row, monkeypatch):
-    def whole(connection, _step_range):
-        connection.execute(
-            "create or replace temp table _step_mark (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
-        )
-        connection.execute(
-            "insert into _step_mark select *, 'whole_trace' from"
-            f" ({statement('analysis/steps/step_whole_trace.sql').rstrip().rstrip(';')})"
-        )
-        return "whole_trace"
+    def everything(connection, *_rest):
+        ((ts, ts_end),) = connection.execute(EXTENT).fetchall()
+        return Level("window", "window", [Mark("window", None, ts, ts_end)], "")
 
-    monkeypatch.setattr(step, "_mark_steps", whole)
+    monkeypatch.setattr(step, "_chosen", everything)
     name = row[0].split()[0]
     (path,) = (file for file in (TRACES / "torch").iterdir() if file.name.startswith(f"{name}."))
     with closing(filled(importers.find(path).read(path), "idle_gap")) as connection:

@@ -20,7 +20,7 @@ from traceq.loading.ingest import ingest
 # What an upgrade cannot make again without the traces: names of operators in nsys captures (trace 2), and what follows from
 # them; what is read from all names.
 OTHER_NAMES = {"communication_name", "cpu_slice", "finding", "host_name", "idle_gap", "judgement"}
-FROM_NAMES = {"program"}
+FROM_NAMES = {"phase_of_run", "program", "unit"}
 
 MADE_UP = """
 alter table trace add column colour varchar;

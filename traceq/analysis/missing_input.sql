@@ -75,15 +75,15 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'steps_not_marked', 1,
-    'nothing marks steps and no work recurs: the whole trace is one step, start-up and end included; mark steps with traceq.annotate.step()'
+    'nothing marks steps and no work recurs: the window of GPU work is judged as one step; mark steps with traceq.annotate.step()'
     || coalesce(' or ' || (select words from _way where name = 'step_call'), '') || ', or name annotations with --step-range'
 from step
-where source = 'whole_trace';
+where source = 'window';
 
 insert into import_note
 select
     $trace_id, 'info', 'few_steps', count(*) filter (excluded is null),
     'steps in all: with fewer than four neither warm-up nor outliers can be told, so no step is excluded as the one or listed as the other; record more'
 from step
-where source <> 'whole_trace'
+where source <> 'window'
 having count(*) between 1 and 3;

@@ -10,6 +10,7 @@ import duckdb
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
+from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.analysis.steps.step import find_steps
 from traceq.database import sql
 from traceq.formats.capabilities import format_of
@@ -70,7 +71,7 @@ TOPICS = (
 # Oddities that show when all tables are there.
 NOTES = (Topic(None, ("way", "notes")),)
 
-# By the names under which SQL files ask for them: step_range, and what the analyses before them found.
+# By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found.
 Values = dict[str, Any]
 
 
@@ -79,7 +80,8 @@ def _nest(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
 
 
 def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    values["step_source"] = find_steps(connection, values["trace_id"], values["step_range"])
+    values["step_source"] = find_steps(connection, values["trace_id"], values["choice"])
+    values["step_range"] = values["choice"].step_range
 
 
 def _fill_way(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
@@ -104,9 +106,9 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
 }
 
 
-def fill(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range: str | None = None) -> None:
-    """Fill every table of a trace whose rows are staged; `step_range` is a regular expression for annotations of steps."""
-    _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, {"step_range": step_range})
+def fill(connection: duckdb.DuckDBPyConnection, trace_id: int, choice: Choice = AS_FOUND) -> None:
+    """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps."""
+    _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, {"choice": choice})
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:

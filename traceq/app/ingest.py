@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
+from traceq.analysis.steps.choice import StepOptions
 from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis.cache import fill
@@ -23,14 +25,16 @@ def ingest(
     run: str | None = None,
     jobs: int = 1,
     force: bool = False,
-    step_range: str | None = None,
     memory_limit: int | None = None,
     progress: Progress | None = None,
+    **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already, and ask the rules.
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
-    `step_range` is a regular expression for the annotations that mark steps. DuckDB holds at most `memory_limit` bytes in
+    `steps` is what the user says about the steps: `step_range`, a regular expression for the annotations that mark them;
+    `steps_per`, how many there are in each unit found (2; 1/2 when two units are one); `window`, what to judge (gpu,
+    3.2s..4s, NAME..NAME). DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the machine's. What the rules find is in the table finding, and reports
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
     rules cannot be asked, the result's `not_judged` says why.
@@ -50,10 +54,10 @@ def ingest(
         run=run,
         jobs=jobs,
         force=force,
-        step_range=step_range,
         memory_limit=memory_limit,
         progress=progress,
         complete=judge,
+        **steps,
     )
     return replace(result, not_judged=reasons[0] if reasons else None)
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 import duckdb
 
+from traceq.analysis.steps.choice import StepOptions
 from traceq.app.ingest import ingest
 from traceq.app.report import ReportView
 from traceq.app.source import is_trace, scratch
@@ -38,14 +39,14 @@ class Traces:
     made it, and what `ingest` raises for traces.
     """
 
-    def __init__(self, path: str | Path, *, step_range: str | None = None, memory_limit: int | None = None) -> None:
+    def __init__(self, path: str | Path, *, memory_limit: int | None = None, **steps: Unpack[StepOptions]) -> None:
         self.path = Path(path)
         self._stack = ExitStack()
         with ExitStack() as stack:
             database = self.path
             if is_trace(path):
                 database = stack.enter_context(scratch()) / "traces.duckdb"
-                ingest(path, database, jobs=usable_cpus(), step_range=step_range, memory_limit=memory_limit)
+                ingest(path, database, jobs=usable_cpus(), memory_limit=memory_limit, **steps)
             self._connection = connect(database, memory_limit=memory_limit)
             stack.callback(self._connection.close)
             self._stack = stack.pop_all()
@@ -103,13 +104,13 @@ class Traces:
         return f"Traces({str(self.path)!r})"
 
 
-def open_traces(path: str | Path, *, step_range: str | None = None, memory_limit: int | None = None) -> Traces:
+def open_traces(path: str | Path, *, memory_limit: int | None = None, **steps: Unpack[StepOptions]) -> Traces:
     """Open the trace database at `path`, read-only, or a temporary one that is made of the traces at `path`.
 
-    `step_range` is a regular expression for the annotations that are the steps of traces. DuckDB holds at most
-    `memory_limit` bytes, by default a quarter of the machine's.
+    `steps` is what the user says about the steps of traces: `step_range`, `steps_per` and `window`, as for `ingest`. DuckDB
+    holds at most `memory_limit` bytes, by default a quarter of the machine's.
     """
-    return Traces(path, step_range=step_range, memory_limit=memory_limit)
+    return Traces(path, memory_limit=memory_limit, **steps)
 
 
 @contextmanager

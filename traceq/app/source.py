@@ -7,10 +7,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import duckdb
 
+from traceq.analysis.steps.choice import StepOptions
 from traceq.common.process import usable_cpus
 from traceq.database.connect import connect, is_database, one_line
 from traceq.database.query import ask
@@ -27,15 +28,14 @@ Source = str | Path
 Sources = Source | Sequence[Source]
 
 
-class Reading(TypedDict, total=False):
+class Reading(StepOptions, total=False):
     """How a use case reads its sources.
 
-    `step_range` is a regular expression for the annotations that are the steps, of traces only: those of a database are
-    fixed. DuckDB holds at most `memory_limit` bytes, by default a quarter of the machine's. `writes` are the files that are
-    going to be written, none of which may be one that is read. `progress` is told how far the ingest of a trace is.
+    What is said about steps is for traces only: those of a database are fixed. DuckDB holds at most `memory_limit` bytes, by
+    default a quarter of the machine's. `writes` are the files that are going to be written, none of which may be one that is
+    read. `progress` is told how far the ingest of a trace is.
     """
 
-    step_range: str | None
     memory_limit: int | None
     writes: Sequence[Path]
     progress: Progress | None
@@ -73,10 +73,10 @@ def opened(
 @contextmanager
 def _database(source: Source, complete: Callable[[Path], None] | None, reading: Reading) -> Iterator[Path]:
     if not is_trace(source) and Path(source).exists():
-        if reading.get("step_range") is not None:
+        if any(step_options(reading).values()):
             raise WrongUse(
                 "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
-                " with traceq ingest --force --step-range REGEX."
+                " with traceq ingest --force and --step-range, --steps-per or --window."
             )
         yield Path(source)
         return
@@ -85,11 +85,20 @@ def _database(source: Source, complete: Callable[[Path], None] | None, reading: 
             source,
             folder / "traces.duckdb",
             jobs=usable_cpus(),
-            step_range=reading.get("step_range"),
             memory_limit=reading.get("memory_limit"),
             progress=reading.get("progress"),
             complete=complete,
+            **step_options(reading),
         ).database
+
+
+def step_options(reading: Reading) -> StepOptions:
+    """What is said about steps."""
+    return {
+        "step_range": reading.get("step_range"),
+        "steps_per": reading.get("steps_per"),
+        "window": reading.get("window"),
+    }
 
 
 @contextmanager

@@ -86,8 +86,33 @@ SHARE = Parsed("percent", parsed_share)
 REGEX = Parsed("regex", _regex)
 FILE: click.Path = click.Path(dir_okay=False, path_type=Path)
 
-_step_range_option = click.option(
-    "--step-range", type=REGEX, help="The annotations whose names match are the steps; for traces only."
+
+def _steps_per(text: str) -> str:
+    from traceq.analysis.steps.choice import read_steps_per
+
+    read_steps_per(text)
+    return text
+
+
+def _window(text: str) -> str:
+    from traceq.analysis.steps.choice import read_window
+
+    read_window(text)
+    return text
+
+
+_step_options = (
+    click.option("--step-range", type=REGEX, help="The annotations whose names match are the steps; for traces only."),
+    click.option(
+        "--steps-per",
+        type=Parsed("number", _steps_per),
+        help="Steps in each unit that is found as one: 2; or 1/2 where two units are a step; for traces only.",
+    ),
+    click.option(
+        "--window",
+        type=Parsed("window", _window),
+        help="What to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only.",
+    ),
 )
 memory_option = click.option(
     "--memory-limit",
@@ -106,8 +131,15 @@ output_option = click.option("-o", "--output", type=FILE, is_eager=True, metavar
 
 
 def reading_options(command: F) -> F:
-    """--step-range and --memory-limit, by the names that functions of traceq.app have for them."""
-    return _step_range_option(memory_option(command))
+    """What is said about steps, and --memory-limit, by the names that functions of traceq.app have for them."""
+    return step_options(memory_option(command))
+
+
+def step_options(command: F) -> F:
+    """--step-range, --steps-per and --window."""
+    for option in reversed(_step_options):
+        command = option(command)
+    return command
 
 
 def goal_option(help_: str) -> Callable[[F], F]:

@@ -43,8 +43,10 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
       traceq doctor --plan idle communication
     """  # noqa: D301 - click wants the backspace itself
     if plan:
-        if (output, format_, options["step_range"]) != (None, None, None):
-            raise click.UsageError("-o, --format and --step-range are for traces; --plan takes names of metrics only.")
+        if any((output, format_, options["step_range"], options["steps_per"], options["window"])):
+            raise click.UsageError(
+                "-o, --format, --step-range, --steps-per and --window are for traces; --plan takes names of metrics only."
+            )
         _plan(names)
         return
     source = _source(names)

@@ -84,7 +84,7 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place
         compute_capability=float(capability) if capability else None,
         steps=trace["steps"],
         step_ns=trace["step_ns"] or 0.0,
-        is_whole_trace=trace["step_source"] == "whole_trace",
+        is_window=trace["step_source"] == "window",
         goal=goal,
         present=present,
         ledger={category: dur / trace["steps"] for category, dur in ledgers.get(device, {}).items()},

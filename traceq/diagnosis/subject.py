@@ -44,7 +44,7 @@ class Subject:
     compute_capability: float | None
     steps: int
     step_ns: float
-    is_whole_trace: bool
+    is_window: bool
     goal: Goal
     present: Mapping[str, int] = field(repr=False)
     ledger: Mapping[str, float] = field(repr=False)

@@ -30,8 +30,8 @@ _NO_GPU = none("no GPU work was traced")
 def _steps(i: Inputs) -> Verdict:
     if i.step_source is None:
         return none("there is no step", "marks")
-    if i.step_source == "whole_trace":
-        return none("nothing marks steps, so the whole trace counts as one", "marks")
+    if i.step_source == "window":
+        return none("no steps are marked or recur, so the window of GPU work counts as one", "marks")
     marked = _MARKED.get(i.step_source)
     counted = some(i.steps, "step")
     rates = f"rates of {i.payloads}" if i.payloads else "no samples or tokens marked"

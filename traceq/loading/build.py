@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from traceq.analysis.order import fill
+from traceq.analysis.steps.choice import Choice
 from traceq.database import sql
 from traceq.database.connect import create_database, threads_for, writer_config
 from traceq.loading.sources import Source
@@ -42,7 +43,7 @@ class Task:
     trace_id: int
     run: str | None
     sha256: str
-    step_range: str | None
+    choice: Choice
     jobs: int
     memory: int
 
@@ -59,7 +60,7 @@ def build(task: Task, progress: Callable[[int, int], None]) -> None:
             _load(connection, task, progress)
             connection.execute(f"set threads = {min(task.jobs, threads_for(task.memory))}")
             _copy(connection, task)
-            fill(connection, task.trace_id, task.step_range)
+            fill(connection, task.trace_id, task.choice)
         connection.execute("checkpoint")
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import duckdb
 
+from traceq.analysis.steps.choice import Choice, StepOptions, choice_of
 from traceq.database.connect import FAILURES, check_name, connect, memory_for, one_line
 from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
 from traceq.errors import QueryError, StoreError
@@ -58,20 +60,21 @@ def ingest(
     run: str | None = None,
     jobs: int = 1,
     force: bool = False,
-    step_range: str | None = None,
     memory_limit: int | None = None,
     progress: Progress | None = None,
     complete: Callable[[Path], None] | None = None,
+    **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already; the rules are not asked.
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
-    `step_range` is a regular expression for the annotations that mark steps. DuckDB holds at most `memory_limit` bytes in
+    `steps` is what the user says about the steps (StepOptions). DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the machine's. `complete` may write more into the file that is going to
     be the database. Raises a TraceqError and leaves the
     database as it was when any source fails.
     """
-    _check_step_range(step_range)
+    choice = choice_of(**steps)
+    _check_step_range(choice.step_range)
     sources = [sources] if isinstance(sources, (str, Path)) else sources
     jobs = max(1, min(jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1)))
     found = find_sources(sources)
@@ -88,7 +91,7 @@ def ingest(
     teller.start(sum(source.size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
-            tasks = _tasks(new, known, scratch, run, step_range, jobs, memory_for(memory_limit))
+            tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit))
             build_all(tasks, jobs, teller)
             ingested = tuple(_count(task) for task in tasks)
             publish([task.database for task in tasks], target, scratch, before, replaced, memory_limit, complete)
@@ -168,7 +171,7 @@ def _tasks(
     known: dict[str, int],
     scratch: Path,
     run: str | None,
-    step_range: str | None,
+    choice: Choice,
     jobs: int,
     memory: int,
 ) -> list[Task]:
@@ -187,7 +190,7 @@ def _tasks(
                 trace_id=trace_id,
                 run=run,
                 sha256=sha256,
-                step_range=step_range,
+                choice=choice,
                 jobs=max(1, jobs // at_once),
                 memory=max(_LEAST_MEMORY, memory // at_once),
             )

@@ -37,7 +37,7 @@ def step_timelines(connection: duckdb.DuckDBPyConnection, trace_id: int, device:
     """The typical step and, if it is another one, the longest."""
     steps = rows(connection, "timeline_step", trace_id=trace_id)
     for row in steps:
-        name = "The whole trace" if row["is_whole_trace"] else f"Step {row['step']}"
+        name = "The window" if row["is_window"] else f"Step {row['step']}"
         title = name if len(steps) == 1 else f"{name}, {_STEPS[row['what']]}"
         window = (row["ts"], row["ts_end"])
         yield _timeline(connection, trace_id, device, window, f"step-{row['what']}", title, size=_STEP)

@@ -90,9 +90,9 @@ class Steps:
     max: int | None
 
     @property
-    def is_whole_trace(self) -> bool:
-        """Whether nothing marks steps, so that the whole trace counts as one."""
-        return self.source == "whole_trace"
+    def is_window(self) -> bool:
+        """Whether no steps were found, so that the window counts as one."""
+        return self.source == "window"
 
 
 @dataclass(frozen=True)
@@ -265,12 +265,12 @@ class TraceReport:
     @property
     def unit(self) -> str:
         """What times and savings are per."""
-        return "trace" if self.steps.is_whole_trace else "step"
+        return "trace" if self.steps.is_window else "step"
 
     @property
     def period(self) -> str:
         """What every number is about."""
-        return "trace" if self.steps.is_whole_trace else "counted steps"
+        return "trace" if self.steps.is_window else "counted steps"
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,6 @@ class Run:
         return {name: "off" if self.settings.get(name, "0") in ("0", "False") else "on" for name in names}
 
     @property
-    def is_whole_trace(self) -> bool:
-        """Whether nothing marks steps, so that the whole trace is one."""
-        return self.step_source == "whole_trace"
+    def is_window(self) -> bool:
+        """Whether no steps were found, so that the window is one."""
+        return self.step_source == "window"

@@ -58,7 +58,7 @@ def test_a_percentile_needs_steps(name, least):
 
 
 def test_a_whole_trace_has_no_step():
-    whole = run(100, step_source="whole_trace", ledger={"idle_data": 0.5})
+    whole = run(100, step_source="window", ledger={"idle_data": 0.5})
     assert outcome("step", "max", at_most(MS), whole)[0] == "cannot judge"
     assert outcome("throughput", "samples", at_most(MS), whole)[0] == "cannot judge"
     assert outcome("ledger", "idle", at_most(MS), whole)[0] == "cannot judge"

@@ -165,8 +165,8 @@ OBSTACLES = [
     ),
     pytest.param(
         {},
-        {"step_source": "whole_trace"},
-        "only the base has steps; of the other the whole trace is one",
+        {"step_source": "window"},
+        "only the base has steps; of the other the window is one",
         id="whole trace",
     ),
     pytest.param(
@@ -205,7 +205,7 @@ def test_what_cannot_be_compared_says_why(base, new, reason):
         pytest.param({"settings": {"with_stack": "1"}, "format": "nsys"}, {}, id="setting that nsys does not have"),
         pytest.param({"overhead_share": 0.01}, {"overhead_share": 0.05}, id="overhead as good as the same"),
         pytest.param({"overhead_share": None}, {"overhead_share": 0.5}, id="overhead not known"),
-        pytest.param({"step_source": "whole_trace"}, {"step_source": "whole_trace"}, id="two whole traces"),
+        pytest.param({"step_source": "window"}, {"step_source": "window"}, id="two whole traces"),
         pytest.param({"items": [item("gemm", 9)]}, {}, id="no kernels"),
         pytest.param(
             {"items": [item("cudnn", 9, operator="aten::conv")]},
@@ -223,10 +223,10 @@ def test_several_obstacles_are_all_said():
     assert found.reasons == ("GPU: NVIDIA H100 against NVIDIA A100", "world size: 8 against 4")
 
 
-def test_two_whole_traces_are_too_few_steps():
-    sides = [run(dur, name=str(dur), step_source="whole_trace") for dur in (USUAL, 2 * USUAL)]
+def test_two_windows_are_too_few_steps():
+    sides = [run(dur, name=str(dur), step_source="window") for dur in (USUAL, 2 * USUAL)]
     assert verdict(*sides) == (
-        "cannot tell: 1 against 1 steps: nothing marks steps, and a whole trace is one; mark them, or ingest with --step-range"
+        "cannot tell: 1 against 1 steps: no steps were found; mark them, or ingest with --step-range"
     )
 
 

@@ -95,12 +95,12 @@ def test_different_gpus_are_measured_but_not_compared():
 
 def test_what_has_no_steps_is_left_out():
     taken = [
-        Taken(8.0, run(5 * MS, step_source="whole_trace")),
+        Taken(8.0, run(5 * MS, step_source="window")),
         Taken(16.0, run()),
         Taken(32.0, run(0, 0)),
     ]
     found = trade_off(taken, batch())
-    assert [each.why for each in found.left_out] == ["whole trace", "no counted steps", "no counted steps"]
+    assert [each.why for each in found.left_out] == ["no steps", "no counted steps", "no counted steps"]
     assert found.points == ()
     assert len(found.headroom) == 3
 

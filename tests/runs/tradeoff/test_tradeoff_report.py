@@ -101,7 +101,7 @@ def said(taken, **setting):
             {},
             "Not only batch_size differs: world size: 2, 4.",
         ),
-        ([Taken(8.0, run(MS, step_source="whole_trace"))], {}, "Left out: run.json: nothing marks steps in them"),
+        ([Taken(8.0, run(MS, step_source="window"))], {}, "Left out: run.json: no steps were found in them"),
         ([Taken(8.0, run(MS))], {}, "No interval at 8: too few steps"),
         (
             [Taken(8.0, run(MS, MS)), Taken(8.0, run(MS, MS))],

@@ -66,7 +66,7 @@ computing as (
         and not g.is_communication
         and l.thread_id = (from _training_thread)
         -- a program has a beginning, a step takes a batch
-        and s.source <> 'whole_trace'
+        and s.source <> 'window'
     group by g.step
 )
 

@@ -17,8 +17,8 @@ comment on table step is 'One row per training step; steps follow one another wi
 comment on column step.trace_id is 'Trace.';
 comment on column step.step is 'Number of the step within its trace, from 0 in the order of time.';
 comment on column step.name is 'Name of the annotation that marks it, or what stands for it.';
-comment on column step.source is 'How steps were found: step_range, mark (a mark of traceq.annotate), profiler_step, annotation, optimizer, recurrence (the same launches or collectives over and over), or whole_trace when nothing marks them.';
-comment on column step.thread_id is 'Thread whose annotations mark the steps, or whose launches recur; NULL for whole_trace and where the launching calls are not in the trace.';
+comment on column step.source is 'How steps were found: step_range, mark (a mark of traceq.annotate), profiler_step, annotation, optimizer, recurrence (the same launches or collectives over and over), or window when nothing marks them.';
+comment on column step.thread_id is 'Thread whose annotations mark the steps, or whose launches recur; NULL for window and where the launching calls are not in the trace.';
 comment on column step.ts is 'Start, ns.';
 comment on column step.dur is 'From its start to the start of the next step, ns; the last lasts to its own end or the end of the last GPU work it launched.';
 comment on column step.ts_end is 'End, ns: ts + dur.';

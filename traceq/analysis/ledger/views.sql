@@ -20,9 +20,8 @@ inner join step as s using (trace_id, step)
 where
     s.excluded is null
     -- the device works, on what the trace does not hold: nothing to win
-    and c.cause <> 'idle_earlier_work'
-    and (s.source <> 'whole_trace' or (g.ts > s.ts and g.next_slice_id is not null));
-comment on view idle_piece is 'One row per gap of a counted step and cause: idle_gap_cause with what idle_gap knows of the gap. Per device and cause the pieces add up to time_ledger, but for idle_earlier_work, which nothing can win, and for a whole trace: what lies before its first and after its last GPU work is left out.';
+    and c.cause <> 'idle_earlier_work';
+comment on view idle_piece is 'One row per gap of a counted step and cause: idle_gap_cause with what idle_gap knows of the gap. Per device and cause the pieces add up to time_ledger, but for idle_earlier_work, which nothing can win.';
 comment on column idle_piece.trace_id is 'Trace.';
 comment on column idle_piece.device is 'Device.';
 comment on column idle_piece.step is 'Step it elapsed in.';

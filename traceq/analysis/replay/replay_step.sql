@@ -9,8 +9,8 @@ working as (
 
 select
     s.step,
-    if(s.source = 'whole_trace', coalesce(w.ts, s.ts), s.ts) as ts,
-    if(s.source = 'whole_trace', coalesce(w.ts_end, s.ts_end), s.ts_end) as ts_end,
+    if(s.source = 'window', coalesce(w.ts, s.ts), s.ts) as ts,
+    if(s.source = 'window', coalesce(w.ts_end, s.ts_end), s.ts_end) as ts_end,
     s.excluded is null as counts,
     coalesce(g.slices, 0) as slices,
     coalesce(t.pid, 0) as pid

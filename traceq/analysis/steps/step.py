@@ -1,112 +1,201 @@
-"""Finding the training steps of a trace: the ways of docs/metrics.md, most reliable first."""
+"""Finding the steps of a trace: what recurs at which level, and which level is the step (docs/metrics.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from traceq.analysis.steps.recurrence import recurring_sequence
+from traceq.analysis.steps.choice import AS_FOUND, Choice
+from traceq.analysis.steps.level import SEVERAL, Annotations, Level, Loop, is_layer
+from traceq.analysis.steps.recurrence import Launches, recurrence
 from traceq.analysis.steps.recurring_communication import recurring_communication
+from traceq.analysis.steps.rounds import rounds
+from traceq.analysis.steps.step_mark import Mark, regrouped
+from traceq.analysis.steps.unit import fill_units
+from traceq.analysis.steps.window import Extent, gpu_phase, inside, is_graph_capture, whole, window_extent
 from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
     import duckdb
 
-    # Name, thread, start and end.
-    Mark = tuple[str, int | None, int, int]
+    from traceq.analysis.nesting.stack import Integers
 
 
-# Of _step_mark.
-_COLUMNS = {"name": pa.string(), "thread_id": pa.int32(), "ts": pa.int64(), "own_end": pa.int64()}
+# Fewer are a coincidence.
+_LEAST = 3
+# Of all launches: what annotations hold that are the step.
+_MOST = 0.5
+
+_COLUMNS = {
+    "name": pa.string(),
+    "thread_id": pa.int32(),
+    "ts": pa.int64(),
+    "own_end": pa.int64(),
+    "excluded": pa.string(),
+}
 
 
-class _Way(NamedTuple):
-    """A way to find steps: the source it is called, the query and its parameters, and what makes marks of its rows."""
+def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, choice: Choice = AS_FOUND) -> str | None:
+    """Fill the tables step, unit and phase_of_run.
 
-    source: str
-    file: str
-    parameters: dict[str, Any]
-    marks: Callable[[duckdb.DuckDBPyRelation], list[Mark]]
-
-
-def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, step_range: str | None = None) -> str | None:
-    """Fill table step, from annotations whose name matches the regular expression `step_range` when one is given.
-
-    Returns the source used (step.source), or None when the trace has no slices at all. An unmatched `step_range` falls
-    back to the other sources: the caller compares.
+    Returns the source used (step.source), or None when the trace has no slices at all. An unmatched `choice.step_range`
+    falls back to the other sources: the caller compares.
     """
-    source = _mark_steps(connection, step_range)
-    run(connection, "analysis/steps/step.sql", trace_id=trace_id)
-    return source
+    annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
+    loop, launched = _loop(connection)
+    chosen = _chosen(connection, choice, annotations, loop)
+    if choice.steps_per != 1:
+        chosen = chosen._replace(marks=regrouped(chosen.marks, choice.steps_per, launched))
+    if choice.window and (extent := window_extent(connection, choice.window)):
+        chosen = _judged(chosen, choice, extent)
+    _keep(connection, chosen)
+    run(connection, "analysis/steps/step.sql", trace_id=trace_id, clock=chosen.clock)
+    fill_units(connection, trace_id, chosen, annotations, loop)
+    run(connection, "analysis/steps/phase_of_run.sql", trace_id=trace_id)
+    return chosen.source if chosen.marks else None
 
 
-def _mark_steps(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> str | None:
-    """Fill the temporary table _step_mark from the first source that finds any."""
-    ways = [
-        _Way("mark", "step_marked", {"pattern": r"^traceq\.step#\d+$"}, _as_they_are),
-        _Way("profiler_step", "step_marked", {"pattern": r"^ProfilerStep#\d+"}, _as_they_are),
-        _Way("annotation", "step_repeated", {}, _as_they_are),
-        _Way("optimizer", "step_optimizer", {}, _as_they_are),
-        _Way("recurrence", "step_launches", {"communication": False}, _around_launches),
-        _Way("recurrence", "step_launches", {"communication": True}, _between_communication),
-        _Way("whole_trace", "step_whole_trace", {}, _as_they_are),
-    ]
-    if step_range is not None:
-        ways.insert(0, _Way("step_range", "step_marked", {"pattern": step_range}, _as_they_are))
-    connection.execute(
-        "create or replace temp table _step_mark"
-        " (name varchar, thread_id integer, ts bigint, own_end bigint, source varchar)"
+def _chosen(
+    connection: duckdb.DuckDBPyConnection, choice: Choice, annotations: list[Annotations], loop: Loop | None
+) -> Level:
+    """The level that is the step: what says so itself, then what there is most evidence for, else the window."""
+    marked = _says_so(connection, choice.step_range)
+    if marked and not (loop and marked.source == "profiler_step" and _is_several(marked.marks, loop)):
+        return marked
+    if marked and loop:
+        return loop.level
+    if is_graph_capture(connection):
+        return Level("window", "window", whole(gpu_phase(connection)), "a server captures a CUDA graph: no step")
+    if named := _named(connection, annotations, loop):
+        return named
+    return _recurring(connection, annotations, loop) or Level(
+        "window", "window", whole(gpu_phase(connection)), "nothing recurs that could be a step"
     )
-    for source, file, parameters, read in ways:
-        marks = read(connection.sql(statement(f"analysis/steps/{file}.sql"), params=parameters))
-        if marks:
-            _keep(connection, marks, source)
-            return source
+
+
+def _says_so(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> Level | None:
+    """Annotations that say that they are steps; None where there are none."""
+    patterns = {
+        "step_range": step_range,
+        "mark": r"^traceq\.step#\d+$",
+        "profiler_step": r"^ProfilerStep#\d+",
+    }
+    for source, pattern in patterns.items():
+        if pattern and (marks := _read(connection, "step_marked", pattern=pattern)):
+            return Level(source, re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the program")
+    marks = _read(connection, "step_serving")
+    return Level("serving", re.sub(r"#?\d+", "#", marks[0].name), marks, "marked by the server") if marks else None
+
+
+def _recurring(
+    connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop | None
+) -> Level | None:
+    """What recurs without a name: launches, updates, collectives; None where nothing does that could be a step."""
+    updates = _read(connection, "step_optimizer")
+    if loop and loop.level.is_sure and not is_layer(annotations, loop) and loop.rounds >= len(updates):
+        return loop.level
+    if updates:
+        return Level("optimizer", "Optimizer.step#", updates, "one update each")
+    if marks := _communicating(connection):
+        return Level("recurrence", marks[0].name, marks, "the collectives between two pauses", is_sure=False)
     return None
 
 
-def _keep(connection: duckdb.DuckDBPyConnection, marks: list[Mark], source: str) -> None:
-    columns = zip(*marks, strict=True)
-    found = pa.table([pa.array(*each) for each in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS])
-    connection.register("_found_mark", found)
-    connection.execute(
-        "insert into _step_mark by name select *, $source as source from _found_mark", {"source": source}
+def _is_several(marks: list[Mark], loop: Loop) -> bool:
+    """Whether the only mark of the profiler holds several rounds, each of which takes an input of its own."""
+    (ts, end) = (marks[0].ts, marks[-1].own_end)
+    first = loop.level.marks[0].ts
+    return (
+        len(marks) == 1
+        and loop.rounds >= _LEAST
+        and "before a copy to the GPU" in loop.found.evidence
+        and ts <= first < end
     )
-    connection.unregister("_found_mark")
 
 
-def _as_they_are(marks: duckdb.DuckDBPyRelation) -> list[Mark]:
-    return marks.fetchall()
-
-
-def _around_launches(launches: duckdb.DuckDBPyRelation) -> list[Mark]:
-    """Marks around the sequence of launches that recurs, if one does."""
-    rows = launches.to_arrow_table()
-    recurrence = recurring_sequence(rows["number"].to_numpy())
-    if recurrence is None:
-        return []
-    name = f"sequence of {recurrence.length} launches"
-    firsts = rows.take(recurrence.starts)
-    ends = rows["ts_end"].take([start + recurrence.length - 1 for start in recurrence.starts])
-    return [
-        (name, *mark)
-        for mark in zip(firsts["thread_id"].to_pylist(), firsts["ts"].to_pylist(), ends.to_pylist(), strict=True)
+def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: Loop | None) -> Level | None:
+    """The annotations that are the step; None where none are, or where launches show that they hold several, or a part."""
+    candidates = [
+        each
+        for each in annotations
+        if each.times >= _LEAST and each.coverage >= _MOST and not each.is_layer and not each.is_epoch
     ]
+    if not candidates:
+        return None
+    best = max(candidates, key=lambda each: (each.is_step_word, each.coverage, each.total))
+    if best.updates >= SEVERAL * best.times:
+        return None
+    if loop and loop.level.is_sure and not 1 / SEVERAL < loop.rounds / best.times < SEVERAL:
+        return None
+    parameters = {"thread_id": best.thread_id, "pattern": best.pattern}
+    marks = _read(connection, "step_annotated", **parameters)
+    return Level("annotation", best.pattern, marks, f"annotations that hold {best.coverage:.0%} of the launches")
 
 
-def _between_communication(communication: duckdb.DuckDBPyRelation) -> list[Mark]:
-    """Marks from the end of one recurring sequence of communication to the end of the next.
+def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
+    """The level with only what lies in the window; the window itself where no whole step does, or for all GPU work."""
+    is_all = choice.window is not None and choice.window.first is None and choice.window.last is None
+    marks = whole(window) if is_all else inside(chosen.marks, window)
+    if marks[0].name == "window":
+        return Level("window", "window", marks, "--window")
+    return chosen._replace(marks=marks)
+
+
+def _loop(connection: duckdb.DuckDBPyConnection) -> tuple[Loop | None, Integers]:
+    """The loop of launches, None where they do not recur; and when each launch was made."""
+    rows = connection.sql(
+        statement("analysis/steps/launch_sequence.sql"), params={"communication": False}
+    ).to_arrow_table()
+    launches = Launches.of(rows)
+    found = recurrence(launches) if len(rows) else None
+    if found is None:
+        return None, launches.ts
+    marks = rounds(connection, rows, launches, found)
+    level = Level(
+        source="recurrence",
+        name=next(mark.name for mark in marks if mark.excluded is None),
+        marks=marks,
+        evidence=", ".join(found.evidence),
+        is_sure=found.is_sure,
+        clock="gpu" if found.is_ahead else "host",
+        launches=found.length,
+        share=found.share,
+    )
+    return Loop(found, level, len(rows)), launches.ts
+
+
+def _communicating(connection: duckdb.DuckDBPyConnection) -> list[Mark]:
+    """From the end of one recurring sequence of communication to the end of the next.
 
     What lies before the first and after the last is no complete step.
     """
-    rows = communication.to_arrow_table()
+    rows = connection.sql(
+        statement("analysis/steps/launch_sequence.sql"), params={"communication": True}
+    ).to_arrow_table()
     found = recurring_communication(*(rows[column].to_numpy() for column in ("number", "ts", "ts_end")))
     if found is None:
         return []
     name = f"after a sequence of {found.length} collectives"
     ends = rows.take(found.ends)
     borders = zip(ends["thread_id"].to_pylist(), ends["ts_end"].to_pylist(), strict=True)
-    return [(name, thread, ts, next_ts) for (thread, ts), (_, next_ts) in pairwise(borders)]
+    return [Mark(name, thread, ts, next_ts) for (thread, ts), (_, next_ts) in pairwise(borders)]
+
+
+def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object) -> list[Mark]:
+    rows = connection.sql(statement(f"analysis/steps/{file}.sql"), params=parameters or None)
+    return [Mark(*row) for row in rows.fetchall()]
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, chosen: Level) -> None:
+    """Fill the temporary table _step_mark."""
+    columns = [list(column) for column in zip(*chosen.marks, strict=True)] or [[] for _ in _COLUMNS]
+    found = pa.table([pa.array(*each) for each in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS])
+    connection.register("_found_mark", found)
+    connection.execute(
+        "create or replace temp table _step_mark as select *, $source as source from _found_mark",
+        {"source": chosen.source},
+    )
+    connection.unregister("_found_mark")

@@ -1,22 +1,47 @@
--- From marks (_step_mark: name, source, thread_id, ts, own_end) to steps that follow one another without gaps.
+-- From marks (_step_mark: name, source, thread_id, ts, own_end, excluded) to steps that follow one another without gaps.
+
+-- The last mark may stay open until the profiler stops, long after the program did anything. In one that is longer than all
+-- others, time without any slice that is longer than all before it is the tail of the capture.
+create temp table _quiet as
+select max(c.ts_end) as since
+from (
+    select ts_end from cpu_slice where kind not in ('annotation', 'other')
+    union all
+    select ts + dur from staging.gpu_slice
+) as c
+cross join (
+    select ts, own_end
+    from (select *, lead(ts) over (order by ts) - ts as dur from _step_mark)
+    where source not in ('window', 'recurrence', 'optimizer')
+    qualify dur is null and own_end - ts > coalesce(max(dur) over (), 0)
+) as l
+where c.ts_end > l.ts and c.ts_end <= l.own_end
+having 2 * max(c.ts_end) < any_value(l.ts + l.own_end);
 
 create temp table _step_span as
 select
     (row_number() over (order by ts) - 1)::integer as step,
-    *,
+    * replace (
+        if(row_number() over (order by ts desc) = 1, least(own_end, coalesce((from _quiet), own_end)), own_end) as own_end
+    ),
     lead(ts) over (order by ts) as next_ts
 from _step_mark;
 
--- Work belongs to the step that launched it. After the own end of the last step nothing is launched by a step.
+-- Work belongs to the step that launched it; to the one in which it starts where only the GPU's times pace the steps. After the
+-- own end of the last step nothing is launched by a step.
 create temp table _gpu_step as
-select l.slice_id, s.step
-from _gpu_launch as l
-asof join _step_span as s on l.launched_at >= s.ts
-where l.launched_at < coalesce(s.next_ts, s.own_end);
+select w.slice_id, w.launch_id, s.step
+from (
+    select l.slice_id, coalesce(l.launch_id, l.slice_id) as launch_id, if($clock = 'gpu', g.ts, l.launched_at) as ts
+    from _gpu_launch as l
+    inner join staging.gpu_slice as g using (slice_id)
+) as w
+asof join _step_span as s on w.ts >= s.ts
+where w.ts < coalesce(s.next_ts, s.own_end);
 
 create temp table _step_complete as
 select
-    s.* exclude (own_end, next_ts),
+    s.* exclude (own_end, next_ts, excluded), s.excluded as found_excluded,
     coalesce(s.next_ts, greatest(s.own_end, g.ts_end)) - s.ts as dur,
     g.ts as gpu_ts,
     g.ts_end - g.ts as gpu_dur
@@ -35,6 +60,7 @@ with
 typical as (
     select median(dur) as dur, mad(dur) as spread
     from _step_complete
+    where found_excluded is null
     having count(*) >= 4
 ),
 
@@ -69,11 +95,33 @@ from _step_span
 where source = 'mark'
 having count(*) >= 3 and median(next_ts - own_end) > 0.01 * median(next_ts - ts);
 
+-- A capture that ends in a step leaves a part of it: the last one, with less work than any whole one, and open to the end.
+create temp table _cut as
+select s.step
+from _step_complete as s
+left join (select step, count(distinct launch_id) as launches from _gpu_step group by step) as w using (step)
+cross join (
+    select count(*) as steps, min(launches) as least_work, min(dur) as least_dur
+    from (
+        select c.step, c.dur, count(distinct g.launch_id) as launches
+        from _step_complete as c
+        left join _gpu_step as g using (step)
+        where c.step < (select max(step) from _step_complete) and c.found_excluded is null
+        group by c.step, c.dur
+    )
+) as o
+where
+    s.step = (select max(step) from _step_complete)
+    and o.steps >= 2
+    and coalesce(w.launches, 0) < 0.9 * o.least_work
+    and s.dur < o.least_dur;
+
 insert into step by name
 select
     $trace_id as trace_id,
-    s.*,
+    s.* exclude (found_excluded),
     case
+        when s.found_excluded is not null then s.found_excluded
         when w.step is not null then 'warm-up: leading step, above median + 5 MAD'
         -- a profiler that stops at a step's start leaves a stub of it
         when
@@ -82,6 +130,7 @@ select
             and s.step > 0
             and (select count(*) from _step_complete where gpu_ts is null) = 1
             then 'incomplete: the last step, and the only one that launched no GPU work'
+        when s.step in (from _cut) then 'incomplete: the last step, with less work than any other'
         when s.step = (select step from _open_end)
             then 'incomplete: the last step, without the time between its mark and a next one'
     end as excluded

@@ -54,7 +54,7 @@ def alt(report: TraceReport) -> str:
 
 
 def _single(report: TraceReport) -> str:
-    return "the whole trace" if report.steps.is_whole_trace else f"step {report.step_ledgers[0].step}"
+    return "the window" if report.steps.is_window else f"step {report.step_ledgers[0].step}"
 
 
 def _columns(report: TraceReport) -> list[Column]:

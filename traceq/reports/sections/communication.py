@@ -61,7 +61,7 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
     blocking = {each.device: each for each in report.topics.communication.blocking}
     of_worst = blocking.get(worst.device)
     where = f" on GPU {worst.device}" if len(report.ledger) > 1 else ""
-    per_step = "" if report.steps.is_whole_trace else f" ({duration(worst.exposed_ns / report.steps.counted)} per step)"
+    per_step = "" if report.steps.is_window else f" ({duration(worst.exposed_ns / report.steps.counted)} per step)"
     behind = f"{duration(worst.overlapped_ns)} of it ({share(worst.overlapped_ns / worst.communication_ns)})"
     text = (
         f"Most exposed{where}: {duration(worst.communication_ns)} of communication,"

@@ -52,7 +52,7 @@ _SOURCES = {
     "profiler_step": "the profiler's own step annotations",
     "annotation": "a repeated annotation",
     "optimizer": "optimizer steps as boundaries",
-    "whole_trace": "nothing: the whole trace counts as one step",
+    "window": "nothing: the window of GPU work counts as one step",
 }
 
 
@@ -162,7 +162,7 @@ def _steps(report: TraceReport) -> Iterator[Block]:
         return
     if any(note.code == "step_range_unmatched" for note in report.notes):
         yield Warn(("No annotation matches the given --step-range; steps were found as if it had not been given.",))
-    if steps.is_whole_trace:
+    if steps.is_window:
         yield _no_steps(report.trace.format)
     else:
         yield Paragraph(_counted(steps))
@@ -180,7 +180,7 @@ def _no_steps(trace_format: str) -> Block:
     marked = way("step_ranges", trace_format, "Mark steps by ")
     return Warn(
         (
-            "No steps found: the whole trace counts as one step, start-up and shutdown included, ",
+            "No steps found: the window of GPU work counts as one step, ",
             "and all times below are per trace. ",
             *((*marked, "; name") if marked else ("Name",)),
             " existing ranges with ",

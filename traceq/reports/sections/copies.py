@@ -65,9 +65,9 @@ def _headline(worst: CopyTotal, report: TraceReport) -> str:
         f"Most exposed{where}: {which}. They take"
         f" {duration(worst.busy_ns)}, {behind} behind compute, {duration(worst.exposed_ns)} exposed"
     )
-    if not report.steps.is_whole_trace:
+    if not report.steps.is_window:
         text += f" ({duration(worst.exposed_ns / report.steps.counted)} per step)"
-    if worst.could_overlap_ns and not report.steps.is_whole_trace:
+    if worst.could_overlap_ns and not report.steps.is_window:
         text += f"; at most {duration(worst.could_overlap_ns)} of that could run beside later compute of the same step"
     return f"{text}."
 

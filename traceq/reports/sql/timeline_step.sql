@@ -1,7 +1,7 @@
 -- The steps worth drawing: the counted one nearest to the median, and the longest; one row where these are the same.
 with
 counted as (
-    select s.step, s.ts, s.ts_end, s.dur, s.source = 'whole_trace' as is_whole_trace, abs(s.dur - t.p50) as from_median
+    select s.step, s.ts, s.ts_end, s.dur, s.source = 'window' as is_window, abs(s.dur - t.p50) as from_median
     from step as s
     inner join step_stats as t using (trace_id)
     where s.trace_id = $trace_id and s.excluded is null and s.dur > 0
@@ -15,10 +15,10 @@ longest as (
     select * from counted order by dur desc, step limit 1
 )
 
-select 'typical' as what, step, ts, ts_end, is_whole_trace
+select 'typical' as what, step, ts, ts_end, is_window
 from typical
 union all
-select 'longest', step, ts, ts_end, is_whole_trace
+select 'longest', step, ts, ts_end, is_window
 from longest
 where step not in (select step from typical)
 order by what desc

@@ -98,7 +98,7 @@ def _choice_verdict(found: Tradeoff, choice: Choice) -> Spans:
 
 def _warnings(found: Tradeoff) -> Iterator[Spans]:
     for why, text in (
-        ("whole trace", "nothing marks steps in them, so that the whole trace counts as one"),
+        ("no steps", "no steps were found in them"),
         ("no counted steps", "they have no steps that count, or steps without length"),
     ):
         files = [each.taken.run.file for each in found.left_out if each.why == why]

@@ -9,7 +9,7 @@ from traceq.common.units import short
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.runs.budgets.budget import NANOSECONDS, Budget, Judged, Measured
 from traceq.runs.budgets.known import ANY
-from traceq.runs.budgets.steps import WHOLE_TRACE
+from traceq.runs.budgets.steps import NO_STEPS
 from traceq.runs.budgets.verdict import cannot, judged
 from traceq.runs.compare.side import step_ns
 from traceq.runs.run import FindingKept, PartKept, Run
@@ -49,8 +49,8 @@ def _unfit(budget: Budget, runs: Sequence[Run]) -> str:
     for run in runs:
         if not run.counted or not step_ns([run], "mean"):
             return f"{run.file} has no steps that count"
-        if run.is_whole_trace and any(limit.unit == NANOSECONDS for limit in budget.limits):
-            return WHOLE_TRACE
+        if run.is_window and any(limit.unit == NANOSECONDS for limit in budget.limits):
+            return NO_STEPS
         if budget.name == ANY and not any(step.ledger for step in run.counted):
             return f"{run.file} has no GPU ledger, without which nothing can be found"
     return ""

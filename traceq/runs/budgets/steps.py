@@ -16,7 +16,7 @@ from traceq.runs.run import Run
 LEAST_STEPS = {"p90": 10, "p95": 20, "p99": 100}
 _QUANTILES = {"p50": Fraction(50, 100), "p90": Fraction(90, 100), "p95": Fraction(95, 100), "p99": Fraction(99, 100)}
 
-WHOLE_TRACE = "nothing marks steps, so that the whole trace is one; mark them, or ingest with --step-range"
+NO_STEPS = "no steps were found; mark them, or ingest with --step-range"
 
 
 def step(budget: Budget, measured: Sequence[Measured]) -> Judged:
@@ -51,8 +51,8 @@ def ledger(budget: Budget, measured: Sequence[Measured]) -> Judged:
     """What a category, or several, take of the mean step; every run counts the same."""
     runs = [one.run for one in measured]
     reason = no_steps(measured)
-    if budget.unit == SHARE and all(run.is_whole_trace for run in runs):
-        reason = ""  # of a whole trace there are shares
+    if budget.unit == SHARE and all(run.is_window for run in runs):
+        reason = ""  # of a window there are shares
     without = next((run for run in runs if not any(step.ledger for step in run.counted)), None)
     if not reason and without is not None:
         reason = f"{without.file} has no GPU ledger: no GPU work was recorded in its steps"
@@ -73,8 +73,8 @@ def _per_step(run: Run, categories: Sequence[str]) -> Fraction:
 
 def no_steps(measured: Sequence[Measured]) -> str:
     """Why there is nothing that is per step; empty where there is."""
-    if any(one.run.is_whole_trace for one in measured):
-        return WHOLE_TRACE
+    if any(one.run.is_window for one in measured):
+        return NO_STEPS
     without = next((one.run for one in measured if not one.run.counted), None)
     return f"{without.file} has no steps that count" if without else ""
 

@@ -26,6 +26,7 @@ _SAME_WORK = 0.01
 _SAME_OVERHEAD = 0.05
 _SAME_SHAPES = 0.5
 _SAME_PROGRAM = 0.1
+_MOSTLY_HIDDEN = 0.5
 _LISTED = 3
 
 
@@ -46,9 +47,9 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     yield from _differ("GPU", base, new, lambda run: run.device_name)
     yield from _differ("number of GPUs in use", base, new, lambda run: run.devices or None)
     yield from _differ("world size", base, new, lambda run: run.world_size)
-    whole = [all(run.is_whole_trace for run in runs) for runs in (base, new)]
+    whole = [all(run.is_window for run in runs) for runs in (base, new)]
     if whole[0] != whole[1]:
-        yield f"only the {'new' if whole[0] else 'base'} has steps; of the other the whole trace is one"
+        yield f"only the {'new' if whole[0] else 'base'} has steps; of the other the window is one"
     yield from _payload(base, new)
     yield from _shapes(base, new)
     yield from _program(base, new)
@@ -109,7 +110,12 @@ def _all_shapes(runs: Iterable[Run]) -> dict[str, Counter[str]]:
 
 
 def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """How much of the GPU's work both sides know, by the kernel or by the operator that launched it."""
+    """How much of the GPU's work both sides know, by the kernel or by the operator that launched it.
+
+    Nothing where CUDA graphs hide most of a side's kernels: what they run is not known.
+    """
+    if any(_hidden(runs) > _MOSTLY_HIDDEN for runs in (base, new)):
+        return
     known = [_known(runs) for runs in (base, new)]
     shares = []
     for side, other in ((0, 1), (1, 0)):
@@ -127,6 +133,14 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
             shares.append(alike / total)
     if len(shares) > 1 and min(shares) < _SAME_PROGRAM:
         yield f"they do not run the same program: {share(min(shares))} of the kernel time of one is known to the other"
+
+
+def _hidden(runs: Iterable[Run]) -> float:
+    """Share of the computing time that is in CUDA graphs traced as a whole."""
+    items = [item for run in runs for item in run.items if item.category == "compute"]
+    total = sum(item.every.dur for item in items)
+    graphs = sum(item.every.dur for item in items if (item.name or "").replace(" ", "").startswith("CUDAgraph"))
+    return graphs / total if total else 0.0
 
 
 def _known(runs: Iterable[Run]) -> set[str]:
@@ -154,6 +168,9 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
             "one run a side: how much runs differ from one another is not known. Several runs a side tell it: "
             "--base A B --new C D"
         )
+    for name, side in (("base", base), ("new", new)):
+        if _hidden(side.runs) > _MOSTLY_HIDDEN:
+            yield f"{name}: CUDA graphs were traced as a whole: whether both sides run the same program is not known"
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"

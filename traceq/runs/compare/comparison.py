@@ -59,13 +59,13 @@ class OutlierStep:
 class Side:
     """One side of a comparison: its runs, and what was noticed about their steps.
 
-    `counted` and `excluded` are numbers of steps, `whole_traces` one of runs without any.
+    `counted` and `excluded` are numbers of steps, `windows` one of runs without any.
     """
 
     runs: tuple[Run, ...]
     counted: int
     excluded: int
-    whole_traces: int
+    windows: int
     drifts: tuple[Drift, ...]
     outliers: tuple[OutlierStep, ...]
 

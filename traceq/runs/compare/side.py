@@ -19,7 +19,7 @@ def side(runs: Sequence[Run]) -> Side:
         runs=tuple(runs),
         counted=sum(len(run.counted) for run in runs),
         excluded=sum(len(run.steps) - len(run.counted) for run in runs),
-        whole_traces=sum(run.is_whole_trace for run in runs),
+        windows=sum(run.is_window for run in runs),
         drifts=tuple(_drifts(runs)),
         outliers=tuple(_outliers(runs)),
     )

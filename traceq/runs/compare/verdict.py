@@ -74,8 +74,8 @@ def _drifts(drifted: int, change: Change) -> str:
 
 def _too_few(sides: tuple[Side, Side], level: float) -> str:
     counted = f"{sides[0].counted} against {sides[1].counted} steps"
-    if any(side.whole_traces for side in sides):
-        return f"{counted}: nothing marks steps, and a whole trace is one; mark them, or ingest with --step-range"
+    if any(side.windows for side in sides):
+        return f"{counted}: no steps were found; mark them, or ingest with --step-range"
     return f"{counted} are too few to tell a change from chance at a level of {level:g}; capture more"
 
 

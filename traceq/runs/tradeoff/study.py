@@ -52,7 +52,7 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
 def _left_out(taken: Taken) -> LeftOut | None:
     if not any(step.dur for step in taken.run.typical):
         return LeftOut(taken, "no counted steps")
-    return LeftOut(taken, "whole trace") if taken.run.is_whole_trace else None
+    return LeftOut(taken, "no steps") if taken.run.is_window else None
 
 
 def _largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:

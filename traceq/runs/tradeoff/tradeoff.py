@@ -43,7 +43,7 @@ class LeftOut:
     """A run that says nothing of the length of a step, and why."""
 
     taken: Taken
-    why: Literal["whole trace", "no counted steps"]
+    why: Literal["no steps", "no counted steps"]
 
 
 @dataclass(frozen=True)

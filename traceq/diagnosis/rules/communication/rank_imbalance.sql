@@ -24,7 +24,7 @@
 --   {%- else %}Mend {{ facts.more_of }} of {{ unit(facts) }} first, its findings say how; the collectives of the others
 --     then get shorter.
 --   {%- endif %}
--- unknown: {% if subject.is_whole_trace %}the whole trace is one step: ranks cannot be compared; traceq.annotate marks
+-- unknown: {% if subject.is_window %}there are no steps: ranks cannot be compared; traceq.annotate marks
 --     steps
 --   {%- elif rows | length <= 1 and subject.world_size and subject.world_size > 1 %}one of {{ subject.world_size }} ranks
 --     is in the database; traceq ingest of the other ranks' traces into it brings them
@@ -57,7 +57,7 @@ part as (
     from time_ledger as l
     inner join job as j using (trace_id)
     inner join step as s on s.trace_id = l.trace_id and s.step = l.step
-    where s.excluded is null and s.source <> 'whole_trace'
+    where s.excluded is null and s.source <> 'window'
     group by all
 ),
 

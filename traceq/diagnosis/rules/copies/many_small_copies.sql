@@ -17,7 +17,7 @@
 -- reason: Number and sizes are facts; that these copies can be made together is not known.
 -- wrong-if: Each of them is needed before the next one can be made.
 -- about: copies
--- unknown: {% if subject.is_whole_trace %}nothing marks steps: how many copies a step makes is not known;
+-- unknown: {% if subject.is_window %}nothing marks steps: how many copies a step makes is not known;
 --   traceq.annotate brings it
 --   {%- endif %}
 -- low: 0.3

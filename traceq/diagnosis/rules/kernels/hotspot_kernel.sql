@@ -9,7 +9,7 @@
 --   fewer or smaller calls.
 -- references: https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
 -- remark: {{ kernel(facts.name) }} has {{ percent(facts.busy_share) }} of the time in which the GPU is busy:
---   {% if subject.is_whole_trace %}{{ plural(facts.launches, 'time') }} in the trace
+--   {% if subject.is_window %}{{ plural(facts.launches, 'time') }} in the trace
 --   {%- else %}{{ plural(facts.launches / steps, 'time') }} per step
 --   {%- endif %}, {{ time(facts.mean_ns) }} each.
 -- fix: {% if facts.family == 'flash_attention' %}Attention limits the step: fewer tokens or a window of them; on

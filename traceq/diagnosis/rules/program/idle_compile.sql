@@ -24,7 +24,7 @@
 --   {%- else %}Compile and load before what is measured: run the step once with every shape, and keep the compiler's
 --     cache.
 --   {%- endif %} Here the GPU waits {{ time(claimed_ns) }}
---   {%- if not subject.is_whole_trace %} per step, in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}
+--   {%- if not subject.is_window %} per step, in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}
 --   {%- endif %} for it, up to {{ time(longest_ns) }} at a time ({{ names(pieces[:3]) }}).
 -- confidence: high
 -- reason: A range, frame or call of a compiler or loader is open while the GPU is idle.

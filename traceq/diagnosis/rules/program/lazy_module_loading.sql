@@ -16,7 +16,7 @@
 --   parts (evaluation, logging) too; or set
 --   {% if is_amd() %}HIP_ENABLE_DEFERRED_LOADING=0{% else %}CUDA_MODULE_LOADING=EAGER{% endif %} in the environment,
 --   which loads all at the start.
---   {% if steps == 1 %}The {% if subject.is_whole_trace %}trace{% else %}step{% endif %} has
+--   {% if steps == 1 %}The {% if subject.is_window %}trace{% else %}step{% endif %} has
 --   {{ plural(instances, 'such wait') }}
 --   {%- else %}{{ steps_with_it }} of {{ steps }} counted steps
 --   {% if steps_with_it == 1 %}loads{% else %}load{% endif %} code

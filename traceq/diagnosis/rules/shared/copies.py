@@ -11,7 +11,7 @@ _WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "inside the device"
 
 def described(subject: Subject, claim: Claim) -> str:
     """What the claim's copies move, as a sentence."""
-    per = "" if subject.is_whole_trace else " per step"
+    per = "" if subject.is_window else " per step"
     parts = [_moved(**row) for row in subject.ask_of(claim, "copy_sums")]
     return f"These are {' and '.join(parts)}{per}." if parts else ""
 

@@ -84,7 +84,7 @@ def per_step(subject: Subject, nanoseconds: float) -> str:
 
 def of_step(subject: Subject, nanoseconds: float) -> str:
     """A mean over the counted steps as a part of them: "1.2 ms of each step", "1.2 ms of the trace" where none is marked."""
-    return f"{duration(nanoseconds)} of {'the trace' if subject.is_whole_trace else 'each step'}"
+    return f"{duration(nanoseconds)} of {'the trace' if subject.is_window else 'each step'}"
 
 
 def times_per_step(subject: Subject, number: Any) -> str:

@@ -84,8 +84,8 @@ Turn = Callable[[Facts, bool], Knob | None]
 def judge(subject: Subject) -> Iterator[Remark]:
     """The knobs that the trace speaks for."""
     subject.needs("gpu", "steps")
-    if subject.is_whole_trace:
-        raise CannotTell("the whole trace is one step, start-up and end included; traceq.annotate marks steps")
+    if subject.is_window:
+        raise CannotTell("there are no steps; traceq.annotate marks them")
     (measured,) = subject.ask("goal_advice")
     facts = _with_tensor_parallel(subject, measured)
     is_latency = subject.goal == "latency"

@@ -14,7 +14,7 @@
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- remark: {% if facts.compute_share >= saturated %}The GPU computes {{ percent(facts.compute_share) }} of the
---   {% if subject.is_whole_trace %}captured time{% else %}step{% endif %} ({{ time(facts.compute_ns) }}).
+--   {% if subject.is_window %}captured time{% else %}step{% endif %} ({{ time(facts.compute_ns) }}).
 --     {% if facts.mean_coverage_share is none %}How far its kernels fill it is not known.
 --     {%- else %}Its kernels give work to {{ percent(facts.mean_coverage_share) }} of the multiprocessors.
 --     {%- endif %}

@@ -32,7 +32,7 @@
 --   torch.compile) would not cut them.
 --   {%- endif %}
 -- key: {{ facts.size }}-gaps
--- unknown: {% if subject.is_whole_trace %}the whole trace is one step, start-up and end included; traceq.annotate
+-- unknown: {% if subject.is_window %}there are no steps to compare with; traceq.annotate
 --   marks steps
 --   {%- endif %}
 -- absent: {% if rows and facts.step_share > mostly_idle and (facts.idle_share < 0.6 or facts.size == 'medium') %}the

@@ -4,14 +4,14 @@
 --   recurs.
 -- matters: Per-step numbers need steps. With one step for everything, start-up and the end are part of every share, and
 --   there are no percentiles; guessed steps have the right length, but may begin in the middle of the program's own.
--- measured: step.source is whole_trace or recurrence. The time outside of GPU work is what of it lies before the first
+-- measured: step.source is window or recurrence. The time outside of GPU work is what of it lies before the first
 --   and after the last GPU slice. Outermost ranges of one name that occur at least 3 times on one thread and together
 --   last at least half of the capture could be steps: steps leave little out.
 -- try: traceq.annotate around the loop, profiler.step(), or --step-range with the name of a range, such as one of NVTX
 --   around each iteration of a program in C++.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- remark: {% if facts.source == 'whole_trace' %}Nothing marks steps: the whole capture of {{ time(facts.traced_ns) }}
+-- remark: {% if facts.source == 'window' %}Nothing marks steps: the whole capture of {{ time(facts.traced_ns) }}
 --     counts as one.
 --     {%- if facts.outside_ns is not none and facts.traced_ns %} {{ percent(facts.outside_ns / facts.traced_ns) }} of it
 --     lies before the first and after the last GPU work, and is idle time in every share.
@@ -63,5 +63,5 @@ select
 from found as f
 cross join gpu as g
 left join range as r on true
-where f.source in ('whole_trace', 'recurrence')
+where f.source in ('window', 'recurrence')
 order by r.dur desc nulls last, r.name

@@ -23,7 +23,7 @@
 -- reason: The calls are in the trace, and the GPU has nothing to do during them.
 -- wrong-if: The captured steps are the first of the run: then this is warm-up.
 -- needs: gpu, steps, calls
--- unknown: {% if subject.is_whole_trace %}setting up and training are not told apart; traceq.annotate, or
+-- unknown: {% if subject.is_window %}setting up and training are not told apart; traceq.annotate, or
 --   --step-range, marks steps
 --   {%- endif %}
 -- facts: allocation_facts

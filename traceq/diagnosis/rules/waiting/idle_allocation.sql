@@ -10,12 +10,12 @@
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 -- fix: The GPU idles {{ per_step(claimed_ns) }} while the host allocates or pins memory{% if rows %}:
 --   {{ allocations(rows) }}{% endif %}.
---   {% if subject.is_whole_trace %}No steps are marked, so that setting up counts as well: mark them (traceq.annotate)
+--   {% if subject.is_window %}No steps are marked, so that setting up counts as well: mark them (traceq.annotate)
 --   to see what the loop allocates.
 --   {% endif %}Allocate before the loop and use the memory again; pin few large buffers, torch.empty(shape,
 --   pin_memory=True), once; in CUDA C++ use cudaMallocAsync.
--- confidence: {% if subject.is_whole_trace %}low{% else %}high{% endif %}
--- reason: {% if subject.is_whole_trace %}Without steps nobody can tell the loop from setting up.
+-- confidence: {% if subject.is_window %}low{% else %}high{% endif %}
+-- reason: {% if subject.is_window %}Without steps nobody can tell the loop from setting up.
 --   {%- else %}The calls are in the trace, and the GPU has nothing to do during them.
 --   {%- endif %}
 -- wrong-if: The calls are made once, before training begins.

@@ -1,0 +1,96 @@
+"""What a user may say about the steps of a trace."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple, TypedDict, Unpack
+
+from traceq.errors import WrongUse
+
+_SECONDS = re.compile(r"(?P<number>[-+]?\d+(?:\.\d+)?)(?P<unit>s|ms|us|ns)?")
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1, None: 10**9}
+
+
+class StepOptions(TypedDict, total=False):
+    """What a user may say about the steps, as text.
+
+    `step_range`: a regular expression for the annotations that are the steps; `steps_per`: how many steps there are in each
+    unit found (2), or which part of one a unit is (1/2); `window`: what to judge: gpu, a name, or A..B with times or names.
+    """
+
+    step_range: str | None
+    steps_per: str | None
+    window: str | None
+
+
+class Window(NamedTuple):
+    """The ends of a window: ns from the first GPU work (of the first slice, without a GPU), or names of annotations.
+
+    A window of all GPU work has neither.
+    """
+
+    first: int | str | None
+    last: int | str | None
+
+
+class Choice(NamedTuple):
+    """What to take for the steps.
+
+    `step_range`: regular expression for the annotations that are the steps; `steps_per`: steps in what is found as one, a half
+    for two that make up one; `window`: what to judge, the rest being start-up and tail.
+    """
+
+    step_range: str | None = None
+    steps_per: Fraction = Fraction(1)
+    window: Window | None = None
+
+
+AS_FOUND = Choice()
+
+
+def choice_of(**options: Unpack[StepOptions]) -> Choice:
+    """The choice that the options say; WrongUse when they say none."""
+    steps_per, window = options.get("steps_per"), options.get("window")
+    return Choice(
+        step_range=options.get("step_range"),
+        steps_per=Fraction(1) if steps_per is None else read_steps_per(steps_per),
+        window=None if window is None else read_window(window),
+    )
+
+
+def read_steps_per(text: str) -> Fraction:
+    """The number in `text`: 2, or 1/2. WrongUse when it is neither n nor 1/n."""
+    try:
+        number = Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if number <= 0 or 1 not in (number.numerator, number.denominator):
+        msg = f"--steps-per {text}: a whole number of steps in each unit found (2), or one part of it (1/2: two units are a step)"
+        raise WrongUse(msg)
+    return number
+
+
+def read_window(text: str) -> Window:
+    """The window in `text`: gpu, A..B with times (3.2s..4s, 250ms..) or names of annotations, or one name. WrongUse."""
+    if text == "gpu":
+        return Window(None, None)
+    first, found, last = text.partition("..")
+    if not found:
+        return Window(text, text)
+    window = Window(_end(first), _end(last))
+    if window.first is None and window.last is None:
+        msg = f"--window {text}: give a start or an end, as 3.2s..4s, 10.., NAME..NAME, or gpu"
+        raise WrongUse(msg)
+    if isinstance(window.first, int) and isinstance(window.last, int) and window.first >= window.last:
+        msg = f"--window {text}: it ends before it starts"
+        raise WrongUse(msg)
+    return window
+
+
+def _end(text: str) -> int | str | None:
+    """Nanoseconds, or the name of an annotation; None for nothing."""
+    text = text.strip()
+    if match := _SECONDS.fullmatch(text):
+        return round(Fraction(match["number"]) * _NANOSECONDS[match["unit"]])
+    return text or None

@@ -1,0 +1,70 @@
+"""What recurs in a trace, before it is known which of it is the step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from traceq.analysis.steps.recurrence import Recurrence
+    from traceq.analysis.steps.step_mark import Mark
+
+# So many of one in each of the other are another level; fewer are the same, cut at an end.
+SEVERAL = 1.5
+
+
+class Level(NamedTuple):
+    """Something that recurs, as steps.
+
+    `source` as in step.source; `evidence`: what shows that it is the step; `is_sure`: nothing else is likely; `clock`: whether
+    its times are the host's or the GPU's; `launches` in each, None where they differ; `share` of launches that recur.
+    """
+
+    source: str
+    name: str
+    marks: list[Mark]
+    evidence: str
+    is_sure: bool = True
+    clock: str = "host"
+    launches: int | None = None
+    share: float | None = None
+
+
+class Annotations(NamedTuple):
+    """A row of annotation_level.sql: annotations of one name, up to digits, on one thread."""
+
+    thread_id: int
+    pattern: str
+    times: int
+    is_layer: bool
+    is_epoch: bool
+    is_step_word: bool
+    coverage: float
+    updates: int
+    fetches: int
+    total: int
+    period: int
+
+
+class Loop(NamedTuple):
+    """The recurrence of launches, the steps it would be, and how many launches there are in all."""
+
+    found: Recurrence
+    level: Level
+    launches: int
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return sum(part.is_round for part in self.found.parts)
+
+    @property
+    def coverage(self) -> float:
+        """Share of all launches that lie in whole rounds."""
+        return sum(part.last - part.first for part in self.found.parts if part.is_round) / self.launches
+
+
+def is_layer(annotations: list[Annotations], loop: Loop) -> bool:
+    """Whether annotations of layers come as often as the rounds, or oftener: the rounds are layers, or parts of a step."""
+    return any(each.is_layer and each.times >= loop.rounds / SEVERAL for each in annotations) and not any(
+        not each.is_layer and abs(each.times - loop.rounds) <= 1 for each in annotations
+    )

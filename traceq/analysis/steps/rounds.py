@@ -1,0 +1,90 @@
+"""Steps out of launches that recur: when the rounds of a Recurrence start and end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.analysis.steps.step_mark import Mark
+from traceq.database.sql import run
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+    from traceq.analysis.steps.recurrence import Launches, Recurrence
+
+_FIRST_CUT = "incomplete: cut by the start of the capture"
+_FIRST_OTHER = "warm-up: other launches than in the steps that follow"
+_BETWEEN = "no step: other launches between the steps"
+_LAST_CUT = "incomplete: cut by the end of the capture"
+_LAST_OTHER = "incomplete: other launches than in the steps before"
+
+_TRACE_START = """
+    select min(ts)
+    from (
+        select ts from cpu_slice where kind <> 'other' or dur > 0
+        union all
+        select ts from staging.gpu_slice
+    )
+"""
+
+
+def rounds(connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Launches, found: Recurrence) -> list[Mark]:
+    """The steps that the rounds are, with what comes before the first and after the last as steps that do not count.
+
+    On the host a round starts when the one before is over: after the wait, and the operator, that its last launch is followed by
+    and part of. Where the host runs rounds ahead, a round starts when the GPU starts with it.
+    """
+    name = f"sequence of {found.length} {rows['what'][0].as_py()}"
+    first, last = found.parts[0].first, found.parts[-1].last
+    begin = 0 if first and found.is_like_before else min(found.first, first)
+    end = max(found.last, last)
+    places = sorted({begin, *(part.first for part in found.parts), last, end})
+    other = {part.first for part in found.parts if not part.is_round}
+    starts = _gpu_starts(launches, places) if found.is_ahead else _host_starts(connection, rows, launches, places)
+    threads = rows["thread_id"].to_pylist()
+    marks = []
+    for place, ts, end in zip(places, starts, starts[1:], strict=False):
+        excluded = None
+        if place < first:
+            is_cut = place == 0 and first - place < found.length
+            excluded = _FIRST_CUT if is_cut else _FIRST_OTHER
+        elif place >= last:
+            excluded = _LAST_CUT if end == len(launches.number) else _LAST_OTHER
+        elif place in other:
+            excluded = _BETWEEN
+        marks.append(Mark(name, threads[place], ts, end, excluded))
+    return marks
+
+
+def _gpu_starts(launches: Launches, places: list[int]) -> list[int]:
+    """When the GPU starts with each of the places, and ends with the launch before the last one of them."""
+    first = np.array(places[:-1])
+    return [*launches.gpu_ts[first].tolist(), int(launches.gpu_ts_end[places[0] : places[-1]].max())]
+
+
+def _host_starts(
+    connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Launches, places: list[int]
+) -> list[int]:
+    """When the host is done with what it did before each of the places.
+
+    Before the first of all launches nothing shows that: it starts as long before its first launch as the others do.
+    """
+    before = np.array([place - 1 for place in places if place])
+    after = np.append(launches.ts, np.iinfo(np.int64).max)[before + 1]
+    found = run(
+        connection,
+        "analysis/steps/boundary.sql",
+        threads=rows["thread_id"].take(before).to_pylist(),
+        launched=launches.ts[before].tolist(),
+        settled=launches.settled[before].tolist(),
+        until=after.tolist(),
+    )
+    starts = [ts for _, ts in found.fetchall()]
+    leads = sorted(int(launches.ts[place]) - ts for place, ts in zip(places[-len(starts) : -1], starts, strict=False))
+    lead = max(leads[(len(leads) - 1) // 2], 0) if leads else 0
+    ((trace_start,),) = connection.execute(_TRACE_START).fetchall()
+    earliest = max(int(launches.ts[places[0]]) - lead, trace_start)
+    return [earliest, *starts] if places[0] == 0 else [max(starts[0], earliest), *starts[1:]]

@@ -1,0 +1,50 @@
+"""Steps as they are found: what stands where, before a table is made of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from traceq.analysis.nesting.stack import Integers
+
+
+class Mark(NamedTuple):
+    """A step: from `ts` to the next one's, the last to `own_end`. `excluded` says why it does not count."""
+
+    name: str
+    thread_id: int | None
+    ts: int
+    own_end: int
+    excluded: str | None = None
+
+
+def regrouped(marks: list[Mark], steps_per: Fraction, launched: Integers) -> list[Mark]:
+    """`marks` with `steps_per` steps in each: cut where as many of the launches (times, ascending) lie before, or joined."""
+    if steps_per.denominator > 1:
+        size = steps_per.denominator
+        groups = [marks[first : first + size] for first in range(0, len(marks), size)]
+        return [
+            group[0]._replace(
+                own_end=group[-1].own_end,
+                excluded=next((mark.excluded for mark in group if mark.excluded), None)
+                or (None if len(group) == size else "incomplete: fewer units than --steps-per asks for"),
+            )
+            for group in groups
+        ]
+    ends = [*(mark.ts for mark in marks[1:]), *(mark.own_end for mark in marks[-1:])]
+    return [part for mark, end in zip(marks, ends, strict=True) for part in _cut(mark, end, int(steps_per), launched)]
+
+
+def _cut(mark: Mark, end: int, parts: int, launched: Integers) -> list[Mark]:
+    """The mark in equal parts by launches; whole where it has fewer launches than parts."""
+    first, last = np.searchsorted(launched, [mark.ts, end])
+    if last - first < parts:
+        return [mark]
+    places = [int(first) + (int(last) - int(first)) * part // parts for part in range(1, parts)]
+    borders = [mark.ts, *(int(launched[place]) for place in places)]
+    return [
+        mark._replace(ts=ts, own_end=until) for ts, until in zip(borders, [*borders[1:], mark.own_end], strict=True)
+    ]

@@ -1,0 +1,162 @@
+"""The table unit: every level at which a trace recurs, with the one that is the step."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from traceq.analysis.steps.level import SEVERAL, is_layer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+    from traceq.analysis.steps.level import Annotations, Level, Loop
+
+# Of all launches: what annotations hold that are worth telling.
+_SOME = 0.1
+
+
+class _Unit(NamedTuple):
+    """A row of the table unit, without its trace and number."""
+
+    level: str
+    source: str
+    name: str
+    times: int
+    period: int | None
+    launches: int | None
+    coverage: float | None
+    share: float | None
+    is_step: bool
+    is_possible: bool
+    evidence: str
+
+
+_TYPES = (
+    pa.string(), pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.float64(), pa.float64(), pa.bool_(),
+    pa.bool_(), pa.string(),
+)  # fmt: skip
+
+
+def fill_units(
+    connection: duckdb.DuckDBPyConnection,
+    trace_id: int,
+    chosen: Level,
+    annotations: list[Annotations],
+    loop: Loop | None,
+) -> None:
+    """Fill the table unit with the level chosen and with what else recurs; nothing where there are no steps."""
+    if not chosen.marks:
+        return
+    units = [_chosen(chosen, loop), *_loops(chosen, annotations, loop), *_annotated(chosen, annotations)]
+    columns = zip(*units, strict=True)
+    found = pa.table([pa.array(*each) for each in zip(columns, _TYPES, strict=True)], [*_Unit._fields])
+    connection.register("_found_unit", found)
+    connection.execute(
+        "insert into unit by name select $trace_id as trace_id,"
+        " row_number() over (order by period desc nulls last, times, name) - 1 as unit, * rename (times as count)"
+        " from _found_unit",
+        {"trace_id": trace_id},
+    )
+    connection.unregister("_found_unit")
+
+
+def _chosen(chosen: Level, loop: Loop | None) -> _Unit:
+    """The steps, or the window."""
+    is_window = chosen.source == "window"
+    whole = [mark for mark in chosen.marks if mark.excluded is None] or chosen.marks
+    return _Unit(
+        level="window" if is_window else "step",
+        source=chosen.source,
+        name=chosen.name,
+        times=len(whole),
+        period=_period(chosen),
+        launches=chosen.launches,
+        coverage=loop.coverage if loop and chosen.source == "recurrence" else None,
+        share=chosen.share,
+        is_step=True,
+        is_possible=True,
+        evidence=chosen.evidence,
+    )
+
+
+def _period(level: Level) -> int | None:
+    """The median distance of marks, of one its length, ns."""
+    marks = [mark for mark in level.marks if mark.excluded is None]
+    distances = sorted(later.ts - mark.ts for mark, later in pairwise(marks))
+    if distances:
+        return distances[(len(distances) - 1) // 2]
+    return marks[0].own_end - marks[0].ts if marks else None
+
+
+def _loops(chosen: Level, annotations: list[Annotations], loop: Loop | None) -> Iterator[_Unit]:
+    """The recurrence of launches where it is not the step, and what recurs inside its rounds."""
+    if loop is None:
+        return
+    steps = sum(mark.excluded is None for mark in chosen.marks) or 1
+    is_window = chosen.source == "window"
+    if loop.level is not chosen and (is_window or not 1 / SEVERAL < loop.rounds / steps < SEVERAL):
+        named = is_layer(annotations, loop)
+        yield _Unit(
+            level=_inner_level(loop) if is_window or loop.rounds > steps else "epoch",
+            source="recurrence",
+            name=loop.level.name,
+            times=loop.rounds,
+            period=_period(loop.level),
+            launches=loop.found.length,
+            coverage=loop.coverage,
+            share=loop.found.share,
+            is_step=False,
+            is_possible=is_window and not named,
+            evidence="annotations of layers come as often" if named else loop.level.evidence,
+        )
+    elif loop.found.inner:
+        yield _Unit(
+            level="layer",
+            source="recurrence",
+            name=f"sequence of {loop.found.inner} launches",
+            times=loop.rounds * (loop.found.length // loop.found.inner),
+            period=None,
+            launches=loop.found.inner,
+            coverage=None,
+            share=loop.found.inner_share,
+            is_step=False,
+            is_possible=not chosen.is_sure,
+            evidence="recurs inside a step, but for some of its launches",
+        )
+
+
+def _inner_level(loop: Loop) -> str:
+    """What rounds inside a step are: with an input of their own micro-batches, else layers."""
+    return "micro_batch" if "before a copy to the GPU" in loop.found.evidence else "layer"
+
+
+def _annotated(chosen: Level, annotations: list[Annotations]) -> Iterator[_Unit]:
+    """Annotations of the thread of the steps (of any, for steps without one) that come oftener or more seldom than steps."""
+    steps = sum(mark.excluded is None for mark in chosen.marks) or 1
+    thread = chosen.marks[0].thread_id
+    for each in annotations:
+        if each.coverage < _SOME or (thread is not None and each.thread_id != thread):
+            continue
+        if 1 / SEVERAL < each.times / steps < SEVERAL and not (chosen.source == "window" and each.is_layer):
+            continue
+        level = "layer" if each.is_layer else "piece" if each.times > steps else "epoch"
+        yield _Unit(
+            level=level,
+            source="annotation",
+            name=each.pattern,
+            times=each.times,
+            period=each.period,
+            launches=None,
+            coverage=each.coverage,
+            share=None,
+            is_step=False,
+            is_possible=False,
+            evidence="annotations of layers"
+            if each.is_layer
+            else f"{each.times} of them beside {steps} of the unit judged",
+        )

@@ -1,0 +1,71 @@
+"""The part of a trace that is judged: where the program does its recurring GPU work, or what the user says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from traceq.analysis.steps.step_mark import Mark
+from traceq.database.sql import run
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.analysis.steps.choice import Window
+
+_NAMED = """
+    select min(ts) filter (name = $first) as first, max(ts_end) filter (name = $last) as last
+    from cpu_slice
+    where kind = 'annotation' and name in ($first, $last)
+"""
+
+
+# What vLLM and SGLang put around the capture of a CUDA graph while they start.
+_CAPTURE = "select exists (from cpu_slice where kind = 'annotation' and regexp_matches(name, '^capture_\\d+_[A-Z]+$'))"
+
+
+class Extent(NamedTuple):
+    """From `ts` to `ts_end`, ns."""
+
+    ts: int
+    ts_end: int
+
+
+def gpu_phase(connection: duckdb.DuckDBPyConnection) -> Extent | None:
+    """The stretch of GPU work, of the host without a GPU; None for a trace without slices."""
+    rows = run(connection, "analysis/steps/gpu_phase.sql").fetchall()
+    return Extent(*rows[0]) if rows else None
+
+
+def is_graph_capture(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the trace is of a server that captures CUDA graphs while it starts."""
+    ((is_capture,),) = connection.execute(_CAPTURE).fetchall()
+    return bool(is_capture)
+
+
+def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Extent | None:
+    """What `window` says, on the clock of the trace; None where no annotation has its name, or it ends before it starts."""
+    phase = gpu_phase(connection)
+    if phase is None:
+        return None
+    names = {"first": str(window.first), "last": str(window.last)}
+    ((first, last),) = connection.execute(_NAMED, names).fetchall()
+    ts = phase.ts if window.first is None else phase.ts + window.first if isinstance(window.first, int) else first
+    end = phase.ts_end if window.last is None else phase.ts + window.last if isinstance(window.last, int) else last
+    return Extent(ts, end) if ts is not None and end is not None and ts < end else None
+
+
+def inside(marks: list[Mark], extent: Extent) -> list[Mark]:
+    """`marks` with those excluded that do not start and end in `extent`; the extent as one mark where none does."""
+    ends = [*(each.ts for each in marks[1:]), *(each.own_end for each in marks[-1:])]
+    judged = [
+        mark
+        if extent.ts <= mark.ts and end <= extent.ts_end
+        else mark._replace(excluded=mark.excluded or "outside of --window")
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+    return judged if any(mark.excluded is None for mark in judged) else whole(extent)
+
+
+def whole(extent: Extent | None) -> list[Mark]:
+    """The extent as one mark; no mark for none."""
+    return [] if extent is None else [Mark("window", None, extent.ts, extent.ts_end)]
