@@ -36,7 +36,7 @@ def launches(letters, gpu_behind=50, gpu_period=None):
     )}  # fmt: skip
     return Launches(
         number=numbers(kinds), ts=ts, ts_end=ts + 20, settled=ts + 20, gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30,
-        slices=np.ones(len(ts), np.int64), **flags,
+        **flags,
     )  # fmt: skip
 
 

@@ -10,17 +10,27 @@ described as (
     group by slice_id
 ),
 
+update_name as (
+    select name
+    from (select distinct name from staging.gpu_slice where kind = 'kernel')
+    where regexp_matches(name, '(?i)multi_tensor_apply|adam|adagrad|adafactor|lamb_|sgd|momentum|optimizer')
+),
+
 gpu_work as (
     select
-        g.slice_id, g.device, g.context, g.stream, g.kind, g.name, g.copy_kind, g.ts as gpu_ts, g.ts + g.dur as gpu_ts_end,
-        l.launch_id, l.thread_id, l.launched_at, d.message,
-        if(
-            $communication, null,
-            {'x': g.grid_x, 'y': g.grid_y, 'z': g.grid_z, 'bytes': g.bytes, 'context': g.context, 'stream': g.stream}
-        ) as what
+        g.device, g.context, g.stream, g.ts as gpu_ts, g.ts + g.dur as gpu_ts_end, l.launch_id,
+        case
+            when $communication then hash(g.kind, g.name, d.message)
+            else hash(g.kind, g.name, g.grid_x, g.grid_y, g.grid_z, g.bytes, g.context, g.stream)
+        end::hugeint as work,
+        coalesce(g.copy_kind = 'h2d', false) as is_input,
+        coalesce(g.copy_kind = 'd2h', false) as is_read,
+        g.kind = 'graph' as is_graph,
+        g.kind = 'kernel' and u.name is not null as is_update
     from staging.gpu_slice as g
     inner join _gpu_launch as l using (slice_id)
     left join described as d using (slice_id)
+    left join update_name as u using (name)
     -- nobody launches the migrations of unified memory
     where (l.is_communication or not $communication) and g.copy_kind is distinct from 'um'
 ),
@@ -54,47 +64,44 @@ launched as (
     from main_device
 ),
 
+-- A graph is the sum of its nodes: the order in which its branches run varies.
+launch as (
+    select
+        launch_id, min(gpu_ts) as gpu_ts, max(gpu_ts_end) as gpu_ts_end, sum(work) as work,
+        bool_or(is_input) as is_input, bool_or(is_read) as is_read, bool_or(is_graph) as is_graph, bool_or(is_update) as is_update
+    from main_device
+    where launch_id is not null and (select is_traced from launched)
+    group by launch_id
+),
+
 -- Without launching calls there are the times on the device: of one queue, as streams overtake one another.
 placed as (
     select
-        any_value(m.thread_id) as thread_id, any_value(c.ts) as ts, any_value(c.ts_end) as ts_end,
-        min(m.gpu_ts) as gpu_ts, max(m.gpu_ts_end) as gpu_ts_end,
-        -- of a graph the nodes by name: the order in which branches run varies
-        count(*) as slices, list_sort(list({'kind': m.kind, 'name': m.name, 'what': m.what, 'message': m.message})) as work,
-        bool_or(m.copy_kind = 'h2d') as is_input,
-        bool_or(m.copy_kind = 'd2h') as is_read,
-        bool_or(m.kind = 'graph' or regexp_matches(c.name, 'GraphLaunch')) as is_graph,
-        bool_or(m.kind = 'kernel' and regexp_matches(m.name, '(?i)multi_tensor_apply|adam|adagrad|adafactor|lamb_|sgd|momentum|optimizer')) as is_update
-    from main_device as m
-    inner join cpu_slice as c on c.slice_id = m.launch_id
-    where (select is_traced from launched)
-    group by m.launch_id
+        c.thread_id, c.ts, c.ts_end, l.gpu_ts, l.gpu_ts_end, l.work, l.is_input, l.is_read,
+        l.is_graph or contains(c.name, 'GraphLaunch') as is_graph, l.is_update
+    from launch as l
+    inner join cpu_slice as c on c.slice_id = l.launch_id
     union all
-    select
-        null, gpu_ts, gpu_ts_end, gpu_ts, gpu_ts_end, 1, [{'kind': kind, 'name': name, 'what': what, 'message': message}],
-        coalesce(copy_kind = 'h2d', false), coalesce(copy_kind = 'd2h', false), kind = 'graph',
-        kind = 'kernel' and regexp_matches(name, '(?i)multi_tensor_apply|adam|adagrad|adafactor|lamb_|sgd|momentum|optimizer')
+    select null, gpu_ts, gpu_ts_end, gpu_ts, gpu_ts_end, work, is_input, is_read, is_graph, is_update
     from main_device
     where
         not (select is_traced from launched)
         and (context, stream) is not distinct from (select mode((context, stream)) from main_device)
     union all
-    select
-        c.thread_id, c.ts, c.ts_end, c.ts, c.ts_end, 1, [{'kind': c.kind, 'name': c.name, 'what': null, 'message': d.message}],
-        false, false, false, false
+    select c.thread_id, c.ts, c.ts_end, c.ts, c.ts_end, hash(c.kind, c.name, d.message), false, false, false, false
     from described as d
     inner join cpu_slice as c using (slice_id)
     where not exists (select 1 from gpu_work)
     union all
     select
-        o.thread_id, o.ts, o.ts_end, o.ts, o.ts_end, 1, [{'kind': o.kind, 'name': o.name, 'what': null, 'message': null}],
-        false, false, false, starts_with(o.name, 'Optimizer.step#')
+        o.thread_id, o.ts, o.ts_end, o.ts, o.ts_end, hash(o.kind, o.name), false, false, false,
+        starts_with(o.name, 'Optimizer.step#')
     from outermost as o
     inner join busiest using (thread_id, kind)
 ),
 
 ordered as (
-    select *, dense_rank() over (order by work) - 1 as number, lead(ts) over (order by ts, ts_end, work) as next_ts
+    select *, lead(ts) over (order by ts, ts_end, work) as next_ts
     from placed
 ),
 
@@ -107,9 +114,10 @@ waiting as (
 
 select
     case when exists (select 1 from gpu_work) then 'launches' when (select kind from busiest) = 'op' then 'operators' else 'ranges' end as what,
-    o.number, o.thread_id, o.ts, o.ts_end, o.gpu_ts, o.gpu_ts_end, o.slices, o.is_input, o.is_read, o.is_graph, o.is_update,
+    (o.work % 4611686018427387904)::bigint as number,
+    o.thread_id, o.ts, o.ts_end, o.gpu_ts, o.gpu_ts_end, o.is_input, o.is_read, o.is_graph, o.is_update,
     -- the end of the last wait of its thread before the next launch; its own end without one
     if(w.ts >= o.ts_end, greatest(w.ts_end, o.ts_end), o.ts_end) as settled
 from ordered as o
 asof left join waiting as w on o.thread_id = w.thread_id and coalesce(o.next_ts, 9223372036854775807) > w.ts
-order by o.ts, o.ts_end, o.number;
+order by o.ts, o.ts_end, number;

@@ -56,7 +56,6 @@ class Launches(NamedTuple):
     settled: Integers
     gpu_ts: Integers
     gpu_ts_end: Integers
-    slices: Integers
     is_input: Flags
     is_read: Flags
     is_graph: Flags
