@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from builder import TraceBuilder
 
-SERVES = r"^(step\[|execute_)"
-
 
 def server(*steps):
     """A server that runs `steps`, (ts, dur, name): a kernel of half the annotation's length, from its middle on."""
@@ -13,7 +11,7 @@ def server(*steps):
     for ts, dur, name in steps:
         trace.annotation(name, ts, dur)
         trace.kernel("gemm", ts + dur // 2, dur // 2, launched=(ts + 1, 2))
-    return trace.fill("time_ledger", step_range=SERVES)
+    return trace.fill("time_ledger")
 
 
 def test_a_step_has_the_payload_of_its_annotation_and_its_pauses():
@@ -31,7 +29,7 @@ def test_work_that_overlaps_the_steps_before_leaves_no_gap():
     for ts, start in ((0, 10), (100, 150), (200, 350)):
         trace.annotation("step[DECODE bs=1]", ts, 100)
         trace.kernel("gemm", start, 200, launched=(ts, 5), stream=ts)
-    trace.fill("time_ledger", step_range=SERVES)
+    trace.fill("time_ledger")
     assert trace.text("select host_gap, gpu_gap from serving_step order by step") == "- -\n0 0\n0 0"
 
 
@@ -68,9 +66,43 @@ def test_excluded_steps_are_in_no_statistics():
         ts = 1000 * number + (5000 if number else 0)
         trace.annotation("step[DECODE bs=1]", ts, 900)
         trace.kernel("gemm", ts + 100, 200, launched=(ts, 5))
-    trace.fill("time_ledger", step_range=SERVES)
+    trace.fill("time_ledger")
     assert trace.text("select count(*), count(excluded) from serving_step") == "5 1"
     assert trace.text("select steps from serving_stats") == "4"
+
+
+EXCLUDED = "select step, excluded[:10] from step where excluded is not null"
+
+
+def in_turn(*steps):
+    """A server whose steps, (dur, name, launches), follow one another."""
+    trace, ts = TraceBuilder(), 0
+    for dur, name, launches in steps:
+        trace.annotation(name, ts, dur)
+        for number in range(launches):
+            trace.kernel("gemm", ts + 10 * (number + 1), 10, launched=(ts + 2 * number, 1))
+        ts += dur
+    return trace.fill("time_ledger")
+
+
+def test_a_long_prompt_first_is_no_warming_up():
+    decode, prompt = (100, "step[DECODE bs=4]", 1), (120, "step[EXTEND bs=1 toks=40]", 1)
+    trace = in_turn((900, "step[EXTEND bs=2 toks=500]", 1), *[decode, decode, prompt] * 5)
+    assert trace.text(EXCLUDED) == ""
+
+
+def test_a_first_step_slower_than_those_of_its_kind_that_compute_more_is_warm_up():
+    decode, prompt = (100, "step[DECODE bs=4]", 1), (120, "step[EXTEND bs=1 toks=40]", 1)
+    trace = in_turn((900, "step[EXTEND bs=1 toks=30]", 1), *[decode, decode, prompt] * 5)
+    assert trace.text(EXCLUDED) == "0 warm-up: l"
+
+
+def test_a_last_step_is_cut_where_it_has_less_work_than_those_of_its_kind():
+    decode, prompt = (100, "step[DECODE bs=4]", 1), (300, "step[EXTEND bs=1 toks=40]", 20)
+    assert in_turn(prompt, prompt, prompt, (90, "step[DECODE bs=4]", 1)).text(EXCLUDED) == ""
+    assert (
+        in_turn(decode, prompt, prompt, decode, (200, "step[EXTEND bs=1 toks=40]", 9)).text(EXCLUDED) == "4 incomplete"
+    )
 
 
 STALLS = "select step, cause, prefill_steps, prefill_tokens, waiting_requests, dur from serving_stall order by step"

@@ -53,14 +53,24 @@ left join (
     group by w.step
 ) as g using (step);
 
--- Warm-up: leading steps far above the rest; beyond the first only while something is seen that warming up does.
+-- Steps of a server cost by what they compute, and by how many tokens: powers of two. All NULL for other steps.
+create temp table _step_work as
+select s.step, m.kind, length(bin(m.new_tokens)) as size
+from _step_complete as s
+left join serving_mark as m on m.ts = s.ts and m.thread_id is not distinct from s.thread_id;
+
+-- Warm-up: leading steps far above the rest, of a server above those of their kind that compute as much or more; beyond the
+-- first only while something is seen that warming up does.
 -- Steps of equal length have no spread, so a tenth above the median is asked for as well.
 create temp table _warm_up as
 with
 typical as (
-    select median(dur) as dur, mad(dur) as spread
-    from _step_complete
-    where found_excluded is null
+    select w.kind, w.size, median(s.dur) as dur, mad(s.dur) as spread
+    from (select distinct kind, size from _step_work) as w
+    inner join _step_work as o on o.kind is not distinct from w.kind and coalesce(o.size >= w.size, w.size is null)
+    inner join _step_complete as s on s.step = o.step
+    where s.found_excluded is null
+    group by w.kind, w.size
     having count(*) >= 4
 ),
 
@@ -79,7 +89,8 @@ warming as (
 slow as (
     select s.step
     from _step_complete as s
-    cross join typical as t
+    inner join _step_work as w using (step)
+    inner join typical as t on t.kind is not distinct from w.kind and t.size is not distinct from w.size
     where s.dur > t.dur + 5 * t.spread and s.dur > 1.1 * t.dur and (s.step = 0 or s.step in (from warming))
 )
 
@@ -95,26 +106,26 @@ from _step_span
 where source = 'mark'
 having count(*) >= 3 and median(next_ts - own_end) > 0.01 * median(next_ts - ts);
 
--- A capture that ends in a step leaves a part of it: the last one, with less work than any whole one, and open to the end.
+-- A capture that ends in a step leaves a part of it: the last one, with less work than any whole one (of a server: of its
+-- kind), and open to the end.
 create temp table _cut as
-select s.step
-from _step_complete as s
-left join (select step, count(distinct launch_id) as launches from _gpu_step group by step) as w using (step)
-cross join (
-    select count(*) as steps, min(launches) as least_work, min(dur) as least_dur
-    from (
-        select c.step, c.dur, count(distinct g.launch_id) as launches
-        from _step_complete as c
-        left join _gpu_step as g using (step)
-        where c.step < (select max(step) from _step_complete) and c.found_excluded is null
-        group by c.step, c.dur
-    )
-) as o
-where
-    s.step = (select max(step) from _step_complete)
-    and o.steps >= 2
-    and coalesce(w.launches, 0) < 0.9 * o.least_work
-    and s.dur < o.least_dur;
+with
+worked as (
+    select s.step, s.dur, s.found_excluded, w.kind, count(distinct g.launch_id) as launches
+    from _step_complete as s
+    inner join _step_work as w using (step)
+    left join _gpu_step as g using (step)
+    group by s.step, s.dur, s.found_excluded, w.kind
+)
+
+select any_value(l.step) as step
+from worked as l
+inner join worked as o on o.step < l.step and o.found_excluded is null and o.kind is not distinct from l.kind
+where l.step = (select max(step) from worked)
+having
+    count(*) >= 2
+    and any_value(l.launches) < 0.9 * min(o.launches)
+    and any_value(l.dur) < min(o.dur);
 
 insert into step by name
 select
