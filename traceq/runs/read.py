@@ -74,6 +74,9 @@ def _run(
             **{each.rule: f"the rule failed: {each.error}" for each in judged.failed},
         },
         lost=tuple(note["text"] for note in notes if note["severity"] != "info"),
+        step_kinds={
+            row["kind"]: row["steps"] for row in ask(connection, statement("runs/sql/step_kind.sql"), trace_id=trace_id)
+        },
     )
 
 

@@ -87,7 +87,8 @@ class Run:
     profiler was told and which libraries ran, `payload` the work per counted step by what is counted, `shapes` the
     GPU time (ns) by operator and the dimensions of its inputs, where they were recorded. `saturated` is what the rule
     gpu-saturated says, None where it says nothing; `cannot_tell` names rules that could not judge, with the reason.
-    `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds.
+    `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds,
+    `step_kinds` the counted steps of a server by kind.
     """
 
     source: str
@@ -114,6 +115,7 @@ class Run:
     cannot_tell: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
+    step_kinds: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

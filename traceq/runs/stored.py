@@ -80,12 +80,15 @@ def _wrong(run: Run) -> Iterator[tuple[str, str]]:
         for each in (item.every, item.typical):
             if not _is_amount(each.count, each.dur, each.bytes):
                 yield _NO_AMOUNT, f"items[{number}]"
-    if not all(_is_amount(*durations.values()) for durations in run.shapes.values()):
-        yield _NO_AMOUNT, "shapes"
-    if not all(each >= 0 for each in run.payload.values()):
-        yield _NO_AMOUNT, "payload"
-    if not all(each.saving_ns >= 0 for each in run.found):
-        yield _NO_AMOUNT, "findings"
+    yield from ((_NO_AMOUNT, at) for at, is_right in _checked(run) if not is_right)
+
+
+def _checked(run: Run) -> Iterator[tuple[str, bool]]:
+    """Whether the other amounts can be right, by where they stand."""
+    yield "shapes", all(_is_amount(*durations.values()) for durations in run.shapes.values())
+    yield "payload", all(each >= 0 for each in run.payload.values())
+    yield "step_kinds", _is_amount(*run.step_kinds.values())
+    yield "findings", all(each.saving_ns >= 0 for each in run.found)
 
 
 def _is_amount(*numbers: int) -> bool:

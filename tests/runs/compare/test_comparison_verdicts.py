@@ -292,6 +292,11 @@ def test_every_fifth_step_is_slow_only_the_mean_sees_it():
     assert mean.verdict == "regression"
 
 
+def test_servers_that_do_about_the_same_mix_are_not_told_apart():
+    runs = [usual(number, step_kinds={"decode": 90 + number, "prefill": 10}) for number in (1, 2)]
+    assert not any("kinds" in remark for remark in compare(runs[:1], runs[1:]).remarks)
+
+
 def test_warm_up_is_said():
     found = compare([usual(1)], [usual(2, excluded=(0, 1))])
     assert "new: 2 steps left out as warm-up" in found.remarks
@@ -312,6 +317,11 @@ def test_warm_up_is_said():
         ({"step_source": "optimizer"}, {}, "steps found by: optimizer against profiler_step"),
         ({"settings": {"nccl_version": "2.1"}}, {"settings": {"nccl_version": "2.2"}}, "nccl_version: 2.1 against 2.2"),
         ({"lost": ("3 events",)}, {}, "base: 1.json is incomplete: 3 events"),
+        (
+            {"step_kinds": {"decode": 90, "prefill": 10}},
+            {"step_kinds": {"decode": 84, "mixed": 16}},
+            "kinds of the server's steps: decode 90.0 % against 84.0 %, mixed 0.0 % against 16.0 %, prefill 10.0 % against 0.0 %",
+        ),
         ({"rank": 0, "ranks": (0, 1, 2)}, {"rank": 0}, "base: rank 0 of 3 in 1.json; --rank chooses another"),
     ],
 )

@@ -26,6 +26,7 @@ _SAME_WORK = 0.01
 _SAME_OVERHEAD = 0.05
 _SAME_SHAPES = 0.5
 _SAME_PROGRAM = 0.1
+_SAME_MIX = 0.05
 _MOSTLY_HIDDEN = 0.5
 _LISTED = 3
 
@@ -163,6 +164,7 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
         yield from _of_side(name, side)
     if base.counted and new.counted and base.counted != new.counted:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
+    yield from _step_kinds(base.runs, new.runs)
     if all(sum(bool(run.counted) for run in side.runs) == 1 for side in (base, new)):
         yield (
             "one run a side: how much runs differ from one another is not known. Several runs a side tell it: "
@@ -180,6 +182,29 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     yield from _differ("steps found by", base.runs, new.runs, lambda run: run.step_source)
     for setting in _OTHER_SETTINGS:
         yield from _differ(setting, base.runs, new.runs, lambda run: run.settings.get(setting))  # noqa: B023 - asked at once
+
+
+def _step_kinds(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Whether servers did another mix of prompts and next tokens."""
+    first, second = (_mix(runs) for runs in (base, new))
+    kinds = sorted(first.keys() | second.keys())
+    if first and second and max(abs(second.get(kind, 0) - first.get(kind, 0)) for kind in kinds) > _SAME_MIX:
+        said = (f"{kind} {share(first.get(kind, 0))} against {share(second.get(kind, 0))}" for kind in kinds)
+        yield (
+            f"kinds of the server's steps: {', '.join(said)}. That alone changes a step: compare each kind and batch, "
+            "which the view serving_stats has"
+        )
+
+
+def _mix(runs: Sequence[Run]) -> dict[str, float]:
+    """Mean share of the server's steps by kind; nothing where a run is of no server."""
+    if not all(sum(run.step_kinds.values()) for run in runs):
+        return {}
+    kinds = {kind for run in runs for kind in run.step_kinds}
+    return {
+        kind: sum(run.step_kinds.get(kind, 0) / sum(run.step_kinds.values()) for run in runs) / len(runs)
+        for kind in kinds
+    }
 
 
 def _of_side(name: str, side: Side) -> Iterator[str]:
