@@ -183,3 +183,120 @@ def test_percentiles_interpolate():
     assert trace.text(
         "select steps, mean, min, round(p50, 2), round(p90, 2), round(p95, 2), round(p99, 2), max from step_stats"
     ) == ("5 102.0 100 102.0 103.6 103.8 103.96 104")
+
+
+def rounds(trace, count, length=10, name="kernel"):
+    """`count` rounds of `length` kernels each, a launch every 100 ns."""
+    for number in range(count * length):
+        trace.kernel(f"{name} {number % length}", 100 * number + 50, 30, launched=(100 * number, 10))
+    return trace
+
+
+COUNTED = "select ts, dur from step where excluded is null order by step"
+
+
+def test_two_steps_in_each_unit():
+    trace = rounds(TraceBuilder(), 3)
+    assert trace.fill(steps_per="2").text(COUNTED) == "0 500\n500 410\n910 590\n1500 410\n1910 590\n2500 480"
+
+
+def test_two_units_are_a_step_and_one_is_left():
+    trace = rounds(TraceBuilder(), 5)
+    assert trace.fill(steps_per="1/2").text("select ts, dur, excluded from step order by step") == (
+        "0 1910 -\n1910 2000 -\n3910 1070 incomplete: fewer units than --steps-per asks for"
+    )
+
+
+def test_a_window_keeps_the_steps_inside():
+    trace = rounds(TraceBuilder(), 4)
+    trace.fill(window="900ns..3us")
+    assert trace.text("select ts, dur, excluded from step order by step") == (
+        "0 910 outside of --window\n910 1000 -\n1910 1000 -\n2910 1070 outside of --window"
+    )
+    assert trace.text("select phase, ts, dur from phase_of_run order by ts") == (
+        "left_out 0 910\nwindow 910 2000\nleft_out 2910 1070"
+    )
+
+
+def test_a_window_between_annotations_without_a_whole_step_is_judged_itself():
+    trace = rounds(TraceBuilder(), 4)
+    trace.annotation("from", 1200, 10)
+    trace.annotation("to", 1400, 100)
+    assert trace.fill(window="from..to").text(STEPS) == "0 window window 1200 300 1250 230"
+
+
+def test_a_window_that_names_no_annotation_is_noted():
+    trace = rounds(TraceBuilder(), 4)
+    trace.fill("notes", window="nowhere")
+    assert trace.text("select count(*) from step") == "4"
+    assert trace.text("select code from import_note where code like 'window%'") == "window_unmatched"
+
+
+def test_all_gpu_work_is_a_window():
+    trace = rounds(TraceBuilder(), 4)
+    assert trace.fill(window="gpu").text(STEPS) == "0 window window 0 3980 50 3930"
+
+
+def test_stray_work_long_before_is_start_up():
+    trace = TraceBuilder()
+    trace.kernel("stray", 50, 10, launched=(0, 10))
+    for number in range(20):
+        trace.kernel(f"kernel {number}", 100_050 + 100 * number, 90, launched=(100_000 + 100 * number, 10))
+    trace.fill()
+    assert trace.text("select phase, ts, dur, gpu_busy from phase_of_run order by ts") == (
+        "start_up 0 100000 10\nwindow 100000 2040 1800"
+    )
+
+
+def test_layers_inside_steps_are_a_unit_of_their_own():
+    trace = TraceBuilder()
+    for number in range(3 * 35):
+        place = number % 35
+        name = f"layer {place % 8}" if place < 32 else f"head {place}"
+        trace.kernel(name, 100 * number + 50, 30, launched=(100 * number, 10))
+    trace.fill()
+    assert trace.text("select level, count, launches, is_step, is_possible from unit order by unit") == (
+        "step 3 35 True True\nlayer 12 8 False False"
+    )
+
+
+def test_annotations_of_layers_are_no_steps():
+    trace = rounds(TraceBuilder(), 8)
+    for number in range(8):
+        trace.annotation(f"FSDP::pre_forward (blocks.{number})", 1000 * number, 900)
+    trace.fill()
+    assert trace.text("select level, source, count, is_step from unit order by level, source") == (
+        "layer annotation 8 False\nlayer recurrence 8 False\nwindow window 1 True"
+    )
+
+
+def test_without_a_gpu_ranges_recur():
+    trace = TraceBuilder()
+    for number in range(5):
+        trace.annotation("read", 1000 * number, 200)
+        trace.annotation("think", 1000 * number + 300, 500)
+    trace.fill()
+    assert trace.text("select count(*), min(name) from step") == "5 sequence of 2 ranges"
+
+
+def test_a_last_mark_that_stays_open_ends_where_the_program_did_something():
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100_000)
+    trace.kernel("gemm", 20, 50, launched=(10, 5))
+    trace.fill()
+    assert trace.text("select ts, dur from step") == "0 70"
+    assert trace.text("select phase, ts, dur from phase_of_run order by ts") == "window 0 70\ntail 70 99930"
+
+
+def test_a_last_step_that_the_capture_cut_does_not_count():
+    trace = TraceBuilder()
+    for number in range(4):
+        ts = 1000 * number
+        is_cut = number == 3
+        trace.annotation(f"ProfilerStep#{number}", ts, 200 if is_cut else 1000)
+        for kernel in range(2 if is_cut else 8):
+            trace.kernel("gemm", ts + 100 * kernel + 20, 50, launched=(ts + 100 * kernel, 5))
+    trace.fill()
+    assert trace.text("select step, excluded from step where excluded is not null") == (
+        "3 incomplete: the last step, with less work than any other"
+    )

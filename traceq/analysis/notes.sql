@@ -43,7 +43,13 @@ insert into import_note
 select
     $trace_id, 'info', 'step_range_unmatched', 1,
     'no annotation matches the given --step-range; steps were found as if it had not been given'
-where $step_range is not null and $step_source is distinct from 'step_range';
+where not $has_step_range;
+
+insert into import_note
+select
+    $trace_id, 'info', 'window_unmatched', 1,
+    'no annotation has the name given with --window, or it ends before it starts; the window was found as if it had not been given'
+where not $has_window;
 
 insert into import_note
 select

@@ -80,8 +80,8 @@ def _nest(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
 
 
 def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    values["step_source"] = find_steps(connection, values["trace_id"], values["choice"])
-    values["step_range"] = values["choice"].step_range
+    found = find_steps(connection, values["trace_id"], values["choice"])
+    values |= {"has_step_range": found.has_step_range, "has_window": found.has_window}
 
 
 def _fill_way(connection: duckdb.DuckDBPyConnection, values: Values) -> None:

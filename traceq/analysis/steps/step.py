@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -38,24 +38,33 @@ _COLUMNS = {
 }
 
 
-def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, choice: Choice = AS_FOUND) -> str | None:
-    """Fill the tables step, unit and phase_of_run.
+class Found(NamedTuple):
+    """The source used (step.source), None when the trace has no slices at all; and whether there is what `choice` names.
 
-    Returns the source used (step.source), or None when the trace has no slices at all. An unmatched `choice.step_range`
-    falls back to the other sources: the caller compares.
+    Where there is not, steps are found, and the window is, as if it had not been given.
     """
+
+    source: str | None
+    has_step_range: bool
+    has_window: bool
+
+
+def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, choice: Choice = AS_FOUND) -> Found:
+    """Fill the tables step, unit and phase_of_run."""
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
     loop, launched = _loop(connection)
     chosen = _chosen(connection, choice, annotations, loop)
     if choice.steps_per != 1:
         chosen = chosen._replace(marks=regrouped(chosen.marks, choice.steps_per, launched))
-    if choice.window and (extent := window_extent(connection, choice.window)):
+    has_step_range = choice.step_range is None or chosen.source == "step_range"
+    extent = window_extent(connection, choice.window) if choice.window else None
+    if extent:
         chosen = _judged(chosen, choice, extent)
     _keep(connection, chosen)
     run(connection, "analysis/steps/step.sql", trace_id=trace_id, clock=chosen.clock)
     fill_units(connection, trace_id, chosen, annotations, loop)
     run(connection, "analysis/steps/phase_of_run.sql", trace_id=trace_id)
-    return chosen.source if chosen.marks else None
+    return Found(chosen.source if chosen.marks else None, has_step_range, extent is not None or choice.window is None)
 
 
 def _chosen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,18 +25,26 @@ class Mark(NamedTuple):
 def regrouped(marks: list[Mark], steps_per: Fraction, launched: Integers) -> list[Mark]:
     """`marks` with `steps_per` steps in each: cut where as many of the launches (times, ascending) lie before, or joined."""
     if steps_per.denominator > 1:
-        size = steps_per.denominator
-        groups = [marks[first : first + size] for first in range(0, len(marks), size)]
-        return [
-            group[0]._replace(
-                own_end=group[-1].own_end,
-                excluded=next((mark.excluded for mark in group if mark.excluded), None)
-                or (None if len(group) == size else "incomplete: fewer units than --steps-per asks for"),
-            )
-            for group in groups
-        ]
+        return _joined(marks, steps_per.denominator)
     ends = [*(mark.ts for mark in marks[1:]), *(mark.own_end for mark in marks[-1:])]
     return [part for mark, end in zip(marks, ends, strict=True) for part in _cut(mark, end, int(steps_per), launched)]
+
+
+def _joined(marks: list[Mark], size: int) -> list[Mark]:
+    """The marks that count, `size` of them as one; those that do not count stay alone."""
+    joined: list[Mark] = []
+    for excluded, alike in groupby(marks, key=lambda mark: mark.excluded):
+        group = list(alike)
+        for first in range(0, len(group), 1 if excluded else size):
+            part = group[first : first + (1 if excluded else size)]
+            is_whole = excluded or len(part) == size
+            joined.append(
+                part[0]._replace(
+                    own_end=part[-1].own_end,
+                    excluded=excluded if is_whole else "incomplete: fewer units than --steps-per asks for",
+                )
+            )
+    return joined
 
 
 def _cut(mark: Mark, end: int, parts: int, launched: Integers) -> list[Mark]:
