@@ -37,6 +37,20 @@ def after(first: Change, second: Change) -> Change:
     return lambda table, batch: [made for one in first(table, batch) for made in second(table, one)]
 
 
+def without_annotations(pattern: str = "") -> Change:
+    """Without the program's annotations, on the host and as projected onto the GPU, whose name matches; of all by default."""
+
+    def change(table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        if table not in ("cpu_slice", "gpu_annotation"):
+            return [batch]
+        is_one = pc.match_substring_regex(batch["name"].cast(pa.string()), pattern)
+        if table == "cpu_slice":
+            is_one = pc.and_(is_one, pc.equal(batch["kind"].cast(pa.string()), "annotation"))
+        return [batch.filter(pc.invert(is_one))]
+
+    return change
+
+
 def cut_on_device(table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     """Each GPU slice as two adjacent ones of the same launch."""
     if table == "collective":

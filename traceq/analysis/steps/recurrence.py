@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.steps.parts import LIKE, Part, parts
-from traceq.analysis.steps.period import period, share_at
+from traceq.analysis.steps.parts import LIKE, LONG, Part, parts
+from traceq.analysis.steps.regular import LEAST_ROUNDS, Regular, is_regular, regular, stretch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
     import pyarrow as pa
 
@@ -21,19 +23,16 @@ if TYPE_CHECKING:
 
     Flags = npt.NDArray[np.bool_]
 
-# A launch that recurs counts as one, one that does not as minus four: the best-scoring stretch recurs by at least four fifths.
-_NOT_RECURRING = 4
-# Within that stretch; below it sequences of different steps were taken for one (docs/decisions/0017).
-_LEAST_SHARE = 0.93
 # Of all launches, or of the GPU's busy time, inside rounds.
 _LEAST_COVERAGE = 0.5
-# Fewer rounds are a coincidence when rounds are short.
-_LEAST_ROUNDS = 3
-_LONG = 8  # launches: two rounds of such a sequence are no coincidence
 # A pause is the one between rounds when it is so many times the next longest.
 _LONGER = 2
 # Of all launches in whole rounds, when the rounds are all that there is.
 _ALL = 0.95
+# Of a round: a result that is read so soon after the update is the last that a step does.
+_SOON = 0.1
+# Of a step's launches; more is the optimizer's own loop over weights.
+_MOST_UPDATES = 0.5
 # Kinds of rounds that take turns.
 _MOST_KINDS = 8
 # With the host so many rounds ahead of the GPU, its own times pace nothing.
@@ -73,7 +72,7 @@ class Recurrence(NamedTuple):
     `parts`: the rounds and what lies between them, without gaps; `length` of most rounds in launches; `share` of launches that
     recur; `first`, `last`: the stretch that recurs, whole rounds or not, [first, last);
     `evidence`: what shows where a round starts; `is_sure`: it is what ends or begins a step, and no layer;
-    `inner`, `inner_share`: the shorter sequence inside a round, 0 for none;
+    `inner`, `inner_share`: the shorter sequence inside a round, 0 for none; `is_inner_whole`: but for reads a round is no more;
     `is_like_before`: the launches before the stretch are mostly some of its own, as in a first step that differs;
     `is_ahead`: the host runs rounds ahead, so that only the GPU's times pace the rounds.
     """
@@ -87,59 +86,110 @@ class Recurrence(NamedTuple):
     is_sure: bool
     inner: int
     inner_share: float
+    is_inner_whole: bool
     is_like_before: bool
     is_ahead: bool
 
 
 def recurrence(launches: Launches) -> Recurrence | None:
     """The rounds of the sequence that recurs through most of the launches; None where none does."""
-    first, last = 0, len(launches.number)
-    found = period(launches.number)
-    for _ in range(2):  # what surrounds the loop blurs its period: found again without it
-        if found is None:
-            return None
-        start, end = _stretch(launches.number[first:last], found.lag)
-        first, last = first + start, first + end
-        found = period(launches.number[first:last])
-    if found is None or not _is_loop(launches, first, last, found.lag):
+    found = regular(launches.number, launches.is_graph)
+    if found is None:
         return None
-    length = _split(launches, first, last, found.lag)
-    rounds, evidence = _rounds(launches, first, last, length)
+    inside = _inside(launches, found)
+    has_ends = True
+    if inside and _are_steps(launches, found, inside):
+        found, inside, has_ends = inside, None, False
+    seen = Launches._make(column[found.kept] for column in launches)
+    first, last, lag = found.first, found.last, found.period.lag
+    length = _split(seen, first, last, lag)
+    rounds, evidence = _rounds(seen, first, last, length, has_ends=has_ends)
+    rounds, first, last = _among_all(launches, found.kept, rounds, first, last)
+    inner, inner_share = (found.period.inner, found.period.inner_share) if length == lag else (0, 0.0)
+    is_inner_whole = inside is not None and length == lag and _is_but_reads(launches, found, inside)
+    if inside and is_inner_whole:
+        inner, inner_share = inside.period.lag, inside.share
     if not _is_most(launches, rounds):
         return None
     return Recurrence(
         parts=rounds,
-        length=length,
-        share=share_at(launches.number[first:last], found.lag),
+        length=int(np.median([part.last - part.first for part in rounds if part.is_round])),
+        share=found.share,
         first=first,
         last=last,
         evidence=evidence,
         is_sure=_is_sure(launches, rounds),
-        inner=found.inner if length == found.lag else 0,
-        inner_share=found.inner_share if length == found.lag else 0.0,
-        is_like_before=_is_like_before(launches, first, last, length),
+        inner=inner,
+        inner_share=inner_share,
+        is_inner_whole=is_inner_whole,
+        is_like_before=_is_like(launches.number[max(first - length, 0) : first], launches.number[first:last]),
         is_ahead=_is_ahead(launches, rounds),
     )
 
 
-def _stretch(numbers: Integers, lag: int) -> tuple[int, int]:
-    """The stretch [first, last) of launches in which most recur `lag` launches later: the one of the largest score."""
-    scores = np.where(numbers[:-lag] == numbers[lag:], 1, -_NOT_RECURRING)
-    total = np.concatenate([[0], np.cumsum(scores)])
-    lowest = np.minimum.accumulate(total)
-    end = int(np.argmax(total - lowest))
-    start = int(np.flatnonzero(total[: end + 1] == lowest[end])[-1])
-    return start, end + lag
+def _inside(launches: Launches, found: Regular) -> Regular | None:
+    """What recurs inside a round, through most of it."""
+    start, end = int(found.kept[found.first]), int(found.kept[found.first + found.period.lag - 1]) + 1
+    inside = regular(launches.number[start:end], launches.is_graph[start:end])
+    if inside is None or inside.last - inside.first < _LEAST_COVERAGE * (end - start):
+        return None
+    # the same launches in all rounds
+    same = np.isin(launches.number, launches.number[start + inside.kept])
+    kept = np.flatnonzero(same)
+    first, last = np.searchsorted(kept, start + inside.kept[[inside.first, inside.last - 1]])
+    return inside._replace(kept=kept, first=int(first), last=int(last) + 1)
 
 
-def _is_loop(launches: Launches, first: int, last: int, lag: int) -> bool:
-    """Whether the stretch is long and regular enough to be a loop."""
-    rounds = (last - first) / lag
-    if rounds < (2 if lag >= _LONG else _LEAST_ROUNDS):
-        return False
-    if lag == 1 and not launches.is_graph[first]:
-        return False
-    return share_at(launches.number[first:last], lag) >= _LEAST_SHARE
+def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
+    """Whether what recurs inside a round are the steps: each updates weights, or, where nothing does, takes an input.
+
+    A round is then several steps with a validation, or with a loss that is read now and then.
+    """
+    part = inside.kept[inside.first : inside.first + inside.period.lag]
+    if launches.is_update[inside.kept].any():
+        return bool(0 < launches.is_update[part].mean() < _MOST_UPDATES)
+    return bool(launches.is_input[part].any()) and _is_but_reads(launches, found, inside)
+
+
+def _is_but_reads(launches: Launches, found: Regular, inside: Regular) -> bool:
+    """Whether a round is nothing but what recurs inside it, and results that are read."""
+    one = np.arange(found.kept[found.first], found.kept[found.first + found.period.lag - 1] + 1)
+    rest = np.setdiff1d(one, inside.kept[inside.first : inside.last], assume_unique=True)
+    return bool(launches.is_read[rest].all())
+
+
+def _among_all(
+    launches: Launches, kept: Integers, rounds: list[Part], first: int, last: int
+) -> tuple[list[Part], int, int]:
+    """Rounds and stretch, of the launches `kept`, as places among all launches."""
+    known = np.unique(launches.number[kept[first] : kept[last - 1] + 1])
+    is_known = np.isin(launches.number, known)
+    places = {place: _border(launches, is_known, kept, place) for part in rounds for place in (part.first, part.last)}
+    parts = [Part(places[each.first], places[each.last], _is_whole(each, kept)) for each in rounds]
+    return parts, int(kept[first]), int(kept[last - 1]) + 1
+
+
+def _is_whole(part: Part, kept: Integers) -> bool:
+    """Whether the part is a round, and no longer than one may be with all that is among its launches."""
+    length = int(kept[part.last - 1] - kept[part.first]) + 1
+    return part.is_round and length < LONG * (part.last - part.first)
+
+
+def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> int:
+    """Where in the gap before a place of those `kept` one round ends and the next one starts.
+
+    After a result that is read, before an input that is copied. Around the loop only what is in it as well is part of it.
+    """
+    start = int(kept[place - 1]) + 1 if place else 0
+    end = int(kept[place]) if place < len(kept) else len(launches.number)
+    gap = slice(start, end)
+    reads = np.flatnonzero(launches.is_read[gap] & is_known[gap])
+    if len(reads):
+        return start + int(reads[-1]) + 1
+    inputs = np.flatnonzero(launches.is_input[gap] & is_known[gap])
+    if len(inputs):
+        return start + int(inputs[0])
+    return end if place < len(kept) else start
 
 
 def _is_most(launches: Launches, rounds: list[Part]) -> bool:
@@ -163,63 +213,94 @@ def _split(launches: Launches, first: int, last: int, lag: int) -> int:
     return int(distances[0]) if np.all(distances == distances[0]) else lag
 
 
-def _phase(launches: Launches, first: int, last: int, length: int) -> tuple[int, tuple[str, ...]]:
-    """Where in the stretch a round starts, 0 to length - 1, and what shows it, strongest first."""
+def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: bool) -> tuple[int, tuple[str, ...]]:
+    """Where in the stretch a round starts, 0 to length - 1, and what shows it, strongest first.
+
+    `has_ends`: the loop starts and ends with the stretch, which else is the part of it that is most regular.
+    """
     votes: dict[int, list[tuple[int, str]]] = {}
 
     def vote(position: int, weight: int, why: str) -> None:
         votes.setdefault((position - first) % length, []).append((weight, why))
 
-    count = len(launches.number)
-    if (last - first) % length == 0:
-        vote(first, 2, "whole rounds from the first to the last")
-    elif first < length and last == count and count % length == 0:
-        vote(0, 2, "whole rounds from the first to the last")
-    else:
-        if first > 0 and not _is_like_before(launches, first, last, length):
-            vote(first, 3, _OTHER_BEFORE)
-        if last < count:
-            vote(last, 1, "other work after the last")
+    if has_ends:
+        for each in _ends(launches, first, last, length):
+            vote(*each)
     pauses = _by_place(launches.ts[1:] - np.maximum.accumulate(launches.ts_end)[:-1], first, last, length)
     longest = int(np.argmax(pauses))
     second = np.partition(pauses, -2)[-2] if length > 1 else 0
     vote(first + longest, 2 if pauses[longest] > max(_LONGER * second, 0) else 1, "the longest pause of the host")
-    inside = slice(first, first + length)
-    for flags, offset, why in (
-        (launches.is_update[inside], 1, _AFTER_UPDATE),
-        (launches.is_read[inside], 1, _AFTER_READ),
-        (launches.is_input[inside], 0, _BEFORE_INPUT),
-    ):
-        places = (np.flatnonzero(flags) + offset) % length
-        if len(places):
-            vote(first + int(places[np.argmax(pauses[places])]), 1, why)
+    one = slice(first, first + length)
+    places = {
+        why: flagged[np.argmax(pauses[flagged])]
+        for why, flagged in (
+            (_AFTER_UPDATE, _after(launches.is_update[one])),
+            (_AFTER_READ, _after(launches.is_read[one])),
+            (_BEFORE_INPUT, _before(launches.is_input[one])),
+        )
+        if len(flagged)
+    }
+    for why, place in places.items():
+        is_read = why == _AFTER_UPDATE and (places.get(_AFTER_READ, place) - place) % length <= _SOON * length
+        vote(first + int(places.get(_AFTER_READ, place) if is_read else place), 2 if why == _AFTER_UPDATE else 1, why)
     # of equal ones the first that was given
     best = max(votes, key=lambda place: sum(weight for weight, _ in votes[place]))
     return best, tuple(why for _, why in sorted(votes[best], key=lambda each: -each[0]))
 
 
-def _is_like_before(launches: Launches, first: int, last: int, length: int) -> bool:
-    """Whether most launches before the stretch, up to a round of them, are launches of the stretch."""
-    before = launches.number[max(first - length, 0) : first]
-    return bool(len(before) and np.isin(before, launches.number[first:last]).mean() >= LIKE)
+def _ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tuple[int, int, str]]:
+    """What the ends of the loop say about where a round starts: place, weight, and words."""
+    count = len(launches.number)
+    if (last - first) % length == 0:
+        yield first, 2, "whole rounds from the first to the last"
+    elif first < length and last == count and count % length == 0:
+        yield 0, 2, "whole rounds from the first to the last"
+    else:
+        inside = launches.number[first:last]
+        if first > 0 and not _is_like(launches.number[max(first - length, 0) : first], inside):
+            yield first, 3, _OTHER_BEFORE
+        # a stretch that ends in launches of its own, as in a validation, goes on for as long as these are those of a round
+        if not np.isin(launches.number[last : last + length], inside).all():
+            yield last, 1, "other work after the last"
 
 
-def _rounds(launches: Launches, first: int, last: int, length: int) -> tuple[list[Part], tuple[str, ...]]:
+def _after(flags: Flags) -> Integers:
+    """The places, in a round, behind those that are flagged; of several one after the other behind the last."""
+    return np.flatnonzero(np.roll(flags, 1) & ~flags)
+
+
+def _before(flags: Flags) -> Integers:
+    """The places that are flagged; of several one after the other the first."""
+    return np.flatnonzero(flags & ~np.roll(flags, 1))
+
+
+def _is_like(some: Integers, stretch_numbers: Integers) -> bool:
+    """Whether most of some launches are launches of the stretch as well."""
+    return bool(len(some) and np.isin(some, stretch_numbers).mean() >= LIKE)
+
+
+def _rounds(
+    launches: Launches, first: int, last: int, length: int, *, has_ends: bool
+) -> tuple[list[Part], tuple[str, ...]]:
     """The rounds of all launches, those of [first, last) being as the others, and what shows where they start.
 
     After the last of them rounds as long may follow of other launches (another variant).
     """
-    phase, evidence = _phase(launches, first, last, length)
+    phase, evidence = _phase(launches, first, last, length, has_ends=has_ends)
     start = first + phase
-    found = parts(launches.number, start, _templates(launches.number, start, last, length))
+    templates = _templates(launches.number, start, last, length)
+    updates = np.intersect1d(templates, launches.number[launches.is_update])
+    found = parts(launches.number, start, templates, updates)
     end = found[-1].last if found else last
     rest = launches.number[end:]
-    if len(rest) < _LEAST_ROUNDS * length:
+    if len(rest) < LEAST_ROUNDS * length:
         return found, evidence
-    low, high = _stretch(rest, length)
-    if high - low < _LEAST_ROUNDS * length or share_at(rest[low:high], length) < _LEAST_SHARE:
+    low, high = stretch(rest, length)
+    if high - low < LEAST_ROUNDS * length or not is_regular(rest[low:high], length):
         return found, evidence
-    others = [part for part in _rounds(launches, end + low, end + high, length)[0] if part.first >= end]
+    others = [
+        part for part in _rounds(launches, end + low, end + high, length, has_ends=has_ends)[0] if part.first >= end
+    ]
     if found and others and others[0].first > end:
         others.insert(0, Part(end, others[0].first, is_round=False))
     return found + others, evidence

@@ -109,6 +109,8 @@ def _recurring(
     if updates:
         return Level("optimizer", "Optimizer.step#", updates, "one update each")
     if marks := _communicating(connection):
+        if loop and abs(loop.rounds - len(marks)) <= 1 and not is_layer(annotations, loop):
+            return loop.level
         return Level("recurrence", marks[0].name, marks, "the collectives between two pauses", is_sure=False)
     return None
 
@@ -135,9 +137,10 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
     if not candidates:
         return None
     best = max(candidates, key=lambda each: (each.is_step_word, each.coverage, each.total))
-    if best.updates >= SEVERAL * best.times:
+    is_as_often = loop is not None and 1 / SEVERAL < loop.rounds / best.times < SEVERAL
+    if best.updates >= SEVERAL * best.times and not is_as_often:
         return None
-    if loop and loop.level.is_sure and not 1 / SEVERAL < loop.rounds / best.times < SEVERAL:
+    if loop and loop.level.is_sure and not is_as_often:
         return None
     parameters = {"thread_id": best.thread_id, "pattern": best.pattern}
     marks = _read(connection, "step_annotated", **parameters)

@@ -125,8 +125,10 @@ def _loops(chosen: Level, annotations: list[Annotations], loop: Loop | None) -> 
             coverage=None,
             share=loop.found.inner_share,
             is_step=False,
-            is_possible=not chosen.is_sure,
-            evidence="recurs inside a step, but for some of its launches",
+            is_possible=not chosen.is_sure or loop.found.is_inner_whole,
+            evidence="all that a step has, but for results that are read"
+            if loop.found.is_inner_whole
+            else "recurs inside a step, but for some of its launches",
         )
 
 
