@@ -49,11 +49,26 @@ class MadeUp:
         }
         self.rows = {"step": [], "device": [], "gpu_slice": [], "cpu_slice": [], "import_note": [], "thread": []}
         self.rows |= {"counter": [], "collective": [], "communication_name": []}
+        self.rows |= {"unit": [], "phase_of_run": []}
 
     def step(self, ts, dur, *, name=None, excluded=None, source="profiler_step", thread=None):
         number = len(self.rows["step"])
         name = name or f"ProfilerStep#{number}"
         self._add("step", step=number, name=name, source=source, thread_id=thread, ts=ts, dur=dur, excluded=excluded)
+        return self
+
+    def unit(self, level, name, count, **columns):
+        number = len(self.rows["unit"])
+        given = {"source": "annotation", "is_step": level == "step", "is_possible": level == "step", "evidence": "seen"}
+        self._add("unit", unit=number, level=level, name=name, count=count, **{**given, **columns})
+        return self
+
+    def run(self, *phases):
+        """The phases of the run, one after the other from 0: (phase, dur)."""
+        ts, whole = 0, sum(dur for _, dur in phases)
+        for phase, dur in phases:
+            self._add("phase_of_run", phase=phase, ts=ts, dur=dur, share=dur / whole, gpu_busy=0, text="what it is")
+            ts += dur
         return self
 
     def device(self, device, name, **limits):
@@ -214,6 +229,7 @@ HOSTILE = "x|y`z``<script>alert(1)</script>\n\n# h\x1b[31m\u202e[a](http://e.vil
 def hostile():
     """Every text of the trace tries to be something else."""
     trace = MadeUp(path=f"runs/{HOSTILE.replace('/', '')}", run=HOSTILE, producer=HOSTILE, producer_version=HOSTILE)
+    trace.unit("step", HOSTILE, 2).unit("layer", HOSTILE, 4, is_possible=True)
     trace.device(0, HOSTILE).step(0, 1000, name=HOSTILE, thread=0).step(1000, 1000, name=HOSTILE, excluded=HOSTILE)
     trace.gpu("compute", 0, 300).gpu("d2d", 300, 300)
     trace.cpu("annotation", f"around {HOSTILE}", 500, 500)
@@ -285,6 +301,17 @@ def unmarked():
     """Nothing marks steps, and a CUDA graph was traced as a whole."""
     trace = MadeUp(format="nsys", producer="Nsight Systems", producer_version="2026.1")
     trace.step(0, 2_000_000_000, name="window", source="window")
+    trace.unit(
+        "window",
+        "window",
+        1,
+        source="window",
+        is_step=True,
+        is_possible=True,
+        evidence="nothing recurs that could be a step",
+    )
+    trace.unit("layer", "forward #", 8, is_possible=True, period=250_000_000)
+    trace.run(("start_up", 1_000_000_000), ("window", 2_000_000_000), ("tail", 1_000_000_000))
     return trace.gpu("graph", 0, 1_500_000_000).gpu("h2d", 1_600_000_000, 1)
 
 

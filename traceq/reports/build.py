@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "program": ("program", model.ProgramFact),
     "devices": ("device", model.Device),
+    "units": ("unit", model.Unit),
+    "phases_of_run": ("phase_of_run", model.PhaseOfRun),
     "throughput": ("throughput", model.Throughput),
     "phases": ("phase", model.Phase),
     "gaps": ("gap", model.Gap),

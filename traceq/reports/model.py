@@ -96,6 +96,35 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Unit:
+    """A level at which the trace recurs, as in the table unit: what holds several steps, the steps, what is inside them."""
+
+    level: str
+    source: str
+    name: str
+    count: int
+    period: int | None
+    launches: int | None
+    coverage: float | None
+    share: float | None
+    is_step: bool
+    is_possible: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class PhaseOfRun:
+    """A part of the capture, as in the table phase_of_run: start_up, left_out, window (what is judged) or tail."""
+
+    phase: str
+    ts: int
+    dur: int
+    share: float | None
+    gpu_busy: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Phase:
     """A phase the program marked, over the counted steps: instances, time, median per step, share of the steps' time.
 
@@ -237,6 +266,8 @@ class TraceReport:
     program: tuple[ProgramFact, ...]
     devices: tuple[Device, ...]
     steps: Steps
+    units: tuple[Unit, ...]
+    phases_of_run: tuple[PhaseOfRun, ...]
     throughput: tuple[Throughput, ...]
     phases: tuple[Phase, ...]
     ledger: tuple[DeviceLedger, ...]
@@ -265,12 +296,23 @@ class TraceReport:
     @property
     def unit(self) -> str:
         """What times and savings are per."""
-        return "trace" if self.steps.is_window else "step"
+        return "window" if self.steps.is_window else "step"
+
+    @property
+    def run_ns(self) -> int | None:
+        """The whole capture, ns; None when unknown."""
+        return sum(phase.dur for phase in self.phases_of_run) or None
+
+    @property
+    def judged_share(self) -> float | None:
+        """Which share of the capture is judged; None when unknown."""
+        judged = sum(phase.dur for phase in self.phases_of_run if phase.phase == "window")
+        return judged / self.run_ns if self.run_ns else None
 
     @property
     def period(self) -> str:
         """What every number is about."""
-        return "trace" if self.steps.is_window else "counted steps"
+        return "window" if self.steps.is_window else "counted steps"
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ from traceq.reports.topics import KernelName
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
 _OWN_FIELDS = re.compile(
     "sha256|format|rule|confidence|severity|category|cause|bucket|small|state|metric|columns|side|kind|"
-    "operation|limiter|source|position|size_class|op|property|value"
+    "operation|limiter|source|level|position|size_class|op|property|value"
 )
 # Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
 _SENTENCES = re.compile(
     "title|text|reason|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
-    "ways|memory|device_name|producer|compute_capability|excluded|options|note"
+    "ways|memory|evidence|device_name|producer|compute_capability|excluded|options|note"
 )
 _NAMES_OF_KERNELS = frozenset(("kernel", "last_kernel"))
 
@@ -69,7 +69,8 @@ _PUBLIC = re.compile(
     | enumerate\(DataLoader\)\#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__
     | torch(?:\.\w+)+
     | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH|TORCHINDUCTOR)_[A-Z0-9_]+
-    | sequence\ of\ \d+\ launches | whole\ trace | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
+    | sequence\ of\ \d+\ launches | after\ a\ sequence\ of\ \d+\ collectives
+    | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
     | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|GPU|Graphics
         |Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
     | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#

@@ -11,6 +11,8 @@ from traceq.reports.renderers.json_text import json_text, picked, plain
 _RENAMED: dict[type, dict[str, str]] = {
     **{key: {"dur": "dur_ns"} for key in (model.TraceFacts, model.ExcludedStep, model.GapSize, model.HostPart)},
     **{key: {"finding_id": "id"} for key in (Finding, Observation, Part)},
+    model.Unit: {"period": "period_ns", "coverage": "coverage_share", "share": "recurring_share"},
+    model.PhaseOfRun: {"ts": "ts_ns", "dur": "dur_ns", "share": "run_share", "gpu_busy": "gpu_busy_ns"},
     model.Phase: {"dur": "dur_ns", "median": "median_ns"},
     model.Steps: {name: f"{name}_ns" for name in ("total", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")},
     model.LedgerPart: {"dur": "dur_ns", "per_step": "per_step_ns", "share": "step_share"},

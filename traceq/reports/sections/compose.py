@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import BUSY
 from traceq.common.text import shortened
-from traceq.common.units import UNKNOWN, count, duration, share
+from traceq.common.units import count, duration, share
 from traceq.reports.document import (
     Bar,
     Block,
@@ -17,13 +17,12 @@ from traceq.reports.document import (
     Paragraph,
     Query,
     Reference,
-    Spans,
     Table,
     Title,
     Tracks,
     Warn,
 )
-from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Note, Report, Steps, TraceReport
+from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Note, Report, TraceReport
 from traceq.reports.savings import step_share
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
@@ -37,23 +36,12 @@ from traceq.reports.sections.marks import marks
 from traceq.reports.sections.memory import memory, no_memory
 from traceq.reports.sections.missing import way
 from traceq.reports.sections.outcomes import outcomes
-from traceq.reports.sections.pictures import pictures, ranks_picture
+from traceq.reports.sections.pictures import ranks_picture
 from traceq.reports.sections.serving import serving
+from traceq.reports.sections.steps import steps
 
-_FEW_STEPS = 20
-_LISTED = 5
 _MOST_IN_OVERVIEW = 500
 _NOTE_LIMIT = 600
-
-_SOURCES = {
-    "recurrence": "the same launches or collectives over and over; nothing marks steps",
-    "step_range": "annotations that match --step-range",
-    "mark": "marks of traceq.annotate",
-    "profiler_step": "the profiler's own step annotations",
-    "annotation": "a repeated annotation",
-    "optimizer": "optimizer steps as boundaries",
-    "window": "nothing: the window of GPU work counts as one step",
-}
 
 
 def compose(report: Report, *, folds: bool = False, draws: bool = False) -> Iterator[Block]:
@@ -109,7 +97,7 @@ def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield from headline(report)
     yield from findings(report, folds=folds, draws=draws)
     yield from capture(report)
-    yield from _steps(report)
+    yield from steps(report)
     yield from marks(report)
     yield from serving(report)
     yield from _ledger(report)
@@ -152,61 +140,6 @@ def _lost(notes: Sequence[Note]) -> Iterator[Block]:
         if note.severity != "info":
             kind = "Incomplete capture" if note.severity == "error" else "Data lost on import"
             yield Warn((f"{kind}: ", _note(note)))
-
-
-def _steps(report: TraceReport) -> Iterator[Block]:
-    steps = report.steps
-    yield Heading(3, ("Steps",))
-    if steps.source is None:
-        yield Warn((f"{UNKNOWN}: the trace holds no slices.",))
-        return
-    if any(note.code == "step_range_unmatched" for note in report.notes):
-        yield Warn(("No annotation matches the given --step-range; steps were found as if it had not been given.",))
-    if steps.is_window:
-        yield _no_steps(report.trace.format)
-    else:
-        yield Paragraph(_counted(steps))
-        columns = ("p50", "p95", "p99", "mean", "stddev", "min", "max")
-        cells = (count(steps.counted), *(duration(getattr(steps, name)) for name in columns))
-        yield Table(("steps", *columns), (cells,), text_columns=())
-        if 1 < steps.counted < _FEW_STEPS:
-            yield Paragraph((f"With {steps.counted} steps p95 and p99 say little more than the longest step.",))
-        yield from pictures(report, "steps")
-        yield from _excluded(steps)
-    yield Query(report.queries["steps"])
-
-
-def _no_steps(trace_format: str) -> Block:
-    marked = way("step_ranges", trace_format, "Mark steps by ")
-    return Warn(
-        (
-            "No steps found: the window of GPU work counts as one step, ",
-            "and all times below are per trace. ",
-            *((*marked, "; name") if marked else ("Name",)),
-            " existing ranges with ",
-            Literal("--step-range REGEX"),
-            ".",
-        )
-    )
-
-
-def _counted(steps: Steps) -> Spans:
-    example: Spans = (" (", Name(steps.example), ", ...)") if steps.example else ()
-    return (f"Found by {_SOURCES.get(steps.source or '', steps.source)}", *example, ".")
-
-
-def _excluded(steps: Steps) -> Iterator[Block]:
-    if not steps.excluded:
-        return
-    yield Paragraph((f"{len(steps.excluded)} left out of every number of this report:",))
-    yield Items(
-        tuple(
-            (f"step {each.step}, ", Name(each.name), f", {duration(each.dur)}: ", each.reason)
-            for each in steps.excluded[:_LISTED]
-        )
-    )
-    if len(steps.excluded) > _LISTED:
-        yield Paragraph((f"... and {len(steps.excluded) - _LISTED} more.",))
 
 
 def _ledger(report: TraceReport) -> Iterator[Block]:
@@ -254,7 +187,7 @@ def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
         for part in device.parts
     ]
     rows.append(("sum", duration(device.total), duration(device.total / counted), share(1.0)))
-    if unit == "trace":
+    if unit == "window":
         return Table(("category", "time", "share"), tuple((name, total, part) for name, total, _, part in rows))
     return Table(("category", "all steps", "per step", "share"), tuple(rows))
 

@@ -176,7 +176,7 @@ def _measured(finding: Finding, unit: str) -> str:
     row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
     pieces, steps = (some(int(str(row[column])), noun) for column, noun in _COUNTED)
     longest = cell("longest_ns", row["longest_ns"])
-    where = "" if unit == "trace" else f" in {steps}"
+    where = "" if unit == "window" else f" in {steps}"
     return f"{pieces}{where}, {duration(finding.claimed_ns)} per {unit}; the longest {longest}"
 
 

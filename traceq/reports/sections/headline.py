@@ -12,6 +12,8 @@ from traceq.reports.savings import speed_up, step_ns, step_share
 from traceq.reports.sections.pictures import pictures
 
 _NAMED = 2
+# Of the run: what is left is not worth a word.
+_NEARLY_ALL = 0.95
 
 
 def headline(report: TraceReport) -> Iterator[Block]:
@@ -24,13 +26,14 @@ def headline(report: TraceReport) -> Iterator[Block]:
         yield Warn((f"The GPU ledger is not applicable: {reason}.",))
     if steps.source is None:
         return
-    if unit == "trace":
-        text = f"The trace lasts {duration(steps.p50)}."
+    if unit == "window":
+        text = f"The window that is judged lasts {duration(steps.p50)}" + _judged(report, ", ", "") + "."
     else:
         # Savings are shares of the mean: the sum of all steps is what a run takes.
         text = f"A step takes {duration(steps.mean)} (mean of {steps.counted}, median {duration(steps.p50)})."
+        text += _judged(report, " Judged: ", ".")
     if report.findings:
-        yield Verdict(_verdict(report.findings[0], unit))
+        yield Verdict(_verdict(report.findings[0], report))
     elif report.ledger and not report.failed:
         yield Verdict((f"Nothing found that would win 1 % of the {unit} or more.",))
     yield Paragraph((text + _computing(report.ledger) + _next(report.findings[1 : 1 + _NAMED], unit),))
@@ -39,9 +42,21 @@ def headline(report: TraceReport) -> Iterator[Block]:
         yield _ranking(report.findings, unit)
 
 
-def _verdict(first: Finding, unit: str) -> Spans:
-    what = "of the trace" if unit == "trace" else f"per {unit}"
-    won = f"{duration(first.saving_ns)} {what} ({step_share(first)}"
+def _judged(report: TraceReport, before: str, after: str) -> str:
+    """Which share of the run is judged, between two texts; nothing where it is nearly all or unknown."""
+    judged = report.judged_share
+    return "" if judged is None or judged >= _NEARLY_ALL else f"{before}{share(judged)} of the run{after}"
+
+
+def _of_run(report: TraceReport, finding: Finding) -> str:
+    """The saving as a share of the run, where the run is more than what is judged."""
+    won = finding.saving_ns * report.steps.counted / report.run_ns if report.run_ns else None
+    return "" if won is None or not _judged(report, "", "") else f", {share(won)} of the run"
+
+
+def _verdict(first: Finding, report: TraceReport) -> Spans:
+    what = "of the window" if report.unit == "window" else f"per {report.unit}"
+    won = f"{duration(first.saving_ns)} {what} ({step_share(first)}{_of_run(report, first)}"
     if first.expected_step_ns > 0:
         won += f", {speed_up(step_ns(first), first.expected_step_ns)} as fast"
     # What is uncertain is to be looked into before anything is changed.

@@ -1,0 +1,165 @@
+"""The words about steps: what counts as one, which part of the capture is judged, and what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traceq.common.units import UNKNOWN, count, duration, share, some
+from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Query, Spans, Table, Warn
+from traceq.reports.model import PhaseOfRun, Steps, TraceReport, Unit
+from traceq.reports.sections.missing import way
+from traceq.reports.sections.pictures import pictures
+
+_FEW_STEPS = 20
+_LISTED = 5
+# Of the capture: what is shorter is not worth a word.
+_WORTH_TELLING = 0.01
+
+_SOURCES = {
+    "recurrence": "the same launches or collectives over and over; nothing marks steps",
+    "serving": "annotations of a server",
+    "step_range": "annotations that match --step-range",
+    "mark": "marks of traceq.annotate",
+    "profiler_step": "the profiler's own step annotations",
+    "annotation": "a repeated annotation",
+    "optimizer": "optimizer steps as boundaries",
+    "window": "nothing: the window counts as one step",
+}
+_INSIDE = {"micro_batch": ("micro-batch", "micro-batches"), "layer": ("layer", "layers")}
+_PHASES = {"start_up": "start-up", "left_out": "left out", "tail": "tail"}
+
+
+def steps(report: TraceReport) -> Iterator[Block]:
+    """The section of that name."""
+    facts = report.steps
+    yield Heading(3, ("Steps",))
+    if facts.source is None:
+        yield Warn((f"{UNKNOWN}: the trace holds no slices.",))
+        return
+    if any(note.code == "step_range_unmatched" for note in report.notes):
+        yield Warn(("No annotation matches the given --step-range; steps were found as if it had not been given.",))
+    if facts.is_window:
+        yield _no_steps(report)
+    else:
+        yield Paragraph(_found(report))
+    if judged := judged_words(report.phases_of_run):
+        yield Paragraph((f"Judged: {judged}.",))
+    yield from _choice(report.units)
+    if not facts.is_window:
+        yield from _statistics(report)
+    yield Query(report.queries["steps"])
+
+
+def _no_steps(report: TraceReport) -> Block:
+    marked = way("step_ranges", report.trace.format, "Mark steps by ")
+    why = next((f": {unit.evidence}" for unit in report.units if unit.is_step), "")
+    return Warn(
+        (
+            f"No steps{why}. One window is judged instead, as if it were a step, and all times below are of the window. ",
+            *((*marked, "; name") if marked else ("Name",)),
+            " existing ranges with ",
+            Literal("--step-range REGEX"),
+            "; choose the window with ",
+            Literal("--window A..B"),
+            ".",
+        )
+    )
+
+
+def _found(report: TraceReport) -> Spans:
+    """Which steps, by what they were found, and what recurs inside and around them."""
+    facts = report.steps
+    example: Spans = (" (", Name(facts.example), ", ...)") if facts.example else ()
+    step = next((unit for unit in report.units if unit.is_step), None)
+    what: Spans = (f"{_SOURCES.get(facts.source or '', facts.source)}", *example)
+    if step and facts.source == "recurrence" and step.launches:
+        what = (f"a sequence of {some(step.launches, 'launch', 'launches')} that recurs; nothing marks steps",)
+    others = [words for unit in report.units if step and (words := _beside(unit, step))]
+    spans: Spans = (f"{some(facts.counted, 'step')} of {duration(facts.p50)} (p50), found by ", *what)
+    for words in others:
+        spans += words
+    return (*spans, ".")
+
+
+def _beside(unit: Unit, step: Unit) -> Spans:
+    """What is inside each step, or what holds several; nothing for the steps themselves and for other parts of a step."""
+    if unit.is_step:
+        return ()
+    if unit.level in _INSIDE and unit.count >= step.count > 0:
+        words = some(round(unit.count / step.count), *_INSIDE[unit.level])
+        if unit.launches:
+            return (f"; inside it {words} of {some(unit.launches, 'launch', 'launches')}",)
+        return (f"; inside it {words} (", Name(unit.name), ")")
+    if unit.level == "epoch":
+        return (f"; inside {some(unit.count, 'longer unit')} (", Name(unit.name), ")")
+    return ()
+
+
+def judged_words(phases: Sequence[PhaseOfRun]) -> str:
+    """The window and its share of the capture, then the phases around it; nothing for a database without them."""
+    window = sum(phase.dur for phase in phases if phase.phase == "window")
+    whole = sum(phase.dur for phase in phases)
+    if not window:
+        return ""
+    words = f"{duration(window)} of {duration(whole)} ({share(window / whole)})"
+    around = [
+        f"{_PHASES.get(phase.phase, phase.phase)} {duration(phase.dur)}"
+        for phase in phases
+        if phase.phase != "window" and phase.dur >= _WORTH_TELLING * whole
+    ]
+    return f"{words}; {', '.join(around)}" if around else words
+
+
+def _choice(units: Sequence[Unit]) -> Iterator[Block]:
+    """One sentence where something else may be the step."""
+    step = next((unit for unit in units if unit.is_step), None)
+    others = [unit for unit in units if unit.is_possible and not unit.is_step]
+    if step is None or not others:
+        return
+    other = others[0]
+    each = f", {duration(other.period)} each" if other.period else ""
+    yield Warn(
+        (
+            "Something else may be the step: ",
+            Name(other.name),
+            f" ({count(other.count)} times{each}). Choose with ",
+            Literal(_option(step, other)),
+            ", ",
+            Literal("--step-range REGEX"),
+            " or ",
+            Literal("--window A..B"),
+            ".",
+        )
+    )
+
+
+def _option(step: Unit, other: Unit) -> str:
+    """How to choose the other: so many of it in each of what counts as a step, or so many of these in it."""
+    if other.count >= step.count > 0:
+        return f"--steps-per {max(round(other.count / step.count), 2)}"
+    return f"--steps-per 1/{max(round(step.count / other.count), 2)}"
+
+
+def _statistics(report: TraceReport) -> Iterator[Block]:
+    facts = report.steps
+    columns = ("p50", "p95", "p99", "mean", "stddev", "min", "max")
+    cells = (count(facts.counted), *(duration(getattr(facts, name)) for name in columns))
+    yield Table(("steps", *columns), (cells,), text_columns=())
+    if 1 < facts.counted < _FEW_STEPS:
+        yield Paragraph((f"With {facts.counted} steps p95 and p99 say little more than the longest step.",))
+    yield from pictures(report, "steps")
+    yield from _excluded(facts)
+
+
+def _excluded(facts: Steps) -> Iterator[Block]:
+    if not facts.excluded:
+        return
+    yield Paragraph((f"{len(facts.excluded)} left out of every number of this report:",))
+    yield Items(
+        tuple(
+            (f"step {each.step}, ", Name(each.name), f", {duration(each.dur)}: ", each.reason)
+            for each in facts.excluded[:_LISTED]
+        )
+    )
+    if len(facts.excluded) > _LISTED:
+        yield Paragraph((f"... and {len(facts.excluded) - _LISTED} more.",))
