@@ -111,7 +111,9 @@ _PLACES: tuple[str, ...] = (
     "kernels/few_waves",
     "kernels/low_occupancy",
     "kernels/exposed_memset",
-    # what wins nothing by itself
+    # what wins nothing by itself; what a run is spent on outside of its steps comes first
+    "steps/start_up",
+    "steps/idle_tail",
     "kernels/hotspot_kernel",
     "kernels/low_mfu",
     "steps/gpu_saturated",

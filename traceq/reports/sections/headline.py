@@ -32,6 +32,7 @@ def headline(report: TraceReport) -> Iterator[Block]:
         # Savings are shares of the mean: the sum of all steps is what a run takes.
         text = f"A step takes {duration(steps.mean)} (mean of {steps.counted}, median {duration(steps.p50)})."
         text += _judged(report, " Judged: ", ".")
+    yield from _start_up(report)
     if report.findings:
         yield Verdict(_verdict(report.findings[0], report))
     elif report.ledger and not report.failed:
@@ -40,6 +41,15 @@ def headline(report: TraceReport) -> Iterator[Block]:
     yield from pictures(report, "headline")
     if report.findings:
         yield _ranking(report.findings, unit)
+
+
+def _start_up(report: TraceReport) -> Iterator[Block]:
+    """First, where most of the run is no step: that no finding about steps can win."""
+    for told in report.observations:
+        if told.rule == "start-up" and report.run_ns:
+            took = sum(phase.dur for phase in report.phases_of_run if phase.phase == "start_up")
+            words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
+            yield Verdict((told.title, f": {words}, which no saving below counts. {told.fix}"))
 
 
 def _judged(report: TraceReport, before: str, after: str) -> str:

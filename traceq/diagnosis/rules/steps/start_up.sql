@@ -1,0 +1,137 @@
+-- What the training thread does in a phase of the run (start-up, or the tail), by the innermost slice, most time first.
+-- title: Start-up takes most of the run
+-- finds: Runs that take longer to start than to do their work: importing modules, creating the CUDA context, loading and
+--   compiling code, reading files, before the first step or before the window that is judged.
+-- matters: No step gets shorter by it, so that it stands in no saving; but for a program that runs briefly and often (a
+--   test, a batch job, a server that scales up) it is most of what is paid for.
+-- measured: phase_of_run.start_up less what the profiler says that it takes to initialise itself, over the run less the
+--   same: more than half. The training thread's time in it by its innermost slice, to the nanosecond (an OS call inside a
+--   CUDA call is part of that call). A profiler that was switched on before the steps shows no start-up: something
+--   that only starting does (initialising the profiler, a CUDA context, loading or compiling code, importing) has to be
+--   in it.
+-- try: Caches that outlive the process, modules loaded when they are used, a pool of processes that are kept.
+-- references: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_tutorial.html
+--   https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading
+-- remark: {% if facts.is_starting and part(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns) > least_share -%}
+--     Before the {% if subject.is_window %}window that is judged{% else %}first step{% endif %} pass
+--     {{ time(facts.phase_ns) }} of the {{ time(facts.run_ns) }} that were captured
+--     ({{ percent(part(facts.phase_ns, facts.run_ns)) }} of the run;
+--     {%- if facts.gpu_busy_ns %} a GPU works {{ time(facts.gpu_busy_ns) }} of it{% else %} no GPU works in it{% endif %}).
+--     {%- if facts.profiler_ns %} Initialising the profiler takes {{ time(facts.profiler_ns) }} of that, and nothing without it.
+--     {%- endif %} At most {{ percent(part(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns)) }} of such a
+--     run can be won here. The training thread:
+--     {%- for row in (rows | selectattr('phase_share', 'ge', told_share) | list)[:4] %} {{ row.what }}
+--     {%- if row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{ percent(row.phase_share) }}
+--     {%- if not loop.last %},{% endif %}{% endfor %}.
+--   {%- endif %}
+-- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%}
+--   {% if what == 'creating the CUDA context and allocating' %}Keep the process: a pool of workers, or one process for many runs, makes
+--     the context once; CUDA_VISIBLE_DEVICES leaves out GPUs that are not used
+--   {%- elif what == 'compiling and loading code' %}Keep what was compiled: TORCHINDUCTOR_CACHE_DIR and CUDA_CACHE_PATH on a disk that
+--     outlives the run, torch.export with AOTInductor where it is deployed; CUDA_MODULE_LOADING=LAZY loads kernels when they
+--     are used
+--   {%- elif what == 'importing modules' %}Import what is needed where it is needed; python -X importtime says which
+--     modules take longest
+--   {%- elif what == 'reading files' %}Read less, or from a local disk: weights as safetensors are mapped, not parsed
+--     (safetensors.torch.load_file(..., device="cuda"))
+--   {%- elif what == 'the profiler' or what == 'nothing traced' %}The trace does not say what takes that time: python -X importtime shows
+--     imports, and nsys profile --trace=cuda,nvtx,osrt --python-backtrace=cuda what the thread waits for
+--   {%- else %}Keep the process for several runs, or keep the result of what takes longest between runs
+--   {%- endif %}. For a run that goes on for hours it does not matter.
+-- needs:
+-- unknown: {% if facts is defined and not facts.is_starting and part(facts.phase_ns, facts.run_ns) > least_share %}nothing in the trace says
+--     that the program was starting before the steps; the profiler may have been switched on early
+--   {%- endif %}
+-- settings: phase=start_up, least_share=0.5, told_share=0.05
+-- remarks: yes
+with
+phase as (
+    select sum(dur)::bigint as dur, min(ts) as ts, max(ts + dur) as ts_end, sum(gpu_busy)::bigint as gpu_busy
+    from phase_of_run
+    where trace_id = $trace_id and phase = $phase
+    having count(*) > 0
+),
+
+run as (
+    select sum(dur)::bigint as dur
+    from phase_of_run
+    where trace_id = $trace_id
+),
+
+slice as (
+    select
+        c.slice_id, c.parent_id, c.kind, c.name, greatest(c.ts, p.ts) as ts, least(c.ts_end, p.ts_end) as ts_end,
+        h.activity, coalesce(around.context, h.context) as context
+    from cpu_slice as c
+    cross join phase as p
+    left join cpu_slice as caller on caller.trace_id = c.trace_id and caller.slice_id = c.parent_id
+    left join host_name as h on h.trace_id = c.trace_id and h.kind = c.kind and h.name = c.name
+    left join cpu_slice as outer_ on outer_.trace_id = c.trace_id and outer_.slice_id = c.context_id
+    left join host_name as around on around.trace_id = c.trace_id and around.kind = outer_.kind and around.name = outer_.name
+    where
+        c.trace_id = $trace_id
+        and c.thread_id = (select min(thread_id) from host_ledger where trace_id = $trace_id)
+        and c.depth is not null
+        and c.ts < p.ts_end
+        and c.ts_end > p.ts
+        -- how the call works
+        and not (c.kind = 'os' and coalesce(caller.kind, '') = 'runtime')
+),
+
+own as (
+    select
+        s.name,
+        s.ts_end - s.ts - coalesce(i.dur, 0) as dur,
+        case
+            when s.kind = 'overhead' and s.activity is null then 'the profiler'
+            when 'compile' in (s.context, s.activity) then 'compiling and loading code'
+            when s.context = 'data' then 'loading data'
+            when s.context = 'checkpoint' then 'loading or saving a checkpoint'
+            when
+                s.activity = 'allocation'
+                or s.kind = 'runtime' and regexp_matches(s.name, '^(cuInit|cu(Device|Ctx)|(cuda|hip)(SetDevice|GetDevice|InitDevice|Runtime))')
+                then 'creating the CUDA context and allocating'
+            when s.kind = 'runtime' then 'other CUDA calls'
+            when s.kind = 'python' and regexp_matches(s.name, 'importlib') then 'importing modules'
+            when s.kind = 'os' and regexp_matches(s.name, '^(p?read|readv|f?open|openat|fread|fgets|fstat|stat|mmap|close)') then 'reading files'
+            when s.kind = 'os' then 'other calls of the operating system'
+            when s.kind = 'op' then 'operators'
+            when s.kind = 'python' then 'Python'
+            else 'ranges of the program'
+        end as what
+    from slice as s
+    left join (
+        select parent_id, sum(ts_end - ts) as dur from slice group by parent_id
+    ) as i on i.parent_id = s.slice_id
+),
+
+activity as (
+    select what, count(*) as times, sum(dur)::bigint as dur, max_by(name, dur) as longest
+    from own
+    where dur > 0
+    group by what
+    union all
+    select 'nothing traced', 0, p.dur - coalesce((select sum(dur) from own where dur > 0), 0)::bigint, null
+    from phase as p
+)
+
+select
+    a.what,
+    a.dur as total_ns,
+    a.dur / nullif(p.dur, 0) as phase_share,
+    a.times,
+    a.longest,
+    p.dur as phase_ns,
+    r.dur as run_ns,
+    p.gpu_busy as gpu_busy_ns,
+    coalesce((select sum(dur) from activity where what = 'the profiler'), 0)::bigint as profiler_ns,
+    exists (
+        select what
+        from activity
+        where what in ('the profiler', 'compiling and loading code', 'creating the CUDA context and allocating', 'importing modules')
+    ) as is_starting
+from activity as a
+cross join phase as p
+cross join run as r
+where a.dur > 0
+order by a.dur desc, a.what
