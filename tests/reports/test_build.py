@@ -86,11 +86,21 @@ def test_the_query_of_the_ledger_gives_the_ledger():
 
 def test_without_gpu_activity_rules_cannot_tell_and_say_what_to_capture():
     report = only(on_host_only())
-    assert report.ledger == report.findings == ()
+    assert report.ledger == ()
     reasons = {each.rule: each.reason for each in report.not_applicable}
     assert "ProfilerActivity.CUDA" in reasons["host-bound"]
     told = {each.rule: each.reason for each in only(MadeUp(format="nsys")).not_applicable}
     assert "--trace=cuda" in told["host-bound"]
+
+
+def test_without_gpu_activity_findings_are_about_the_training_thread():
+    report = only(on_host_only())
+    assert [(each.rule, each.where.device, round(each.claimed_ns)) for each in report.findings] == [
+        ("host-python", None, 500),
+        ("host-operators", None, 500),
+    ]
+    assert all(each.saving_low_ns <= each.saving_ns <= each.saving_high_ns for each in report.findings)
+    assert sum(each.owned_ns for each in report.findings) <= report.steps.mean
 
 
 def test_the_host_is_reported_by_outermost_annotations_and_self_time_of_operators():

@@ -70,6 +70,7 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place
         raise ValueError(f"diagnosis/sql/present.sql does not count {', '.join(sorted(unknown))}")
     capability = trace["compute_capability"]
     ledgers = _ledgers(connection, trace["trace_id"])
+    ledger = _host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
     return Subject(
         connection=connection,
         workspace=Workspace(connection, trace["trace_id"], device),
@@ -87,7 +88,7 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place
         is_window=trace["step_source"] == "window",
         goal=goal,
         present=present,
-        ledger={category: dur / trace["steps"] for category, dur in ledgers.get(device, {}).items()},
+        ledger={category: dur / trace["steps"] for category, dur in ledger.items()},
         ledgers=ledgers,
     )
 
@@ -98,6 +99,12 @@ def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, 
     for row in ask(connection, statement("analysis/ledger/ledger.sql"), trace_id=trace_id):
         ledgers.setdefault(row["device"], {})[row["category"]] = row["dur"]
     return ledgers
+
+
+def _host_ledger(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, int]:
+    """The ns of each category of the training thread's own time in the counted steps."""
+    found = ask(connection, statement("diagnosis/sql/host_ledger.sql"), trace_id=trace_id)
+    return {row["category"]: row["dur"] for row in found}
 
 
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:

@@ -27,9 +27,9 @@ class Subject:
     """A trace to judge. `device` is the one that is busy longest: a step cannot get shorter than that.
 
     `present` counts what the trace holds (diagnosis/sql/present.sql); `step_ns` is the mean of the counted steps; `place`
-    completes the ids of findings. `ledger` is that of the device: ns per counted step by category; `ledgers` are those
-    of all devices, in ns of all counted steps. `device` is None, and
-    `step_ns` 0, where there is none.
+    completes the ids of findings. `ledger` is that of the device, without one the training thread's (host_ledger): ns per
+    counted step by category; `ledgers` are those of all devices, in ns of all counted steps. `device` is None, and `step_ns`
+    0, where there is none.
     """
 
     connection: duckdb.DuckDBPyConnection = field(repr=False)

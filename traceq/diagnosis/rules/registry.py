@@ -111,6 +111,13 @@ _PLACES: tuple[str, ...] = (
     "kernels/few_waves",
     "kernels/low_occupancy",
     "kernels/exposed_memset",
+    # the host of traces without GPU work
+    "host/host_data_loading",
+    "host/host_communication",
+    "host/host_os_calls",
+    "host/host_operators",
+    "host/host_python",
+    "host/host_range",
     # what wins nothing by itself; what a run is spent on outside of its steps comes first
     "steps/start_up",
     "steps/idle_tail",

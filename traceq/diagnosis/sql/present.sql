@@ -57,6 +57,7 @@ select
     communication.*,
     occupancy.*,
     operators.*,
+    (select count(*) from device where trace_id = $trace_id) as gpus,
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,

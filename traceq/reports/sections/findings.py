@@ -71,7 +71,12 @@ def _how_to_read(report: TraceReport, unit: str, *, folds: bool) -> str:
     )
     if not folds:
         text += " Their queries stand at the end."
-    if report.replay_error is not None and report.is_replayed:
+    if not report.ledger:
+        text += (
+            " No GPU works in this trace, so that nothing is replayed: what goes from the training thread goes from the"
+            f" {unit}, unless it then waits for something else."
+        )
+    elif report.replay_error is not None and report.is_replayed:
         text += (
             " A saving is what a replay of the recorded calls and kernels leaves of the time found when its cause is gone;"
             f" replayed unchanged, with usual latencies, the steps come out within {share(max(report.replay_error, 0.001))}"
@@ -181,7 +186,7 @@ def _measured(finding: Finding, unit: str) -> str:
 
 
 def _where(where: Where) -> Spans:
-    spans: Spans = (f"GPU {where.device}",)
+    spans: Spans = ("training thread" if where.device is None else f"GPU {where.device}",)
     if where.device_name:
         spans += (", ", Name(where.device_name))
     for label, number in (("rank", where.rank), ("stream", where.stream)):

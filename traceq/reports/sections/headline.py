@@ -20,7 +20,7 @@ def headline(report: TraceReport) -> Iterator[Block]:
     """The answer in a few lines: how long a step takes, and what to change first."""
     unit = report.unit
     steps = report.steps
-    if not report.ledger:
+    if not report.ledger and not report.host_ledger:
         reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
         yield Verdict(("Cannot tell what to fix first: there is no GPU ledger.",))
         yield Warn((f"The GPU ledger is not applicable: {reason}.",))
@@ -32,10 +32,12 @@ def headline(report: TraceReport) -> Iterator[Block]:
         # Savings are shares of the mean: the sum of all steps is what a run takes.
         text = f"A step takes {duration(steps.mean)} (mean of {steps.counted}, median {duration(steps.p50)})."
         text += _judged(report, " Judged: ", ".")
+    if not report.ledger:
+        text += " No GPU activity is in this trace: what is judged is the time of the training thread."
     yield from _start_up(report)
     if report.findings:
         yield Verdict(_verdict(report.findings[0], report))
-    elif report.ledger and not report.failed:
+    elif (report.ledger or report.host_ledger) and not report.failed:
         yield Verdict((f"Nothing found that would win 1 % of the {unit} or more.",))
     yield Paragraph((text + _computing(report.ledger) + _next(report.findings[1 : 1 + _NAMED], unit),))
     yield from pictures(report, "headline")

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+SINGLE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+SEVERAL = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+
+def steps(trace, loader, fetch):
+    for step in range(3):
+        ts = 1000 * step
+        trace.annotation(f"ProfilerStep#{step}", ts, 1000)
+        trace.annotation(loader, ts + 10, fetch)
+        trace.op("aten::mm", ts + 20 + fetch, 900 - fetch)
+
+
+def found(trace):
+    """Nine tenths of a step are in the loader."""
+    steps(trace, SINGLE, 880)
+
+
+def found_waiting(trace):
+    """The loader has workers, and the step waits for them."""
+    steps(trace, SEVERAL, 500)
+
+
+def clean(trace):
+    """Batches are there when they are asked for."""
+    steps(trace, SEVERAL, 5)
+
+
+def clean_with_a_gpu(trace):
+    """A GPU works meanwhile: what input costs it is another rule's business."""
+    steps(trace, SINGLE, 880)
+    for step in range(3):
+        trace.kernel("gemm", 1000 * step + 100, 850, launched=(1000 * step + 905, 5))

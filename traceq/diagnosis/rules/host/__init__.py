@@ -1,0 +1,1 @@
+"""The host of traces without GPU activity: what the training thread spends a step on."""

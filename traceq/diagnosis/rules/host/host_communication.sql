@@ -1,0 +1,46 @@
+-- The training thread's time in communication, or in which it runs nothing while other threads of its process communicate.
+-- title: Steps wait for other ranks
+-- finds: Collectives of gloo or MPI that the training thread waits for, in traces without GPU activity: no operator runs, and
+--   another thread of the process is in the collective, or the training thread itself is.
+-- matters: The ranks compute, then wait for each other and for the network, instead of both at once.
+-- measured: Own time of the training thread in the counted steps in which it is in communication, or in no operator while
+--   another thread of the process is in gloo:... or MPI_.... Shares: low 0.1, likely 0.5, high 1: the waiting is for a slower
+--   rank or for the network, which one trace does not tell, and part of either stays.
+-- try: Compare the ranks first (ingest all of them); larger batches or no_sync between updates; smaller gradients; a
+--   faster interface (GLOO_SOCKET_IFNAME).
+-- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
+--   https://docs.pytorch.org/docs/stable/distributed.html
+-- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is waiting for collectives ({{ worst.during | cut }})
+-- fix: {% if subject.rank is none or subject.world_size is none %}Compare this with the traces of the other ranks
+--   {%- else %}Ingest the traces of all {{ subject.world_size }} ranks into one database{% endif %}: the rank that waits least is the one that
+--   the others wait for. If all wait alike it is the network: choose its interface (GLOO_SOCKET_IFNAME), send less
+--   (larger batches, accumulation with model.no_sync(), a bf16 communication hook), and let it run beside the backward
+--   pass (DistributedDataParallel, bucket_cap_mb).
+-- confidence: medium
+-- reason: A collective runs on another thread, or on this one, and the training thread runs nothing; whether a late rank or
+--   the network makes it long is not in one trace.
+-- wrong-if: The training thread does work then that was not traced.
+-- needs: steps
+-- absent: {% if has('gpu') %}a GPU works in the steps: the rules about communication tell{% endif %}
+-- low: 0.1
+-- likely: 0.5
+-- uses: host_time
+select
+    p.step,
+    p.ts,
+    p.dur,
+    p.name,
+    p.slice_id,
+    p.dur as claimed,
+    p.category as cause,
+    p.piece_id as gap_id,
+    if(p.category = 'communication', p.name, coalesce((
+        select any_value(c.name order by c.ts)
+        from cpu_slice as c
+        inner join host_name as h on h.trace_id = c.trace_id and h.kind = c.kind and h.name = c.name
+        where c.trace_id = $trace_id and h.activity = 'communication'
+    ), 'communication')) as during
+from host_time as p
+where
+    p.category = 'communication'
+    or (p.elsewhere = 'communication' and p.category in ('annotation', 'python', 'none', 'os', 'synchronization'))

@@ -1,0 +1,39 @@
+-- The training thread's time in operators, in a trace without GPU work; and the time in which other threads run them for it.
+-- title: Operators on the CPU
+-- finds: What PyTorch's operators take of a step in traces without GPU activity.
+-- matters: This is the computing itself. It does not go, but it can be made faster: by other kernels, other types, fewer and
+--   larger operators, more threads.
+-- measured: Own time of the training thread in operators in the counted steps, and time in which it runs nothing while other
+--   threads of its process run operators (autograd). Shares: low 0, likely 0.25, high 0.75: what compiling for the CPU and
+--   bfloat16 win differs from model to model.
+-- try: torch.compile, bfloat16 autocast where the CPU has it, torch.set_num_threads, fused optimizers.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://docs.pytorch.org/docs/stable/notes/cpu_threading_torchscript_inference.html
+-- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is operators on the CPU, most in {{ rows[0].name | cut }}
+-- fix: {% if subject.present.gpus %}The trace lists a GPU and holds nothing of its work: record that first ({{ way('gpu') }}).
+--   {% endif %}Most of it is in {{ shares(rows) }}. Compile the model (torch.compile), so that operators are fused; try bfloat16,
+--   torch.autocast("cpu", dtype=torch.bfloat16), and the number of threads, torch.set_num_threads: as many as physical
+--   cores, less those of the loader's workers.
+--   {%- if facts.optimizer_share >= least_optimizer %} {{ percent(facts.optimizer_share) }} of it is the optimizer: fused=True, or foreach=True,
+--     updates all parameters at once.
+--   {%- endif %}
+--   {%- if facts.mean_ns < short_operator %} An operator takes {{ time(facts.mean_ns) }} on average, of which calling it is most: larger batches
+--     make fewer and longer ones.
+--   {%- endif %}
+-- confidence: low
+-- reason: How much faster the operators can be is not in the trace.
+-- wrong-if: The operators are as fast as this machine allows{% if subject.present.gpus %}, or wait for a GPU, whose work this trace
+--   does not hold{% endif %}.
+-- needs: steps, operators
+-- absent: {% if has('gpu') %}a GPU works in the steps: the rules about launching tell{% endif %}
+-- facts: host_operators_facts
+-- low: 0
+-- likely: 0.25
+-- high: 0.75
+-- settings: short_operator=20000, least_optimizer=0.2
+-- uses: host_time
+select p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id
+from host_time as p
+where
+    p.category in ('operator', 'synchronization')
+    or (p.elsewhere = 'operators' and p.category in ('annotation', 'python', 'none'))

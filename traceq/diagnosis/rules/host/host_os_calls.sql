@@ -1,0 +1,24 @@
+-- The training thread's time in calls of the operating system, in a trace without GPU work.
+-- title: The training thread waits in the operating system
+-- finds: Calls of the operating system in which the training thread waits or reads, outside of fetching input, in traces
+--   without GPU activity.
+-- matters: The thread does nothing while it waits for a file, a lock, a socket or another process.
+-- measured: Own time of the training thread in the counted steps in os slices (host_ledger, category os). Shares: low 0.1,
+--   likely 0.5, high 1: what it waits for takes its time on another thread as well.
+-- try: Read ahead, keep locks short, do it on a thread of its own.
+-- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+-- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is in calls of the operating system, the longest {{ worst.name | cut }}
+-- fix: The longest are {{ names(pieces) }}, {{ plural(instances, 'time') }} in all. Do what needs no result at once (writing, reading
+--   ahead) on another thread; for locks see which thread holds them meanwhile.
+-- confidence: medium
+-- reason: The calls are in the trace; what they wait for is not.
+-- wrong-if: They wait for work of another thread or process that the step needs.
+-- needs: steps, os_calls
+-- absent: {% if has('gpu') %}a GPU works in the steps: blocking-os-call tells{% endif %}
+-- low: 0.1
+-- likely: 0.5
+-- uses: host_time
+-- categories: os
+select p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id
+from host_time as p
+where p.category = 'os' and p.elsewhere is distinct from 'communication'
