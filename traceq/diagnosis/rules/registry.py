@@ -29,6 +29,8 @@ _PLACES: tuple[str, ...] = (
     "program/kernel_autotuning",
     "program/lazy_module_loading",
     "program/idle_compile",
+    # servers
+    "serving/serving_host_gap",
     # input
     "input/epoch_boundary",
     "input/synchronous_loader",
@@ -128,6 +130,7 @@ _PLACES: tuple[str, ...] = (
     "steps/unused_phase",
     "steps/small_microbatch",
     "steps/tail_latency",
+    "serving/prefill_stalls_decode",
     "communication/rank_imbalance",
     "memory/memory_near_capacity",
     "memory/memory_fragmentation",

@@ -1,0 +1,1 @@
+"""Rules on servers of models: what requests wait for."""
