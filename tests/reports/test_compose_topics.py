@@ -287,7 +287,7 @@ def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
         "Decoding requests waited 7.500 ms (11.5 % of the steps) for prompts of others, 1 time: steps computed"
     )
     assert stalls[-1] == (
-        "How long 4 decode steps take at least cannot be told: shapes of its matrix products are not recorded."
+        "The least time of 4 decode steps cannot be told: shapes of its matrix products are not recorded."
     )
 
 

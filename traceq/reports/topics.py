@@ -302,7 +302,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class ServingSummary:
-    """All steps of a server; `dialects`: who writes such annotations, None without steps. Rates are per second of dur_ns."""
+    """All steps of a server; `dialects`: who writes such annotations, None without steps. Rates are per second of dur_ns.
+
+    `earlier_work_ns`: how long the GPU first computes what was launched before the capture, None where nothing shows it.
+    """
 
     dialects: str | None
     steps: int
@@ -317,6 +320,7 @@ class ServingSummary:
     output_tokens_per_second: float | None
     host_gap_ns: int | None
     gpu_gap_ns: int | None
+    earlier_work_ns: int | None
 
 
 @dataclass(frozen=True)

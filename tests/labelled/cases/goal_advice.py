@@ -54,3 +54,12 @@ def clean_compute_bound(trace):
 def cannot_tell(trace):
     trace.op("aten::mm", 0, 1000)
     trace.kernel("gemm", 500, 400, launched=(490, 5))
+
+
+def clean_server(trace):
+    """The knobs of a server are others."""
+    for step in range(4):
+        trace.annotation("step[DECODE bs=8]", 1000 * step, 1000)
+        for kernel in range(5):
+            at = 1000 * step + 200 * kernel
+            trace.kernel("gemm", at + 100, 90, launched=(at + 90, 5))

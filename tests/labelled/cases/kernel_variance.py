@@ -34,3 +34,11 @@ def clean_input(trace):
 def cannot_tell(trace):
     """Two steps."""
     run(trace, lambda number: _kernels(number, 400_000), steps=2)
+
+
+def clean_prompts(trace):
+    """Steps of a server with more tokens, in the same number of kernels."""
+    for number in range(12):
+        tokens, dur = (2000, 400_000) if number % 4 == 2 else (100, 50_000)
+        trace.annotation(f"step[EXTEND bs=1 toks={tokens}]", 500_000 * number, 500_000)
+        trace.kernel(GEMM, 500_000 * number + 10_000, dur, launched=(500_000 * number, 5_000), **GEOMETRY)

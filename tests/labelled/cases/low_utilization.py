@@ -33,3 +33,10 @@ def cannot_tell(trace):
     """Start-up is most of an unmarked trace."""
     trace.op("aten::mm", 0, 10 * MS)
     trace.kernel("gemm", 9 * MS, MS, launched=(8 * MS, 5))
+
+
+def clean_earlier_work(trace):
+    """The first work waits for what was launched before the capture."""
+    for step in range(3):
+        trace.annotation(f"ProfilerStep#{step}", 10 * MS * step, 10 * MS)
+        trace.kernel("gemm", 40 * MS + 9 * MS * step, 9 * MS - 1000, launched=(10 * MS * step + 1000, 5000))

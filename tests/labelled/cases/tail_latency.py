@@ -38,3 +38,13 @@ def clean_jitter(trace):
 
 def cannot_tell(trace):
     loop(trace, [1000, 3000], 390)
+
+
+def clean_prompts(trace):
+    """Steps of a server are as long as their prompts."""
+    at = 0
+    for number in range(24):
+        name, dur = ("step[EXTEND bs=1 toks=2000]", 3000) if number % 4 == 2 else ("step[DECODE bs=8]", 1000)
+        trace.annotation(name, at, dur)
+        trace.kernel("gemm", at + 400, dur - 500, launched=(at + 300, 5))
+        at += dur

@@ -52,9 +52,11 @@ def _headline(summary: ServingSummary) -> Spans:
             f" and {rate(summary.new_tokens_per_second)} tokens computed, prompts included."
         )
     if summary.token_p50_ns is not None:
+        text += f" A step gives each decoding request its next token after {duration(summary.token_p50_ns)}"
         text += (
-            f" A step gives each decoding request its next token after {duration(summary.token_p50_ns)} (p50),"
-            f" {duration(summary.token_p95_ns)} (p95), {duration(summary.token_p99_ns)} (p99)."
+            f" (p50), {duration(summary.token_p95_ns)} (p95), {duration(summary.token_p99_ns)} (p99)."
+            if summary.steps > 1
+            else "."
         )
     return (text,)
 
@@ -87,6 +89,10 @@ def _bucket(batch: ServingBatch) -> str:
 def _remarks(report: TraceReport) -> Iterator[Spans]:
     facts = report.topics.serving
     total = facts.summary.dur_ns
+    if facts.summary.earlier_work_ns:
+        earlier = facts.summary.earlier_work_ns
+        text = f"{duration(earlier)} ({share(earlier / total)} of the steps) are waits for work launched before the capture"
+        yield (f"{text}: they are in the durations above, and say nothing about the server.",)
     for stall in facts.stalls:
         yield (_stall(stall, total),)
     if facts.summary.gpu_gap_ns:
@@ -109,7 +115,7 @@ def _stall(stall: ServingStall, total: int) -> str:
 
 def _roofline(roofline: ServingRoofline) -> str:
     if roofline.least_p50_ns is None or roofline.weight_bytes is None:
-        return f"How long {some(roofline.steps, 'decode step')} take at least cannot be told: {roofline.reason}."
+        return f"The least time of {some(roofline.steps, 'decode step')} cannot be told: {roofline.reason}."
     cache = "weights and KV cache" if roofline.steps_with_kv else "weights (the KV cache is not known)"
     return (
         f"Reading {cache} takes a decode step at least {duration(roofline.least_p50_ns)},"

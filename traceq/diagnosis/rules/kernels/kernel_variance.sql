@@ -6,7 +6,7 @@
 --   or its memory (another process, copies, communication), clocks change, or the work depends on the data.
 -- measured: The n-th launch of each name, geometry and stream in a step is compared with its median over the
 --   counted steps, if all steps launch it equally often and there are at least 10 in all; kernels with others
---   beside them, and embeddings, indexing, sorting and unknown kernels, whose time depends on data, are left out.
+--   beside them, launches in steps of a server of another kind or other tokens, and embeddings, indexing, sorting and unknown kernels, whose time depends on data, are left out.
 --   Claimed is what is above the median where that is more than 25 % and 5 us. Shares: 0.2 low, 0.7 likely, 1 high.
 -- try: Look for other processes on the GPU (nvidia-smi), at clocks (nvidia-smi -q -d CLOCK,PERFORMANCE), and at
 --   what runs at the same time in the slow steps.
@@ -34,10 +34,14 @@ kernel as (
         b.dur,
         b.slice_id,
         b.ledger_dur,
-        hash(b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z, g.shared_memory, b.stream) as kernel
+        -- steps of a server that compute other tokens give the same kernels other work
+        hash(
+            b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z, g.shared_memory, b.stream, s.kind, s.new_tokens
+        ) as kernel
     from busy as b
     inner join gpu_slice as g using (trace_id, slice_id)
     inner join kernel_occupancy as k using (trace_id, slice_id)
+    left join serving_step as s on s.trace_id = $trace_id and s.step = b.step
     where
         b.category = 'compute'
         and g.kind = 'kernel'

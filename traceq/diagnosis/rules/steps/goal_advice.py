@@ -86,6 +86,8 @@ def judge(subject: Subject) -> Iterator[Remark]:
     subject.needs("gpu", "steps")
     if subject.is_window:
         raise CannotTell("there are no steps; traceq.annotate marks them")
+    if subject.ask("serving_told"):
+        raise NothingThere("the steps are those of a server, which has other knobs")
     (measured,) = subject.ask("goal_advice")
     facts = _with_tensor_parallel(subject, measured)
     is_latency = subject.goal == "latency"

@@ -7,8 +7,8 @@
 --   everywhere.
 -- measured: Busy less than 50 % of the counted steps of the critical device (time_ledger; what TensorBoard's profiler
 --   calls low). A gap is long from 1 ms on and short below 100 µs (idle_gap): launching a kernel takes 5 to 50 µs. The
---   remark is made when gaps of one kind hold at least 60 % of the idle time; else the findings say it all. A capture
---   that counts as a single step, start-up included, is not judged.
+--   remark is made when gaps of one kind hold at least 60 % of the idle time; else the findings say it all. Waiting for work
+--   launched before the capture is left out. A capture that counts as a single step, start-up included, is not judged.
 -- try: Long gaps: what the host does in the longest of them (idle_gap.cpu_slice_id), or, where the next work had been
 --   launched, what that waited for. Short gaps: fewer and larger kernels, CUDA graphs, torch.compile, a larger batch.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
@@ -54,7 +54,13 @@ gap as (
         end as size
     from idle_gap as g
     inner join counted using (step)
-    where g.trace_id = $trace_id and g.device = $device
+    where
+        g.trace_id = $trace_id
+        and g.device = $device
+        -- the GPU still computes what was launched before the capture
+        and g.gap_id not in (
+            select gap_id from idle_gap_cause where trace_id = $trace_id and device = $device and cause = 'idle_earlier_work'
+        )
 ),
 
 cause as (
@@ -68,7 +74,7 @@ total as (
     select sum(dur) as dur
     from time_ledger
     inner join counted using (step)
-    where trace_id = $trace_id and device = $device
+    where trace_id = $trace_id and device = $device and category <> 'idle_earlier_work'
 )
 
 select

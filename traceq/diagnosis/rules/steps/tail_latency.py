@@ -11,6 +11,7 @@ Why it matters
 How it is measured
     Counted steps above the median plus 5 median absolute deviations and at least 1.25 medians, among at least 4; or,
     among at least 10, those of 1.5 medians and more (tails of p99 / p50 = 1.5 are what guides for serving call long).
+    Steps of a server that compute prompts are left out: they are as long as their prompts (serving_step).
     The last step of a trace is left out when it lasts to the end of its GPU work, which other steps leave to the
     next. What they have more of is the ledger (time_ledger; host_ledger without a GPU) of each less the mean of the
     other steps; without a GPU, the innermost range that is longer by most of that is named. A remark and no finding:

@@ -9,6 +9,8 @@ considered as (
     where
         trace_id = $trace_id
         and excluded is null
+        -- those of a server that compute prompts are as long as these
+        and step not in (select step from serving_step where trace_id = $trace_id and kind in ('prefill', 'mixed'))
         and (
             step < (select max(step) from step where trace_id = $trace_id)
             or gpu_ts is null
