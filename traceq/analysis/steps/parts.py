@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
     from traceq.analysis.nesting.stack import Integers
+
+    Shares = npt.NDArray[np.float64]
 
 # Of the launches of a round, in their places; of a longer or shorter one, in any.
 LIKE = 0.5
@@ -15,6 +21,8 @@ LIKE = 0.5
 _SURE = 0.99
 # Rounds: what interrupts one and is shorter makes it longer, and one that differs is no longer than so many.
 _SHORT, LONG = 0.5, 2
+# Launches that are compared at once.
+_TOGETHER = 1 << 20
 
 
 class Part(NamedTuple):
@@ -41,10 +49,14 @@ def parts(numbers: Integers, start: int, templates: Integers, updates: Integers)
 def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[Part]:
     """The parts from `start` on; they end with the last round."""
     length = templates.shape[1]
-    places = np.flatnonzero(np.isin(numbers, templates[:, 0]))
+    rounds = _Rounds(numbers, templates, updates)
     found: list[Part] = []
     while start + length <= len(numbers):
-        again = _next_round(numbers, places[np.searchsorted(places, start) :], templates, updates)
+        if regular := rounds.regular(start):
+            found += [Part(start + place * length, start + (place + 1) * length, True) for place in range(regular)]
+            start += regular * length
+            continue
+        again = rounds.first(start)
         if again is None:
             break
         if again == start:
@@ -83,22 +95,61 @@ def _has_update(launches: Integers, updates: Integers) -> bool:
     return not len(updates) or bool(np.isin(launches, updates).any())
 
 
-def _next_round(numbers: Integers, places: Integers, templates: Integers, updates: Integers) -> int | None:
-    """The first of the places at which a round starts; of those less than a round behind it the one most like a round.
+class _Rounds:
+    """Where rounds are in a sequence of launches: how like the templates what follows each place is."""
 
-    Layers are like one another: a round is like itself a layer later, but not as much.
-    """
-    length = templates.shape[1]
-    first = next((int(place) for place in places if _likeness(numbers, int(place), templates, updates) >= LIKE), None)
-    if first is None or _likeness(numbers, first, templates, updates) >= _SURE:
-        return first
-    near = [int(place) for place in places if first <= place < first + length]
-    return max(near, key=lambda place: _likeness(numbers, place, templates, updates))
+    def __init__(self, numbers: Integers, templates: Integers, updates: Integers) -> None:
+        self._numbers = numbers
+        self._templates = templates
+        self._length = templates.shape[1]
+        # So many places are looked at together.
+        self._several = max(1, _TOGETHER // templates.size)
+        # A round starts with the first launch of a template.
+        starts = np.isin(numbers, templates[:, 0])
+        starts[max(len(numbers) - self._length + 1, 0) :] = False
+        if len(updates):
+            before = np.concatenate([[0], np.cumsum(np.isin(numbers, updates))])
+            starts[: len(before) - self._length] &= before[self._length :] > before[: -self._length]
+        self._places = np.flatnonzero(starts)
 
+    def regular(self, start: int) -> int:
+        """How many rounds that are sure follow one another from `start` on."""
+        starts = np.arange(start, len(self._numbers) - self._length + 1, self._length)
+        for low, high in self._pieces(len(starts)):
+            unlike = np.flatnonzero(self._likeness(starts[low:high]) < _SURE)
+            if len(unlike):
+                return low + int(unlike[0])
+        return len(starts)
 
-def _likeness(numbers: Integers, start: int, templates: Integers, updates: Integers) -> float:
-    """Share of launches from `start` on that are those of a template, in their places; 0 where too few, or no update, follow."""
-    found = numbers[start : start + templates.shape[1]]
-    if len(found) < templates.shape[1] or not _has_update(found, updates):
-        return 0.0
-    return float((templates == found).mean(axis=1).max())
+    def first(self, start: int) -> int | None:
+        """The first place from `start` on at which a round starts; of those less than a round behind it the most alike one.
+
+        Layers are like one another: a round is like itself a layer later, but not as much.
+        """
+        places = self._places[np.searchsorted(self._places, start) :]
+        for low, high in self._pieces(len(places)):
+            likeness = self._likeness(places[low:high])
+            if (likeness >= LIKE).any():
+                first = low + int(np.argmax(likeness >= LIKE))
+                near = places[first : np.searchsorted(places, places[first] + self._length)]
+                return int(near[0]) if likeness[first - low] >= _SURE else self._best(near)
+        return None
+
+    def _best(self, places: Integers) -> int:
+        """The place most like a round."""
+        likeness = np.concatenate([self._likeness(places[low:high]) for low, high in self._pieces(len(places))])
+        return int(places[np.argmax(likeness)])
+
+    def _pieces(self, count: int) -> Iterator[tuple[int, int]]:
+        """From 0 to `count` in pieces, each twice as long as the one before, as far as they are looked at together."""
+        low, size = 0, 8
+        while low < count:
+            high = min(low + min(size, self._several), count)
+            yield low, high
+            low, size = high, 2 * size
+
+    def _likeness(self, places: Integers) -> Shares:
+        """For each place the share of launches from there on that are those of a template, in their places."""
+        windows = self._numbers[places[:, None] + np.arange(self._length)]
+        likeness: Shares = (windows[:, None, :] == self._templates).mean(axis=2).max(axis=1)
+        return likeness

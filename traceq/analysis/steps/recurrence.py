@@ -6,6 +6,7 @@ what programs do between two rounds: wait, read a result, update the weights, fe
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -317,9 +318,11 @@ def _templates(numbers: Integers, start: int, last: int, length: int) -> Integer
 def _is_sure(launches: Launches, rounds: list[Part]) -> bool:
     """Whether each round updates weights, reads a result or takes an input, or rounds are all that there is.
 
-    Layers do none of these, and the rest of a step follows them.
+    Layers do none of these, and the rest of a step follows them, again and again.
     """
-    is_all = rounds[-1].last - rounds[0].first >= _ALL * len(launches.number)
+    lengths = [part.last - part.first for part in rounds]
+    interruptions = len(lengths) - max(Counter(lengths).values())
+    is_all = sum(lengths) >= _ALL * len(launches.number) and interruptions < LEAST_ROUNDS
     inside = next(slice(part.first, part.last) for part in rounds if part.is_round)
     return bool(
         is_all or any(flags[inside].any() for flags in (launches.is_update, launches.is_read, launches.is_input))
