@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from builder import TraceBuilder
 
 STEPS = "select step, name, source, ts, dur, gpu_ts, gpu_dur from step order by step"
@@ -288,6 +289,40 @@ def test_a_last_mark_that_stays_open_ends_where_the_program_did_something():
     assert trace.text("select phase, ts, dur from phase_of_run order by ts") == "window 0 70\ntail 70 99930"
 
 
+@pytest.mark.parametrize(
+    ("work", "dur", "excluded"),
+    [
+        (3, 220, "incomplete: the last step, with less work than any other"),
+        (3, 1400, "incomplete: the last step, with less work than any other"),
+        (0, 1000, "incomplete: the last step, with less work than any other"),
+        (8, 700, None),
+    ],
+    ids=["raised", "raised, and the profiler took long to stop", "stub", "whole, and shorter"],
+)
+def test_a_last_step_that_an_exception_cut_does_not_count_without_a_gpu_either(work, dur, excluded):
+    trace = TraceBuilder()
+    for number in range(4):
+        is_last = number == 3
+        trace.annotation(f"traceq.step#{number}", 1000 * number, dur if is_last else 1000)
+        for operator in range(work if is_last else 8):
+            trace.op("aten::mm", 1000 * number + 20 * operator, 10)
+    trace.fill()
+    assert trace.rows("select step, excluded from step where step in (0, 3) order by step") == [
+        (0, None),
+        (3, excluded),
+    ]
+
+
+def test_where_steps_do_different_work_a_last_one_that_is_not_shorter_counts():
+    trace = TraceBuilder()
+    for number, work in enumerate((4, 40, 8, 3)):
+        trace.annotation(f"traceq.step#{number}", 1000 * number, 1000)
+        for operator in range(work):
+            trace.op("aten::mm", 1000 * number + 20 * operator, 10)
+    trace.fill()
+    assert trace.rows("select excluded from step where step = 3") == [(None,)]
+
+
 def test_a_last_step_that_the_capture_cut_does_not_count():
     trace = TraceBuilder()
     for number in range(4):
@@ -299,4 +334,15 @@ def test_a_last_step_that_the_capture_cut_does_not_count():
     trace.fill()
     assert trace.text("select step, excluded from step where excluded is not null") == (
         "3 incomplete: the last step, with less work than any other"
+    )
+
+
+def test_a_round_that_the_end_of_the_capture_cut_says_so():
+    trace = TraceBuilder()
+    for number in range(52):
+        ts = 1000 * (number // 10) + 50 * (number % 10)
+        trace.kernel(f"kernel{number % 10}", ts + 10, 30, launched=(ts, 5))
+    trace.fill()
+    assert trace.text("select step, source, excluded from step where excluded is not null") == (
+        "5 recurrence incomplete: cut by the end of the capture"
     )

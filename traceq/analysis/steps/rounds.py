@@ -46,7 +46,7 @@ def rounds(connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Laun
     starts = _gpu_starts(launches, places) if found.is_ahead else _host_starts(connection, rows, launches, places)
     threads = rows["thread_id"].to_pylist()
     marks = []
-    for place, ts, end in zip(places, starts, starts[1:], strict=False):
+    for place, ts, until in zip(places, starts, starts[1:], strict=False):
         excluded = None
         if place < first:
             is_cut = place == 0 and first - place < found.length
@@ -55,7 +55,7 @@ def rounds(connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Laun
             excluded = _LAST_CUT if end == len(launches.number) else _LAST_OTHER
         elif place in other:
             excluded = _BETWEEN
-        marks.append(Mark(name, threads[place], ts, end, excluded))
+        marks.append(Mark(name, threads[place], ts, until, excluded))
     return marks
 
 

@@ -106,16 +106,33 @@ from _step_span
 where source = 'mark'
 having count(*) >= 3 and median(next_ts - own_end) > 0.01 * median(next_ts - ts);
 
--- A capture that ends in a step leaves a part of it: the last one, with less work than any whole one (of a server: of its
--- kind), and open to the end.
+-- What each step does, to tell a part of one from a whole one: its launches, without a GPU the operators and ranges of its thread.
+create temp table _step_amount as
+select s.step, count(distinct w.work_id) as amount
+from _step_complete as s
+left join (
+    select step, launch_id as work_id from _gpu_step
+    union all
+    select s.step, c.slice_id
+    from cpu_slice as c
+    asof join _step_complete as s on c.ts >= s.ts
+    where
+        not exists (from _gpu_step)
+        and c.kind in ('op', 'annotation')
+        and c.thread_id is not distinct from coalesce(s.thread_id, c.thread_id)
+        and c.ts < s.ts + s.dur
+) as w using (step)
+group by s.step;
+
+-- A capture, or a program, that ends in a step leaves a part of it: the last one, with less work than any whole one (of a server:
+-- of its kind). Where the work of whole ones differs it has to be shorter, too.
 create temp table _cut as
 with
 worked as (
-    select s.step, s.dur, s.found_excluded, w.kind, count(distinct g.launch_id) as launches
+    select s.step, s.dur, s.found_excluded, w.kind, a.amount
     from _step_complete as s
     inner join _step_work as w using (step)
-    left join _gpu_step as g using (step)
-    group by s.step, s.dur, s.found_excluded, w.kind
+    inner join _step_amount as a using (step)
 )
 
 select any_value(l.step) as step
@@ -124,8 +141,8 @@ inner join worked as o on o.step < l.step and o.found_excluded is null and o.kin
 where l.step = (select max(step) from worked)
 having
     count(*) >= 2
-    and any_value(l.launches) < 0.9 * min(o.launches)
-    and any_value(l.dur) < min(o.dur);
+    and any_value(l.amount) < 0.9 * min(o.amount)
+    and (any_value(l.dur) < min(o.dur) or min(o.amount) >= 0.9 * max(o.amount));
 
 insert into step by name
 select

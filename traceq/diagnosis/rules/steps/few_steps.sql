@@ -21,7 +21,7 @@
 --   {%- endif %}
 -- fix: Capture more steps: {{ way('more_steps', 'at least ten') }}.
 -- needs:
--- absent: {% if subject.is_window %}nothing marks steps; see steps-not-marked{% endif %}
+-- absent: {% if subject.is_window %}no steps were found, one window is judged; see steps-not-marked{% endif %}
 -- remarks: yes
 select step, name, source, ts, dur, excluded
 from step

@@ -1,21 +1,18 @@
--- How steps were found where nothing marks them, and the time outside of the GPU's work; long ranges that repeat could mark them.
+-- How steps were found where nothing marks them, and the whole run beside; long ranges that repeat could mark them.
 -- title: Steps are not marked
--- finds: Captures in which nothing marks the steps: all of it counts as one step, or steps were guessed from work that
---   recurs.
--- matters: Per-step numbers need steps. With one step for everything, start-up and the end are part of every share, and
+-- finds: Captures in which nothing marks the steps: one window is judged as if it were a step, or steps were guessed from
+--   work that recurs.
+-- matters: Per-step numbers need steps. With one window for everything, all that happens in it is part of every share, and
 --   there are no percentiles; guessed steps have the right length, but may begin in the middle of the program's own.
--- measured: step.source is window or recurrence. The time outside of GPU work is what of it lies before the first
---   and after the last GPU slice. Outermost ranges of one name that occur at least 3 times on one thread and together
---   last at least half of the capture could be steps: steps leave little out.
+-- measured: step.source is window or recurrence. Outermost ranges of one name that occur at least 3 times on one thread
+--   and together last at least half of what is judged could be steps: steps leave little out.
 -- try: traceq.annotate around the loop, profiler.step(), or --step-range with the name of a range, such as one of NVTX
---   around each iteration of a program in C++.
+--   around each iteration of a program in C++; --window where only a part of the run is of interest.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- remark: {% if facts.source == 'window' %}Nothing marks steps: the whole capture of {{ time(facts.traced_ns) }}
---     counts as one.
---     {%- if facts.outside_ns is not none and facts.traced_ns %} {{ percent(facts.outside_ns / facts.traced_ns) }} of it
---     lies before the first and after the last GPU work, and is idle time in every share.
---     {%- endif %}
+-- remark: {% if facts.source == 'window' %}No steps were found: the window of {{ time(facts.traced_ns) }} that is judged
+--     {%- if facts.run_ns %} ({{ percent(part(facts.traced_ns, facts.run_ns)) }} of the run){% endif %} counts as one, with
+--     all that happens in it.
 --   {%- else %}{{ facts.steps }} steps of {{ time(facts.traced_ns / facts.steps) }} were found because the same work
 --     recurs. Their length is that of the program's steps; where they begin is a guess, and so is which is the first.
 --   {%- endif %}
@@ -29,16 +26,16 @@
 -- remarks: yes
 with
 found as (
-    select source, count(*) as steps, sum(dur) as dur, min(ts) as ts, max(ts_end) as ts_end
+    select source, count(*) as steps, sum(dur) as dur
     from step
     where trace_id = $trace_id
     group by source
 ),
 
-gpu as (
-    select min(ts) as ts, max(ts_end) as ts_end
-    from gpu_slice
-    where trace_id = $trace_id and device = $device
+run as (
+    select sum(dur)::bigint as dur
+    from phase_of_run
+    where trace_id = $trace_id
 ),
 
 -- outermost ranges of one name, so that none counts twice
@@ -56,12 +53,12 @@ select
     f.source,
     f.steps,
     f.dur as traced_ns,
-    case when g.ts is not null then f.dur - (least(g.ts_end, f.ts_end) - greatest(g.ts, f.ts)) end as outside_ns,
+    run.dur as run_ns,
     r.name as range,
     r.times,
     r.dur as range_total_ns
 from found as f
-cross join gpu as g
+cross join run
 left join range as r on true
 where f.source in ('window', 'recurrence')
 order by r.dur desc nulls last, r.name
