@@ -21,6 +21,9 @@ _BETWEEN = "no step: other launches between the steps"
 _LAST_CUT = "incomplete: cut by the end of the capture"
 _LAST_OTHER = "incomplete: other launches than in the steps before"
 
+# Of a round: what is missing from the first one is worth leaving it out, where so many others are left.
+_MISSED, _SEVERAL = 0.01, 3
+
 _TRACE_START = """
     select min(ts)
     from (
@@ -44,6 +47,7 @@ def rounds(connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Laun
     places = sorted({begin, *(part.first for part in found.parts), last, end})
     other = {part.first for part in found.parts if not part.is_round}
     starts = _gpu_starts(launches, places) if found.is_ahead else _host_starts(connection, rows, launches, places)
+    is_clipped = not found.is_ahead and places[0] == 0 and _is_clipped(launches, places, starts)
     threads = rows["thread_id"].to_pylist()
     marks = []
     for place, ts, until in zip(places, starts, starts[1:], strict=False):
@@ -55,8 +59,17 @@ def rounds(connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Laun
             excluded = _LAST_CUT if end == len(launches.number) else _LAST_OTHER
         elif place in other:
             excluded = _BETWEEN
+        elif place == 0 and is_clipped:
+            excluded = _FIRST_CUT
         marks.append(Mark(name, threads[place], ts, until, excluded))
     return marks
+
+
+def _is_clipped(launches: Launches, places: list[int], starts: list[int]) -> bool:
+    """Whether the first round lacks what the others begin with, before their first launch: the capture starts later."""
+    leads = launches.ts[np.array(places[:-1])] - np.array(starts[:-1])
+    lengths = np.diff(starts[1:])
+    return len(lengths) >= _SEVERAL and bool(np.median(leads[1:]) - leads[0] > _MISSED * np.median(lengths))
 
 
 def _gpu_starts(launches: Launches, places: list[int]) -> list[int]:
