@@ -10,7 +10,7 @@
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is
---   {%- if 'DataLoader' in worst.name %} DataLoader.__next__{% else %} {{ worst.name | cut }}{% endif %} in the
+--   {%- if worst.loader_kind is not none %} DataLoader.__next__{% else %} fetching input ({{ worst.name | cut }}){% endif %} in the
 --   {%- if worst.loader_kind == 'multi_process' %} main process, waiting for workers{% else %} training process{% endif %}
 -- fix: {% if worst.loader_kind == 'multi_process' -%}
 --   The workers are too slow: a fetch takes {{ per_fetch(facts) }}. More of them (num_workers={{ [2 * (facts.workers or 1), most_workers] | min }},
