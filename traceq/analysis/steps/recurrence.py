@@ -38,8 +38,8 @@ _MOST_UPDATES = 0.5
 _MOST_KINDS = 8
 # With the host so many rounds ahead of the GPU, its own times pace nothing.
 _FAR_AHEAD = 2
-# So far a round is from the median where rounds are not even.
-_UNEVEN = 0.1
+# So much shorter than the median is a round that the host only puts into the queue.
+_HASTE = 0.1
 
 _OTHER_BEFORE = "other work before the first"
 _AFTER_UPDATE = "after the update"
@@ -342,18 +342,20 @@ def _is_ahead(launches: Launches, rounds: list[Part]) -> bool:
     """Whether the GPU paces the rounds, and not the host.
 
     So it is where the host has launched the next rounds, and the ones after, when the GPU starts with one (median over all), and
-    where rounds are far more even on the GPU: a host that fills the queue launches the first rounds faster than the others.
+    where the GPU is still busy with a round when the next one is launched, and the host is far faster with some rounds than with
+    most, and the GPU is not: it fills the queue with them.
     """
     first = np.array([part.first for part in rounds])
     launched = np.searchsorted(launches.ts[first], launches.gpu_ts[first], side="right")
     if np.median(launched - np.arange(1, len(first) + 1)) >= _FAR_AHEAD:
         return True
-    on_host, on_gpu = _unevenness(launches.ts[first]), _unevenness(launches.gpu_ts[first])
-    return on_host > _UNEVEN and on_gpu < on_host / _LONGER
+    on_host, on_gpu = _haste(launches.ts[first]), _haste(launches.gpu_ts[first])
+    is_busy = launches.gpu_ts_end[first[1:] - 1] > launches.ts[first[1:]]
+    return on_host > _HASTE and on_gpu < on_host / _LONGER and bool(is_busy.mean() > 0.5)  # noqa: PLR2004 - most
 
 
-def _unevenness(starts: Integers) -> float:
-    """How far the length of any round is from their median, as a share of it."""
+def _haste(starts: Integers) -> float:
+    """How much shorter the shortest round is than their median, as a share of it."""
     lengths = np.diff(starts)
     median = np.median(lengths) if len(lengths) else 0.0
-    return float(np.abs(lengths - median).max() / median) if median > 0 else 0.0
+    return float((median - lengths.min()) / median) if median > 0 else 0.0
