@@ -347,3 +347,40 @@ def test_rounds_that_the_capture_cut_say_so():
         # nor does the first: what the others begin with, the pause before their launches, is not in the capture
         "0 recurrence incomplete: cut by the start of the capture\n5 recurrence incomplete: cut by the end of the capture"
     )
+
+
+def looping(trace, count, since=0):
+    """`count` steps of 10 kernels of different lengths, with a pause of the host between steps."""
+    for number in range(count * 10):
+        ts = since + 100 * number + 400 * (number // 10)
+        trace.kernel(f"kernel {number % 10}", ts + 20, 30 + 5 * (number % 10), launched=(ts, 10))
+    return trace
+
+
+SHARES = """
+    select category, sum(time_ledger.dur) / (select sum(dur) from step where excluded is null)
+    from time_ledger inner join step using (step) where excluded is null group by category order by category
+"""
+UNITS = "select level, launches, period, is_step from unit order by unit"
+
+
+@pytest.mark.parametrize("count", [4, 7])
+def test_twice_as_long_a_capture_has_the_same_unit(count):
+    once, twice = (looping(TraceBuilder(), steps).fill().rows(UNITS) for steps in (count, 2 * count))
+    assert once == twice == [("step", 10, 1400, True)]
+
+
+def test_a_minute_of_starting_up_changes_no_share_of_the_window():
+    plain = looping(TraceBuilder(), 5).fill("time_ledger").rows(SHARES)
+    later = TraceBuilder()
+    later.cpu("os", "read", 0, 30_000_000_000)
+    later.kernel("stray", 20_000_000_000, 1_000, launched=(19_999_990_000, 10))
+    later = looping(later, 5, since=60_000_000_000).fill("time_ledger")
+    shares = later.rows(SHARES)
+    # the pause before the first step is as long as the others, and not in the trace where it starts with the step
+    assert [category for category, _ in shares] == [category for category, _ in plain]
+    assert [share for _, share in shares] == pytest.approx([share for _, share in plain], abs=0.06)
+    assert later.rows("select phase, round(share, 3) from phase_of_run order by ts") == [
+        ("start_up", 1.0),
+        ("window", 0.0),
+    ]
