@@ -25,6 +25,33 @@ def shifted(by: int) -> Change:
     return lambda _table, batch: [_replaced(batch, ts=lambda ts: pc.add(ts, pa.scalar(by, pa.int64())))]
 
 
+def started_later(by: int) -> Change:
+    """All of it later, after a slice of the host that lasts until then."""
+    is_done = False
+
+    def change(table: str, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        nonlocal is_done
+        (later,) = shifted(by)(table, batch)
+        if table != "cpu_slice" or is_done or not batch.num_rows:
+            return [later]
+        is_done = True
+        first = pc.min(batch["ts"]).as_py()
+        before = {
+            "ts": first,
+            "dur": by - 1,
+            "slice_id": SECOND,
+            "correlation_id": None,
+            "kind": "op",
+            "name": "start-up",
+        }
+        row = [
+            pa.array([before.get(field.name, batch[field.name][0].as_py())]).cast(field.type) for field in batch.schema
+        ]
+        return [pa.RecordBatch.from_arrays(row, schema=batch.schema), later]
+
+    return change
+
+
 def scaled(factor: int) -> Change:
     def times(column: pa.Array) -> pa.Array:
         return pc.multiply(column, pa.scalar(factor, pa.int64()))

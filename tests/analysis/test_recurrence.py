@@ -36,7 +36,7 @@ def launches(letters, gpu_behind=50, gpu_period=None):
     )}  # fmt: skip
     return Launches(
         number=numbers(kinds), ts=ts, ts_end=ts + 20, settled=ts + 20, gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30,
-        **flags,
+        is_aside=np.zeros(len(ts), np.bool_), **flags,
     )  # fmt: skip
 
 
@@ -84,11 +84,17 @@ def test_the_period_is_the_smallest_lag_at_which_as_many_recur_as_at_any(sequenc
         ("ggg", "/g/g/g/"),
         ("<ABCu" * 4 + "<ABC", "/<ABCu/<ABCu/<ABCu/<ABCu/<ABC"),
         ("BCu" + "<ABCu" * 4, "BCu/<ABCu/<ABCu/<ABCu/<ABCu/"),
+        ("<ABCu>" + ("<ABCu" * 2 + "<ABCu>") * 2, "/<ABCu>/<ABCu/<ABCu/<ABCu>/<ABCu/<ABCu/<ABCu>/"),
+        (("<ABCDEF" * 3 + "uu") * 2 + "<ABCDEF" * 3 + "uXu", "/" + ("<ABCDEF" * 3 + "uu/") * 2 + "<ABCDEF" * 3 + "uXu/"),
+        (("<ABCDEFGu" * 3 + "<ABC>" * 3) * 2, "/" + ("<ABCDEFGu/" * 3 + f"({'<ABC>' * 3})/") + "<ABCDEFGu/" * 3 + "<ABC>" * 3),
+        ("<IJKLABCDEFGu" + "<ABCDEFGu" * 3, "/<IJKLABCDEFGu/<ABCDEFGu/<ABCDEFGu/<ABCDEFGu/"),
     ],
     ids=[
         "two whole ones", "four", "short ones", "cut at both ends, between pauses", "after starting up",
         "before something else", "reads split rounds that differ in turn", "interrupted", "a little longer once",
         "graphs", "cut at the end, between update and input", "cut at the start",
+        "a loss logged now and then", "micro-batches, and one launch more in one step", "epochs with validation",
+        "a first step that tries out kernels",
     ],
 )  # fmt: skip
 def test_rounds_are_found(letters, rounds):
@@ -116,6 +122,12 @@ def test_what_may_be_a_layer_is_not_sure(letters, is_sure):
 def test_what_recurs_inside_a_round():
     result = recurrence(launches(("ABCDEFGH" * 6 + "XYZ") * 3))
     assert (result.length, result.inner) == (51, 8)
+
+
+def test_rounds_between_two_reads_may_be_steps_themselves():
+    result = recurrence(launches("ggggg>" * 4))
+    assert (result.length, result.inner, result.inner_whole) == (6, 1, 20)
+    assert recurrence(launches(("ABCDEFGH" * 6 + "XYZ>") * 3)).inner_whole == 0
 
 
 def test_a_host_that_runs_rounds_ahead_paces_nothing():

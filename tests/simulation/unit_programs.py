@@ -53,11 +53,11 @@ class Found(NamedTuple):
     possible: list[int]  # numbers of the other units that the step may be
 
 
-def made(kind: str, seed: int, trace_format: str, folder: Path) -> Made:
-    known = KINDS[kind](Draw(f"{kind} {seed}"))
+def made(kind: str, seed: int, trace_format: str, folder: Path, times: int = 1) -> Made:
+    known = KINDS[kind](Draw(f"{kind} {seed}", times))
     run = simulate(known.program)
     write, suffix = WRITERS[trace_format]
-    path = folder / f"{kind} {seed}.{suffix}".replace(" ", "-")
+    path = folder / f"{kind} {seed} {times}.{suffix}".replace(" ", "-")
     write(run, path)
     return Made(known, run, trace_format, path)
 
@@ -98,24 +98,15 @@ def _boundary(ts: int, work: Sequence[tuple[int, int, int]], calls: Sequence[int
 
 def verdict(said: Found, known: Known, shown: list[Boundary]) -> str:
     """right, abstained, or what is wrong."""
-    if said.source == "window" or not known.steps:
-        return (
-            "right"
-            if said.source == "window" and known.steps <= 1
-            else "abstained"
-            if said.source == "window"
-            else "steps where none are"
-        )
     counted = len(said.steps)
+    if said.source == "window":
+        return "right" if known.steps <= 1 else "abstained"
+    if known.steps <= 1 and counted != known.steps:
+        return f"{counted} steps where none recur"
     # the first may be a warm-up, and of the last the time after it may be unknown
     if not known.steps - 2 <= counted <= known.steps + 1:
-        if any(abs(count - known.steps) <= 2 for count in said.possible) or counted in known.also:
-            return "abstained"
-        return f"{counted} steps of {known.steps}"
-    if not known.is_shown:
-        return "right"
-    period = (said.steps[-1][1] - said.steps[0][0]) / counted
-    for number, (ts, _) in enumerate(said.steps):
-        if not any(one.is_near(ts, NEAR * period) for one in shown[:-1]):
-            return f"step {number} starts elsewhere"
-    return "right"
+        is_told = any(abs(count - known.steps) <= 2 for count in said.possible)
+        return "abstained" if is_told else f"{counted} steps of {known.steps}"
+    near = NEAR * (said.steps[-1][1] - said.steps[0][0]) / counted
+    elsewhere = [ts for ts, _ in said.steps if not any(one.is_near(ts, near) for one in shown[:-1])]
+    return f"{len(elsewhere)} steps start elsewhere" if known.is_shown and elsewhere else "right"

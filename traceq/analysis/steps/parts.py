@@ -20,7 +20,7 @@ LIKE = 0.5
 # So like a round that none of its own layers is more so.
 _SURE = 0.99
 # Rounds: what interrupts one and is shorter makes it longer, and one that differs is no longer than so many.
-_SHORT, LONG = 0.5, 2
+SHORT, LONG = 0.5, 2
 # Launches that are compared at once.
 _TOGETHER = 1 << 20
 
@@ -64,7 +64,7 @@ def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers)
             start += length
             continue
         between = numbers[start:again]
-        if found and len(between) < _SHORT * length:
+        if found and len(between) < SHORT * length:
             found[-1] = found[-1]._replace(last=again)
         else:
             is_alike = len(between) < LONG * length and _overlap(between, templates[0], updates) >= LIKE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.steps.parts import LIKE, LONG, Part, parts
+from traceq.analysis.steps.parts import LIKE, LONG, SHORT, Part, parts
 from traceq.analysis.steps.regular import LEAST_ROUNDS, Regular, is_regular, regular, stretch
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LEAST_COVERAGE = 0.5
 _LONGER = 2
 # Of all launches in whole rounds, when the rounds are all that there is.
 _ALL = 0.95
-# Of a round: a result that is read so soon after the update is the last that a step does.
+# Of a round: a result that is read so soon after the update is the last that a step does, an input the first of the next.
 _SOON = 0.1
 # Of a step's launches; more is the optimizer's own loop over weights.
 _MOST_UPDATES = 0.5
@@ -48,7 +48,7 @@ _BEFORE_INPUT = "before a copy to the GPU"
 
 
 class Launches(NamedTuple):
-    """The rows of launch_sequence.sql as arrays, one element a launch."""
+    """The rows of launch_sequence.sql as arrays, one element a launch; `is_aside`: on another stream than most."""
 
     number: Integers
     ts: Integers
@@ -60,6 +60,7 @@ class Launches(NamedTuple):
     is_read: Flags
     is_graph: Flags
     is_update: Flags
+    is_aside: Flags
 
     @classmethod
     def of(cls, rows: pa.Table) -> Launches:
@@ -73,7 +74,8 @@ class Recurrence(NamedTuple):
     `parts`: the rounds and what lies between them, without gaps; `length` of most rounds in launches; `share` of launches that
     recur; `first`, `last`: the stretch that recurs, whole rounds or not, [first, last);
     `evidence`: what shows where a round starts; `is_sure`: it is what ends or begins a step, and no layer;
-    `inner`, `inner_share`: the shorter sequence inside a round, 0 for none; `is_inner_whole`: but for reads a round is no more;
+    `inner`, `inner_share`: the shorter sequence inside a round, 0 for none; `inner_whole`: how many of them there are where, but
+    for reads, a round is no more, else 0;
     `is_like_before`: the launches before the stretch are mostly some of its own, as in a first step that differs;
     `is_ahead`: the host runs rounds ahead, so that only the GPU's times pace the rounds.
     """
@@ -87,7 +89,7 @@ class Recurrence(NamedTuple):
     is_sure: bool
     inner: int
     inner_share: float
-    is_inner_whole: bool
+    inner_whole: int
     is_like_before: bool
     is_ahead: bool
 
@@ -106,10 +108,12 @@ def recurrence(launches: Launches) -> Recurrence | None:
     length = _split(seen, first, last, lag)
     rounds, evidence = _rounds(seen, first, last, length, has_ends=has_ends)
     rounds, first, last = _among_all(launches, found.kept, rounds, first, last)
-    inner, inner_share = (found.period.inner, found.period.inner_share) if length == lag else (0, 0.0)
-    is_inner_whole = inside is not None and length == lag and _is_but_reads(launches, found, inside)
-    if inside and is_inner_whole:
+    inner, inner_share, inner_whole = 0, 0.0, 0
+    if inside and length == lag and launches.is_read[_rest(found, inside)].all():
         inner, inner_share = inside.period.lag, inside.share
+        inner_whole = int(((inside.kept >= first) & (inside.kept < last)).sum()) // inner
+    elif length == lag:
+        inner, inner_share = found.period.inner, found.period.inner_share
     if not _is_most(launches, rounds):
         return None
     return Recurrence(
@@ -122,7 +126,7 @@ def recurrence(launches: Launches) -> Recurrence | None:
         is_sure=_is_sure(launches, rounds),
         inner=inner,
         inner_share=inner_share,
-        is_inner_whole=is_inner_whole,
+        inner_whole=inner_whole,
         is_like_before=_is_like(launches.number[max(first - length, 0) : first], launches.number[first:last]),
         is_ahead=_is_ahead(launches, rounds),
     )
@@ -130,33 +134,35 @@ def recurrence(launches: Launches) -> Recurrence | None:
 
 def _inside(launches: Launches, found: Regular) -> Regular | None:
     """What recurs inside a round, through most of it."""
-    start, end = int(found.kept[found.first]), int(found.kept[found.first + found.period.lag - 1]) + 1
-    inside = regular(launches.number[start:end], launches.is_graph[start:end])
-    if inside is None or inside.last - inside.first < _LEAST_COVERAGE * (end - start):
+    one = found.kept[found.first : found.first + found.period.lag]
+    inside = regular(launches.number[one], launches.is_graph[one])
+    if inside is None or inside.last - inside.first < _LEAST_COVERAGE * len(one):
         return None
     # the same launches in all rounds
-    same = np.isin(launches.number, launches.number[start + inside.kept])
-    kept = np.flatnonzero(same)
-    first, last = np.searchsorted(kept, start + inside.kept[[inside.first, inside.last - 1]])
+    part = one[inside.kept[inside.first : inside.last]]
+    kept = np.flatnonzero(np.isin(launches.number, launches.number[part]))
+    first, last = np.searchsorted(kept, part[[0, -1]])
     return inside._replace(kept=kept, first=int(first), last=int(last) + 1)
 
 
 def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
-    """Whether what recurs inside a round are the steps: each updates weights, or, where nothing does, takes an input.
+    """Whether what recurs inside a round are the steps: of an epoch with its validation, or between two logs.
 
-    A round is then several steps with a validation, or with a loss that is read now and then.
+    Each updates weights; or, where nothing does, takes an input or reads a result, as what else is in the round does as well.
     """
     part = inside.kept[inside.first : inside.first + inside.period.lag]
     if launches.is_update[inside.kept].any():
         return bool(0 < launches.is_update[part].mean() < _MOST_UPDATES)
-    return bool(launches.is_input[part].any()) and _is_but_reads(launches, found, inside)
+    rest = _rest(found, inside)
+    if launches.is_input[part].any() and launches.is_read[rest].all():
+        return True
+    return any(flags[part].any() and flags[rest].any() for flags in (launches.is_input, launches.is_read))
 
 
-def _is_but_reads(launches: Launches, found: Regular, inside: Regular) -> bool:
-    """Whether a round is nothing but what recurs inside it, and results that are read."""
-    one = np.arange(found.kept[found.first], found.kept[found.first + found.period.lag - 1] + 1)
-    rest = np.setdiff1d(one, inside.kept[inside.first : inside.last], assume_unique=True)
-    return bool(launches.is_read[rest].all())
+def _rest(found: Regular, inside: Regular) -> Integers:
+    """The launches of a round that are none of what recurs inside it."""
+    one = found.kept[found.first : found.first + found.period.lag]
+    return np.setdiff1d(one, inside.kept[inside.first : inside.last], assume_unique=True)
 
 
 def _among_all(
@@ -166,14 +172,20 @@ def _among_all(
     known = np.unique(launches.number[kept[first] : kept[last - 1] + 1])
     is_known = np.isin(launches.number, known)
     places = {place: _border(launches, is_known, kept, place) for part in rounds for place in (part.first, part.last)}
-    parts = [Part(places[each.first], places[each.last], _is_whole(each, kept)) for each in rounds]
-    return parts, int(kept[first]), int(kept[last - 1]) + 1
+    found = [part for each in rounds for part in _placed(each, places, kept)]
+    return found, int(kept[first]), int(kept[last - 1]) + 1
 
 
-def _is_whole(part: Part, kept: Integers) -> bool:
-    """Whether the part is a round, and no longer than one may be with all that is among its launches."""
-    length = int(kept[part.last - 1] - kept[part.first]) + 1
-    return part.is_round and length < LONG * (part.last - part.first)
+def _placed(part: Part, places: dict[int, int], kept: Integers) -> Iterator[Part]:
+    """A part of the launches `kept` among all: no round where much lies inside it, and shorter where much follows."""
+    start, own_end, end = places[part.first], int(kept[part.last - 1]) + 1, places[part.last]
+    length = part.last - part.first
+    is_round = part.is_round and own_end - start < LONG * length
+    if end - own_end < SHORT * length:
+        yield Part(start, end, is_round)
+    else:
+        yield Part(start, own_end, is_round)
+        yield Part(own_end, end, is_round=False)
 
 
 def _border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> int:
@@ -230,32 +242,40 @@ def _phase(launches: Launches, first: int, last: int, length: int, *, has_ends: 
     pauses = _by_place(launches.ts[1:] - np.maximum.accumulate(launches.ts_end)[:-1], first, last, length)
     longest = int(np.argmax(pauses))
     second = np.partition(pauses, -2)[-2] if length > 1 else 0
-    vote(first + longest, 2 if pauses[longest] > max(_LONGER * second, 0) else 1, "the longest pause of the host")
     one = slice(first, first + length)
     places = {
-        why: flagged[np.argmax(pauses[flagged])]
+        why: int(flagged[np.argmax(pauses[flagged])])
         for why, flagged in (
-            (_AFTER_UPDATE, _after(launches.is_update[one])),
             (_AFTER_READ, _after(launches.is_read[one])),
-            (_BEFORE_INPUT, _before(launches.is_input[one])),
+            (_BEFORE_INPUT, _before(launches.is_input[one] & ~launches.is_aside[one])),
+            (_AFTER_UPDATE, _after(launches.is_update[one])),
         )
         if len(flagged)
     }
+    if _AFTER_UPDATE in places:
+        places[_AFTER_UPDATE] = _soon(places, pauses)
     for why, place in places.items():
-        is_read = why == _AFTER_UPDATE and (places.get(_AFTER_READ, place) - place) % length <= _SOON * length
-        vote(first + int(places.get(_AFTER_READ, place) if is_read else place), 2 if why == _AFTER_UPDATE else 1, why)
+        vote(first + place, 2 if why == _AFTER_UPDATE else 1, why)
+    vote(first + longest, 2 if pauses[longest] > max(_LONGER * second, 0) else 1, "the longest pause of the host")
     # of equal ones the first that was given
     best = max(votes, key=lambda place: sum(weight for weight, _ in votes[place]))
     return best, tuple(why for _, why in sorted(votes[best], key=lambda each: -each[0]))
+
+
+def _soon(places: dict[str, int], pauses: Integers) -> int:
+    """The end of a round that an update shows: there, after a read or before an input that comes soon; at the longest pause."""
+    update, length = places[_AFTER_UPDATE], len(pauses)
+    near = [place for place in places.values() if (place - update) % length <= _SOON * length]
+    return max(near, key=lambda place: int(pauses[place]))
 
 
 def _ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tuple[int, int, str]]:
     """What the ends of the loop say about where a round starts: place, weight, and words."""
     count = len(launches.number)
     if (last - first) % length == 0:
-        yield first, 2, "whole rounds from the first to the last"
+        yield first, 3, "whole rounds from the first to the last"
     elif first < length and last == count and count % length == 0:
-        yield 0, 2, "whole rounds from the first to the last"
+        yield 0, 3, "whole rounds from the first to the last"
     else:
         inside = launches.number[first:last]
         if first > 0 and not _is_like(launches.number[max(first - length, 0) : first], inside):

@@ -140,7 +140,9 @@ def _named(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]
     is_as_often = loop is not None and 1 / SEVERAL < loop.rounds / best.times < SEVERAL
     if best.updates >= SEVERAL * best.times and not is_as_often:
         return None
-    if loop and loop.level.is_sure and not is_as_often:
+    # a loop that comes less often may be epochs: the name decides
+    is_several = loop is not None and (loop.rounds > best.times or not best.is_step_word)
+    if loop and loop.level.is_sure and not is_as_often and is_several:
         return None
     parameters = {"thread_id": best.thread_id, "pattern": best.pattern}
     marks = _read(connection, "step_annotated", **parameters)

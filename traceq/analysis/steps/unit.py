@@ -119,15 +119,15 @@ def _loops(chosen: Level, annotations: list[Annotations], loop: Loop | None) -> 
             level="layer",
             source="recurrence",
             name=f"sequence of {loop.found.inner} launches",
-            times=loop.rounds * (loop.found.length // loop.found.inner),
+            times=loop.found.inner_whole or loop.rounds * (loop.found.length // loop.found.inner),
             period=None,
             launches=loop.found.inner,
             coverage=None,
             share=loop.found.inner_share,
             is_step=False,
-            is_possible=not chosen.is_sure or loop.found.is_inner_whole,
+            is_possible=not chosen.is_sure or loop.found.inner_whole > 0,
             evidence="all that a step has, but for results that are read"
-            if loop.found.is_inner_whole
+            if loop.found.inner_whole
             else "recurs inside a step, but for some of its launches",
         )
 
