@@ -36,7 +36,7 @@ def docs(request):
 @pytest.fixture(scope="module")
 def known():
     with catalogue.empty_database() as connection:
-        return catalogue.tables(connection)
+        return catalogue.everything(connection)
 
 
 def commands():

@@ -21,6 +21,10 @@ def test_a_table_lists_its_columns(traceq, name):
     assert any(line.split()[:2] == ["gpu_ts", "bigint"] for line in lines)
 
 
+def test_a_macro_says_how_it_is_called(traceq):
+    assert traceq("tables", "interval_gaps").stdout.startswith("interval_gaps(intervals): One row per key and stretch")
+
+
 def test_markdown_without_a_name_is_the_whole_dictionary(traceq):
     stdout = traceq("tables", "--format", "md").stdout
     assert stdout.startswith("# Tables\n")

@@ -33,6 +33,7 @@ def test_columns_are_the_ones_agreed_on(connection, objects, golden):
         for column in each.columns:
             suffix = " not null" if (each.name, column.name) in required else ""
             lines.append(f"    {column.name} {column.type.lower()}{suffix}")
+    lines += [f"macro {each.comment.partition(':')[0]}" for each in catalogue.macros(connection)]
     golden.check("schema.txt", "\n".join(lines) + "\n")
 
 
@@ -42,6 +43,10 @@ def test_every_table_view_and_column_says_what_it_is(objects):
         f"{each.name}.{column.name}" for each in objects for column in each.columns if not column.comment.strip()
     ]
     assert silent == []
+
+
+def test_every_macro_says_what_one_row_is(connection):
+    assert [each.name for each in catalogue.macros(connection) if "): One row per " not in each.comment] == []
 
 
 def test_every_table_has_comments_of_its_own(connection):

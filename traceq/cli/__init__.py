@@ -28,7 +28,7 @@ class Commands(LazyGroup):
         "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
         "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
-        "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views and columns."),
+        "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),
         "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
         "rules": ("traceq.cli.rules", "List the rules behind a report, and test them."),
         "doctor": ("traceq.cli.doctor", "Say what a trace can tell, or what a capture needs."),

@@ -151,13 +151,13 @@ class Session:
         from traceq.cli.tables import write_overview
         from traceq.database import catalogue
 
-        write_overview(catalogue.tables(self._connection), sys.stdout.buffer, "table")
+        write_overview(catalogue.everything(self._connection), sys.stdout.buffer, "table")
 
     def _schema(self, name: str) -> None:
         from traceq.cli.tables import write_columns
         from traceq.database import catalogue
 
-        table = catalogue.find(catalogue.tables(self._connection), name)
+        table = catalogue.find(catalogue.everything(self._connection), name)
         write_columns(table, sys.stdout.buffer, "table")
 
     def _quit(self, _: str) -> None:

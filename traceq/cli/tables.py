@@ -19,18 +19,32 @@ What a trace database holds. Times are integer nanoseconds on the trace's own cl
 [ts, ts + dur), sizes are bytes, shares (0..1) end in `_share`. Every table has `trace_id`; ids of slices are
 unique within their trace and the same on every ingest of the same file.
 
+Macros take names, as text, of tables, views or common table expressions that hold intervals in the columns ts and
+ts_end. All their other columns are keys: intervals meet only where these are the same, NULL being the same as NULL, and
+the result has them. Select the keys that you mean; trace_id belongs to them where the database holds several traces:
+
+```sql
+with
+busy as (select trace_id, device, ts, ts_end from kernel),
+copying as (select trace_id, device, ts, ts_end from memcpy)
+select device, dur, pairs from interval_overlap('busy', 'copying')
+```
+
+Intervals that touch are one in a union and leave no gap, and share no time. Intervals without length (ts_end = ts), that
+end before they start, or whose start or end is NULL are left out; without intervals there are no rows.
+
 This page is what `traceq tables --format md` prints.
 
 """
 
 
-@click.command(short_help="Show the data dictionary: tables, views and columns.")
+@click.command(short_help="Show the data dictionary: tables, views, columns and macros.")
 @click.argument("name", required=False)
 @click.option("--format", "format_", type=click.Choice(["table", "md"]), default="table", help="[default: table]")
 def tables(name: str | None, format_: str) -> None:
-    """Show the data dictionary: tables, views and columns.
+    """Show the data dictionary: tables, views, columns and macros.
 
-    Without NAME one line for each table and view (in Markdown: the whole dictionary as one page), with NAME
+    Without NAME one line for each table, view and macro (in Markdown: the whole dictionary as one page), with NAME
     its columns. Needs no database; in a trace database the same text stands in DuckDB's catalogue
     (duckdb_columns()).
 
@@ -42,7 +56,7 @@ def tables(name: str | None, format_: str) -> None:
     from traceq.database import catalogue
 
     with catalogue.empty_database() as connection:
-        known = catalogue.tables(connection)
+        known = catalogue.everything(connection)
     file = sys.stdout.buffer
     if name is not None:
         write_columns(catalogue.find(known, name), file, format_)
@@ -53,17 +67,20 @@ def tables(name: str | None, format_: str) -> None:
 
 
 def write_overview(known: Sequence[Table], file: BinaryIO, format_: str) -> None:
-    """One line for each table and view."""
+    """One line for each table, view and macro."""
     rows = [(table.name, table.kind, table.comment) for table in known]
     _write(("name", "kind", "one row"), rows, file, format_)
 
 
 def write_columns(table: Table, file: BinaryIO, format_: str) -> None:
-    """What a row of `table` is, then one line for each column."""
+    """What a row of `table` is, then one line for each column; a macro's are in the comment."""
     from traceq.common.text import markdown, printable
 
     comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
-    file.write(f"{comment}\n\n".encode())
+    file.write(f"{comment}\n".encode())
+    if not table.columns:
+        return
+    file.write(b"\n")
     rows = [(column.name, column.type.lower(), column.comment) for column in table.columns]
     _write(("column", "type", "meaning"), rows, file, format_)
 

@@ -1,4 +1,4 @@
-"""The data dictionary: tables, views and columns, and what the catalogue's comments say of them."""
+"""The data dictionary: tables, views, macros and columns, and what the catalogue's comments say of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table or view (`kind`), what one row of it is, and its columns in order."""
+    """A table, view or macro (`kind`), what one row of it is, and its columns in order; a macro's depend on its arguments."""
 
     name: str
     kind: str
@@ -52,8 +52,25 @@ def tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     return found
 
 
+def macros(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+    """The public macros that give tables, in order of creation; the comment begins with how each is called."""
+    found = connection.execute(
+        "select function_name, parameters, coalesce(comment, '') from duckdb_functions()"
+        " where not internal and function_type = 'table_macro' and not starts_with(function_name, '_')"
+        " order by function_oid"
+    ).fetchall()
+    return [
+        Table(name, "macro", f"{name}({', '.join(parameters)}): {comment}", ()) for name, parameters, comment in found
+    ]
+
+
+def everything(connection: duckdb.DuckDBPyConnection) -> list[Table]:
+    """The public tables, views and macros."""
+    return [*tables(connection), *macros(connection)]
+
+
 def find(known: Sequence[Table], name: str) -> Table:
-    """The table called `name`, upper or lower case. Raises QueryError, with what comes closest."""
+    """What is called `name`, upper or lower case. Raises QueryError, with what comes closest."""
     by_name = {table.name: table for table in known}
     try:
         return by_name[name.lower()]

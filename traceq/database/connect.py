@@ -16,8 +16,8 @@ from traceq.errors import SchemaMismatch, StoreError
 
 SCHEMA_VERSION = 5
 
-# Version of a schema -> the file that changes its tables into those of the next version, rows included. Tables and views
-# that are new, views that changed and comments come from SCHEMA.
+# Version of a schema -> the file that changes its tables into those of the next version, rows included. Tables, views
+# and macros that are new, views that changed and comments come from SCHEMA.
 MIGRATIONS = {4: "database/migrations/from_4.sql"}
 
 # What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
@@ -45,6 +45,7 @@ _MEMORY_PER_THREAD = 128 << 20
 # In dependency order: a view over a missing table fails at once.
 SCHEMA = (
     "database/schema.sql",
+    "database/intervals.sql",
     "analysis/ledger/tables.sql",
     "analysis/steps/tables.sql",
     "analysis/copies/tables.sql",
@@ -102,7 +103,7 @@ def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | b
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create every table that is missing, every view and comment, and the version; the database may be empty."""
+    """Create every table that is missing, every view, macro and comment, and the version; the database may be empty."""
     # One commit: each waits for the disk.
     connection.begin()
     for name in SCHEMA:
