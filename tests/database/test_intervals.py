@@ -147,7 +147,8 @@ def test_the_example_of_the_dictionary_runs_on_a_database():
     example = _INTRODUCTION.split("```sql\n")[1].split("```")[0]
     with catalogue.empty_database() as connection:
         connection.execute(
-            "insert into gpu_slice by name from (values (1, 1, 0, 'kernel', 'k', 0, 9, false), (1, 2, 0, 'memcpy', 'm', 5, 9, false))"
+            "insert into gpu_slice by name"
+            " from (values (1, 1, 0, 'kernel', 'k', 0, 9, false), (1, 2, 0, 'memcpy', 'm', 5, 9, false))"
             " as slice (trace_id, slice_id, device, kind, name, ts, dur, is_communication)"
         )
         assert connection.execute(example).fetchall() == [(0, 4, 1)]
