@@ -132,3 +132,57 @@ def test_the_late_rank_makes_the_others_wait_inside_the_collective():
 
 def test_a_scene_is_the_same_each_time():
     assert told("late_rank").json() == told("late_rank").json()
+
+
+def test_most_launches_block_where_the_queue_is_deep():
+    held = [one.ts_end - one.ts for one in simulate(SCENES["deep_queue"]()).processes[0].started[1200:]]
+    assert sum(ns > 6_000 for ns in held) > 0.6 * len(held)
+
+
+@pytest.mark.parametrize("name", ["two_threads_two_devices", "two_threads_two_streams", "main_and_helper"])
+def test_threads_launch_at_once(name):
+    launches = sorted(simulate(SCENES[name]()).processes[0].started, key=lambda one: one.ts)
+    turns = sum(before.thread is not after.thread for before, after in pairwise(launches))
+    assert turns > 0.3 * len(launches)
+
+
+def test_streams_take_turns():
+    work = sorted((one.ts, one.ts_end, one.started.item.action.stream) for one in told("ping_pong").busy)
+    turns = [(before, after) for before, after in pairwise(work) if before[2] != after[2]]
+    assert sum(before[1] < after[0] for before, after in turns) > 30
+
+
+def test_branches_run_side_by_side():
+    exposed = told("two_branches").ledger()
+    union = sum(ns for (_, _, category), ns in exposed.items() if category == "compute")
+    assert union < 0.8 * sum(one.ts_end - one.ts for one in told("two_branches").busy)
+
+
+@pytest.mark.parametrize(("name", "share"), [("copies_hidden", (0, 0.4)), ("copies_longer_than_compute", (0.4, 0.9))])
+def test_copies_run_beside_compute_and_each_other(name, share):
+    exposed = told(name).exposed
+    assert {one.category for one in exposed} == {"copy_h2d", "copy_d2h"}
+    assert share[0] <= sum(one.exposed for one in exposed) / sum(one.dur for one in exposed) <= share[1]
+
+
+def test_two_streams_share_an_engine():
+    copies = [one for one in told("one_engine_two_streams").busy if one.category == "copy_h2d"]
+    assert len({one.started.item.action.stream for one in copies}) == 2
+    assert all(before.ts_end <= after.ts for before, after in pairwise(sorted(copies, key=lambda one: one.ts)))
+
+
+def test_giving_back_memory_waits_for_the_device():
+    run = simulate(SCENES["free_each_step"]())
+    free = [one for one in run.processes[0].slices if one.name == "cudaFree"]
+    without = simulate(SCENES["free_each_step"](), without=["idle_allocation"])
+    assert min(one.dur for one in free) > 200_000
+    assert max(one.dur for one in without.processes[0].slices if one.name == "cudaFree") == 0
+
+
+def test_buckets_are_reduced_beside_the_backward_pass():
+    shares = {}
+    for name in ("buckets_hidden", "buckets_exposed", "collectives_in_line"):
+        reduced = [one for one in told(name).exposed if one.category == "communication"]
+        shares[name] = sum(one.exposed for one in reduced) / sum(one.dur for one in reduced)
+    assert shares["buckets_hidden"] < 0.4 < shares["buckets_exposed"] < 0.9
+    assert shares["collectives_in_line"] == 1

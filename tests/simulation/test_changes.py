@@ -1,0 +1,75 @@
+"""A changed program does less of what was changed, and the rest as before."""
+
+from __future__ import annotations
+
+import pytest
+from simulator import PAIRS, SCENES, graphed, overlapped, scaled, simulate, steps, truth, without_collectives
+from simulator.program import Graph, Launch, category
+
+
+def lengths(program, without=()):
+    return [one.dur for one in steps(simulate(program, without).of(0))]
+
+
+def work(program, counted):
+    """Time of the work of a category of the ledger, without pauses between nodes of graphs, ns."""
+    actions = [one.item.action for one in simulate(program).processes[0].started]
+    several = [[dur for _, dur in one.nodes] if isinstance(one, Graph) else [one.dur] for one in actions]
+    return sum(sum(each) for one, each in zip(actions, several, strict=True) if category(one) == counted)
+
+
+def started(program, kind):
+    return [one for one in simulate(program).processes[0].started if isinstance(one.item.action, kind)]
+
+
+@pytest.mark.parametrize("name", [name for name in SCENES if name not in PAIRS])
+def test_scaling_by_one_changes_nothing(name):
+    program = SCENES[name]()
+    assert scaled(program, {"compute": 1, "copy_h2d": 1, "communication": 1}) == program
+
+
+@pytest.mark.parametrize("name", ["healthy", "graph_opaque", "late_copy", "buckets_exposed"])
+def test_scaled_work_takes_its_share_of_the_time(name):
+    program = SCENES[name]()
+    for scaled_one in ("compute", "copy_h2d", "communication"):
+        half = scaled(program, {scaled_one: 0.5})
+        for other in ("compute", "copy_h2d", "communication", "memset"):
+            factor = 0.5 if other == scaled_one else 1
+            assert work(half, other) == pytest.approx(factor * work(program, other), rel=0.001)
+
+
+def test_kernels_can_be_scaled_by_name():
+    program = SCENES["shared_gpu"]()
+    short = scaled(program, {"kernel:*flash*": 0})
+    kernels = [one for one in truth(simulate(short), "nsys").busy if one.kernel]
+    assert {"flash" in one.kernel.name for one in kernels if one.ts_end == one.ts} == {True}
+    assert {"flash" in one.kernel.name for one in kernels if one.ts_end > one.ts} == {False}
+
+
+def test_launches_become_one_graph():
+    program = SCENES["launch_bound"]()
+    several, ones = started(program, Launch), started(graphed(program), Graph)
+    assert len(ones) == 2 * len(lengths(program))  # a memset is between
+    left = started(graphed(program), Launch)
+    assert sum(len(one.item.action.nodes) for one in ones) == len(several) - len(left)
+    assert len(left) < 0.1 * len(several)
+    assert sum(lengths(graphed(program))) < 0.5 * sum(lengths(program))
+
+
+@pytest.mark.parametrize("name", [name for name in SCENES if name not in PAIRS and name != "unmarked"])
+def test_a_program_of_graphs_has_the_same_kernels(name):
+    program = SCENES[name]()
+    assert work(graphed(program), "compute") == work(program, "compute")
+    assert len(lengths(graphed(program))) == len(lengths(program))
+
+
+@pytest.mark.parametrize("name", ["collectives_in_line", "long_collective", "buckets_exposed"])
+def test_collectives_beside_compute_win_at_most_their_time(name):
+    program = SCENES[name]()
+    whole, beside, gone = (sum(lengths(one)) for one in (program, overlapped(program), without_collectives(program)))
+    assert gone <= 1.01 * beside < whole  # what takes no time still has its place between two kernels
+
+
+def test_without_collectives_no_rank_waits_for_a_late_one():
+    program = without_collectives(SCENES["late_rank"]())
+    assert sum(lengths(program)) < 0.6 * sum(lengths(SCENES["late_rank"]()))

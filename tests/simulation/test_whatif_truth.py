@@ -1,0 +1,62 @@
+"""What a replay promises for a scenario is what the simulated program wins when the cause is really taken out.
+
+`python tests/benchmarks/whatif_truth.py` prints all of it by scene and scenario.
+"""
+
+from __future__ import annotations
+
+import pytest
+from whatif import ALONE, INJECTED, PAIRS, TRIPLES, WRITERS, cases, summed
+
+MEDIAN, INSIDE = 0.02, 0.95
+
+
+def sampled(scenes, every=1):
+    """(scene, format): every so many of the scenes, in one format each, in turn."""
+    return [(name, list(WRITERS)[number % 2]) for number, name in enumerate(list(scenes)[::every])]
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory):
+    """measured(group): the cases of its scenes, worked out once."""
+    groups = {
+        "alone": sampled(ALONE),
+        "pairs": sampled(PAIRS, 13),
+        "injected": sampled(INJECTED, 7),
+        "all pairs": [(name, one) for name in PAIRS for one in WRITERS],
+        "all injected": [(name, one) for name in INJECTED for one in WRITERS],
+        "triples": [(name, one) for name in TRIPLES for one in WRITERS],
+    }
+    found = {}
+
+    def of(group):
+        if group not in found:
+            folder = tmp_path_factory.mktemp("whatif")
+            found[group] = [one for scene in groups[group] for one in cases(*scene, folder)]
+        return found[group]
+
+    return of
+
+
+GROUPS = [
+    "alone",
+    "pairs",
+    "injected",
+    pytest.param("all pairs", marks=pytest.mark.slow),
+    pytest.param("all injected", marks=pytest.mark.slow),
+    pytest.param("triples", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_savings_are_what_is_really_won(group, measured):
+    found = measured(group)
+    assert summed(found).median <= MEDIAN
+    assert summed(one for one in found if one.matters).median <= MEDIAN
+
+
+@pytest.mark.xfail(reason="the bounds of the table replay are shares of idle time, and know no error of the replay")
+@pytest.mark.parametrize("group", GROUPS)
+def test_what_is_really_won_is_inside_the_bounds(group, measured):
+    found = measured(group)
+    assert summed(found).inside >= INSIDE, [one for one in found if not one.is_inside]
