@@ -17,6 +17,7 @@ from simulator import (
     PAIRS,
     SCENES,
     graphed,
+    os_untraced,
     overlapped,
     scaled,
     simulate,
@@ -165,9 +166,9 @@ def _promises(connection: duckdb.DuckDBPyConnection) -> list[Promise]:
 
 
 @cache
-def step_times(scene: str, scenario: str | None, rank: int) -> tuple[int, ...]:
+def step_times(scene: str, trace_format: str, scenario: str | None, rank: int) -> tuple[int, ...]:
     """How long each step of a scene takes, with a scenario really carried out, ns."""
-    program = ALL[scene]()
+    program = ALL[scene]() if trace_format == "nsys" else os_untraced(ALL[scene]())
     counterfactual = COUNTERFACTUALS[scenario] if scenario else Counterfactual()
     changed = counterfactual.change(program) if counterfactual.change else program
     return tuple(one.dur for one in steps(simulate(changed, counterfactual.without).of(rank)))
@@ -183,7 +184,7 @@ def cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Ca
     first, last = replayed[0], replayed[-1] + 1
 
     def whole(scenario: str | None) -> int:
-        return sum(step_times(scene, scenario, rank)[first:last])
+        return sum(step_times(scene, trace_format, scenario, rank)[first:last])
 
     return [
         Case(
