@@ -59,7 +59,7 @@ COUNTERFACTUALS = {
     **{name: Counterfactual((name,)) for name in ("copy_h2d", "copy_d2h", "copy_other", "memset")},
     "communication": Counterfactual(change=without_collectives),
     "compute": Counterfactual(change=partial(scaled, factors={"compute": _COMPUTE})),
-    "overlap_communication": Counterfactual(change=overlapped),
+    "overlap_communication": Counterfactual(change=lambda program: overlapped(program, "communication")),
     "graphs": Counterfactual(change=graphed),
 }
 
