@@ -16,13 +16,14 @@ from simulator import (
     CAUSES,
     PAIRS,
     SCENES,
+    as_kineto_sees,
     graphed,
-    os_untraced,
     overlapped,
     scaled,
     simulate,
     steps,
     without_collectives,
+    without_pauses_in_graphs,
     write_kineto,
     write_nsys,
 )
@@ -58,6 +59,7 @@ COUNTERFACTUALS = {
     **{name: Counterfactual((name,)) for name in CAUSES},
     **{name: Counterfactual((name,)) for name in ("copy_h2d", "copy_d2h", "copy_other", "memset")},
     "communication": Counterfactual(change=without_collectives),
+    "idle_launch_latency": Counterfactual(("idle_launch_latency",), without_pauses_in_graphs),
     "compute": Counterfactual(change=partial(scaled, factors={"compute": _COMPUTE})),
     "overlap_communication": Counterfactual(change=lambda program: overlapped(program, "communication")),
     "graphs": Counterfactual(change=graphed),
@@ -168,7 +170,7 @@ def _promises(connection: duckdb.DuckDBPyConnection) -> list[Promise]:
 @cache
 def step_times(scene: str, trace_format: str, scenario: str | None, rank: int) -> tuple[int, ...]:
     """How long each step of a scene takes, with a scenario really carried out, ns."""
-    program = ALL[scene]() if trace_format == "nsys" else os_untraced(ALL[scene]())
+    program = ALL[scene]() if trace_format == "nsys" else as_kineto_sees(ALL[scene]())
     counterfactual = COUNTERFACTUALS[scenario] if scenario else Counterfactual()
     changed = counterfactual.change(program) if counterfactual.change else program
     return tuple(one.dur for one in steps(simulate(changed, counterfactual.without).of(rank)))
