@@ -35,9 +35,9 @@ def test_a_copy_beside_compute_alone_and_hidden():
     copy(trace, "d2h", 35, 10, stream=10)
     trace.fill(*ANALYSES)
     query = "select category, dur, overlapped, hidden, exposed, could_overlap from copy_overlap order by all"
-    assert trace.text(query) == "copy_d2h 10 0 5 5 5\ncopy_h2d 30 10 5 15 7"
+    assert trace.text(query) == "copy_d2h 10 0 5 5 5\ncopy_h2d 30 10 5 15 2"
     query = "select category, copies, busy, overlapped, hidden, exposed, could_overlap from copy_total order by all"
-    assert trace.text(query) == "copy_d2h 1 10 0 5 5 5\ncopy_h2d 1 30 10 5 15 7"
+    assert trace.text(query) == "copy_d2h 1 10 0 5 5 5\ncopy_h2d 1 30 10 5 15 2"
     assert trace.rows("select overlap_share from copy_total where category = 'copy_h2d'") == [(10 / 30,)]
     query = "select category, dur from time_ledger where starts_with(category, 'copy') order by all"
     assert trace.text(query) == "copy_d2h 5\ncopy_h2d 15"

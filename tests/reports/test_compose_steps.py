@@ -83,7 +83,7 @@ def test_savings_in_a_window_are_shares_of_it_and_of_the_run():
     trace.gpu("compute", 0, 600).gpu("d2h", 600, 400)
     text = " ".join(to_text(made_up.report(trace)).split())
     assert "The window that is judged lasts 1.000 µs, 25.0 % of the run." in text
-    assert "It would likely win 100 ns of the window (10.0 %, 2.5 % of the run, 1.11x as fast" in text
+    assert "It would likely win 200 ns of the window (20.0 %, 5.0 % of the run, 1.25x as fast" in text
 
 
 def test_steps_left_out_say_why():

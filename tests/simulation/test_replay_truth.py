@@ -26,7 +26,7 @@ def step_time(name, *without):
 def replay(ingested):
     def of(name, trace_format):
         with closing(connect(ingested(name, trace_format))) as connection:
-            rows = connection.execute("select scenario, removable, saved, share, error from replay").fetchall()
+            rows = connection.execute("select scenario, saved, saved_low, saved_high, error from replay").fetchall()
         return {row[0]: row[1:] for row in rows}
 
     return of
@@ -37,25 +37,29 @@ def replay(ingested):
 def test_a_cause_alone(cause, trace_format, replay):
     if (cause, trace_format) in UNSEEN:
         pytest.skip("not in the trace")
-    _, saved, _, error = replay(cause, trace_format)[cause]
-    assert saved == pytest.approx(step_time(cause) - step_time(cause, cause), rel=0.01, abs=1000)
-    assert error < 0.1
+    saved, low, high, _ = replay(cause, trace_format)[cause]
+    won = step_time(cause) - step_time(cause, cause)
+    if saved is None:  # the cause itself is what nothing explains
+        assert low <= won * 1.01
+        assert high >= won * 0.99
+    else:
+        assert saved == pytest.approx(won, rel=0.01, abs=1000)
 
 
 @pytest.mark.parametrize("trace_format", FORMATS)
 @pytest.mark.parametrize("name", ["hidden_loader", "prefetched_copy", "long_collective", "pageable_copy", "idle_sync"])
 def test_work_that_stands_in_the_way(name, trace_format, replay):
     rows = replay(name, trace_format)
-    found = {work: rows[work][1] for work in WORK if work in rows}
+    found = {work: rows[work][0] for work in WORK if work in rows and rows[work][0] is not None}
     expected = {work: step_time(name) - step_time(name, work) for work in found}
     assert found == pytest.approx(expected, rel=0.05, abs=5000)
 
 
 @pytest.mark.parametrize("trace_format", FORMATS)
 def test_a_hidden_loader_wins_nothing(trace_format, replay):
-    assert replay("hidden_loader", trace_format).get("idle_data", (0, 0))[1] == 0
+    assert replay("hidden_loader", trace_format).get("idle_data", (0,))[0] == 0
 
 
 def test_a_loader_in_workers_wins_no_more_than_one_that_is_gone(replay):
     rows = replay("idle_data", "kineto")
-    assert rows["data_in_workers"][1] <= rows["idle_data"][1]
+    assert rows["data_in_workers"][0] <= rows["idle_data"][0]

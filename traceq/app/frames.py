@@ -16,7 +16,7 @@ from traceq.reports.model import Report
 if TYPE_CHECKING:
     import pandas as pd
 
-_WHOLE, _MAYBE, _REAL, _TEXT = "int64", "Int64", "float64", "string"
+_WHOLE, _MAYBE, _REAL, _TEXT, _FLAG = "int64", "Int64", "float64", "string", "bool"
 
 _OF_A_TRACE = {"trace_id": _WHOLE, "rank": _MAYBE}
 _WHERE = {
@@ -75,6 +75,8 @@ def findings(report: Report) -> pd.DataFrame:
         "saving_share": _REAL,
         "saving_low_ns": _REAL,
         "saving_high_ns": _REAL,
+        "only_bounds": _FLAG,
+        "assumed_share": _REAL,
         "claimed_ns": _REAL,
         "owned_ns": _REAL,
         "expected_step_ns": _REAL,

@@ -57,7 +57,9 @@ class Finding:
     """A problem, what fixing it could win, and the queries that prove it. Times are nanoseconds per counted step.
 
     `claimed_ns` is the time of the ledger that the rule lays claim to, `owned_ns` what of it no finding before it
-    owns; the savings are those of the owned part. `summary` is one row: the claim, and its savings if it owned all
+    owns; the savings are those of the owned part. With `only_bounds` the replay is too far off for a likely value, and
+    `saving_ns` is the middle of the bounds. `assumed_share` is the part of the claimed time that the rule assumes a fix
+    to take away. `summary` is one row: the claim, and its savings if it owned all
     of it. `instances` are its worst pieces.
     """
 
@@ -70,6 +72,8 @@ class Finding:
     saving_ns: float
     saving_low_ns: float
     saving_high_ns: float
+    only_bounds: bool
+    assumed_share: float
     expected_step_ns: float
     confidence: Confidence
     confidence_reason: str

@@ -31,6 +31,8 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         saving_ns=saving,
         saving_low_ns=min(float(claim.row["saving_low_ns"]) * share, saving),
         saving_high_ns=high,
+        only_bounds=bool(claim.row["only_bounds"]),
+        assumed_share=float(str(claim.values["likely"])),
         expected_step_ns=subject.step_ns - saving,
         confidence=advice.confidence,
         confidence_reason=advice.reason,

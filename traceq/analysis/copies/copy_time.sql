@@ -60,15 +60,39 @@ step_end as (
     select e.device, e.ts, e.compute
     from elapsed as e
     where e.ts in (select ts_end from step)
+),
+
+ahead as (
+    select
+        b.*,
+        e.step_end,
+        coalesce(s.compute - b.compute, 0) as compute_after,
+        -- exposed time of the copies of the step that ended before
+        coalesce(sum(b.exposed) over (
+            partition by b.device, e.step_end order by b.ts_end, b.slice_id rows between unbounded preceding and 1 preceding
+        ), 0) as exposed_before,
+        sum(b.exposed) over (partition by b.device, e.step_end) as exposed_in_all
+    from beside as b
+    inner join ended as e using (slice_id)
+    left join step_end as s on s.device = b.device and s.ts = e.step_end
+),
+
+-- Compute can hide one copy at a time. The last copy of a step has the least of it left: it is served first, so that as much as
+-- possible is hidden. hideable is what this copy and those after it can have together.
+served as (
+    select
+        *,
+        least(exposed_in_all, min(compute_after + exposed_before) over (
+            partition by device, step_end order by ts_end, slice_id rows between current row and unbounded following
+        )) - exposed_before as hideable
+    from ahead
 )
 
 select
-    b.slice_id,
-    b.dur,
-    b.overlapped,
-    b.dur - b.overlapped - b.exposed as hidden,
-    b.exposed,
-    least(b.exposed, coalesce(s.compute - b.compute, 0)) as could_overlap
-from beside as b
-inner join ended as e using (slice_id)
-left join step_end as s on s.device = b.device and s.ts = e.step_end;
+    slice_id,
+    dur,
+    overlapped,
+    dur - overlapped - exposed as hidden,
+    exposed,
+    (hideable - lead(hideable, 1, 0::hugeint) over (partition by device, step_end order by ts_end, slice_id))::bigint as could_overlap
+from served;

@@ -43,7 +43,7 @@ comment on column copy_overlap.link_bandwidth is 'What the GPU''s link to the ho
 comment on column copy_overlap.overlapped is 'Time in which a compute kernel or an opaque graph ran on the device, ns.';
 comment on column copy_overlap.hidden is 'Time without compute in which communication, or a copy of a category that comes first in the ledger, ran, ns.';
 comment on column copy_overlap.exposed is 'Time in which the ledger''s category was this copy''s, ns; copies of one category that run at once have it each.';
-comment on column copy_overlap.could_overlap is 'Upper bound of what could have been hidden behind compute, ns: of exposed, not more than the device computed from the end of the copy to the end of the step in which it ended; 0 outside all steps.';
+comment on column copy_overlap.could_overlap is 'Upper bound of what could have been hidden behind compute, ns: of exposed, not more than the device computed from the end of the copy to the end of the step in which it ended, less what copies that end later take of that; 0 outside all steps. The copies of a step have no more together than the device computed.';
 comment on column copy_overlap.is_pageable is 'Whether one of its memories is pageable; NULL when the source does not say.';
 comment on column copy_overlap.is_async_call is 'Whether the name of the API that asked for it says Async; NULL when the call is unknown or no copy call (a graph launch).';
 comment on column copy_overlap.is_blocking is 'Whether the call held the host until the copy was done, or had to: a synchronous API between host and device, pageable memory, or a call that returned after the copy''s end; NULL when the call is unknown.';

@@ -67,7 +67,7 @@ comment on column copy_total.busy is 'Time in which at least one copy of the cat
 comment on column copy_total.overlapped is 'Of that, with a compute kernel or an opaque graph running on the device, ns.';
 comment on column copy_total.hidden is 'Of the rest, with communication or copies of a category that comes first in the ledger running, ns.';
 comment on column copy_total.exposed is 'The rest, ns: the same as time_ledger.dur of the category.';
-comment on column copy_total.could_overlap is 'Upper bound of what could have been hidden behind compute, ns: what its copies could have had each, and not more than exposed.';
+comment on column copy_total.could_overlap is 'Upper bound of what could have been hidden behind compute, ns: what its copies could have had, and not more than exposed.';
 comment on column copy_total.overlap_share is 'overlapped / busy, 0 to 1; NULL when no copy ran.';
 
 create or replace view copy_size as

@@ -1,5 +1,5 @@
--- The calls that give work to a GPU or wait for it, in the order of time: what a replay of the host consists of. What an
--- event stands for is known by the call that recorded it.
+-- The calls that give work to a GPU or may wait for it, in the order of time: the host events of a replay. What a wait for an
+-- event stands for is known by the call that recorded it. NULL of a number is -1.
 with
 waited as (
     select
@@ -7,12 +7,24 @@ waited as (
         s.pid,
         any_value(s.kind) as kind,
         any_value(coalesce(if(s.kind = 'event', e.stream, s.stream), s.wait_on_stream)) as stream,
+        any_value(coalesce(if(s.kind = 'event', e.device, s.device), s.device)) as device,
         any_value(r.ts) as recorded
     from synchronization as s
     left join cuda_event as e on e.correlation_id = s.wait_on_correlation_id and coalesce(e.pid = s.pid, true)
     left join _event_recorded as r on r.correlation_id = s.wait_on_correlation_id and coalesce(r.pid = s.pid, true)
     where s.kind in ('event', 'stream', 'context')
     group by s.correlation_id, s.pid
+),
+
+-- Fetches from worker processes: the host waits for a batch, and launches nothing meanwhile.
+fetched as (
+    select f.slice_id
+    from data_fetch as f
+    where f.loader_kind = 'multi_process' and f.is_training
+    and not exists (
+        from cpu_slice as c
+        where c.thread_id = f.thread_id and c.kind = 'runtime' and c.ts >= f.ts and c.ts < f.ts_end
+    )
 ),
 
 launching as (
@@ -27,19 +39,29 @@ select
     coalesce(t.pid, 0) as pid,
     c.ts,
     c.ts_end,
+    hash(c.name) as name,
     l.slice_id is not null as launches,
-    h.activity = 'synchronization' or (l.slice_id is null and h.synchronizing_id = c.slice_id) as waits,
-    w.kind,
-    w.stream,
-    w.recorded
+    f.slice_id is null and (h.activity = 'synchronization' or (l.slice_id is null and h.synchronizing_id = c.slice_id)) as waits,
+    h.activity = 'allocation' as allocates,
+    contains(lower(c.name), 'free') as frees,
+    f.slice_id is not null as fetches,
+    l.slice_id is not null or contains(lower(c.name), 'synchronize') or contains(lower(c.name), 'memcpy') as only_waits,
+    coalesce(w.kind, '') as kind,
+    coalesce(w.stream, -1) as stream,
+    coalesce(w.device, -1) as device,
+    coalesce(w.recorded, -1) as recorded
 from cpu_slice as c
 inner join thread as t using (thread_id)
 inner join _host_slice as h using (slice_id)
 left join launching as l using (slice_id)
+left join fetched as f using (slice_id)
 left join waited as w on w.correlation_id = c.correlation_id and coalesce(w.pid = t.pid, true)
 where
-    c.kind = 'runtime'
-    and (l.slice_id is not null or h.synchronizing_id = c.slice_id)
+    (
+        f.slice_id is not null
+        or c.kind = 'runtime'
+        and (l.slice_id is not null or h.synchronizing_id = c.slice_id or h.activity = 'allocation')
+    )
     and c.ts >= $ts and c.ts < $ts_end
 qualify row_number() over (partition by c.slice_id order by w.recorded) = 1
 order by c.ts, c.slice_id

@@ -1,4 +1,4 @@
-"""How much of the host's time between and in the calls of a replay has each cause."""
+"""How much of the host's time between and in the calls of a replay has each cause, or is spent in slices of a name."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from traceq.analysis.replay.recorded import NONE
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
     import duckdb
     import numpy.typing as npt
 
-    from traceq.analysis.nesting.stack import Integers
-    from traceq.analysis.replay.replay_model import Recorded
+    from traceq.analysis.replay.recorded import Booleans, Floats, Integers, Recorded
 
-    Floats = npt.NDArray[np.float64]
     Names = npt.NDArray[Any]
 
 NO_CAUSE = "none"
@@ -28,56 +27,63 @@ class HostTime:
     """What the host did between and in the events of `recorded`, by cause; the training thread speaks for idle ones."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded) -> None:
-        trains = connection.execute("select thread_id from _training_thread").fetchone()
-        training = trains[0] if trains else None
+        self._connection, self._recorded = connection, recorded
         events = recorded.events
-        self._threads = np.array(
-            [training if each.thread_id is None else each.thread_id for each in events], dtype=float
-        )
-        self._starts, self._bounds, self._ends = _intervals(recorded)
-        end = recorded.steps[-1].ts_end
-        own = _timeline(connection, training, recorded.ts, end)
+        trains = recorded.steps[0].thread_id
+        training = NONE if trains is None else trains
+        self._training = training
+        self._threads = np.where(events.thread == NONE, training, events.thread)
+        starts = events.begun - events.gap.astype(np.int64)
+        self._times = (starts, events.begun, events.begun + events.call.astype(np.int64))
+        own = self._timeline(training)
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
-        profiler = _timeline(connection, overhead[0], recorded.ts, end) if overhead else None
-        self._timelines: dict[float, tuple[Integers, Names]] = {}
-        for thread in np.unique(self._threads[~np.isnan(self._threads)]):
-            timeline = _timeline(connection, int(thread), recorded.ts, end)
-            timeline = timeline if thread == training else _spoken_for(timeline, own)
+        profiler = self._timeline(overhead[0]) if overhead else None
+        self._timelines: dict[int, tuple[Integers, Names]] = {}
+        for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
+            timeline = own if thread == training else _spoken_for(self._timeline(thread), own)
             self._timelines[thread] = _overlaid(timeline, profiler) if profiler else timeline
 
     def of(self, cause: str) -> tuple[Floats, Floats]:
         """Per event the time of `cause` before it and in it, ns."""
+        return self._where({thread: (bounds, causes == cause) for thread, (bounds, causes) in self._timelines.items()})
+
+    def named(self, pattern: str) -> tuple[Floats, Floats]:
+        """Per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
+        window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, "pattern": pattern}
+        found = {}
+        for thread in self._timelines:
+            rows = run(self._connection, "analysis/replay/replay_named.sql", thread_id=thread, **window).fetchnumpy()
+            found[thread] = _covered(np.asarray(rows["ts"]), np.asarray(rows["ts_end"]))
+        return self._where(found)
+
+    def _where(self, timelines: dict[int, tuple[Integers, Booleans]]) -> tuple[Floats, Floats]:
         gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
-        for thread, (bounds, causes) in self._timelines.items():
-            is_it = causes == cause
+        for thread, (bounds, is_it) in timelines.items():
             if is_it.any():
-                here = self._threads == thread
-                until = [_until(bounds, is_it, each[here]) for each in (self._starts, self._bounds, self._ends)]
+                here = (self._threads == thread) & ~self._recorded.events.is_outside
+                until = [_until(bounds, is_it, each[here]) for each in self._times]
                 gap[here], call[here] = until[1] - until[0], until[2] - until[1]
         return gap, call
 
-
-def _intervals(recorded: Recorded) -> tuple[Integers, Integers, Integers]:
-    """Per event the end of the one before in its process, its start and its end, none before the one before."""
-    last: dict[int, int] = {}
-    starts, bounds, ends = [], [], []
-    for each in recorded.events:
-        before = last.get(each.pid, recorded.ts)
-        starts.append(before)
-        bounds.append(max(each.ts, before))
-        ends.append(max(each.ts_end, before))
-        last[each.pid] = ends[-1]
-    return np.array(starts), np.array(bounds), np.array(ends)
+    def _timeline(self, thread: int) -> tuple[Integers, Names]:
+        """Where the segments of a thread begin, from the start of the window on, and the cause of each."""
+        found = run(
+            self._connection, "analysis/replay/replay_timeline.sql", thread_id=thread, ts_end=self._recorded.ts_end
+        ).fetchnumpy()
+        if not len(found["ts"]):
+            return np.array([self._recorded.ts]), np.array([NO_CAUSE], dtype=object)
+        return np.maximum(np.asarray(found["ts"]), self._recorded.ts), np.asarray(found["cause"], dtype=object)
 
 
-def _timeline(
-    connection: duckdb.DuckDBPyConnection, thread: int | None, ts: int, ts_end: int
-) -> tuple[Integers, Names]:
-    """Where the segments of a thread begin, from `ts` on, and the cause of each."""
-    found = run(connection, "analysis/replay/replay_timeline.sql", thread_id=thread, ts_end=ts_end).fetchnumpy()
-    if not len(found["ts"]):
-        return np.array([ts]), np.array([NO_CAUSE], dtype=object)
-    return np.maximum(np.asarray(found["ts"]), ts), np.asarray(found["cause"], dtype=object)
+def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
+    """The union of intervals, which are in the order of their starts, as bounds and whether each begins a part of it."""
+    if not len(ts):
+        return np.array([0]), np.array([False])
+    until = np.maximum.accumulate(ts_end)
+    begins = np.concatenate([[True], ts[1:] > until[:-1]])
+    starts, ends = ts[begins], until[np.concatenate([np.flatnonzero(begins)[1:] - 1, [len(ts) - 1]])]
+    bounds = np.stack([starts, ends], axis=1).reshape(-1)
+    return bounds, np.tile([True, False], len(starts))
 
 
 def _spoken_for(timeline: tuple[Integers, Names], by: tuple[Integers, Names]) -> tuple[Integers, Names]:
@@ -98,7 +104,7 @@ def _side_by_side(one: tuple[Integers, Names], other: tuple[Integers, Names]) ->
     return bounds, one[1][at[0]], other[1][at[1]]
 
 
-def _until(bounds: Integers, is_it: npt.NDArray[np.bool_], times: Integers) -> Floats:
+def _until(bounds: Integers, is_it: Booleans, times: Integers) -> Floats:
     """Time before each of `times` in segments that are it, ns."""
     total = np.concatenate([[0], np.cumsum(np.where(is_it[:-1], np.diff(bounds), 0))])
     at = np.maximum(np.searchsorted(bounds, times, side="right") - 1, 0)

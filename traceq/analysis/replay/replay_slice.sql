@@ -1,8 +1,10 @@
--- GPU work in the order in which it was launched, with what may hold it up: what its stream was told to wait for.
+-- GPU work of the window in the order in which it was launched, with what its stream was told to wait for. Work launched before the
+-- window that ends inside it is there as well; work whose launch is not in the trace counts as launched when it starts.
+-- Migrations of unified memory happen when a page is touched. NULL of a number is -1.
 select
     g.slice_id,
-    g.launch_id,
-    coalesce(t.pid, 0) as pid,
+    coalesce(g.launch_id, -1) as launch_id,
+    coalesce(g.pid, t.pid, -1) as pid,
     g.device,
     coalesce(g.stream, -1) as stream,
     case
@@ -11,17 +13,30 @@ select
         when g.kind = 'memset' then 'memset'
         else 'compute'
     end as category,
+    g.kind = 'memcpy' and 'pageable' in (g.src_memory, g.dst_memory) as is_pageable,
+    hash(g.name) as name,
     g.ts,
     g.ts_end,
-    w.waited_for_id
+    coalesce(c.ts, g.ts) as launched,
+    coalesce(c.ts_end, g.ts) as returned,
+    hash(coalesce(c.name, '')) as call_name,
+    coalesce(w.waited_for_id, -1) as waited_for_id,
+    g.copy_kind is not distinct from 'um' as is_migration,
+    e.slice_id is not null as is_behind_earlier
 from gpu_slice as g
-inner join cpu_slice as c on c.slice_id = g.launch_id
-inner join thread as t using (thread_id)
+left join cpu_slice as c on c.slice_id = g.launch_id
+left join thread as t using (thread_id)
 left join (
     select next_slice_id, max_by(waited_for_id, finished) as waited_for_id
     from stream_wait
     where next_slice_id is not null
     group by next_slice_id
 ) as w on w.next_slice_id = g.slice_id
-where c.ts >= $ts and c.ts < $ts_end
-order by c.ts, g.launch_id, g.ts, g.slice_id
+left join (
+    select distinct i.next_slice_id as slice_id
+    from idle_gap_cause as c
+    inner join idle_gap as i using (gap_id)
+    where c.cause = 'idle_earlier_work'
+) as e on e.slice_id = g.slice_id
+where coalesce(c.ts, g.ts) < $ts_end and g.ts_end > $ts
+order by launched, launch_id, g.ts, g.slice_id

@@ -1,60 +1,86 @@
-"""Fills the table replay: the counted steps executed again, once for each cause without it."""
+"""Fills dependency, replay_step, critical_path and replay: the counted steps as a graph, and what they last without a cause."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from traceq.analysis.categories import BUSY
-from traceq.analysis.replay.replay import Model, span
-from traceq.analysis.replay.replay_host import NO_CAUSE, HostTime
-from traceq.analysis.replay.replay_model import Recorded, Step, model, read
+from traceq.analysis.categories import BUSY, CATEGORIES
+from traceq.analysis.ledger.host_piece import cut_intervals
+from traceq.analysis.replay.counterfactual import Change, World, changed
+from traceq.analysis.replay.critical_path import critical_path
+from traceq.analysis.replay.edges import edges
+from traceq.analysis.replay.graph import graph
+from traceq.analysis.replay.recorded import Step, read
+from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import duckdb
 
-# Of compute a quarter is taken away: kernels get faster, they do not vanish.
-_COMPUTE_TAKEN = 0.25
-# The cautious replay lets the host take longer by this for all it still does.
-_SLOWER_HOST = 1.25
-# What fetching does in workers takes the training thread's place on the CPU and in memory: docs/decisions/0013-savings.md.
-_SLOWER_BESIDE_WORKERS = 1.15
-_IN_WORKERS = "data_in_workers"
-
-# With typical latencies the replay has to come this close to what was recorded, or it says nothing.
-_MOST_ERROR = 0.25
-
-# By so much a replay may be wrong: an upper bound is not below what it says and this.
-_MARGIN = 1.02
-_MOST_SHARE = 1.1
+    from traceq.analysis.replay.critical_path import Segment
+    from traceq.analysis.replay.recorded import Floats
 
 # More slices are not replayed, but the first counted steps that have so many.
-_MOST_SLICES = 60_000
-_MOST_SLICES_OF_ONE_STEP = 300_000
+_MOST_SLICES = 1_000_000
 
-_BLOCKING_COPY_CALL = 5_000  # what the call takes when it does not block, ns
+# Data loading in this many worker processes, which slow the training thread down by this, and at most by this: the assumption is
+# shown where it is used (docs/decisions/0018-causal-model.md).
+WORKERS = 4.0
+_SLOWER, _MOST_SLOWER = 0.075, 0.15
+
+# Scenarios that are no category of the ledger: what is asked, and the category whose time it is about.
+SPECIAL = {
+    "data_in_workers": (Change("move", "idle_data", WORKERS, _SLOWER), "idle_data"),
+    "communication_waiting": (Change("transfer", "communication"), "communication"),
+    "communication_overlap": (Change("overlap", "communication"), "communication"),
+    "copies_overlap": (Change("overlap", "copies"), "copies"),
+    "launch_graph": (Change("graph", "kernels"), "idle_launch"),
+}
+_UNKNOWN_CAUSE = "idle_unattributed"
+_DROPS_EDGES = ("idle_sync", "idle_dependency", "idle_allocation")
 
 
 def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
-    """A row for each category that the ledger holds; without savings where the steps cannot be replayed."""
-    steps = [Step(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()]
-    chosen = _chosen(steps)
-    first, last = (chosen[0], chosen[-1]) if chosen else (steps[0], steps[-1]) if steps else (None, None)
-    if first is None or last is None:
+    """Rows of a trace in all four tables; none in a trace without counted steps."""
+    world = read_world(connection)
+    if world is None:
         return
-    bounds = {"first_step": first.step, "last_step": last.step}
-    removable = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
-    if "compute" in removable:
-        removable["compute"] = int(removable["compute"] * _COMPUTE_TAKEN)
-    rows = _rows(connection, trace_id, chosen, removable) if chosen else _unknown(trace_id, removable)
-    if rows:
-        found_replay = pa.Table.from_pylist(rows)  # noqa: F841 - DuckDB finds the variable by its name
-        connection.execute("insert into replay by name select * from found_replay")
+    path = critical_path(world.recorded, world.graph)
+    _insert(connection, "dependency", {"trace_id": trace_id, **edges(world.recorded, world.graph)})
+    _fill_path(connection, trace_id, path)
+    steps = world.recorded.steps
+    bounds = {"first_step": steps[0].step, "last_step": steps[-1].step}
+    removable: dict[str, int] = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
+    on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
+    asked = _asked(removable)
+    if not run(connection, "analysis/replay/replay_transfer.sql").fetchone():
+        # Nothing says how long a transfer takes by itself.
+        asked.pop("communication_waiting", None)
+    changes = list(dict.fromkeys(each for change in asked.values() for each in _variants(change)))
+    marks = marks_of([world.baseline(), *(changed(world, world.baseline(), change) for change in changes)])
+    _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
+    told = told_by(world, marks[0], path)
+    spans = marks[:, -1] - marks[:, 0]
+    saved = dict(zip(changes, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
+    rows = [
+        _row(trace_id, name, removable[_category(name, removable)], change, saved, _on_path(name, on_path), told)
+        for name, change in asked.items()
+    ]
+    _insert(connection, "replay", rows)
+
+
+def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
+    """The steps of the one trace that the connection sees, as far as replays need them; None without counted steps."""
+    chosen = _chosen([Step(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()])
+    if not chosen:
+        return None
+    recorded = read(connection, chosen)
+    return World(connection, recorded, graph(recorded))
 
 
 def _chosen(steps: list[Step]) -> list[Step]:
@@ -66,91 +92,143 @@ def _chosen(steps: list[Step]) -> list[Step]:
     slices = 0
     for step in steps[counted[0] : counted[-1] + 1]:
         slices += step.slices
-        if slices > (_MOST_SLICES if chosen else _MOST_SLICES_OF_ONE_STEP):
+        if chosen and slices > _MOST_SLICES:
             break
         chosen.append(step)
-    return chosen if sum(step.slices for step in chosen) else []
+    return chosen
 
 
-def _unknown(trace_id: int, removable: dict[str, int]) -> list[dict[str, Any]]:
-    return [{"trace_id": trace_id, "scenario": name, "removable": removable[name]} for name in sorted(removable)]
+def _asked(removable: Iterable[str]) -> dict[str, Change]:
+    """What is asked of the replay by name of the scenario: each category that the ledger holds, and what is special to them."""
+    held = set(removable)
+    asked = {name: Change("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
+    for name, (change, _) in SPECIAL.items():
+        if _category(name, held) in held:
+            asked[name] = change
+    return asked
 
 
-def _rows(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, steps: list[Step], removable: dict[str, int]
-) -> list[dict[str, Any]]:
-    # Work launched before the first step may still hold it up.
-    recorded = read(connection, steps)
-    whole = model(recorded)
-    host = HostTime(connection, recorded)
-    as_recorded = span(whole)
-    latency = median(whole.latency)
-    usual = span(
-        replace(whole, residual=[0.0] * len(whole.residual), latency=[min(each, latency) for each in whole.latency])
+def _category(name: str, held: Iterable[str]) -> str:
+    """The category of the ledger that a scenario is about; of copies the first that there is."""
+    category = SPECIAL[name][1] if name in SPECIAL else name
+    return (
+        category
+        if category != "copies"
+        else next((one for one in BUSY if one.startswith("copy") and one in held), category)
     )
-    error = abs(as_recorded - usual) / max(as_recorded, 1.0)
-    if error > _MOST_ERROR:
-        return [{**row, "error": error} for row in _unknown(trace_id, removable)]
-    if "idle_data" in removable:
-        removable = {**removable, _IN_WORKERS: removable["idle_data"]}
-    rows = []
-    for name in sorted(removable):
-        slower = _SLOWER_BESIDE_WORKERS if name == _IN_WORKERS else 1.0
-        without = _without(whole, recorded, host, "idle_data" if name == _IN_WORKERS else name)
-        saved = as_recorded - span(_with_slower_host(without, slower))
-        cautious = as_recorded - span(_with_slower_host(without, slower * _SLOWER_HOST))
-        most = max(removable[name], 1)
-        rows.append(
-            {
-                "trace_id": trace_id,
-                "scenario": name,
-                "removable": removable[name],
-                "saved": round(saved),
-                "share": min(max(saved / most, 0.0), 1.0),
-                "share_high": min(max(saved / most, 1.0) * _MARGIN, _MOST_SHARE) if saved > most else 1.0,
-                "share_low": min(max(min(saved, cautious) / most, 0.0), 1.0),
-                "error": error,
-            }
-        )
-    return [*rows, *map(_among_ranks, (row for row in rows if row["scenario"] == "communication"))]
 
 
-def _among_ranks(row: dict[str, Any]) -> dict[str, Any]:
-    """Communication waits for other ranks, too, of which a replay of one knows nothing: half of what it denies is possible."""
-    return {**row, "scenario": "communication_of_ranks", "share": (1 + row["share"]) / 2}
+def _on_path(name: str, on_path: dict[str, int]) -> int:
+    """Time of a scenario's category on the critical path, ns."""
+    category = SPECIAL[name][1] if name in SPECIAL else name
+    return sum(
+        dur
+        for cause, dur in on_path.items()
+        if cause == category or (category == "copies" and cause.startswith("copy"))
+    )
 
 
-def _without(whole: Model, recorded: Recorded, host: HostTime, name: str) -> Model:
-    """The model without the time of a category of the ledger."""
-    if name in BUSY:
-        left = 1 - _COMPUTE_TAKEN if name == "compute" else 0.0
-        dur = [
-            each * left if category == name else each for each, category in zip(whole.dur, whole.category, strict=True)
-        ]
-        return replace(whole, dur=dur)
-    if name == "idle_launch_latency":
-        zeros = [0.0] * len(whole.dur)
-        return replace(whole, latency=zeros, residual=zeros, spacing=[min(each, 0.0) for each in whole.spacing])
-    if name == "idle_dependency":
-        return replace(whole, awaited=[-1] * len(whole.dur))
-    gap, call = host.of(NO_CAUSE if name == "idle_unattributed" else name)
-    less = replace(whole, gap=_less(whole.gap, gap), call=_less(whole.call, call))
-    if name != "idle_sync":
-        return less
-    asked = [
-        0.0 if each.waits and not each.launches else time for each, time in zip(recorded.events, less.call, strict=True)
-    ]
-    copies = [
-        min(time, _BLOCKING_COPY_CALL) if each.waits and each.launches else asked[number]
-        for number, (each, time) in enumerate(zip(recorded.events, whole.call, strict=True))
-    ]
-    return replace(less, call=copies, waits_for_gpu=False)
+def _variants(change: Change) -> list[Change]:
+    """The change, a quarter of it, and how it goes at worst and at best."""
+    return [change, _part(change), *_extremes(change)]
 
 
-def _less(times: list[float], taken: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
-    return [max(time - less, 0.0) for time, less in zip(times, taken.tolist(), strict=True)]
+def _part(change: Change) -> Change:
+    """A quarter of the change; what cannot be done by halves as it is."""
+    if change.kind == "remove" and change.what not in ("idle_sync", "idle_dependency"):
+        return Change("scale", change.what, 0.75)
+    return change
 
 
-def _with_slower_host(without: Model, factor: float) -> Model:
-    """What is left of the host's time takes longer by a factor; what the cause took is gone all the same."""
-    return replace(without, gap=[time * factor for time in without.gap], call=[time * factor for time in without.call])
+def _extremes(change: Change) -> tuple[Change, Change]:
+    """The change at worst and at best: moved work slows the rest down, or does not."""
+    if not change.slower:
+        return change, change
+    return change._replace(slower=_MOST_SLOWER), change._replace(slower=0.0)
+
+
+def _row(
+    trace_id: int,
+    name: str,
+    removable: int,
+    change: Change,
+    saved: dict[Change, float],
+    on_path: int,
+    told: Replayed,
+) -> dict[str, Any]:
+    """A row of replay; `saved` is what each change saves, ns."""
+    # Nothing can be hidden but what is on the path.
+    limit = float(on_path) if name.endswith("_overlap") else np.inf
+    whole, worst, best = (min(saved[each], limit) for each in (change, *_extremes(change)))
+    quarter = whole / 4 if _part(change) == change else saved[_part(change)]
+    is_category = name not in SPECIAL
+    # Where edges are dropped, more may go than the time on them.
+    most = on_path if is_category and name not in _DROPS_EDGES else None
+    found = saving(whole, told, most)._replace(low=saving(worst, told).low, high=saving(best, told, most).high)
+    if name == _UNKNOWN_CAUSE:
+        found = Saving(None, 0.0, found.high)
+    if not told.is_tied:
+        found = Saving(None, 0.0, float(removable))
+    most = max(removable, 1)
+    return {
+        "trace_id": trace_id,
+        "scenario": name,
+        "removable": removable,
+        "saved": None if found.likely is None else round(found.likely),
+        "saved_low": round(found.low),
+        "saved_high": round(found.high),
+        "saved_quarter": round(min(quarter, whole)),
+        "on_path": on_path if is_category else None,
+        "share": None if found.likely is None else min(found.likely / most, 1.0),
+        "share_low": min(found.low / most, 1.0),
+        "share_high": min(found.high / most, 1.0),
+        "error": told.error,
+        "unexplained": told.unexplained,
+    }
+
+
+def _step_rows(trace_id: int, world: World, marks: Floats) -> dict[str, Any]:
+    dur, predicted = np.diff(recorded_marks(world)), np.diff(marks)
+    return {
+        "trace_id": trace_id,
+        "step": np.array([step.step for step in world.recorded.steps]),
+        "dur": dur.astype(np.int64),
+        "predicted": predicted.round().astype(np.int64),
+        "error": np.abs(predicted - dur) / np.maximum(dur, 1.0),
+    }
+
+
+def _fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Sequence[Segment]) -> None:
+    if not path:
+        return
+    found_path = pa.table(  # noqa: F841 - DuckDB finds the variable by its name
+        {
+            "segment": np.arange(len(path)),
+            "ts": np.array([each.ts for each in path], dtype=np.int64),
+            "ts_end": np.array([each.ts_end for each in path], dtype=np.int64),
+            "kind": [each.kind for each in path],
+            "edge": [each.edge for each in path],
+            "slice_id": pa.array([each.slice_id for each in path], pa.int64()),
+            "thread_id": pa.array([each.thread for each in path], pa.int32()),
+            "unexplained": np.array([round(each.unexplained) for each in path], dtype=np.int64),
+        }
+    )
+    connection.execute("create or replace temp table _path_segment as select * from found_path")
+    for name in ("critical_path_interval", "critical_path_second_look"):
+        run(connection, f"analysis/replay/{name}.sql")
+        cut_intervals(connection)
+    run(connection, "analysis/replay/critical_path.sql", trace_id=trace_id)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]] | dict[str, Any]) -> None:
+    if isinstance(rows, list):
+        if not rows:
+            return
+        found_rows = pa.Table.from_pylist(rows)
+    else:
+        length = max((len(each) for each in rows.values() if not isinstance(each, int)), default=0)
+        if not length:
+            return
+        columns = {name: [each] * length if isinstance(each, int) else each for name, each in rows.items()}
+        found_rows = pa.table(columns)  # noqa: F841 - DuckDB finds the variable by its name
+    connection.execute(f"insert into {table} by name select * from found_rows")  # noqa: S608 - the name of a table of ours

@@ -1,17 +1,53 @@
--- The claim of a rule over the counted steps, per step, and what fixing it would win if no other rule had a claim. Where the
--- steps cannot be replayed, half of an upper bound is likely. Sums of decimals do not depend on the order of the rows, which
--- changes from run to run; those of doubles do. Without a GPU ($device -2) the step is the training thread's own time: what
--- goes from it goes from the step.
+-- The claim of a rule over the counted steps, per step, and what fixing it would win if no other rule had a claim. Of a scenario
+-- that is claimed in part the replay knows what a quarter of it saves, and all of it: between them it is a straight line, which is
+-- no more than it saves. What is not replayed (no row) counts in full, and nothing of it is certain; without a GPU ($device -2)
+-- what goes from the training thread goes from the step. Where only bounds are known their middle stands for what is likely.
+-- Sums of decimals do not depend on the order of the rows, which changes from run to run; those of doubles do.
 select
     count(*) as instances,
     count(distinct i.step) as steps_with_it,
     sum(i.claimed::decimal(18, 3)) / s.steps as claimed_ns,
-    sum((i.claimed * $likely * if(r.scenario is null, 1, coalesce(r.share, 0.5)))::decimal(18, 3)) / s.steps as saving_ns,
-    sum((i.claimed * $low * coalesce(r.share_low, if($device = -2, 1, 0)))::decimal(18, 3)) / s.steps as saving_low_ns,
-    sum((i.claimed * $high * coalesce(r.share_high, 1))::decimal(18, 3)) / s.steps as saving_high_ns,
+    any_value(w.likely) / s.steps as saving_ns,
+    least(any_value(w.low), any_value(w.likely)) / s.steps as saving_low_ns,
+    greatest(any_value(w.high), any_value(w.likely)) / s.steps as saving_high_ns,
+    any_value(w.only_bounds) as only_bounds,
     sum(i.claimed::decimal(18, 3)) / s.total as claimed_share,
     max(i.claimed)::double as longest_ns
 from rule_instances as i
-left join replay as r on r.trace_id = $trace_id and r.scenario = coalesce(i.scenario, i.cause)
+cross join (
+    select
+        bool_or(only_bounds) as only_bounds,
+        sum(if(is_replayed, least(claimed, part * saved_low) * $low, if($device = -2, claimed * $low, 0))::decimal(18, 3)) as low,
+        sum(if(is_replayed, least(claimed * $high, saved_high), claimed * $high)::decimal(18, 3)) as high,
+        sum(if(
+            is_replayed,
+            least(
+                claimed * $likely,
+                if(
+                    part * $likely <= 0.25,
+                    4 * part * $likely * saved_quarter,
+                    saved_quarter + (least(part * $likely, 1) - 0.25) / 0.75 * (saved - saved_quarter)
+                )
+            ),
+            claimed * $likely
+        )::decimal(18, 3)) as likely
+    from (
+        select
+            c.claimed,
+            r.scenario is not null as is_replayed,
+            r.scenario is not null and r.saved is null as only_bounds,
+            c.claimed / greatest(r.removable, 1) as part,
+            coalesce(r.saved, (r.saved_low + r.saved_high) / 2) as saved,
+            if(r.saved is null, (r.saved_low + r.saved_high) / 8, r.saved_quarter) as saved_quarter,
+            r.saved_low,
+            r.saved_high
+        from (
+            select coalesce(scenario, cause) as scenario, sum(claimed::decimal(18, 3))::double as claimed
+            from rule_instances
+            group by coalesce(scenario, cause)
+        ) as c
+        left join replay as r on r.trace_id = $trace_id and r.scenario = c.scenario
+    )
+) as w
 inner join step_stats as s on s.trace_id = $trace_id
 group by s.steps, s.total

@@ -79,11 +79,14 @@ def _how_to_read(report: TraceReport, unit: str, *, folds: bool) -> str:
     elif report.replay_error is not None and report.is_replayed:
         text += (
             " A saving is what a replay of the recorded calls and kernels leaves of the time found when its cause is gone;"
-            f" replayed unchanged, with usual latencies, the steps come out within {share(max(report.replay_error, 0.001))}"
-            " of what was recorded."
+            " replayed unchanged, with the latencies of other steps, the steps come out within"
+            f" {share(max(report.replay_error, 0.001))} of what was recorded."
         )
     else:
-        text += " The steps cannot be replayed, so that half of the time found counts as likely."
+        text += (
+            " A replay of the recorded calls and kernels is too far off here to say what is likely: savings are bounds,"
+            " ranked by their middle."
+        )
     if len(report.ledger) > 1:
         text += (
             f" They are about GPU {report.findings[0].where.device}, the busiest: a step cannot get shorter than that."
@@ -162,13 +165,18 @@ def _observation(observation: Observation) -> Iterator[Block]:
 
 def _saving(finding: Finding, unit: str) -> str:
     step = step_ns(finding)
+    low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
+    if finding.only_bounds:
+        return f"{low} to {high} per {unit}: the replay of these steps is too far off to say what is likely"
     text = (
-        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {duration(finding.saving_low_ns)} "
-        f"to {duration(finding.saving_high_ns)}: {duration(step)} would become {duration(finding.expected_step_ns)}"
+        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {low} "
+        f"to {high}: {duration(step)} would become {duration(finding.expected_step_ns)}"
     )
     half = step - finding.saving_ns / 2
     if finding.expected_step_ns > 0:
         text += f" ({speed_up(step, finding.expected_step_ns)}; half a fix {speed_up(step, half)})"
+    if finding.assumed_share < 1:
+        text += f". It assumes that the fix takes away {share(finding.assumed_share)} of the time found"
     if finding.owned_ns < finding.claimed_ns * _ALL_OF_IT:
         text += (
             f". It sees {duration(finding.claimed_ns)}, of which {duration(finding.claimed_ns - finding.owned_ns)}"

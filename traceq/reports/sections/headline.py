@@ -73,6 +73,9 @@ def _verdict(first: Finding, report: TraceReport) -> Spans:
         won += f", {speed_up(step_ns(first), first.expected_step_ns)} as fast"
     # What is uncertain is to be looked into before anything is changed.
     what_first = "Look into first: " if first.confidence == "low" else "Fix first: "
+    if first.only_bounds:
+        low, high = duration(first.saving_low_ns), duration(first.saving_high_ns)
+        return (what_first, first.title, f". It would win {low} to {high} {what} ({first.confidence} confidence).")
     return (what_first, first.title, f". It would likely win {won}; {first.confidence} confidence).")
 
 

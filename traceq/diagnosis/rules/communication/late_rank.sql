@@ -11,7 +11,7 @@ select
     -- taken to transfer alone as long as the last rank does: the least that can have been waiting
     b.ledger_dur - s.shortest as claimed,
     'communication' as cause,
-    'communication_of_ranks' as scenario,
+    'communication' as scenario,
     b.slice_id as busy_id,
     s.late_rank,
     s.late_trace,

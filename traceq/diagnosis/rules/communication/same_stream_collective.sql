@@ -49,7 +49,7 @@ of_stream as (
 )
 
 select
-    s.step, s.ts, s.dur, s.name, s.slice_id, s.ledger_dur as claimed, 'communication' as cause, 'communication_of_ranks' as scenario, s.slice_id as busy_id, s.op, s.bytes,
+    s.step, s.ts, s.dur, s.name, s.slice_id, s.ledger_dur as claimed, 'communication' as cause, 'communication_overlap' as scenario, s.slice_id as busy_id, s.op, s.bytes,
     s.stream, s.phase
 from slice as s
 inner join of_stream as o on o.stream = s.stream

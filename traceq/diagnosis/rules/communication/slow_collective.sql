@@ -71,7 +71,7 @@ select
     s.slice_id,
     least(s.ledger_dur, s.dur - c.typical) as claimed,
     'communication' as cause,
-    'communication_of_ranks' as scenario,
+    'communication' as scenario,
     s.slice_id as busy_id,
     s.op,
     s.bytes,

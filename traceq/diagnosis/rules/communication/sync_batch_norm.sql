@@ -40,7 +40,7 @@ slice as (
 )
 
 select
-    s.step, s.ts, s.dur, s.name, s.slice_id, s.ledger_dur as claimed, 'communication' as cause, 'communication_of_ranks' as scenario, s.slice_id as busy_id, c.op, c.bytes,
+    s.step, s.ts, s.dur, s.name, s.slice_id, s.ledger_dur as claimed, 'communication' as cause, 'communication' as scenario, s.slice_id as busy_id, c.op, c.bytes,
     c.group_size
 from slice as s
 asof inner join norm as n on n.thread_id = s.thread_id and s.launched >= n.ts

@@ -43,6 +43,7 @@ select
     c.slice_id,
     least(c.exposed, c.could_overlap) as claimed,
     c.category as cause,
+    'copies_overlap' as scenario,
     c.slice_id as busy_id,
     c.direction,
     c.bytes,

@@ -140,7 +140,7 @@ select
     -- what compute is known to have waited is likelier won than what merely ran alone
     least(ledger_dur, coalesce(blocking, ledger_dur)) as claimed,
     'communication' as cause,
-    'communication_of_ranks' as scenario,
+    'communication_overlap' as scenario,
     slice_id as busy_id,
     op,
     bytes,

@@ -1,0 +1,251 @@
+"""What can be asked of a replay: the time of something taken away, scaled, overlapped, moved or launched at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from traceq.analysis.categories import BUSY, IDLE
+from traceq.analysis.replay.recorded import NONE
+from traceq.analysis.replay.replay_host import NO_CAUSE, HostTime
+from traceq.analysis.replay.waits import COPY, QUEUE, SYNCHRONIZATION, before_in
+from traceq.analysis.replay.weights import as_predicted
+from traceq.database.sql import run
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.analysis.replay.graph import Graph
+    from traceq.analysis.replay.recorded import Booleans, Floats, Recorded
+    from traceq.analysis.replay.weights import Weights
+
+_BLOCKING_COPY_CALL = 5_000.0  # what the call takes when it does not block, ns
+_GRAPH_SPACING = 1_000.0  # from one node of a CUDA graph to the next, ns
+_WHOLE = 0.99  # of a call, which counts as all of it
+# What is captured in a graph: the host's time to prepare and launch kernels.
+_CAPTURED = ("idle_launch", "idle_python")
+
+KINDS = {
+    "remove": "takes all of it away",
+    "scale": "multiplies its time by a factor",
+    "overlap": "drops its order against the kernels of the device: communication or copies",
+    "move": "lets it run beside the rest: host work in other threads (factor: how many), kernels on a stream of their own",
+    "graph": "launches the kernels between two waits at once, as one CUDA graph does",
+    "transfer": "takes out of collectives what is more than the fastest of their kind took: waiting for other ranks",
+}
+
+
+class Change(NamedTuple):
+    """What is asked for: one of KINDS, of what, and by which factor (of what stays; of move: the number of threads).
+
+    `what` is a category of the ledger, or host:PATTERN, kernel:PATTERN (any GPU work by name), with GLOB patterns.
+    `slower` is the share by which moved host work slows down what stays: it takes cores and memory.
+    """
+
+    kind: str
+    what: str
+    factor: float = 0.0
+    slower: float = 0.0
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A graph and its weights, and the least that the steps take together whatever the graph says, ns."""
+
+    graph: Graph
+    weights: Weights
+    least: float = 0.0
+
+
+@dataclass(frozen=True)
+class World:
+    """A trace as far as replays need it."""
+
+    connection: duckdb.DuckDBPyConnection
+    recorded: Recorded
+    graph: Graph
+
+    @cached_property
+    def host(self) -> HostTime:
+        """The host's time by cause; read when first asked for."""
+        return HostTime(self.connection, self.recorded)
+
+    def baseline(self) -> Scenario:
+        """Nothing changed."""
+        return Scenario(self.graph, as_predicted(self.graph))
+
+
+def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
+    """The scenario with one more change."""
+    if change.kind in ("remove", "scale"):
+        left = 0.0 if change.kind == "remove" else change.factor
+        return replace(scenario, weights=_scaled(world, scenario.weights, change.what, left))
+    if change.kind == "overlap":
+        return _overlapping(scenario, _slices(world, change.what) & ~_blocking(world))
+    if change.kind == "move":
+        return _moved(world, scenario, change)
+    if change.kind == "graph":
+        return _in_a_graph(world, scenario)
+    if change.kind == "transfer":
+        return replace(scenario, weights=_without_waiting(world, scenario.weights))
+    raise ValueError(f"unknown change {change.kind!r}; there are {', '.join(KINDS)}")
+
+
+def _scaled(world: World, weights: Weights, what: str, left: float) -> Weights:
+    if what in BUSY or what.startswith("kernel:"):
+        return replace(weights, dur=np.where(_slices(world, what), weights.dur * left, weights.dur))
+    if what == "idle_launch_latency":
+        return _prompter(world, weights, left)
+    if what == "idle_dependency":
+        return replace(weights, awaiting=weights.awaiting if left else np.full_like(weights.awaiting, -np.inf))
+    if what == "idle_earlier_work":
+        return weights
+    if what.startswith("host:"):
+        gap, call = world.host.named(what.removeprefix("host:"))
+    elif what in IDLE:
+        gap, call = world.host.of(NO_CAUSE if what == "idle_unattributed" else what)
+    else:
+        raise ValueError(f"there is no {what!r}: a category of the ledger, host:PATTERN or kernel:PATTERN is known")
+    weights = _less_host(world, weights, gap * (1 - left), call * (1 - left))
+    return _without_waits(world, weights) if what == "idle_sync" and not left else weights
+
+
+def _less_host(world: World, weights: Weights, gap: Floats, call: Floats) -> Weights:
+    """Without so much time between and in the events of the host."""
+    events, waits = world.recorded.events, world.graph.waits
+    tail = weights.tail
+    # What frees or allocates memory works after it has waited; one that is gone as a whole does not wait either.
+    works = ~events.only_waits[waits.event] & (waits.kind[waits.event] != QUEUE)
+    if works.any():
+        taken = call[waits.event]
+        left = np.where(taken >= events.call[waits.event] * _WHOLE, -np.inf, np.maximum(tail - taken, 0.0))
+        tail = np.where(works & (taken > 0), left, tail)
+    # A batch of which nothing is left is there at once.
+    paced = world.graph.paces.event
+    pace = np.where(call[paced] >= events.call[paced] * _WHOLE, -np.inf, weights.pace - call[paced])
+    return replace(
+        weights,
+        pace=pace,
+        gap=np.maximum(weights.gap - gap, 0.0),
+        call=np.maximum(weights.call - call, 0.0),
+        lead=np.maximum(weights.lead - call, 0.0),
+        tail=tail,
+    )
+
+
+def _slices(world: World, what: str) -> Booleans:
+    """Which GPU slices are meant."""
+    work = world.recorded.work
+    if what.startswith("kernel:"):
+        found = run(world.connection, "analysis/replay/replay_kernels.sql", pattern=what.removeprefix("kernel:"))
+        return np.isin(work.slice_id, found.fetchnumpy()["slice_id"])
+    if what == "copies":
+        return np.isin(work.category, [BUSY.index(name) for name in BUSY if name.startswith("copy")])
+    if what not in BUSY:
+        raise ValueError(f"there is no GPU work {what!r}: {', '.join(BUSY)}, copies or kernel:PATTERN is known")
+    return np.asarray(work.category == BUSY.index(what))
+
+
+def _prompter(world: World, weights: Weights, left: float) -> Weights:
+    """Launches and queued work are under way for less. What the host does to copy, and work from before the capture, stay."""
+    work = world.recorded.work
+    stays = work.is_pageable | work.is_migration | work.is_behind_earlier | ~work.is_launched
+    launch = np.where(stays, weights.launch, weights.launch - (1 - left) * np.maximum(world.graph.launch.usual, 0.0))
+    # Nodes of one graph follow one another at the GPU's own pace.
+    graph = world.graph
+    is_node = (graph.before >= 0) & (work.event == work.event[np.maximum(graph.before, 0)])
+    stream = np.where(is_node, weights.stream, weights.stream - (1 - left) * np.maximum(graph.stream.usual, 0.0))
+    return replace(weights, launch=launch, stream=stream)
+
+
+def _without_waits(world: World, weights: Weights) -> Weights:
+    """The host runs on: nothing waits for the GPU but for room in its queue, or to free memory."""
+    waits, events = world.graph.waits, world.recorded.events
+    kind = waits.kind[waits.event]
+    gone = np.isin(kind, (SYNCHRONIZATION, COPY)) & events.only_waits[waits.event]
+    call = weights.call.copy()
+    asks = (waits.kind == SYNCHRONIZATION) & events.only_waits
+    call[asks] = 0.0
+    blocks = waits.kind == COPY
+    call[blocks] = np.minimum(call[blocks], _BLOCKING_COPY_CALL)
+    return replace(weights, call=call, tail=np.where(gone, -np.inf, weights.tail))
+
+
+def _overlapping(scenario: Scenario, which: Booleans) -> Scenario:
+    """What is meant runs on streams of its own and neither waits for kernels nor is waited for by them."""
+    moved = _on_own_stream(scenario, which)
+    awaited = moved.graph.awaited
+    drops = (awaited >= 0) & (which != which[np.maximum(awaited, 0)])
+    return replace(moved, weights=replace(moved.weights, awaiting=np.where(drops, -np.inf, moved.weights.awaiting)))
+
+
+def _blocking(world: World) -> Booleans:
+    """Copies that hold the host up, and those of pageable memory, which always do: they run beside nothing."""
+    work = world.recorded.work
+    return np.asarray(work.is_pageable | (world.graph.waits.kind[work.event] == COPY))
+
+
+def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
+    graph = scenario.graph
+    stream = graph.stream_of * 2 + which
+    before = before_in(stream)
+    before = np.where(
+        (graph.before == NONE) & (before >= 0) & (graph.before[np.maximum(before, 0)] == NONE), NONE, before
+    )
+    return replace(scenario, graph=replace(graph, before=before, stream_of=stream))
+
+
+def _moved(world: World, scenario: Scenario, change: Change) -> Scenario:
+    """Beside the rest: host work in so many threads, of which the step cannot be shorter; kernels on another stream."""
+    if change.what in BUSY or change.what.startswith("kernel:"):
+        return _on_own_stream(scenario, _slices(world, change.what))
+    weights = _scaled(world, scenario.weights, change.what, 0.0)
+    weights_beside = replace(weights, gap=weights.gap * (1 + change.slower), call=weights.call * (1 + change.slower))
+    moved = (scenario.weights.gap - weights.gap).sum() + (scenario.weights.call - weights.call).sum()
+    return Scenario(scenario.graph, weights_beside, max(scenario.least, float(moved) / max(change.factor, 1.0)))
+
+
+def _in_a_graph(world: World, scenario: Scenario) -> Scenario:
+    """Kernels that follow one another on a stream are launched at once, and follow one another as nodes of a graph.
+
+    What the host did to prepare and launch all but the first of them is gone.
+    """
+    work, weights = world.recorded.work, scenario.weights
+    captured, inside = _captured(world)
+    for cause in _CAPTURED:
+        gap, call = world.host.of(cause)
+        weights = _less_host(world, weights, np.where(captured, gap, 0.0), np.where(captured, call, 0.0))
+    launch = np.where(inside & captured[work.event], np.minimum(weights.launch, 0.0), weights.launch)
+    stream = np.where(inside, np.minimum(weights.stream, _GRAPH_SPACING), weights.stream)
+    return replace(scenario, weights=replace(weights, launch=launch, stream=stream))
+
+
+def _captured(world: World) -> tuple[Booleans, Booleans]:
+    """Launches that would be part of the graph of the launch before them, and the GPU slices that follow as its nodes."""
+    events, work, graph = world.recorded.events, world.recorded.work, world.graph
+    kernel = (work.category == BUSY.index("compute")) & (graph.awaited == NONE)
+    only_kernels = np.ones(len(events.ts), dtype=bool)
+    only_kernels[work.event[~kernel]] = False
+    launches = events.launches & ~events.waits & ~events.is_outside & only_kernels
+    place = before_in(events.lane)
+    captured = launches & (place >= 0) & launches[np.maximum(place, 0)]
+    other = np.maximum(graph.before, 0)
+    follows = kernel & (graph.before >= 0) & kernel[other]
+    same = captured[work.event] & (work.event[other] == place[work.event])
+    apart = np.zeros(len(events.ts), dtype=bool)
+    first = np.flatnonzero(np.diff(work.event, prepend=NONE))
+    apart[work.event[first]] = ~(follows & same)[first]
+    captured &= ~apart
+    return captured, np.asarray(follows & captured[work.event])
+
+
+def _without_waiting(world: World, weights: Weights) -> Weights:
+    """Collectives as short as the fastest of their class, where it has members enough to say so (replay_transfer.sql)."""
+    found = run(world.connection, "analysis/replay/replay_transfer.sql").fetchnumpy()
+    work = world.recorded.work
+    best = dict(zip(found["slice_id"].tolist(), found["transfer"].tolist(), strict=True))
+    most = np.array([best.get(one, np.inf) for one in work.slice_id.tolist()], dtype=np.float64)
+    return replace(weights, dur=np.minimum(weights.dur, most))

@@ -1,0 +1,64 @@
+-- critical_path: the segments with what they are; host stretches cut where the innermost slice changes.
+create or replace temp table _path_host as
+select interval_id, ts, ts_end, thread_id, slice_id, activity
+from _path_piece
+where (interval_id, ts) not in (select (interval_id, ts) from _path_again)
+union all
+select a.interval_id, p.ts, p.ts_end, p.thread_id, p.slice_id, p.activity::varchar
+from _host_piece as p
+inner join _path_again as a on a.again_id = p.interval_id;
+
+create or replace temp table _path_work as
+with
+gpu as (
+    select p.interval_id, g.slice_id, g.device, g.stream, g.name, o.name as operator,
+        case
+            when g.is_communication then 'communication'
+            when g.kind = 'memcpy' then if(g.copy_kind in ('h2d', 'd2h'), 'copy_' || g.copy_kind, 'copy_other')
+            when g.kind = 'memset' then 'memset'
+            else 'compute'
+        end as category
+    from _path_stretch as p
+    inner join gpu_slice as g on g.slice_id = p.slice_id
+    left join cpu_slice as l on l.slice_id = g.launch_id
+    left join cpu_slice as o on o.slice_id = l.operator_id
+    where p.kind <> 'host'
+)
+
+select
+    p.interval_id, p.step, p.ts, p.ts_end, p.kind, p.edge,
+    case
+        when p.kind in ('gpu', 'transfer') then g.category
+        when p.edge in ('launch', 'stream', 'start') then 'idle_launch_latency'
+        when p.edge in ('event', 'graph', 'copy_engine') then 'idle_dependency'
+        else 'idle_sync'
+    end as cause,
+    p.slice_id, p.thread_id, g.device, g.stream, coalesce(g.name, c.name) as name, coalesce(g.operator, o.name) as operator,
+    p.unexplained
+from _path_stretch as p
+left join gpu as g using (interval_id)
+left join cpu_slice as c on c.slice_id = p.slice_id and g.slice_id is null
+left join cpu_slice as o on o.slice_id = c.operator_id
+where p.kind <> 'host' or p.thread_id is null or p.thread_id < 0
+union all
+select
+    p.interval_id, p.step, h.ts, h.ts_end, 'host', null,
+    coalesce(i.cause, 'idle_unattributed'),
+    h.slice_id, h.thread_id, null, null, c.name, if(c.kind = 'op', c.name, o.name), 0
+from _path_host as h
+inner join _path_stretch as p using (interval_id)
+left join _idle_cause as i on i.activity = h.activity
+left join cpu_slice as c on c.slice_id = h.slice_id
+left join cpu_slice as o on o.slice_id = c.operator_id;
+
+insert into critical_path by name
+select
+    $trace_id as trace_id,
+    row_number() over (order by ts, interval_id) - 1 as segment,
+    step, ts, ts_end - ts as dur, kind, edge,
+    if(kind = 'host' and cause is null, 'idle_unattributed', cause) as cause,
+    slice_id, thread_id, device, stream, name, operator,
+    unexplained
+from _path_work
+where ts_end > ts
+order by ts, interval_id;

@@ -1,0 +1,93 @@
+"""The edges of a dependency graph as columns of the table dependency."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from traceq.analysis.replay.recorded import NONE
+from traceq.analysis.replay.waits import KINDS, QUEUE, before_in
+
+if TYPE_CHECKING:
+    from traceq.analysis.replay.graph import Graph, Lag
+    from traceq.analysis.replay.recorded import Booleans, Integers, Recorded
+
+_KINDS = ("thread", "hand_over", "launch", "stream", "copy_engine", "event", "graph", *KINDS)
+
+
+def edges(recorded: Recorded, graph: Graph) -> dict[str, Any]:
+    """kind, source_id, target_id, lag, usual and unexplained (ns), a row an edge."""
+    work = recorded.work
+    parts = [_between_calls(recorded)]
+    here = np.flatnonzero(work.is_launched)
+    given = recorded.events.ts[work.event[here]]
+    lead = graph.lead[work.event[here]]
+    parts.append(
+        _part(
+            "launch",
+            recorded.events.slice_id[work.event[here]],
+            work.slice_id[here],
+            work.ts[here] - given,
+            lead + graph.launch.usual[here],
+            graph.launch.unexplained[here],
+        )
+    )
+    for kind, others, lag, mask in (
+        ("stream", graph.before, graph.stream, None),
+        ("copy_engine", graph.engine, None, None),
+        ("event", graph.awaited, graph.awaiting, ~graph.is_graph),
+        ("graph", graph.awaited, graph.awaiting, graph.is_graph),
+    ):
+        parts.append(_between_slices(recorded, kind, others, lag, mask))
+    parts.append(_returns(recorded, graph))
+    columns = [np.concatenate([part[at] for part in parts]) for at in range(6)]
+    kinds = pa.DictionaryArray.from_arrays(pa.array(columns[0].astype(np.int8)), pa.array(_KINDS))
+    found: dict[str, Any] = {"kind": kinds.cast(pa.string())}
+    for name, column in zip(("source_id", "target_id", "lag", "usual", "unexplained"), columns[1:], strict=True):
+        found[name] = np.nan_to_num(column, neginf=0.0).round().astype(np.int64)
+    return found
+
+
+def _part(kind: str, *columns: Any) -> list[Any]:
+    return [np.full(len(columns[0]), _KINDS.index(kind)), *columns]
+
+
+def _between_calls(recorded: Recorded) -> list[Any]:
+    events = recorded.events
+    calls = np.flatnonzero((events.mark == NONE) & ~events.is_outside)
+    place = before_in(events.lane[calls])
+    calls, other = calls[place >= 0], calls[place[place >= 0]]
+    lag = events.begun[calls] - (events.begun[other] + events.call[other])
+    turns = (events.thread[calls] != events.thread[other]).astype(np.int64)
+    return [turns, events.slice_id[other], events.slice_id[calls], lag, lag, np.zeros(len(calls))]
+
+
+def _between_slices(
+    recorded: Recorded, kind: str, others: Integers, lag: Lag | None, mask: Booleans | None
+) -> list[Any]:
+    work = recorded.work
+    here = np.flatnonzero((others >= 0) if mask is None else (others >= 0) & mask)
+    other = others[here]
+    usual = np.zeros(len(here)) if lag is None else lag.usual[here]
+    unexplained = np.zeros(len(here)) if lag is None else lag.unexplained[here]
+    return _part(
+        kind, work.slice_id[other], work.slice_id[here], work.ts[here] - work.ts_end[other], usual, unexplained
+    )
+
+
+def _returns(recorded: Recorded, graph: Graph) -> list[Any]:
+    """Edges from GPU work to the return of calls."""
+    events, work, waits = recorded.events, recorded.work, graph.waits
+    kind = waits.kind[waits.event]
+    until = np.where(kind == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
+    first = _KINDS.index(KINDS[0])
+    return [
+        first + kind,
+        work.slice_id[waits.slice],
+        events.slice_id[waits.event],
+        events.ts_end[waits.event] - until,
+        graph.tail.usual,
+        graph.tail.unexplained,
+    ]

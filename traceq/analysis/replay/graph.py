@@ -1,0 +1,354 @@
+"""The dependency graph of the steps: which host event or GPU slice waits for which, and for how long after it.
+
+An edge has two lags: `usual`, that of its kind in the other half of the steps, and `unexplained`, what its kind takes beyond what
+a GPU or driver needs. Kinds are functions and kernels by name, so that a lag is that of the same work in another step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from traceq.analysis.categories import BUSY
+from traceq.analysis.replay.recorded import NONE, Booleans, Floats, Integers, Recorded, Work
+from traceq.analysis.replay.usual import combined, medians, of_other_fold
+from traceq.analysis.replay.waits import COPY, QUEUE, Paces, Waits, before_in, paces_of_workers, waits_of_host
+
+# More than this no launch, queue, event or return takes by itself, ns: launches take 2 to 10 us and several times that under a
+# profiler, queued kernels follow within 1 to 10 us, a host thread wakes up within 100 us. What takes longer waits for something.
+_MOST_LATENCY = 100_000.0
+_MOST_SPACING = 20_000.0
+_MOST_RETURN = 200_000.0
+# What a call that waits takes on the host when there is nothing to wait for, ns.
+_WAITING_CALL = 5_000.0
+
+
+# Which edge a slice waited for last, in the order in which they are compared.
+_LAUNCH, _STREAM, _EVENT = range(3)
+
+# A launch takes microseconds; one that takes longer does something first, ns.
+_LONG_CALL = 30_000.0
+# What starts so long after everything known, ns, waited for something else.
+_LATE = 50_000.0
+# Of a wait this share may be left after what is held to be its reason.
+_LITTLE = 0.05
+# GPU clocks of one device are exact, those of several agree to this, ns.
+_CLOCK_ERROR = 1_000
+
+
+class Lag(NamedTuple):
+    """Of each edge of one kind: what is usual, and what nothing in the trace explains; ns."""
+
+    usual: Floats
+    unexplained: Floats
+
+    @property
+    def whole(self) -> Floats:
+        """Both together."""
+        return np.asarray(self.usual + self.unexplained)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes are host events and GPU slices by position (see recorded.py); an edge that is not there has position -1.
+
+    A slice starts at the latest of: the start of its launch + `lead` + `launch`; the end of the slice before it on its stream +
+    `stream`;
+    the end of the copy before it on its engine; the end of what its stream waits for + `event`. A host event starts `gap` after
+    the one before in its lane; it returns after `call`, or `own` where it waits, and not before what it waits for + `tail`.
+    """
+
+    lane: Integers
+    gap: Floats
+    call: Floats
+    lead: Floats  # time in a call before what it launches is on its way
+    mark: Integers
+    marked_by_slice: Integers
+    waits: Waits
+    tail: Lag  # per edge of waits
+    paces: Paces
+    event: Integers  # of each slice: the host event that launches it
+    stream_of: Integers
+    before: Integers
+    engine: Integers
+    awaited: Integers
+    is_graph: Booleans  # whether what is awaited is another node of the same CUDA graph
+    launch: Lag
+    stream: Lag
+    awaiting: Lag
+    dur: Floats
+    category: Integers
+    ends_on_gpu: bool
+    span: float  # from the first mark to the last, or to the end of all work when that is later, as recorded, ns
+
+
+def graph(recorded: Recorded) -> Graph:
+    """The graph of what was recorded, with lags predicted from the other half of the steps.
+
+    What is launched before the window's end belongs to it: it lasts to the end of that on the GPU.
+    """
+    events, work = recorded.events, recorded.work
+    waits = waits_of_host(recorded)
+    # Migrations of unified memory are in nobody's way but by what they copy for.
+    before = np.where(work.is_migration, NONE, before_in(np.where(work.is_migration, -1 - work.stream, work.stream)))
+    engine = _engine(work)
+    awaited, is_graph = _awaited(recorded)
+    lead = _leads(recorded, waits)
+    awaited = _inferred(recorded, lead, before, engine, awaited)
+    launch, stream, awaiting = _lags_of_work(recorded, lead, before, engine, awaited)
+    tail = _tails(recorded, waits)
+    call = events.call.copy()
+    call[waits.had_to] = np.minimum(call[waits.had_to], _WAITING_CALL)
+    paces = paces_of_workers(recorded)
+    call[paces.event] = np.minimum(call[paces.event], _WAITING_CALL)
+    gap = events.gap
+    end = recorded.ts_end
+    ends_on_gpu = bool(len(work.ts_end) and work.ts_end.max() >= end)
+    if ends_on_gpu:
+        # The last step ends with the GPU, and not with what the host did until then.
+        gap = gap.copy()
+        gap[np.flatnonzero(events.mark >= 0)[-1]] = 0.0
+        end = int(work.ts_end.max())
+    return Graph(
+        lane=events.lane,
+        gap=gap,
+        call=call,
+        lead=lead,
+        mark=events.mark,
+        marked_by_slice=recorded.marked_by_slice,
+        waits=waits,
+        tail=tail,
+        paces=paces,
+        event=work.event,
+        stream_of=work.stream,
+        before=before,
+        engine=engine,
+        awaited=awaited,
+        is_graph=is_graph,
+        launch=launch,
+        stream=stream,
+        awaiting=awaiting,
+        dur=(work.ts_end - work.ts).astype(np.float64),
+        category=work.category,
+        ends_on_gpu=ends_on_gpu,
+        span=float(end - recorded.ts),
+    )
+
+
+def _engine(work: Work) -> Integers:
+    """The copy before in the same direction, where it had ended when this one started: they may share an engine."""
+    found = np.full(len(work.ts), NONE, dtype=np.int64)
+    for name in ("copy_h2d", "copy_d2h"):
+        here = np.flatnonzero(work.category == BUSY.index(name))
+        place = before_in(work.device[here])
+        other = np.where(place >= 0, here[np.maximum(place, 0)], NONE) if len(here) else here
+        done = (other >= 0) & (work.ts_end[np.maximum(other, 0)] <= work.ts[here])
+        found[here] = np.where(done, other, NONE)
+    return found
+
+
+def _awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
+    """What each slice's stream waits for; inside a CUDA graph of several streams the node that ended last before it."""
+    work = recorded.work
+    awaited = work.awaited.copy()
+    is_graph = np.zeros(len(awaited), dtype=bool)
+    if not len(awaited):
+        return awaited, is_graph
+    starts = np.flatnonzero(np.diff(work.event, prepend=-1))
+    for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(awaited)], strict=True):
+        if len(np.unique(work.stream[first:last])) > 1 and not recorded.events.is_outside[work.event[first]]:
+            ends = work.ts_end[first:last]
+            order = np.argsort(ends, kind="stable")
+            place = np.searchsorted(ends[order], work.ts[first:last], side="right") - 1
+            other = np.where(place >= 0, order[np.maximum(place, 0)] + first, NONE)
+            mine = np.arange(first, last)
+            use = (other >= 0) & (other < mine) & (awaited[first:last] == NONE)
+            use &= work.stream[np.maximum(other, 0)] != work.stream[first:last]
+            awaited[mine[use]] = other[use]
+            is_graph[mine[use]] = True
+    return awaited, is_graph
+
+
+def _inferred(recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers) -> Integers:
+    """What each slice waits for, with waits between streams that the trace does not record.
+
+    A stream that waits for another one waits for what was launched there last. A slice that starts right when that ends,
+    and that nothing else held up, waited for it; then so do the other slices of its name.
+    """
+    work = recorded.work
+    found = awaited.copy()
+    if len(np.unique(work.stream)) <= 1:
+        return found
+    since_call, since = _since(recorded, lead, before, engine, awaited)
+    is_late = (np.minimum(since_call, np.minimum.reduce(since)) > _LATE) & work.is_launched
+    is_open = (awaited == NONE) & work.is_launched
+    streams = np.unique(work.stream)
+    latest = np.full(len(found), np.iinfo(np.int64).min)
+    candidate = found.copy()
+    for other in streams.tolist():
+        there = np.flatnonzero(work.stream == other)
+        here = np.flatnonzero(is_open & (work.stream != other) & (work.pid == work.pid[there[0]]))
+        at = np.searchsorted(work.event[there], work.event[here], side="left") - 1
+        here, last = here[at >= 0], there[np.maximum(at[at >= 0], 0)]
+        lag = work.ts[here] - work.ts_end[last]
+        waited = np.minimum(since_call, since[0])[here]
+        fits = (lag >= -_CLOCK_ERROR) & (lag <= np.maximum(_MOST_SPACING, _LITTLE * waited))
+        names = np.unique(work.name[here[fits & is_late[here]]])
+        # Those of the same name that were not held up may wait for it as well, as long as it had ended by then.
+        same = np.isin(work.name[here], names) & (lag >= -_CLOCK_ERROR) & (fits | ~is_late[here])
+        better = same & (work.ts_end[last] > latest[here])
+        candidate[here[better]] = last[better]
+        latest[here[better]] = work.ts_end[last[better]]
+    late = (is_late | ~work.is_launched & (since[0] > _MOST_SPACING)) & (candidate == NONE) & ~work.is_migration
+    return _ended_just_before(work, candidate, np.flatnonzero(late))
+
+
+def _ended_just_before(work: Work, awaited: Integers, late: Integers) -> Integers:
+    """`awaited`, with what ended on another stream when a late slice started, of what was launched before."""
+    found = awaited.copy()
+    order = np.argsort(work.ts_end, kind="stable")
+    ends = work.ts_end[order]
+    for one in late.tolist():
+        at = int(np.searchsorted(ends, work.ts[one] + _CLOCK_ERROR, side="right")) - 1
+        while at >= 0 and work.ts[one] - ends[at] <= _MOST_SPACING:
+            other = int(order[at])
+            if other < one and work.stream[other] != work.stream[one] and work.device[other] == work.device[one]:
+                found[one] = other
+                break
+            at -= 1
+    return found
+
+
+def _leads(recorded: Recorded, waits: Waits) -> Floats:
+    """Per event the time in its call, beyond what such calls take, before what it launches is on its way.
+
+    A long launch loads a module or is not scheduled: that comes before the GPU hears of it.
+    """
+    events = recorded.events
+    usual = medians(events.name, events.call, np.ones(len(events.ts), dtype=bool))
+    is_long = events.launches & (events.call > _LONG_CALL) & (waits.kind == NONE)
+    return np.where(is_long, np.maximum(events.call - np.minimum(usual, _LONG_CALL), 0.0), 0.0)
+
+
+def _since(
+    recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
+) -> tuple[Floats, list[Floats]]:
+    """Per slice the time since its launch was called, and since the ends of what it may wait for; infinite without.
+
+    That is what is before it on its stream, what its stream waits for, and what is before it on its copy engine.
+    """
+    work = recorded.work
+    given = recorded.events.ts[work.event] + lead[work.event]
+    since_call = np.where(work.is_launched, work.ts - given, np.inf).astype(np.float64)
+    return since_call, [
+        np.where(other >= 0, work.ts - work.ts_end[other], np.inf).astype(np.float64)
+        for other in (before, awaited, engine)
+    ]
+
+
+def _lags_of_work(
+    recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
+) -> tuple[Lag, Lag, Lag]:
+    """Lags of launches, of stream order and of waits for events."""
+    work, fold = recorded.work, recorded.fold_of_slice
+    n = len(work.ts)
+    none = Lag(np.zeros(n), np.zeros(n))
+    if not n:
+        return none, none, none
+    since_call, (since_before, since_awaited, since_engine) = _since(recorded, lead, before, engine, awaited)
+    # What of a call's slices comes first: a graph is launched once.
+    is_first = np.concatenate([[True], work.event[1:] != work.event[:-1]])
+    # What waited for no other work when it was launched shows latency, what was launched long before shows spacing.
+    idle_at_launch = (
+        (since_before >= since_call)
+        & (since_awaited >= since_call)
+        & (since_engine >= since_call)
+        & work.is_launched
+        & is_first
+    )
+    kind = combined(work.call_name, work.category)
+    rough_latency, _ = of_other_fold([kind], since_call, idle_at_launch, np.zeros(n, dtype=np.int64))
+    rough_latency = np.nan_to_num(np.minimum(rough_latency, _MOST_LATENCY), nan=0.0)
+    queued = (since_call > since_before + 2 * rough_latency) & (before >= 0)
+    rough_spacing = np.nanmedian(since_before[queued]) if queued.any() else 0.0
+    rough_spacing = min(float(rough_spacing), _MOST_SPACING)
+    # Which edge was binding: the one that, with rough lags, would have let the slice start last.
+    left = np.stack(
+        [
+            since_call - rough_latency,
+            since_before - rough_spacing,
+            since_awaited - rough_spacing,
+            since_engine,
+        ]
+    )
+    binding = np.argmin(left, axis=0)
+    pair = combined(work.name, work.name[np.maximum(before, 0)])
+    classes = combined(work.category, work.category[np.maximum(before, 0)])
+    launch = _lag(
+        [combined(work.call_name, work.name, is_first), combined(work.call_name, work.category, is_first)],
+        np.where(work.is_launched, since_call, 0.0),
+        (binding == _LAUNCH) & work.is_launched & ~work.is_behind_earlier,
+        fold,
+        _MOST_LATENCY,
+    )
+    own = work.is_launched & work.is_pageable & is_first
+    # The host copies pageable memory itself, inside the call, before it gives it to the GPU: that is its own time.
+    in_call = np.minimum(since_call, recorded.events.call[work.event] + np.maximum(rough_latency, 0.0))
+    launch.usual[own] = np.where(binding[own] == _LAUNCH, in_call[own], launch.usual[own])
+    # What was launched before the window behind other work is held up by that.
+    earlier = recorded.events.is_outside[work.event] & work.is_launched & (before == NONE)
+    own = work.is_behind_earlier | work.is_migration | earlier
+    launch.usual[own] = (work.ts - recorded.events.ts[work.event] - lead[work.event])[own]
+    launch.unexplained[own] = 0.0
+    alone = ~work.is_launched & ~work.is_migration & (before == NONE) & (awaited == NONE)
+    unknown = ~work.is_launched & ~work.is_migration
+    launch.usual[unknown] = -np.inf
+    launch.unexplained[unknown] = 0.0
+    launch.usual[alone] = 0.0
+    launch.unexplained[alone] = work.ts[alone] - recorded.ts
+    stream = _lag(
+        [pair, classes],
+        np.where(before >= 0, since_before, 0.0),
+        (binding == _STREAM) & (before >= 0),
+        fold,
+        _MOST_SPACING,
+    )
+    pair = combined(work.name, work.name[np.maximum(awaited, 0)])
+    awaiting = _lag(
+        [pair], np.where(awaited >= 0, since_awaited, 0.0), (binding == _EVENT) & (awaited >= 0), fold, _MOST_SPACING
+    )
+    return launch, stream, awaiting
+
+
+def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, most: float) -> Lag:
+    found, is_known = of_other_fold(keys, value, counts, fold)
+    found = np.nan_to_num(found, nan=0.0)
+    return Lag(np.minimum(found, most), np.where(is_known, np.maximum(found - most, 0.0), 0.0))
+
+
+def _tails(recorded: Recorded, waits: Waits) -> Lag:
+    """Per edge of waits: how long after what it waited for the call returned."""
+    events, work = recorded.events, recorded.work
+    if not len(waits.event):
+        return Lag(np.zeros(0), np.zeros(0))
+    until = np.where(waits.kind[waits.event] == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
+    latest = np.full(len(events.ts), np.iinfo(np.int64).min)
+    np.maximum.at(latest, waits.event, until)
+    tail = (events.ts_end[waits.event] - latest[waits.event]).astype(np.float64)
+    had_to = waits.had_to[waits.event]
+    # Of each call one edge counts: that to what ended last.
+    binding = np.zeros(len(tail), dtype=bool)
+    last = np.flatnonzero(until == latest[waits.event])
+    binding[last[np.unique(waits.event[last], return_index=True)[1]]] = True
+    keys = [combined(events.name[waits.event], waits.kind[waits.event]), waits.kind[waits.event]]
+    lag = _lag(keys, tail, had_to & binding, recorded.fold_of_event[waits.event], _MOST_RETURN)
+    # The host copies from pageable memory, or frees memory, by itself after the GPU is done.
+    is_pageable = (waits.kind[waits.event] == COPY) & work.is_pageable[waits.slice]
+    works = ~events.only_waits[waits.event] & (waits.kind[waits.event] != QUEUE)
+    own = had_to & (is_pageable | works)
+    lag.usual[own] = tail[own]
+    lag.usual[works & ~had_to] = 0.0
+    lag.unexplained[own | works] = 0.0
+    return lag

@@ -1,0 +1,329 @@
+"""What a trace holds of the steps that are replayed, as arrays by position: host events, GPU slices and the marks of steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from traceq.analysis.categories import BUSY
+from traceq.database.sql import run
+
+if TYPE_CHECKING:
+    import duckdb
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+NONE = -1
+
+# Threads of a process are driven one by another (autograd), unless more of their calls than this run at the same time.
+_MOST_OVERLAPPING = 0.02
+
+
+class Step(NamedTuple):
+    """A step as replay_step.sql has it; times in ns."""
+
+    step: int
+    ts: int
+    ts_end: int
+    counts: bool
+    slices: int
+    pid: int
+    thread_id: int | None
+    first_slice_id: int | None  # the GPU slice that starts it, where steps start on the GPU
+
+
+@dataclass(frozen=True)
+class Events:
+    """Host events in the order of time: calls, marks of steps, and launches before the window or outside the trace.
+
+    `lane` numbers the host clocks: threads that take turns share one. `gap` is the host's time since the event before it in
+    its lane, `call` its own, both ns. `mark` is the number of the step that it starts (of steps that start on the host).
+    """
+
+    slice_id: Integers
+    thread: Integers
+    lane: Integers
+    ts: Integers
+    ts_end: Integers
+    begun: Integers  # the start, but not before the end of the event before in the lane
+    gap: Floats
+    call: Floats
+    name: Integers
+    launches: Booleans
+    waits: Booleans
+    allocates: Booleans
+    frees: Booleans  # frees memory, which waits for the device
+    fetches: Booleans  # takes a batch from worker processes
+    only_waits: Booleans  # a synchronizing call or a copy: it has no work of its own after what it waits for
+    kind: npt.NDArray[Any]  # synchronization.kind, '' for none
+    device: Integers
+    stream: Integers
+    recorded: Integers  # when the event that is waited for was recorded
+    mark: Integers
+    is_outside: Booleans  # stands for a launch before the window, or one that is not in the trace
+    pid: Integers
+
+
+@dataclass(frozen=True)
+class Work:
+    """GPU slices in the order of their launches. `event` is the position of the launch, `stream` numbers the streams."""
+
+    slice_id: Integers
+    event: Integers
+    pid: Integers
+    device: Integers
+    raw_stream: Integers
+    stream: Integers
+    category: Integers  # position in categories.BUSY
+    is_pageable: Booleans
+    is_launched: Booleans
+    is_migration: Booleans  # of unified memory: no call asks for it, it happens so long after the event before it
+    is_behind_earlier: Booleans  # its device was busy with work from before the capture
+    name: Integers
+    call_name: Integers
+    ts: Integers
+    ts_end: Integers
+    awaited: Integers  # position of the slice whose end its stream was told to wait for
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The steps that are replayed, from `ts` on; `fold` of events and slices is 0 or 1: each half is predicted from the other."""
+
+    ts: int
+    ts_end: int
+    steps: list[Step]
+    events: Events
+    work: Work
+    fold_of_event: Integers
+    fold_of_slice: Integers
+    marked_by_slice: Integers  # per step the position of the slice that starts it, or -1
+
+
+def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
+    """What the trace has from the start of the first of `steps` to the end of the last."""
+    ts, ts_end = steps[0].ts, steps[-1].ts_end
+    window = {"ts": ts, "ts_end": ts_end}
+    calls = run(connection, "analysis/replay/replay_call.sql", **window).fetchnumpy()
+    slices = run(connection, "analysis/replay/replay_slice.sql", **window).fetchnumpy()
+    slices["pid"] = _processes(slices, steps[0].pid)
+    events, event_of_slice = _events(calls, slices, steps, ts)
+    work = _work(slices, event_of_slice)
+    position = {int(one): number for number, one in enumerate(work.slice_id.tolist())}
+    by_slice = [NONE if step.first_slice_id is None else position.get(step.first_slice_id, NONE) for step in steps]
+    return Recorded(
+        ts,
+        ts_end,
+        steps,
+        events,
+        work,
+        _fold(events.ts, steps),
+        _fold(events.ts[work.event] if len(work.event) else work.ts, steps),
+        np.array(by_slice, dtype=np.int64),
+    )
+
+
+def _fold(ts: Integers, steps: list[Step]) -> Integers:
+    """Even and odd steps; of a single step its two halves."""
+    if len(steps) == 1:
+        middle = np.median(ts) if len(ts) else 0
+        return np.asarray(ts > middle, dtype=np.int64)
+    starts = np.array([step.ts for step in steps])
+    return np.asarray(np.maximum(np.searchsorted(starts, ts, side="right") - 1, 0) % 2, dtype=np.int64)
+
+
+def _integers(column: npt.NDArray[Any]) -> Integers:
+    found = np.ma.filled(column, NONE) if np.ma.isMaskedArray(column) else column
+    return np.asarray(found).astype(np.int64, casting="unsafe")
+
+
+def _processes(slices: dict[str, Any], training: int) -> Integers:
+    """Process of each slice; what does not say it and has no launch is of the process that launches on its device."""
+    pid, device = _integers(slices["pid"]), _integers(slices["device"])
+    for one in np.unique(device[pid == NONE]).tolist():
+        known, sizes = np.unique(pid[(device == one) & (pid != NONE)], return_counts=True)
+        pid[(device == one) & (pid == NONE)] = known[sizes.argmax()] if len(known) else training
+    return pid
+
+
+def _booleans(column: npt.NDArray[Any]) -> Booleans:
+    return np.asarray(np.ma.filled(column, False), dtype=bool)
+
+
+def _seen_launched(slices: dict[str, Any], launched: Integers, is_launched: Booleans) -> Integers:
+    """Launch times; what has none was launched before the capture, so before whatever is launched in it and runs later."""
+    if is_launched.all():
+        return launched
+    found = launched.copy()
+    ts, device = _integers(slices["ts"]), _integers(slices["device"])
+    for one in np.unique(device[~is_launched]).tolist():
+        here = np.flatnonzero(device == one)
+        here = here[np.argsort(ts[here], kind="stable")]
+        found[here] = np.minimum.accumulate(launched[here][::-1])[::-1]
+    return np.where(is_launched, launched, found)
+
+
+def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts: int) -> tuple[Events, Integers]:
+    """All host events in order, and per GPU slice the position of the event that launched it."""
+    ids = _integers(calls["slice_id"])
+    launch = _integers(slices["launch_id"])
+    launched = _seen_launched(slices, _integers(slices["launched"]), launch >= 0)
+    is_known = np.isin(launch, ids) if len(ids) else np.zeros(len(launch), dtype=bool)
+    # One event for each launch before the window; without a launch, one for each slice, at the window's start.
+    outside_key = np.where(launch >= 0, launch, -2 - np.arange(len(launch)))[~is_known]
+    outside, first = np.unique(outside_key, return_index=True)
+    outside_ts = launched[~is_known][first]
+    mark_ts = [*(step.ts for step in steps), steps[-1].ts_end]
+    n_calls, n_out, n_marks = len(ids), len(outside), len(mark_ts)
+
+    def column(name: str, outside_value: Any, mark_value: Any) -> Integers:
+        parts = [
+            _integers(calls[name]),
+            np.broadcast_to(np.asarray(outside_value, dtype=np.int64), (n_out,)),
+            np.broadcast_to(np.asarray(mark_value, dtype=np.int64), (n_marks,)),
+        ]
+        return np.concatenate(parts)
+
+    start = column("ts", outside_ts, mark_ts)
+    end = column("ts_end", outside_ts, mark_ts)
+    thread_of_mark = NONE if steps[0].thread_id is None else steps[0].thread_id
+    kinds = np.ma.filled(calls["kind"], "") if np.ma.isMaskedArray(calls["kind"]) else calls["kind"]
+    is_mark = np.concatenate([np.zeros(n_calls + n_out, dtype=bool), np.ones(n_marks, dtype=bool)])
+    is_outside = np.concatenate(
+        [np.zeros(n_calls, dtype=bool), np.ones(n_out, dtype=bool), np.zeros(n_marks, dtype=bool)]
+    )
+    slice_id = np.concatenate([ids, outside, np.full(n_marks, NONE)])
+    runs = column("ts", _integers(slices["ts"])[~is_known][first], mark_ts)
+    order = np.lexsort((slice_id, runs, ~is_mark, start))
+    columns: dict[str, Any] = {
+        "slice_id": slice_id,
+        "thread": column("thread_id", NONE, thread_of_mark),
+        "ts": start,
+        "ts_end": end,
+        "name": column("name", 0, 0),
+        "launches": column("launches", 1, 0).astype(bool),
+        "waits": column("waits", 0, 0).astype(bool),
+        "allocates": column("allocates", 0, 0).astype(bool),
+        "frees": column("frees", 0, 0).astype(bool),
+        "fetches": column("fetches", 0, 0).astype(bool),
+        "only_waits": column("only_waits", 0, 0).astype(bool),
+        "kind": np.concatenate([np.asarray(kinds, dtype=object), np.full(n_out + n_marks, "", dtype=object)]),
+        "device": column("device", NONE, NONE),
+        "stream": column("stream", NONE, NONE),
+        "recorded": column("recorded", NONE, NONE),
+        "mark": np.concatenate([np.full(n_calls + n_out, NONE), np.arange(n_marks)]),
+        "is_outside": is_outside,
+        "pid": column("pid", NONE, steps[0].pid),
+    }
+    columns = {name: each[order] for name, each in columns.items()}
+    lane = _lanes(
+        columns["pid"], columns["thread"], columns["ts"], columns["ts_end"], columns["is_outside"], columns["mark"]
+    )
+    begun, gap, call = _host_times(lane, columns["ts"], columns["ts_end"], columns["is_outside"], ts)
+    by_id = np.argsort(columns["slice_id"], kind="stable")
+    key = np.where(is_known, launch, 0)
+    key[~is_known] = outside_key
+    found = by_id[np.searchsorted(columns["slice_id"][by_id], key)] if len(key) else np.zeros(0, dtype=np.int64)
+    events = Events(**columns, lane=lane, begun=begun, gap=gap, call=call)
+    # A migration hangs on the last event of the host before it.
+    host = np.flatnonzero(~events.is_outside)
+    moved = np.flatnonzero(_booleans(slices["is_migration"]) & (launch < 0))
+    found[moved] = host[
+        np.maximum(np.searchsorted(events.ts[host], _integers(slices["ts"])[moved], side="right") - 1, 0)
+    ]
+    return events, found
+
+
+def _lanes(
+    pid: Integers, thread: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, mark: Integers
+) -> Integers:
+    """A host clock for each set of threads of a process that never work at the same time; one of its own for what is outside."""
+    lane = np.full(len(ts), NONE, dtype=np.int64)
+    lane[is_outside] = 0
+    count = 1
+    for process in np.unique(pid[~is_outside]).tolist():
+        here = (pid == process) & ~is_outside
+        threads, sizes = np.unique(thread[here & (mark == NONE)], return_counts=True)
+        times = {
+            one: (ts[here & (thread == one) & (mark == NONE)], ts_end[here & (thread == one) & (mark == NONE)])
+            for one in threads.tolist()
+        }
+        groups: list[list[int]] = []
+        for one in threads[np.argsort(-sizes, kind="stable")].tolist():
+            for group in groups:
+                if not any(_at_once(times[one], times[other]) for other in group):
+                    group.append(one)
+                    break
+            else:
+                groups.append([one])
+        for group in groups or [[NONE]]:
+            lane[here & np.isin(thread, group)] = count
+            count += 1
+        # Marks stand on the clock of their thread, or where it makes no calls on that of the thread that makes most.
+        lane[here & (lane == NONE)] = count - max(len(groups), 1)
+    return lane
+
+
+def _at_once(one: tuple[Integers, Integers], other: tuple[Integers, Integers]) -> bool:
+    """Whether calls of two threads run at the same time, more than now and then."""
+    fewer, more = (one, other) if len(one[0]) <= len(other[0]) else (other, one)
+    overlapping = 0
+    for (ts, _), (starts, ends) in ((fewer, more), (more, fewer)):
+        at = np.searchsorted(starts, ts, side="right") - 1
+        overlapping += int(((at >= 0) & (ends[np.maximum(at, 0)] > ts)).sum())
+    return overlapping > max(2.0, _MOST_OVERLAPPING * len(fewer[0]))
+
+
+def _host_times(
+    lane: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, start: int
+) -> tuple[Integers, Floats, Floats]:
+    """Per event when it begins in its lane, the host's time since the end of the one before, and its own, ns."""
+    begun, gap, call = ts.copy(), np.zeros(len(ts)), np.zeros(len(ts))
+    for one in np.unique(lane).tolist():
+        here = np.flatnonzero(lane == one)
+        begins, ends = ts[here], ts_end[here]
+        if is_outside[here[0]]:
+            gap[here] = np.diff(begins, prepend=start)
+            continue
+        last = np.maximum.accumulate(np.concatenate([[start], ends[:-1]]))
+        last = np.maximum(last, start)
+        begun[here] = np.maximum(begins, last)
+        gap[here] = begun[here] - last
+        call[here] = np.maximum(ends - begun[here], 0)
+    return begun, gap, call
+
+
+def _work(slices: dict[str, Any], event: Integers) -> Work:
+    order = np.lexsort((_integers(slices["slice_id"]), _integers(slices["ts"]), event))
+    found = {name: column[order] for name, column in slices.items()}
+    device, stream, pid = (_integers(found[name]) for name in ("device", "stream", "pid"))
+    keys = np.stack([pid, device, stream], axis=1) if len(order) else np.zeros((0, 3), dtype=np.int64)
+    _, numbered = np.unique(keys, axis=0, return_inverse=True)
+    slice_id, awaited_id = _integers(found["slice_id"]), _integers(found["waited_for_id"])
+    by_id = np.argsort(slice_id)
+    at = np.minimum(np.searchsorted(slice_id[by_id], awaited_id), max(len(by_id) - 1, 0))
+    awaited = np.where(slice_id[by_id][at] == awaited_id, by_id[at], NONE) if len(by_id) else awaited_id
+    categories = {name: number for number, name in enumerate(BUSY)}
+    return Work(
+        slice_id=slice_id,
+        event=event[order],
+        pid=pid,
+        device=device,
+        raw_stream=stream,
+        stream=numbered.astype(np.int64).reshape(-1),
+        category=np.array([categories[name] for name in found["category"].tolist()], dtype=np.int64),
+        is_pageable=_booleans(found["is_pageable"]),
+        is_launched=_integers(found["launch_id"]) >= 0,
+        is_migration=_booleans(found["is_migration"]),
+        is_behind_earlier=_booleans(found["is_behind_earlier"]),
+        name=_integers(found["name"]),
+        call_name=_integers(found["call_name"]),
+        ts=_integers(found["ts"]),
+        ts_end=_integers(found["ts_end"]),
+        awaited=np.where(awaited < np.arange(len(awaited)), awaited, NONE),
+    )

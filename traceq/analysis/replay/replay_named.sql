@@ -1,0 +1,5 @@
+-- When host slices whose name fits a pattern are open on a thread.
+select c.ts, c.ts_end
+from cpu_slice as c
+where c.thread_id = $thread_id and c.name glob $pattern and c.dur > 0 and c.ts < $ts_end and c.ts_end > $ts
+order by c.ts

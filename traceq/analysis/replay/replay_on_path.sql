@@ -1,0 +1,4 @@
+-- What each category of the ledger has on the critical path, ns.
+select cause, sum(dur)::bigint as dur
+from critical_path
+group by cause

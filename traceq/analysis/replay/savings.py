@@ -1,0 +1,102 @@
+"""What a scenario saves: likely, at least and at most, with what the replay knows of its own error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from traceq.analysis.replay.scan import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from traceq.analysis.replay.counterfactual import Scenario, World
+    from traceq.analysis.replay.critical_path import Segment
+    from traceq.analysis.replay.recorded import Floats
+
+# Beyond this a saving is a bound, never a likely value: published replays of real jobs are 0.5 to 3.3 % off.
+MOST_ERROR = 0.03
+MOST_UNEXPLAINED = 0.05
+# What is known to a nanosecond in the model is not so in the world: medians stand for lags that vary.
+_MARGIN = 0.02
+
+
+class Replayed(NamedTuple):
+    """What a replay of the counted steps says of itself: how far it is off, and what of its critical path nothing explains.
+
+    `span` is the length of the steps as recorded, `baseline` as replayed, ns; `error` and `unexplained` are shares. `is_tied`:
+    whether launches tie the GPU's work to the host that marks the steps.
+    """
+
+    span: float
+    baseline: float
+    error: float
+    unexplained: float
+    is_tied: bool
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether it is close enough for a saving to be a value, and not only bounds."""
+        return self.is_tied and self.error <= MOST_ERROR and self.unexplained <= MOST_UNEXPLAINED
+
+
+class Saving(NamedTuple):
+    """What a scenario saves of the counted steps together, ns; `likely` is None where only bounds can be given."""
+
+    likely: float | None
+    low: float
+    high: float
+
+
+def marks_of(scenarios: Sequence[Scenario]) -> Floats:
+    """When each step starts and the last ends, by scenario (rows), ns; those of one graph are replayed together."""
+    found: list[Floats | None] = [None] * len(scenarios)
+    graphs = {id(each.graph): each.graph for each in scenarios}
+    for key, one in graphs.items():
+        here = [number for number, each in enumerate(scenarios) if id(each.graph) == key]
+        for number, marks in zip(here, replay(one, [scenarios[number].weights for number in here]), strict=True):
+            missing = scenarios[number].least - (marks[-1] - marks[0])
+            found[number] = marks + np.linspace(0.0, max(missing, 0.0), len(marks))
+    return np.stack([each for each in found if each is not None])
+
+
+def told_by(world: World, marks: Floats, path: Sequence[Segment]) -> Replayed:
+    """How close the replay of the baseline came."""
+    span, baseline = world.graph.span, float(marks[-1] - marks[0])
+    recorded = recorded_marks(world)
+    errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
+    whole = abs(baseline - span) / max(span, 1.0)
+    unexplained = sum(each.unexplained for each in path) / max(span, 1.0)
+    return Replayed(span, baseline, max(float(np.median(errors)), whole), unexplained, _is_tied(world))
+
+
+def _is_tied(world: World) -> bool:
+    """Whether the calls that launched most of the GPU's work are known, or steps begin and end on the GPU."""
+    work = world.recorded.work
+    on_gpu = (world.graph.marked_by_slice[1:] >= 0).all() and world.graph.ends_on_gpu
+    dur = work.ts_end - work.ts
+    known = dur[work.is_launched | work.is_migration].sum()
+    return bool(on_gpu or 2 * known >= dur.sum())
+
+
+def recorded_marks(world: World) -> Floats:
+    """When each step starts and the last ends, as recorded, ns after the first starts."""
+    starts = [step.ts - world.recorded.ts for step in world.recorded.steps]
+    return np.array([*starts, world.graph.span], dtype=np.float64)
+
+
+def saving(saved: float, told: Replayed, most: float | None = None) -> Saving:
+    """Likely value and bounds of what a scenario saves; `most` is what it has on the critical path, ns.
+
+    What nothing explains may take the place of what is gone, or go with it; what the replay is off counts in full where it is
+    too far off to be relied on, else as a share of what is saved.
+    """
+    unexplained = told.unexplained * told.span
+    doubt = unexplained + (_MARGIN + told.error) * abs(saved)
+    if not told.is_likely:
+        doubt += told.error * told.span
+    low, high = max(saved - doubt, 0.0), saved + doubt
+    if most is not None:
+        high = max(min(high, most), saved)
+    return Saving(saved if told.is_likely else None, min(low, saved), max(high, 0.0))

@@ -1,0 +1,137 @@
+"""Replays a dependency graph in several scenarios at once: when each step starts, and when the last ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.analysis.replay.recorded import NONE, Floats, Integers
+from traceq.analysis.replay.runs import Runs, lengths, runs
+from traceq.analysis.replay.waits import QUEUE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from traceq.analysis.replay.graph import Graph
+    from traceq.analysis.replay.weights import Weights
+
+# So many numbers are held for the runs of the scenarios that are replayed together.
+_MOST_AT_ONCE = 8_000_000
+
+
+def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
+    """Marks by scenario: when each step starts, and when the last ends, ns after the first starts as recorded.
+
+    Shape: scenarios x (steps + 1).
+    """
+    found = runs(graph)
+    size = max(1, _MOST_AT_ONCE // max(4 * len(found.first), 1))
+    parts = [_replayed(graph, found, scenarios[first : first + size]) for first in range(0, len(scenarios), size)]
+    return np.concatenate(parts)
+
+
+def _replayed(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> Floats:
+    count = len(scenarios)
+    measured = [lengths(found, each) for each in scenarios]
+    # Rows by run: one row is what a step of the loop works on.
+    host, launched, queued, started = (np.stack(each, axis=1) for each in zip(*measured, strict=True))
+    held = _held(graph, found, scenarios)
+    waits = _waits(graph, found, scenarios)
+    marks = np.zeros((len(graph.marked_by_slice) + 1, count))
+    clock = {lane: np.zeros(count) for lane in np.unique(graph.lane).tolist()}
+    behind: dict[int, Floats] = {}
+    ends: list[Floats] = [np.zeros(0)] * len(found.first)
+    latest = np.zeros(count)
+    lanes = graph.lane[found.event[found.first]].tolist()
+    first_slice, last_slice = found.first_slice.tolist(), found.last_slice.tolist()
+    streams = graph.stream_of[np.maximum(found.first_slice, 0)].tolist() if len(graph.stream_of) else []
+    has_before = (graph.before[np.maximum(found.first_slice, 0)] >= 0).tolist() if len(graph.before) else []
+    mark_of_run = graph.mark[found.event[found.last]]
+    mark_of_run = np.where(found.closes[found.last], mark_of_run, NONE).tolist()
+    mark_of_slice = {int(one): number for number, one in enumerate(graph.marked_by_slice.tolist()) if one >= 0}
+    paced = _paced(graph, found, scenarios)
+    returned: list[Floats] = [np.zeros(0)] * len(found.first)
+    maximum = np.maximum
+    for run in found.order.tolist():
+        lane = lanes[run]
+        now = clock[lane]
+        if first_slice[run] >= 0:
+            end = now + launched[run]
+            if has_before[run]:
+                maximum(end, behind[streams[run]] + queued[run], out=end)
+            for other, lag in held.get(run, ()):
+                maximum(end, ends[other] + lag + started[run], out=end)
+            ends[run] = behind[streams[run]] = end
+            maximum(latest, end, out=latest)
+            if last_slice[run] in mark_of_slice:
+                marks[mark_of_slice[last_slice[run]]] = end - started[run]
+        now = now + host[run]
+        for other, tail in waits.get(run, ()):
+            maximum(now, ends[other] + tail, out=now)
+        if run in paced:
+            other, lag = paced[run]
+            maximum(now, returned[other] + lag, out=now)
+        clock[lane] = returned[run] = now
+        if mark_of_run[run] >= 0 and not _is_on_gpu(graph, mark_of_run[run]):
+            marks[mark_of_run[run]] = now
+    # The last step lasts to the end of its work on the GPU.
+    maximum(marks[-1], latest, out=marks[-1])
+    return np.asarray(marks.T)
+
+
+def _is_on_gpu(graph: Graph, mark: int) -> bool:
+    return mark < len(graph.marked_by_slice) and bool(graph.marked_by_slice[mark] >= 0)
+
+
+def _held(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> dict[int, list[tuple[int, Floats]]]:
+    """By run what its first slice waits for beside its stream: the run that ends with it, and the lag in each scenario."""
+    held: dict[int, list[tuple[int, Floats]]] = {}
+    first = found.first_slice
+    for others, name in ((graph.awaited, "awaiting"), (graph.engine, "engine")):
+        if not len(others):
+            continue
+        here = np.flatnonzero((first >= 0) & (others[np.maximum(first, 0)] >= 0))
+        if len(here):
+            lags = np.stack([getattr(each, name)[first[here]] for each in scenarios], axis=1)
+            other = found.run_of_slice[others[first[here]]].tolist()
+            for number, run in enumerate(here.tolist()):
+                held.setdefault(run, []).append((other[number], lags[number]))
+    return held
+
+
+def _waits(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> dict[int, list[tuple[int, Floats]]]:
+    """By run what its event waits for before it returns: the run that ends with it, and the time from that end."""
+    waits: dict[int, list[tuple[int, Floats]]] = {}
+    if not len(graph.waits.event):
+        return waits
+    run_of_event = _run_of_event(graph, found)
+    tails = np.stack([_until_return(graph, each) for each in scenarios], axis=1)
+    other = found.run_of_slice[graph.waits.slice].tolist()
+    for edge, run in enumerate(run_of_event[graph.waits.event].tolist()):
+        waits.setdefault(run, []).append((other[edge], tails[edge]))
+    return waits
+
+
+def _paced(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> dict[int, tuple[int, Floats]]:
+    """By run that fetches a batch the run that fetched the one before, and how long after that the batch is there."""
+    if not len(graph.paces.event):
+        return {}
+    lags = np.stack([each.pace for each in scenarios], axis=1)
+    run_of_event = _run_of_event(graph, found)
+    pairs = zip(run_of_event[graph.paces.event].tolist(), run_of_event[graph.paces.previous].tolist(), strict=True)
+    return {run: (other, lags[number]) for number, (run, other) in enumerate(pairs)}
+
+
+def _run_of_event(graph: Graph, found: Runs) -> Integers:
+    """The run in which each event ends."""
+    run = np.full(len(graph.gap), NONE, dtype=np.int64)
+    closing = np.flatnonzero(found.closes)
+    run[found.event[closing]] = np.searchsorted(found.first, closing, side="right") - 1
+    return run
+
+
+def _until_return(graph: Graph, weights: Weights) -> Floats:
+    """From the end of what is waited for; what waits for room in the queue waits for its start."""
+    is_queue = graph.waits.kind[graph.waits.event] == QUEUE
+    return np.asarray(weights.tail - np.where(is_queue, weights.dur[graph.waits.slice], 0.0))

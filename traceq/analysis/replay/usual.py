@@ -1,0 +1,73 @@
+"""What is usual: medians of the same kind, of the other half of the steps where a step has to be predicted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from traceq.analysis.replay.recorded import Booleans, Floats, Integers
+
+
+def medians(key: Integers, value: Floats, counts: Booleans, fewest: int = 1) -> Floats:
+    """Per element the (lower) median of `value` over those of the same key that count; NaN where fewer than `fewest` do."""
+    found = np.full(len(key), np.nan)
+    where = np.flatnonzero(counts)
+    if not len(where):
+        return found
+    order = where[np.lexsort((value[where], key[where]))]
+    keys, first, sizes = np.unique(key[order], return_index=True, return_counts=True)
+    # Of two the lower: one of them may be an accident.
+    middle = np.where(sizes >= fewest, value[order[first + (sizes - 1) // 2]], np.nan)
+    at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+    same = keys[at] == key
+    found[same] = middle[at[same]]
+    return found
+
+
+# One may be an accident; of a broad kind more than a few are needed to speak for others.
+_FEWEST, _FEWEST_OF_BROAD = 2, 5
+# What two agree on may still be one accident that met both, if it is longer than this, ns.
+_MOST_OF_TWO = 1_000_000.0
+
+
+def of_other_fold(keys: Sequence[Integers], value: Floats, counts: Booleans, fold: Integers) -> tuple[Floats, Booleans]:
+    """Per element the median over its kind in the other fold, and whether enough of them say so; `keys` go from narrow to broad.
+
+    A kind with fewer says nothing: the next broader one does, then all. Where the other fold has fewer in all, those
+    there are, then those of its own; NaN where nothing counts.
+    """
+    found = np.full(len(value), np.nan)
+    everything = np.zeros(len(value), dtype=np.int64)
+    for number, key in enumerate((*keys, everything)):
+        _fill(found, key, value, counts, fold, _FEWEST_OF_BROAD if number else _FEWEST)
+        if not number:
+            sure = np.full(len(value), np.nan)
+            _fill(sure, key, value, counts, fold, _FEWEST + 1)
+            found[np.isnan(sure) & (found > _MOST_OF_TWO)] = np.nan
+    is_known = ~np.isnan(found)
+    _fill(found, everything, value, counts, fold, 1)
+    missing = np.isnan(found)
+    if missing.any():
+        found[missing] = medians(everything, value, counts)[missing]
+    return found, is_known
+
+
+def _fill(found: Floats, key: Integers, value: Floats, counts: Booleans, fold: Integers, fewest: int) -> None:
+    """Put medians of the other fold where `found` has none yet."""
+    for one in (0, 1):
+        here = (fold == one) & np.isnan(found)
+        if here.any():
+            found[here] = medians(key, value, counts & (fold != one), fewest)[here]
+
+
+def combined(*parts: Integers) -> Integers:
+    """One key for each combination of parts."""
+    key = np.zeros(len(parts[0]), dtype=np.uint64)
+    for part in parts:
+        key = (key ^ part.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key.astype(np.int64)
