@@ -34,7 +34,7 @@ def main() -> None:
     for group in asked.groups:
         here = _measured(GROUPS[group], [asked.format] if asked.format else list(WRITERS), asked.scene or "")
         if here:
-            _print(f"{group}: by scenario", here, lambda one: one.scenario)
+            _print(f"{group}: by scenario", here, lambda one: "together" if "&" in one.scenario else one.scenario)
             if group in ("alone", "injected"):
                 _print(f"{group}: by scene", here, lambda one: one.scene.split("/")[0])
         found += here
@@ -58,17 +58,25 @@ def _print(title: str, found: list[Case], key: Callable[[Case], str]) -> None:
     parts: dict[str, list[Case]] = defaultdict(list)
     for one in found:
         parts[key(one)].append(one)
-    print(f"\n{title:32} {'cases':>6} {'median':>10} {'95 %':>11} {'inside':>9}")
+    print(f"\n{title:32} {'cases':>6} {'valued':>6} {'median':>10} {'95 %':>11} {'inside':>9}")
     for name, several in sorted(parts.items()):
         print(f"{name:32} {summed(several)}")
 
 
 def _print_worst(found: list[Case], count: int) -> None:
     print(f"\n{'worst cases, us':58} {'saved':>9} {'low':>9} {'high':>9} {'won':>9} {'steps':>9}   error")
-    for one in sorted(found, key=lambda one: -one.error)[:count]:
+    for one in sorted(found, key=_badness, reverse=True)[:count]:
         name = f"{one.scene} {one.trace_format} {one.scenario}"
-        times = " ".join(f"{ns / 1000:9.1f}" for ns in (one.saved, one.low, one.high, one.won, one.whole))
-        print(f"{name:58} {times} {100 * one.error:7.1f} %{'' if one.is_inside else ' outside'}")
+        told = (one.saved, one.low, one.high, one.won, one.whole)
+        times = " ".join("        -" if ns is None else f"{ns / 1000:9.1f}" for ns in told)
+        error = "        -" if one.error is None else f"{100 * one.error:7.1f} %"
+        print(f"{name:58} {times} {error}{'' if one.is_inside else ' outside'}")
+
+
+def _badness(one: Case) -> float:
+    """The error of the value, or how far the truth is outside the bounds."""
+    outside = max(one.low - one.won, one.won - one.high, 0) / max(one.won, 0.01 * one.whole)
+    return outside if one.error is None else one.error
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import combinations
+from math import nan
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -17,22 +18,28 @@ from simulator import (
     PAIRS,
     SCENES,
     as_kineto_sees,
+    fetched_in_workers,
     graphed,
+    never_waiting,
     overlapped,
     scaled,
     simulate,
     steps,
     without_collectives,
-    without_pauses_in_graphs,
     write_kineto,
     write_nsys,
 )
 from simulator.loop import Loop
 from simulator.program import Process, Program
 from tables import filled_as_by_ingest
+from traceq.analysis.replay.counterfactual import Change, changed
+from traceq.analysis.replay.critical_path import critical_path
+from traceq.analysis.replay.savings import marks_of, saving, told_by
 
 from traceq import importers
 from traceq.analysis import order
+from traceq.analysis.categories import CATEGORIES
+from traceq.analysis.replay.replayed import read_world
 
 WRITERS = {"nsys": (write_nsys, "sqlite"), "kineto": (write_kineto, "json")}
 # Of a step: savings are compared with at least so much.
@@ -42,27 +49,33 @@ ROUNDED = 1_000
 
 # What the simulator knows nothing of.
 _UNASKED = {"kernels", "shapes", "samples", "calls", "unified_memory"}
-# How compute is scaled in the scenario `compute`.
-_COMPUTE = 0.75
+# What the table calls a quarter of a change: of work on devices it is one that can really be done.
+_QUARTER = 0.75
+_WORK = ("compute", "copy_h2d", "copy_d2h", "copy_other", "memset")
+_WORKERS = 4
+# What workers cost the training thread is an assumption, which only the bounds have to hold: here they cost nothing.
+_ASSUMED = ("data_in_workers",)
 
-Change = Callable[[Program], Program]
+ProgramChange = Callable[[Program], Program]
 
 
 class Counterfactual(NamedTuple):
     """What is really done for a scenario: time with these causes taken out, and the program changed."""
 
     without: tuple[str, ...] = ()
-    change: Change | None = None
+    change: ProgramChange | None = None
 
 
 COUNTERFACTUALS = {
     **{name: Counterfactual((name,)) for name in CAUSES},
-    **{name: Counterfactual((name,)) for name in ("copy_h2d", "copy_d2h", "copy_other", "memset")},
+    **{name: Counterfactual(change=partial(scaled, factors={name: 0})) for name in _WORK},
+    **{f"{name}/4": Counterfactual(change=partial(scaled, factors={name: _QUARTER})) for name in _WORK},
     "communication": Counterfactual(change=without_collectives),
-    "idle_launch_latency": Counterfactual(("idle_launch_latency",), without_pauses_in_graphs),
-    "compute": Counterfactual(change=partial(scaled, factors={"compute": _COMPUTE})),
-    "overlap_communication": Counterfactual(change=lambda program: overlapped(program, "communication")),
-    "graphs": Counterfactual(change=graphed),
+    "communication_waiting": Counterfactual(change=never_waiting),
+    "communication_overlap": Counterfactual(change=lambda program: overlapped(program, "communication")),
+    "copies_overlap": Counterfactual(change=lambda program: overlapped(program, "copy_h2d", "copy_other")),
+    "data_in_workers": Counterfactual(change=partial(fetched_in_workers, workers=_WORKERS)),
+    "launch_graph": Counterfactual(change=graphed),
 }
 
 
@@ -71,27 +84,26 @@ class Promise(NamedTuple):
 
     scenario: str
     saved: int | None
-    low: float | None
-    high: float | None
-    error: float | None
+    low: float
+    high: float
 
 
 class Case(NamedTuple):
-    """A promise and the truth; ns over all steps. Shares of it are of what was really won, or of 1 % of the steps."""
+    """A promise, of which the value may be missing, and the truth; ns over all steps."""
 
     scene: str
     trace_format: str
     scenario: str
-    saved: int
+    saved: int | None
     low: float
     high: float
     won: int
     whole: int
 
     @property
-    def error(self) -> float:
-        """How far the promise is from the truth, as a share."""
-        return abs(self.saved - self.won) / max(self.won, LEAST * self.whole)
+    def error(self) -> float | None:
+        """How far the promised value is from the truth, as a share of it, or of 1 % of the steps where that is more."""
+        return None if self.saved is None else abs(self.saved - self.won) / max(self.won, LEAST * self.whole)
 
     @property
     def is_inside(self) -> bool:
@@ -101,7 +113,7 @@ class Case(NamedTuple):
     @property
     def matters(self) -> bool:
         """Whether promise or truth are 1 % of the steps at least."""
-        return max(self.saved, self.won) >= LEAST * self.whole
+        return max(self.saved or 0, self.won) >= LEAST * self.whole
 
 
 class Seen(NamedTuple):
@@ -149,31 +161,64 @@ def _fewer_topics() -> Iterator[None]:
         yield
 
 
+# Of a quarter there are no bounds but those of the whole.
+_PROMISES = """
+    select scenario, if(list_contains($assumed, scenario), null, saved), saved_low, saved_high
+    from replay
+    where saved_high is not null
+    union all
+    select scenario || '/4', if(saved is null, null, saved_quarter), saved_low / 4, saved_high
+    from replay
+    where list_contains($work, scenario)
+    order by all
+"""
+
+
 def seen(path: Path) -> Seen:
     """The steps and promises of a trace, as an ingest would find them."""
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     with _fewer_topics():
         connection = filled_as_by_ingest(importer.read(path), importer.NAME)
     (replayed,) = connection.execute("select list(step order by step) from step where excluded is null").fetchone()
-    return Seen(replayed, _promises(connection))
+    promises = _promises(connection)
+    return Seen(replayed, [*promises, *_together(connection, promises)])
 
 
 def _promises(connection: duckdb.DuckDBPyConnection) -> list[Promise]:
-    """Bounds are those of the table, or the shares of what may be removed."""
-    columns = [name for name, *_ in connection.execute("describe replay").fetchall()]
-    shares = "round(share_low * removable), round(share_high * removable)"
-    bounds = "saved_low, saved_high" if "saved_low" in columns else shares
-    query = f"select scenario, saved, {bounds}, error from replay order by scenario"
-    return [Promise(*row) for row in connection.execute(query).fetchall()]
+    """The rows of the table, and of work on devices what a quarter of it saves."""
+    found = connection.execute(_PROMISES, {"assumed": _ASSUMED, "work": _WORK}).fetchall()
+    return [Promise(*row) for row in found]
+
+
+def _together(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -> list[Promise]:
+    """Pairs and the triple of what saves most alone, taken away together."""
+    most = sorted((one for one in promises if one.scenario in CATEGORIES and one.saved), key=lambda one: -one.saved)
+    several = [*combinations([one.scenario for one in most[:3]], 2)]
+    several += [tuple(one.scenario for one in most[:3])] if len(most) > 2 else []
+    if not several:
+        return []
+    world = read_world(connection)
+    base = world.baseline()
+    scenarios = [reduce(partial(changed, world), [Change("remove", name) for name in names], base) for names in several]
+    marks = marks_of([base, *scenarios])
+    told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
+    spans = marks[:, -1] - marks[:, 0]
+    savings = [saving(spans[0] - span, told) for span in spans[1:].tolist()]
+    return [
+        Promise(" & ".join(names), None if one.likely is None else round(one.likely), one.low, one.high)
+        for names, one in zip(several, savings, strict=True)
+    ]
 
 
 @cache
 def step_times(scene: str, trace_format: str, scenario: str | None, rank: int) -> tuple[int, ...]:
-    """How long each step of a scene takes, with a scenario really carried out, ns."""
+    """How long each step of a scene takes, with scenarios (joined by &) really carried out, ns."""
     program = ALL[scene]() if trace_format == "nsys" else as_kineto_sees(ALL[scene]())
-    counterfactual = COUNTERFACTUALS[scenario] if scenario else Counterfactual()
-    changed = counterfactual.change(program) if counterfactual.change else program
-    return tuple(one.dur for one in steps(simulate(changed, counterfactual.without).of(rank)))
+    without: list[str] = []
+    for one in [COUNTERFACTUALS[name] for name in scenario.split(" & ")] if scenario else []:
+        program = one.change(program) if one.change else program
+        without += one.without
+    return tuple(one.dur for one in steps(simulate(program, without).of(rank)))
 
 
 def cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Case]:
@@ -200,29 +245,27 @@ def cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Ca
             whole(None),
         )
         for one in promises
-        if one.saved is not None and one.scenario in COUNTERFACTUALS
+        if all(name in COUNTERFACTUALS for name in one.scenario.split(" & "))
     ]
 
 
 class Sum(NamedTuple):
-    """Of several cases: how many, the errors in the middle and at the 95th percentile, the share inside bounds."""
+    """Of several cases: how many, and with a value; its errors in the middle and at the 95th percentile; share inside bounds."""
 
     count: int
+    valued: int
     median: float
     most: float
     inside: float
 
     def __str__(self) -> str:
-        return f"{self.count:6} {100 * self.median:8.2f} % {100 * self.most:9.1f} % {100 * self.inside:7.1f} %"
+        return f"{self.count:6} {self.valued:6} {100 * self.median:8.2f} % {100 * self.most:9.1f} % {100 * self.inside:7.1f} %"
 
 
 def summed(found: Iterable[Case]) -> Sum:
     """Of the cases together."""
     several = list(found)
-    errors = sorted(one.error for one in several)
-    return Sum(
-        len(several),
-        median(errors),
-        errors[min(int(0.95 * len(errors)), len(errors) - 1)],
-        sum(one.is_inside for one in several) / len(several),
-    )
+    errors = sorted(one.error for one in several if one.error is not None)
+    most = errors[min(int(0.95 * len(errors)), len(errors) - 1)] if errors else nan
+    inside = sum(one.is_inside for one in several) / len(several)
+    return Sum(len(several), len(errors), median(errors) if errors else nan, most, inside)
