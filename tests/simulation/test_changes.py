@@ -10,6 +10,7 @@ from simulator import (
     graphed,
     never_waiting,
     overlapped,
+    quicker_host,
     scaled,
     simulate,
     steps,
@@ -106,3 +107,12 @@ def test_copies_beside_compute_still_take_their_time():
     beside = overlapped(program, "copy_h2d")
     assert work(beside, "copy_h2d") == work(program, "copy_h2d")
     assert sum(lengths(beside)) < sum(lengths(program))
+
+
+def test_a_quicker_host_launches_sooner_and_waits_still():
+    program = SCENES["launch_bound"]()
+    quick = quicker_host(program, "aten::*", 0)
+    assert 0.3 * sum(lengths(program)) < sum(lengths(quick)) < sum(lengths(quicker_host(program, "aten::linear", 0)))
+    item = SCENES["item_each_step"]()
+    assert sum(lengths(quicker_host(item, "aten::item", 0))) > 0.95 * sum(lengths(item))
+    assert quicker_host(program, "*", 1) == program

@@ -22,6 +22,7 @@ from simulator import (
     graphed,
     never_waiting,
     overlapped,
+    quicker_host,
     scaled,
     simulate,
     steps,
@@ -77,6 +78,22 @@ COUNTERFACTUALS = {
     "data_in_workers": Counterfactual(change=partial(fetched_in_workers, workers=_WORKERS)),
     "launch_graph": Counterfactual(change=graphed),
 }
+
+
+# What a user may ask beside the scenarios of the table, and what it is in the program.
+QUESTIONS = {
+    "kernel:*gemm* x 0.5": (Change("scale", "kernel:*gemm*", 0.5), partial(scaled, factors={"kernel:*gemm*": 0.5})),
+    **{
+        f"host:{glob} x {factor}": (
+            Change("scale", f"host:{glob}", factor),
+            partial(quicker_host, glob=glob, factor=factor),
+        )
+        for glob in ("aten::*", "autograd*", "forward")
+        for factor in (0, 0.5)
+    },
+    "idle_data in 1": (Change("move", "idle_data", 1), partial(fetched_in_workers, workers=1)),
+}
+COUNTERFACTUALS |= {name: Counterfactual(change=change) for name, (_, change) in QUESTIONS.items()}
 
 
 class Promise(NamedTuple):
@@ -181,7 +198,7 @@ def seen(path: Path) -> Seen:
         connection = filled_as_by_ingest(importer.read(path), importer.NAME)
     (replayed,) = connection.execute("select list(step order by step) from step where excluded is null").fetchone()
     promises = _promises(connection)
-    return Seen(replayed, [*promises, *_together(connection, promises)])
+    return Seen(replayed, [*promises, *_asked(connection, promises)])
 
 
 def _promises(connection: duckdb.DuckDBPyConnection) -> list[Promise]:
@@ -190,23 +207,22 @@ def _promises(connection: duckdb.DuckDBPyConnection) -> list[Promise]:
     return [Promise(*row) for row in found]
 
 
-def _together(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -> list[Promise]:
-    """Pairs and the triple of what saves most alone, taken away together."""
-    most = sorted((one for one in promises if one.scenario in CATEGORIES and one.saved), key=lambda one: -one.saved)
-    several = [*combinations([one.scenario for one in most[:3]], 2)]
-    several += [tuple(one.scenario for one in most[:3])] if len(most) > 2 else []
-    if not several:
-        return []
+def _asked(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -> list[Promise]:
+    """The savings of QUESTIONS, and of pairs and the triple of what saves most alone, taken away together."""
+    alone = [one for one in promises if one.scenario in CATEGORIES and one.saved]
+    most = [one.scenario for one in sorted(alone, key=lambda one: -one.saved)[:3]]
+    together = {" & ".join(names): names for size in (2, 3) for names in combinations(most, size)}
+    asked = {name: [Change("remove", one) for one in names] for name, names in together.items()}
+    asked |= {name: [change] for name, (change, _) in QUESTIONS.items()}
     world = read_world(connection)
     base = world.baseline()
-    scenarios = [reduce(partial(changed, world), [Change("remove", name) for name in names], base) for names in several]
-    marks = marks_of([base, *scenarios])
+    marks = marks_of([base, *(reduce(partial(changed, world), changes, base) for changes in asked.values())])
     told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
     spans = marks[:, -1] - marks[:, 0]
     savings = [saving(spans[0] - span, told) for span in spans[1:].tolist()]
     return [
-        Promise(" & ".join(names), None if one.likely is None else round(one.likely), one.low, one.high)
-        for names, one in zip(several, savings, strict=True)
+        Promise(name, None if one.likely is None else round(one.likely), one.low, one.high)
+        for name, one in zip(asked, savings, strict=True)
     ]
 
 
@@ -233,7 +249,7 @@ def cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Ca
     def whole(scenario: str | None) -> int:
         return sum(step_times(scene, trace_format, scenario, rank)[first:last])
 
-    return [
+    found = [
         Case(
             scene,
             trace_format,
@@ -247,6 +263,8 @@ def cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Ca
         for one in promises
         if all(name in COUNTERFACTUALS for name in one.scenario.split(" & "))
     ]
+    # A question may be about nothing that the program does.
+    return [one for one in found if one.scenario not in QUESTIONS or one.saved or one.won]
 
 
 class Sum(NamedTuple):
