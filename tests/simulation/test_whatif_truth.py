@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from simulator import CAUSES
 from whatif import ALONE, INJECTED, PAIRS, ROUNDED, TRIPLES, WRITERS, cases, summed
 
 MEDIAN, INSIDE = 0.02, 0.95
@@ -20,7 +21,8 @@ def sampled(scenes, every=1):
 def measured(tmp_path_factory):
     """measured(group): the cases of its scenes, worked out once."""
     groups = {
-        "alone": sampled(ALONE),
+        "alone": sampled(one for one in ALONE if one not in CAUSES),
+        "all alone": [(name, one) for name in ALONE for one in WRITERS],
         "pairs": sampled(PAIRS, 13),
         "injected": sampled(INJECTED, 7),
         "all pairs": [(name, one) for name in PAIRS for one in WRITERS],
@@ -42,6 +44,7 @@ GROUPS = [
     "alone",
     "pairs",
     "injected",
+    pytest.param("all alone", marks=pytest.mark.slow),
     pytest.param("all pairs", marks=pytest.mark.slow),
     pytest.param("all injected", marks=pytest.mark.slow),
     pytest.param("triples", marks=pytest.mark.slow),
