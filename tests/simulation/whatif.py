@@ -33,14 +33,14 @@ from simulator import (
 from simulator.loop import Loop
 from simulator.program import Process, Program
 from tables import filled_as_by_ingest
-from traceq.analysis.replay.counterfactual import Change, changed
-from traceq.analysis.replay.critical_path import critical_path
-from traceq.analysis.replay.savings import marks_of, saving, told_by
 
 from traceq import importers
 from traceq.analysis import order
 from traceq.analysis.categories import CATEGORIES
+from traceq.analysis.replay.counterfactual import Change, changed
+from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.replayed import read_world
+from traceq.analysis.replay.savings import marks_of, saving, told_by
 
 WRITERS = {"nsys": (write_nsys, "sqlite"), "kineto": (write_kineto, "json")}
 # Of a step: savings are compared with at least so much.
