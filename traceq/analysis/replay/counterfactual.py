@@ -129,11 +129,16 @@ def _less_host(world: World, weights: Weights, gap: Floats, call: Floats) -> Wei
     return replace(
         weights,
         pace=pace,
-        gap=np.maximum(weights.gap - gap, 0.0),
-        call=np.maximum(weights.call - call, 0.0),
-        lead=np.maximum(weights.lead - call, 0.0),
+        gap=_less(weights.gap, gap),
+        call=_less(weights.call, call),
+        lead=_less(weights.lead, call),
         tail=tail,
     )
+
+
+def _less(times: Floats, taken: Floats) -> Floats:
+    """What is left, not less than nothing. Clocks of what was launched before the window start before it, with negative gaps."""
+    return np.asarray(np.where(taken > 0, np.maximum(times - taken, np.minimum(times, 0.0)), times))
 
 
 def _slices(world: World, what: str) -> Booleans:
@@ -176,10 +181,17 @@ def _without_waits(world: World, weights: Weights) -> Weights:
 
 def _overlapping(scenario: Scenario, which: Booleans) -> Scenario:
     """What is meant runs on streams of its own and neither waits for kernels nor is waited for by them."""
+    graph, weights = scenario.graph, scenario.weights
+    if not which.any():
+        return scenario
+    # A copy to the host, or a collective, keeps waiting for what it sends; what is launched after it does not wait for it.
+    sends = which & (graph.category != BUSY.index("copy_h2d"))
+    source = np.where(sends & (graph.awaited == NONE), graph.before, graph.awaited)
+    lag = np.where(sends & (graph.awaited == NONE), weights.stream, weights.awaiting)
+    drops = (source >= 0) & (which[np.maximum(source, 0)] & ~which | which & ~sends)
+    lag = np.where(drops, -np.inf, lag)
     moved = _on_own_stream(scenario, which)
-    awaited = moved.graph.awaited
-    drops = (awaited >= 0) & (which != which[np.maximum(awaited, 0)])
-    return replace(moved, weights=replace(moved.weights, awaiting=np.where(drops, -np.inf, moved.weights.awaiting)))
+    return replace(moved, graph=replace(moved.graph, awaited=source), weights=replace(weights, awaiting=lag))
 
 
 def _blocking(world: World) -> Booleans:
@@ -190,6 +202,8 @@ def _blocking(world: World) -> Booleans:
 
 def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
     graph = scenario.graph
+    if not which.any():
+        return scenario
     stream = graph.stream_of * 2 + which
     before = before_in(stream)
     before = np.where(
@@ -226,7 +240,7 @@ def _in_a_graph(world: World, scenario: Scenario) -> Scenario:
 def _captured(world: World) -> tuple[Booleans, Booleans]:
     """Launches that would be part of the graph of the launch before them, and the GPU slices that follow as its nodes."""
     events, work, graph = world.recorded.events, world.recorded.work, world.graph
-    kernel = (work.category == BUSY.index("compute")) & (graph.awaited == NONE)
+    kernel = np.isin(work.category, [BUSY.index("compute"), BUSY.index("memset")]) & (graph.awaited == NONE)
     only_kernels = np.ones(len(events.ts), dtype=bool)
     only_kernels[work.event[~kernel]] = False
     launches = events.launches & ~events.waits & ~events.is_outside & only_kernels

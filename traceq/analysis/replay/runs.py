@@ -54,8 +54,9 @@ def runs(graph: Graph) -> Runs:
     before[: len(graph.dur)] = graph.before
     lane = graph.lane[event]
     # The last slice before each element in its lane, whatever is between.
-    place = np.maximum.accumulate(np.where(has, np.arange(len(event)), -1))
-    previous = np.concatenate([[NONE], np.where(place >= 0, piece[np.maximum(place, 0)], NONE)[:-1]])
+    place = np.concatenate([[NONE], np.maximum.accumulate(np.where(has, np.arange(len(event)), NONE))[:-1]])
+    same_lane = (place >= 0) & (lane[np.maximum(place, 0)] == lane)
+    previous = np.where(same_lane, piece[np.maximum(place, 0)], NONE)
     cut = np.ones(len(event), dtype=bool)
     cut[1:] = (
         (lane[1:] != lane[:-1])

@@ -1,0 +1,59 @@
+"""Makes an open database look as it does during an ingest: the tables of one trace, and the temp tables that replays read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from traceq.database.sql import parsed, run, statement
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Every table and view that the SQL of this folder reads.
+_READ = (
+    "cpu_slice",
+    "gpu_slice",
+    "thread",
+    "host_name",
+    "synchronization",
+    "cuda_event",
+    "stream_wait",
+    "step",
+    "idle_gap",
+    "idle_gap_cause",
+    "idle_piece",
+    "time_ledger",
+    "data_fetch",
+    "collective_slice",
+)
+# Temp tables that other analyses make on their way, by the file in which their definition stands.
+_MADE_IN = {
+    "analysis/ledger/stream_wait.sql": ("_event_recorded",),
+    "analysis/ledger/idle_interval.sql": ("_training_thread",),
+    "analysis/ledger/idle_gap.sql": ("_idle_cause",),
+}
+
+
+def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
+    """Let unqualified names of tables mean the rows of one trace, by temp views, and make what replays read beside them.
+
+    Slices that do not nest count as they were recorded: how an ingest cut them is not kept.
+    """
+    catalog = connection.execute("select current_database()").fetchone()
+    for name in _READ:
+        connection.execute(
+            f'create or replace temp view {name} as select * from "{catalog[0] if catalog else ""}".main.{name}'  # noqa: S608 - names of ours
+            f" where trace_id = {int(trace_id)}"
+        )
+    connection.execute("create or replace temp table _slice_cut (slice_id bigint, ts_end bigint)")
+    connection.execute("create or replace temp table _slice_outlasting (slice_id bigint, inside bigint)")
+    connection.execute("create or replace temp table _slice_ended_under (slice_id bigint)")
+    for file, names in _MADE_IN.items():
+        for each in parsed(statement(file)):
+            if any(each.query.lstrip().startswith(f"create temp table {name}") for name in names):
+                connection.execute(f"drop table if exists temp.{next(name for name in names if name in each.query)}")
+                connection.execute(each)
+    for name in ("_host_slice", "_host_timeline"):
+        connection.execute(f"drop table if exists temp.{name}")
+    run(connection, "analysis/ledger/host_slice.sql")
+    run(connection, "analysis/ledger/host_timeline.sql")
