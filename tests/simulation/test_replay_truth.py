@@ -39,7 +39,8 @@ def test_a_cause_alone(cause, trace_format, replay):
         pytest.skip("not in the trace")
     saved, low, high, _ = replay(cause, trace_format)[cause]
     won = step_time(cause) - step_time(cause, cause)
-    if saved is None:  # the cause itself is what nothing explains
+    # Latency beyond what a launch takes is what nothing explains: it may be the end of the copy before that is waited for.
+    if saved is None or cause == "idle_launch_latency":
         assert low <= won * 1.01
         assert high >= won * 0.99
     else:

@@ -51,16 +51,18 @@ class _Walk:
 
     def __init__(self, recorded: Recorded, graph: Graph) -> None:
         events, work = recorded.events, recorded.work
-        self._start = recorded.ts
+        # Relative to the start: what is added to times are floats, which are exact to 2^53.
+        self._start, self._base = 0, recorded.ts
         self._ends_on_gpu = graph.ends_on_gpu
         self._events = events
-        self._begun, self._leave = events.begun.tolist(), (events.begun + events.call.astype(np.int64)).tolist()
+        begun = events.begun - recorded.ts
+        self._begun, self._leave = begun.tolist(), (begun + events.call.astype(np.int64)).tolist()
         self._outside = events.is_outside.tolist()
         self._previous = before_in(events.lane).tolist()
         self._mark = events.mark.tolist()
         self._thread = events.thread.tolist()
         self._event_id = events.slice_id.tolist()
-        self._ts, self._ts_end = work.ts.tolist(), work.ts_end.tolist()
+        self._ts, self._ts_end = (work.ts - recorded.ts).tolist(), (work.ts_end - recorded.ts).tolist()
         self._slice_id = work.slice_id.tolist()
         self._category = work.category.tolist()
         self._graph = graph
@@ -97,7 +99,11 @@ class _Walk:
                 break
         if now > self._start:
             found.append(Segment(self._start, now, "wait", None, None, "start", float(now - self._start)))
-        return [each for each in reversed(found) if each.ts_end > each.ts]
+        return [
+            each._replace(ts=each.ts + self._base, ts_end=each.ts_end + self._base)
+            for each in reversed(found)
+            if each.ts_end > each.ts
+        ]
 
     def _back_from_slice(self, number: int, now: int, found: list[Segment]) -> tuple[int, bool, int]:
         """From the end (or a time inside) of a slice to what let it start."""
@@ -121,7 +127,7 @@ class _Walk:
             return NONE, False, begin
         if name == "event" and self._graph.is_graph[number]:
             name = "graph"
-        until = min(int(launched) if name == "launch" else self._ts_end[source], begin)
+        until = max(min(int(launched) if name == "launch" else self._ts_end[source], begin), self._start)
         unexplained = max(begin - until - max(usual, 0.0), 0.0)
         found.append(Segment(until, begin, "wait", self._slice_id[number], None, name, unexplained))
         return source, name != "launch", until

@@ -107,9 +107,10 @@ def graph(recorded: Recorded) -> Graph:
     end = recorded.ts_end
     ends_on_gpu = bool(len(work.ts_end) and work.ts_end.max() >= end)
     if ends_on_gpu:
-        # The last step ends with the GPU, and not with what the host did until then.
-        gap = gap.copy()
-        gap[np.flatnonzero(events.mark >= 0)[-1]] = 0.0
+        if recorded.steps[-1].own_end is None:
+            # The last step ends with the GPU, and not with what the host did until then.
+            gap = gap.copy()
+            gap[np.flatnonzero(events.mark >= 0)[-1]] = 0.0
         end = int(work.ts_end.max())
     return Graph(
         lane=events.lane,

@@ -35,6 +35,7 @@ class Step(NamedTuple):
     pid: int
     thread_id: int | None
     first_slice_id: int | None  # the GPU slice that starts it, where steps start on the GPU
+    own_end: int | None  # the end of its mark on the host
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,9 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
     outside_key = np.where(launch >= 0, launch, -2 - np.arange(len(launch)))[~is_known]
     outside, first = np.unique(outside_key, return_index=True)
     outside_ts = launched[~is_known][first]
-    mark_ts = [*(step.ts for step in steps), steps[-1].ts_end]
+    lasts_on_gpu = len(slices["ts_end"]) and int(slices["ts_end"].max()) >= steps[-1].ts_end
+    last = steps[-1].own_end if lasts_on_gpu and steps[-1].own_end is not None else steps[-1].ts_end
+    mark_ts = [*(step.ts for step in steps), last]
     n_calls, n_out, n_marks = len(ids), len(outside), len(mark_ts)
 
     def column(name: str, outside_value: Any, mark_value: Any) -> Integers:

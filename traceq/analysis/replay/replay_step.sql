@@ -14,6 +14,15 @@ starting as (
     inner join gpu_slice as g on g.ts = s.ts
     where s.source = 'recurrence'
     group by s.step
+),
+
+-- The last step lasts to the end of its work on the GPU: on the host it ends with its own mark.
+marked as (
+    select s.step, max(c.ts_end) as own_end
+    from step as s
+    inner join cpu_slice as c on c.thread_id = s.thread_id and c.ts = s.ts and c.name = s.name
+    where c.ts_end <= s.ts_end
+    group by s.step
 )
 
 select
@@ -24,11 +33,13 @@ select
     coalesce(g.slices, 0) as slices,
     coalesce(t.pid, 0) as pid,
     m.thread_id,
-    f.slice_id
+    f.slice_id,
+    e.own_end
 from step as s
 cross join working as w
 left join (select step, count(*) as slices from gpu_slice group by step) as g using (step)
 cross join _training_thread as m
 left join thread as t on t.thread_id = m.thread_id
 left join starting as f on f.step = s.step
+left join marked as e on e.step = s.step
 order by s.step

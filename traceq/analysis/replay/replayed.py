@@ -52,9 +52,9 @@ def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         return
     path = critical_path(world.recorded, world.graph)
     _insert(connection, "dependency", {"trace_id": trace_id, **edges(world.recorded, world.graph)})
-    _fill_path(connection, trace_id, path)
     steps = world.recorded.steps
     bounds = {"first_step": steps[0].step, "last_step": steps[-1].step}
+    _fill_path(connection, trace_id, path, bounds)
     removable: dict[str, int] = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     asked = _asked(removable)
@@ -198,7 +198,9 @@ def _step_rows(trace_id: int, world: World, marks: Floats) -> dict[str, Any]:
     }
 
 
-def _fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Sequence[Segment]) -> None:
+def _fill_path(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, path: Sequence[Segment], bounds: dict[str, int]
+) -> None:
     if not path:
         return
     found_path = pa.table(  # noqa: F841 - DuckDB finds the variable by its name
@@ -214,9 +216,10 @@ def _fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Seque
         }
     )
     connection.execute("create or replace temp table _path_segment as select * from found_path")
-    for name in ("critical_path_interval", "critical_path_second_look"):
-        run(connection, f"analysis/replay/{name}.sql")
-        cut_intervals(connection)
+    run(connection, "analysis/replay/critical_path_interval.sql", **bounds)
+    cut_intervals(connection)
+    run(connection, "analysis/replay/critical_path_second_look.sql")
+    cut_intervals(connection)
     run(connection, "analysis/replay/critical_path.sql", trace_id=trace_id)
 
 
