@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from traceq.app.report import ReportView, report
     from traceq.app.tradeoff import TradeoffView, tradeoff
     from traceq.app.verify import VerificationView, verify
+    from traceq.app.whatif import WhatIfChoicesView, WhatIfView, whatif, whatif_choices
     from traceq.capture.profile import profile
     from traceq.errors import (
         BrokenIdentity,
@@ -77,6 +78,8 @@ __all__ = [
     "UnusableRule",
     "UnusableTrace",
     "VerificationView",
+    "WhatIfChoicesView",
+    "WhatIfView",
     "WrongUse",
     "__version__",
     "annotate",
@@ -91,6 +94,8 @@ __all__ = [
     "report",
     "tradeoff",
     "verify",
+    "whatif",
+    "whatif_choices",
 ]
 
 # Public name -> where it lives; what is not listed is an error, under its own name.
@@ -102,6 +107,8 @@ _ELSEWHERE = {
     "TradeoffView": ("traceq.app.tradeoff", "TradeoffView"),
     "Traces": ("traceq.app.open", "Traces"),
     "VerificationView": ("traceq.app.verify", "VerificationView"),
+    "WhatIfChoicesView": ("traceq.app.whatif", "WhatIfChoicesView"),
+    "WhatIfView": ("traceq.app.whatif", "WhatIfView"),
     "check": ("traceq.app.check", "check"),
     "compare": ("traceq.app.compare", "compare"),
     "doctor": ("traceq.app.doctor", "doctor"),
@@ -112,6 +119,8 @@ _ELSEWHERE = {
     "report": ("traceq.app.report", "report"),
     "tradeoff": ("traceq.app.tradeoff", "tradeoff"),
     "verify": ("traceq.app.verify", "verify"),
+    "whatif": ("traceq.app.whatif", "whatif"),
+    "whatif_choices": ("traceq.app.whatif", "whatif_choices"),
 }
 
 _MODULES = {"annotate": "traceq.annotate", "plots": "traceq.app.plots"}

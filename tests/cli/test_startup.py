@@ -25,6 +25,7 @@ COMMANDS = (
     "baseline",
     "verify",
     "tradeoff",
+    "whatif",
     "sql",
     "shell",
     "tables",

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import duckdb
 
 from traceq.analysis.steps.choice import StepOptions
+from traceq.app.asked import Named, Numbered, changes
 from traceq.app.ingest import ingest
 from traceq.app.report import ReportView
 from traceq.app.source import is_trace, scratch
@@ -21,6 +22,9 @@ from traceq.database.connect import connect, one_line
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError
+
+if TYPE_CHECKING:
+    from traceq.app.whatif import WhatIfChoicesView, WhatIfView
 
 # The last one makes the others final. Without external access variables of this program are no tables either.
 _LOCK = (
@@ -77,13 +81,46 @@ class Traces:
         from traceq.app.report import ReportView, report_of
 
         chosen = user_rules.rules([Path(each) for each in rules])
-        try:
+        with self._reading("reported"):
             content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
             return ReportView(content)
+
+    def whatif(
+        self,
+        *,
+        remove: Named = (),
+        scale: Numbered = (),
+        overlap: Named = (),
+        move: Numbered = (),
+        graph: bool = False,
+        transfer_only: bool = False,
+        trace: int | None = None,
+    ) -> WhatIfView:
+        """What the steps would last with changes, all of them together; see traceq.whatif for what can be asked."""
+        from traceq.app.whatif import answer_of
+
+        asked = changes(
+            remove=remove, scale=scale, overlap=overlap, move=move, graph=graph, transfer_only=transfer_only
+        )
+        with self._reading("replayed"):
+            return answer_of(self._connection, asked, trace)
+
+    def whatif_choices(self, *, trace: int | None = None) -> WhatIfChoicesView:
+        """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first."""
+        from traceq.app.whatif import choices_of
+
+        with self._reading("replayed"):
+            return choices_of(self._connection, trace)
+
+    @contextmanager
+    def _reading(self, done: str) -> Iterator[None]:
+        """Say of a database that is closed or damaged that it is."""
+        try:
+            yield
         except duckdb.ConnectionException as error:
             raise StoreError(f"{self.path}: is closed; open it again with traceq.open") from error
         except duckdb.Error as error:
-            raise StoreError(f"{self.path}: cannot be reported: {one_line(error)}; ingest the traces again") from error
+            raise StoreError(f"{self.path}: cannot be {done}: {one_line(error)}; ingest the traces again") from error
 
     def close(self) -> None:
         """Close the database; what `sql` returned cannot be read any more."""

@@ -24,6 +24,7 @@ class Commands(LazyGroup):
         "check": ("traceq.cli.check", "Fail when a budget is exceeded, or a baseline is missed."),
         "baseline": ("traceq.cli.baseline", "Keep what later runs are compared with."),
         "tradeoff": ("traceq.cli.tradeoff", "Say what a larger batch, or more of anything, wins and costs."),
+        "whatif": ("traceq.cli.whatif", "Say what a change would win, before it is made."),
         "verify": ("traceq.cli.verify", "Say whether a fix won what its finding said."),
         "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),

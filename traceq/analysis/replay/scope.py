@@ -25,6 +25,7 @@ _READ = (
     "time_ledger",
     "data_fetch",
     "collective_slice",
+    "critical_path",
 )
 # Temp tables that other analyses make on their way, by the file in which their definition stands.
 _MADE_IN = {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from traceq.analysis.categories import CATEGORIES
+import numpy as np
+
+from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.replay.counterfactual import Change, Scenario, changed
 from traceq.analysis.replay.critical_path import critical_path
-from traceq.analysis.replay.replayed import read_world
+from traceq.analysis.replay.replayed import SPECIAL, read_world
 from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by
 from traceq.analysis.replay.scope import scope
 from traceq.database.sql import run
@@ -17,24 +19,36 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from traceq.analysis.replay.counterfactual import World
+
+# Work that is moved slows the rest down by this, as loading in workers does, and at worst by so many times of it.
+SLOWER = SPECIAL["data_in_workers"][0].slower
+_AT_WORST = 2.0
+# Nobody knows what takes its place.
+UNKNOWN_CAUSE = "idle_unattributed"
+# What a part has on the critical path is what the steps get shorter by when it gets shorter by a little, by so much of it.
+_A_LITTLE = 0.01
+# Waits without a length of their own.
+_NO_TIME = ("idle_earlier_work", "idle_dependency")
+
 
 class NothingToReplay(ValueError):
     """The trace has no counted steps."""
 
 
 class Limit(NamedTuple):
-    """What still limits the steps after the changes: what they would win without it, ns a step."""
+    """What a category of the ledger, or `other`, has on the critical path after the changes, ns a step."""
 
     category: str
-    saved_ns: float
+    dur_ns: float
 
 
 class Answer(NamedTuple):
     """Times in ns per step, over `steps` steps.
 
     `recorded_ns` is a step as recorded, `before_ns` as replayed, `after_ns` as replayed with the changes; the three of `saved`
-    are before less after, with its bounds (likely is None where the replay gives bounds only). `found` says of each
-    change whether it changed anything that the model knows of.
+    are before less after, with its bounds (likely is None where the replay gives bounds only), negative where steps get
+    longer. `found` says of each change whether it changed anything that the model knows of. `limits` add up to `after_ns`.
     """
 
     steps: int
@@ -62,18 +76,16 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     for change in changes:
         before, after = after, changed(world, after, change)
         found.append(_differs(before, after))
-    held = [row[0] for row in run(connection, "analysis/replay/replay_held.sql").fetchall()]
-    rest = [name for name in CATEGORIES if name in held and name != "idle_earlier_work"]
-    more = [changed(world, after, Change("remove", name)) for name in rest]
-    marks = marks_of([world.baseline(), after, *more])
+    left = {name: share for name in CATEGORIES if name not in _NO_TIME and (share := _left(name, changes))}
+    shorter = [changed(world, after, Change("scale", name, 1 - _A_LITTLE)) for name in left]
+    marks = marks_of([world.baseline(), after, *_extremes(world, changes), *shorter])
     spans = (marks[:, -1] - marks[:, 0]).tolist()
     told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
     count = len(world.recorded.steps)
-    saved = saving(max(spans[0] - spans[1], 0.0), told)
-    limits = sorted(
-        (Limit(name, (spans[1] - span) / count) for name, span in zip(rest, spans[2:], strict=True)),
-        key=lambda limit: -limit.saved_ns,
-    )
+    saved = _saving([spans[0] - span for span in spans[1:4]], told, changes, _most(connection, changes))
+    parts = [
+        max(spans[1] - span, 0.0) / _A_LITTLE * share for span, share in zip(spans[4:], left.values(), strict=True)
+    ]
     return Answer(
         steps=count,
         recorded_ns=told.span / count,
@@ -82,8 +94,68 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
         saved=Saving(None if saved.likely is None else saved.likely / count, saved.low / count, saved.high / count),
         told=told,
         found=tuple(found),
-        limits=tuple(each for each in limits if each.saved_ns > 0),
+        limits=_limits(dict(zip(left, parts, strict=True)), spans[1], count),
     )
+
+
+def _extremes(world: World, changes: Sequence[Change]) -> list[Scenario]:
+    """The changes at worst and at best: work that is moved slows the rest down, or does not."""
+    found = []
+    for times in (_AT_WORST, 0.0):
+        scenario = world.baseline()
+        for change in changes:
+            scenario = changed(world, scenario, change._replace(slower=times * change.slower))
+        found.append(scenario)
+    return found
+
+
+def _most(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> float | None:
+    """What the changes can save at most: their time on the critical path, ns; None where that is not told by category."""
+    on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
+    most = 0.0
+    for change in changes:
+        if (
+            not on_path
+            or change.kind not in ("remove", "scale")
+            or change.what not in CATEGORIES
+            or change.what == "idle_sync"
+        ):
+            return None
+        left = 0.0 if change.kind == "remove" else change.factor
+        most += on_path.get(change.what, 0) * max(1 - left, 0.0)
+    return most
+
+
+def _saving(saved: Sequence[float], told: Replayed, changes: Sequence[Change], most: float | None) -> Saving:
+    """The saving with its bounds; `saved` is that of the changes, at worst and at best, ns, negative where steps get longer."""
+    likely, worst, best = (_either_way(each, told, most) for each in saved)
+    low, high = min(likely.low, worst.low), max(likely.high, best.high)
+    if any(change.what == UNKNOWN_CAUSE for change in changes):
+        return Saving(None, min(low, 0.0), high)
+    return Saving(likely.likely, low, high)
+
+
+def _either_way(saved: float, told: Replayed, most: float | None) -> Saving:
+    if saved >= 0:
+        return saving(saved, told, most)
+    longer = saving(-saved, told)
+    return Saving(None if longer.likely is None else -longer.likely, -longer.high, -longer.low)
+
+
+def _left(name: str, changes: Sequence[Change]) -> float:
+    """Share of the host's time of a category that the changes leave; a change of GPU work is about what is left of it."""
+    kept = {"remove": 0.0, "move": 0.0}
+    mine = [change for change in changes if change.what == name and name not in BUSY]
+    return float(np.prod([change.factor if change.kind == "scale" else kept.get(change.kind, 1.0) for change in mine]))
+
+
+def _limits(parts: dict[str, float], whole: float, count: int) -> tuple[Limit, ...]:
+    """The parts of the path, longest first, which together are at most all of it; what is in none of them is other."""
+    total = sum(parts.values())
+    found = {name: dur * min(whole / total, 1.0) for name, dur in parts.items() if dur > 0}
+    if total < whole:
+        found["other"] = whole - total
+    return tuple(Limit(name, dur / count) for name, dur in sorted(found.items(), key=lambda each: -each[1]))
 
 
 def _differs(before: Scenario, after: Scenario) -> bool:

@@ -1,0 +1,80 @@
+"""What can be asked of a what-if, and what is said of the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+import traceq
+from traceq.app.asked import absent, changes
+from traceq.reports.whatif.answer import Asked
+
+NOTHING = {"remove": (), "scale": (), "overlap": (), "move": (), "graph": False, "transfer_only": False}
+
+
+def asked(**options):
+    return changes(**{**NOTHING, **options})
+
+
+def test_options_become_changes_in_one_order():
+    found = asked(
+        transfer_only=True,
+        graph=True,
+        move=[("idle_data", 4)],
+        overlap="communication",
+        scale={"kernel:*flash*": 0.5},
+        remove=["idle_sync", "host:aten::item"],
+    )
+    assert found == (
+        Asked("remove", "idle_sync"),
+        Asked("remove", "host:aten::item"),
+        Asked("scale", "kernel:*flash*", 0.5),
+        Asked("overlap", "communication"),
+        Asked("move", "idle_data", 4.0),
+        Asked("graph"),
+        Asked("transfer"),
+    )
+
+
+def test_a_name_alone_is_a_list_of_one():
+    assert asked(remove="compute") == asked(remove=["compute"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "Nothing is asked: say what to remove"),
+        ({"remove": "idle_dat"}, "--remove idle_dat: there is no such thing; did you mean idle_data"),
+        ({"remove": "xyz"}, "--remove xyz: there is no such thing: it is a category of the ledger, copies, host:GLOB"),
+        ({"remove": ""}, "--remove : there is no such thing"),
+        ({"remove": "kernel:"}, "--remove kernel:: say which names, as in 'kernel:*'"),
+        ({"remove": "idle_profiler"}, "--remove idle_profiler: there is no such thing"),
+        ({"scale": {"compute": -1}}, "--scale compute -1: the factor is a number from 0"),
+        ({"scale": {"compute": float("nan")}}, "--scale compute nan: the factor"),
+        ({"scale": {"compute": float("inf")}}, "--scale compute inf: the factor"),
+        ({"overlap": "compute"}, "--overlap compute: only GPU work that is no computation can overlap: communication"),
+        ({"overlap": "host:*"}, "--overlap host:*: only GPU work"),
+        ({"move": {"compute": 1}}, "--move compute: only work of the host can be moved: idle_data"),
+        ({"move": {"idle_data": 0}}, "--move idle_data 0: it is moved to 1 thread or more"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(options, said):
+    with pytest.raises(traceq.WrongUse) as error:
+        asked(**options)
+    assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("change", "present", "is_absent"),
+    [
+        (Asked("remove", "idle_data"), {"compute"}, True),
+        (Asked("remove", "idle_data"), {"idle_data"}, False),
+        (Asked("overlap", "copies"), {"communication", "compute"}, True),
+        (Asked("overlap", "copies"), {"copy_d2h"}, False),
+        (Asked("graph"), {"copy_d2h"}, True),
+        (Asked("graph"), {"compute"}, False),
+        (Asked("transfer"), {"compute"}, True),
+        (Asked("remove", "host:x"), set(), False),
+    ],
+)
+def test_a_trace_without_it_has_nothing_to_change(change, present, is_absent):
+    assert absent(change, present) == is_absent

@@ -1,0 +1,111 @@
+"""What is asked of a what-if: arguments of Python and of the command line as changes, checked against what a trace has."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from traceq.analysis.categories import BUSY, IDLE
+from traceq.errors import WrongUse
+from traceq.reports.whatif.answer import Asked
+
+Named = str | Sequence[str]
+Numbered = Mapping[str, float] | Sequence[tuple[str, float]]
+
+COPIES = "copies"
+TRANSFERS = ("communication", *(name for name in BUSY if name.startswith("copy")), COPIES)
+PATTERNS = ("host:", "kernel:")
+# Nobody can change what was launched before the capture, or the profiler.
+ASKABLE = (*BUSY, *(name for name in IDLE if name not in {"idle_earlier_work", "idle_profiler"}))
+# Work of the host itself, which other threads could do.
+MOVABLE = tuple(
+    name
+    for name in ASKABLE
+    if name not in {*BUSY, "idle_sync", "idle_dependency", "idle_launch_latency", "idle_unattributed"}
+)
+_NAMES = (*ASKABLE, COPIES)
+
+_LISTS = "traceq whatif SOURCE --list shows what can be asked"
+
+
+def changes(
+    *, remove: Named, scale: Numbered, overlap: Named, move: Numbered, graph: bool, transfer_only: bool
+) -> tuple[Asked, ...]:
+    """The changes in the order of the options. Raises WrongUse for what can be asked of no trace, or when there is none."""
+    found = (
+        *(Asked("remove", _known("--remove", what)) for what in _several(remove)),
+        *(Asked("scale", _known("--scale", what), _factor(what, factor)) for what, factor in _pairs(scale)),
+        *(Asked("overlap", _beside("--overlap", what)) for what in _several(overlap)),
+        *(Asked("move", _host("--move", what), _threads(what, number)) for what, number in _pairs(move)),
+        *([Asked("graph")] if graph else []),
+        *([Asked("transfer")] if transfer_only else []),
+    )
+    if not found:
+        raise WrongUse(f"Nothing is asked: say what to remove, scale, overlap or move; {_LISTS}.")
+    return found
+
+
+def absent(asked: Asked, present: Collection[str]) -> bool:
+    """Whether a trace that has the categories `present` has nothing to change; what is asked by name is looked up elsewhere."""
+    if asked.what.startswith(PATTERNS):
+        return False
+    needed = {
+        COPIES: [name for name in TRANSFERS if name.startswith("copy")],
+        "": ["compute" if asked.kind == "graph" else "communication"],
+    }.get(asked.what, [asked.what])
+    return not any(name in present for name in needed)
+
+
+def _several(names: Named) -> Iterator[str]:
+    yield from [names] if isinstance(names, str) else names
+
+
+def _pairs(numbers: Numbered) -> Iterator[tuple[str, float]]:
+    yield from numbers.items() if isinstance(numbers, Mapping) else numbers
+
+
+def _known(option: str, what: str) -> str:
+    prefix = next((each for each in PATTERNS if what.startswith(each)), None)
+    if prefix == what:
+        raise WrongUse(f"{option} {what}: say which names, as in '{what}*'.")
+    if prefix is None and what not in _NAMES:
+        raise WrongUse(f"{option} {what}: {_close(what)}; {_LISTS}.")
+    return what
+
+
+def _close(what: str) -> str:
+    found = difflib.get_close_matches(what, _NAMES, n=2, cutoff=0.6)
+    if found:
+        return f"there is no such thing; did you mean {' or '.join(found)}?"
+    return "there is no such thing: it is a category of the ledger, copies, host:GLOB or kernel:GLOB"
+
+
+def _beside(option: str, what: str) -> str:
+    _known(option, what)
+    if what not in TRANSFERS and not what.startswith("kernel:"):
+        raise WrongUse(
+            f"{option} {what}: only GPU work that is no computation can overlap: {', '.join(TRANSFERS)}, kernel:GLOB."
+        )
+    return what
+
+
+def _host(option: str, what: str) -> str:
+    _known(option, what)
+    if what not in MOVABLE and not what.startswith("host:"):
+        raise WrongUse(f"{option} {what}: only work of the host can be moved: {', '.join(MOVABLE)}, host:GLOB.")
+    return what
+
+
+def _factor(what: str, factor: float) -> float:
+    if not math.isfinite(factor) or factor < 0:
+        raise WrongUse(
+            f"--scale {what} {factor:g}: the factor is a number from 0 (takes no time) up; 1 changes nothing."
+        )
+    return float(factor)
+
+
+def _threads(what: str, number: float) -> float:
+    if not math.isfinite(number) or number < 1:
+        raise WrongUse(f"--move {what} {number:g}: it is moved to 1 thread or more.")
+    return float(number)

@@ -1,0 +1,236 @@
+"""What-if: what the steps would last with a change, by replaying them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Unpack
+
+from traceq.analysis.categories import BUSY, BY_NAME, IDLE
+from traceq.analysis.replay.counterfactual import Change
+from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replayed
+from traceq.analysis.replay.whatif import SLOWER, UNKNOWN_CAUSE, NothingToReplay, what_if
+from traceq.analysis.replay.whatif import Answer as Found
+from traceq.app.asked import ASKABLE, COPIES, MOVABLE, TRANSFERS, Named, Numbered, absent, changes
+from traceq.app.source import Reading, Source, opened
+from traceq.app.view import View
+from traceq.common.units import share
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.database.user_sql import interruptible
+from traceq.diagnosis.judge import subjects
+from traceq.errors import WrongUse
+from traceq.reports.document import Block
+from traceq.reports.renderers.whatif_to_json import answer_to_json, choices_to_json
+from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
+from traceq.reports.whatif.words import asked_for, compose_answer, compose_choices
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.diagnosis.subject import Subject
+
+# The arguments of whatif that ask for a change.
+CHANGES = ("remove", "scale", "overlap", "move", "graph", "transfer_only")
+
+# Here communication is all of it; in the ledger it is what kernels do not hide.
+_WORDS = {"communication": "communication"}
+
+
+class WhatIfView(View[Answer]):
+    """What the steps would last with a change; `content` is that as plain data, times are ns per counted step."""
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_answer(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return answer_to_json(self.content)
+
+
+class WhatIfChoicesView(View[Choices]):
+    """What can be asked of a trace; `content` is that as plain data."""
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_choices(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return choices_to_json(self.content)
+
+
+def whatif(
+    source: Source,
+    *,
+    remove: Named = (),
+    scale: Numbered = (),
+    overlap: Named = (),
+    move: Numbered = (),
+    graph: bool = False,
+    transfer_only: bool = False,
+    trace: int | None = None,
+    **reading: Unpack[Reading],
+) -> WhatIfView:
+    """What the steps would last with changes, all of them together, and what would limit them then.
+
+    What is changed is a category of the ledger ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB": host slices
+    or GPU work by name. `remove` takes its time away, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap` lets
+    communication or copies run beside kernels, `move` lets host work run in so many other threads ({"idle_data": 4}), `graph`
+    launches kernels as a CUDA graph does, `transfer_only` lets no collective wait for other ranks. `trace` is a trace_id, by
+    default the first. Raises ValueError for what cannot be asked, or what the trace does not have.
+    """
+    asked = changes(remove=remove, scale=scale, overlap=overlap, move=move, graph=graph, transfer_only=transfer_only)
+    with opened(source, "replayed", **reading) as connection:
+        return interruptible(connection, lambda: answer_of(connection, asked, trace))
+
+
+def whatif_choices(source: Source, *, trace: int | None = None, **reading: Unpack[Reading]) -> WhatIfChoicesView:
+    """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first."""
+    with opened(source, "replayed", **reading) as connection:
+        return interruptible(connection, lambda: choices_of(connection, trace))
+
+
+def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:
+    """What can be asked of the trace."""
+    subject = _subject(connection, trace)
+    times = _times(connection, subject)
+    found = [Choice(_options(name), name, _WORDS.get(name, BY_NAME[name].words), dur) for name, dur in times.items()]
+    if any(name.startswith("copy") for name in times):
+        found.append(Choice(("--remove", "--scale", "--overlap"), COPIES, "all copies"))
+    if found or subject.ledger:
+        found.append(Choice(("--remove", "--scale", "--move"), "host:GLOB", "host slices by name: host:aten::copy_"))
+    if any(name in BUSY for name in times):
+        found.append(Choice(("--remove", "--scale", "--overlap"), "kernel:GLOB", "GPU work by name: kernel:*gemm*"))
+        found.append(Choice(("--graph",), "", "kernels launched at once, without gaps"))
+    if "communication" in times:
+        found.append(Choice(("--transfer-only",), "", "no collective waits for another rank"))
+    return WhatIfChoicesView(
+        Choices(
+            subject.trace_id,
+            _file(connection, subject.trace_id),
+            subject.rank,
+            subject.steps,
+            _step(subject),
+            tuple(found),
+        )
+    )
+
+
+def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], trace: int | None) -> WhatIfView:
+    """What becomes of the steps of the trace. Raises WrongUse for what it does not have."""
+    subject = _subject(connection, trace)
+    _check_present(connection, subject, asked)
+    facts = Answer(
+        trace_id=subject.trace_id,
+        file=_file(connection, subject.trace_id),
+        rank=subject.rank,
+        asked=tuple(asked),
+        steps=subject.steps,
+        recorded_ns=_step(subject),
+        ledger=_ledger(subject),
+    )
+    parts = [(each, change) for each in asked for change in _changes(each)]
+    with closing(connection.cursor()) as own:
+        try:
+            found = what_if(own, subject.trace_id, [change for _, change in parts])
+        except NothingToReplay as error:
+            return WhatIfView(replace(facts, reason=str(error)))
+    changed = {each for (each, _), is_found in zip(parts, found.found, strict=True) if is_found or each.factor == 1}
+    for each in asked:
+        if each not in changed:
+            raise _not_there(subject, each)
+    return WhatIfView(_answer(facts, found))
+
+
+def _changes(asked: Asked) -> list[Change]:
+    """The change as replays take it."""
+    of_everything = {"graph": "kernels", "transfer": "communication"}
+    what = [asked.what or of_everything[asked.kind]]
+    if asked.what == COPIES and asked.kind != "overlap":
+        what = [name for name in BUSY if name.startswith("copy")]
+    slower = SLOWER if asked.kind == "move" else 0.0
+    return [Change(asked.kind, each, asked.factor or 0.0, slower) for each in what]
+
+
+def _answer(facts: Answer, found: Found) -> Answer:
+    return replace(
+        facts,
+        steps=found.steps,
+        recorded_ns=found.recorded_ns,
+        replayed_ns=found.before_ns,
+        after_ns=found.after_ns,
+        saved=Saved(low_ns=found.saved.low, likely_ns=found.saved.likely, high_ns=found.saved.high),
+        error_share=found.told.error,
+        unexplained_share=found.told.unexplained,
+        reason=_reason(found.told, facts.asked),
+        limits=tuple(Part(each.category, each.dur_ns) for each in found.limits),
+    )
+
+
+def _reason(told: Replayed, asked: Sequence[Asked]) -> str | None:
+    if told.error > MOST_ERROR:
+        return f"the replay is {share(told.error)} off, more than the {share(MOST_ERROR)} for a likely saving"
+    if told.unexplained > MOST_UNEXPLAINED:
+        return f"nothing known explains {share(told.unexplained)} of the critical path, more than {share(MOST_UNEXPLAINED)}"
+    if any(each.what == UNKNOWN_CAUSE for each in asked):
+        return f"nothing says what the host did in {UNKNOWN_CAUSE}"
+    return None
+
+
+def _subject(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subject:
+    found = subjects(connection)
+    if not found:
+        raise WrongUse("There is no trace to ask: the database holds none.")
+    for each in found:
+        if trace in (None, each.trace_id):
+            return each
+    known = ", ".join(str(each.trace_id) for each in found)
+    raise WrongUse(f"--trace {trace}: there is no such trace; there are {known}.")
+
+
+def _check_present(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> None:
+    times = _times(connection, subject)
+    # Without a GPU nothing is idle; what the host does has these categories all the same.
+    present = {*times, *(IDLE if subject.device is None else ())}
+    for each in asked:
+        if absent(each, present):
+            raise _not_there(subject, each)
+
+
+def _not_there(subject: Subject, asked: Asked) -> WrongUse:
+    return WrongUse(
+        f"Trace {subject.trace_id} has nothing in its counted steps to {asked_for([asked])};"
+        " traceq whatif SOURCE --list shows what it has."
+    )
+
+
+def _times(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str, float]:
+    """Categories that a change can be about, with their time per counted step, longest first: GPU work, then idle time."""
+    work = ask(connection, statement("reports/sql/whatif_work.sql"), trace_id=subject.trace_id)
+    idle = sorted(
+        ((name, dur) for name, dur in subject.ledger.items() if name in ASKABLE and name not in BUSY and dur),
+        key=lambda each: (-each[1], each[0]),
+    )
+    return {**{row["category"]: row["dur_ns"] for row in work}, **dict(idle)}
+
+
+def _options(name: str) -> tuple[str, ...]:
+    more = ("--overlap",) if name in TRANSFERS else ("--move",) if name in MOVABLE else ()
+    return ("--remove", "--scale", *more)
+
+
+def _ledger(subject: Subject) -> tuple[Part, ...]:
+    return tuple(Part(name, dur) for name, dur in subject.ledger.items() if dur)
+
+
+def _step(subject: Subject) -> float | None:
+    return subject.step_ns or None
+
+
+def _file(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
+    traces = {each["trace_id"]: each["path"] for each in ask(connection, statement("database/trace.sql"))}
+    return PurePath(traces[trace_id]).name

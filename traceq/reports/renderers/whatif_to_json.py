@@ -1,0 +1,39 @@
+"""A what-if for programs: nanoseconds per counted step, and shares. docs/whatif.md describes the keys."""
+
+from __future__ import annotations
+
+from traceq.reports.renderers.json_text import json_text, picked
+from traceq.reports.whatif.answer import Answer, Choices
+
+# Raised with every change that breaks a reader.
+SCHEMA_VERSION = 1
+
+
+def answer_to_json(found: Answer) -> str:
+    """One object; what cannot be told is null."""
+    saved, step = found.saved, found.recorded_ns
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **picked(found, "trace_id", "file", "rank", "steps", "asked", "recorded_ns", "replayed_ns", "after_ns"),
+            **picked(found, "error_share", "unexplained_share", "reason", "limits"),
+            "saved_low_ns": saved and saved.low_ns,
+            "saved_ns": saved and saved.likely_ns,
+            "saved_high_ns": saved and saved.high_ns,
+            "amdahl": [
+                {"category": part.name, "dur_ns": part.dur_ns, "step_without_ns": max(step - part.dur_ns, 0.0)}
+                for part in found.ledger
+                if step is not None
+            ],
+        }
+    )
+
+
+def choices_to_json(found: Choices) -> str:
+    """One object: what can be asked."""
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **picked(found, "trace_id", "file", "rank", "steps", "recorded_ns", "choices"),
+        }
+    )

@@ -1,0 +1,80 @@
+"""The answer to a what-if as plain data: read by the words and by the JSON. Times are ns per counted step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A change that is asked for, in words that can be typed: kind (remove, scale, ...), of what, and its factor or number."""
+
+    kind: str
+    what: str = ""
+    factor: float | None = None
+
+
+@dataclass(frozen=True)
+class Saved:
+    """By how much the step would be shorter, negative where longer; `likely_ns` is None where only bounds can be told."""
+
+    low_ns: float
+    likely_ns: float | None
+    high_ns: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the step or of its critical path: a category of the ledger, or another name."""
+
+    name: str
+    dur_ns: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What would become of the steps of one trace.
+
+    `recorded_ns` is the mean counted step, `replayed_ns` that of the same model with nothing changed, `after_ns` with the
+    change. `error_share` is how far steps that are predicted from other steps are from what was recorded, `unexplained_share`
+    the part of the critical path that no known dependency explains. `reason` says why there are only bounds, or nothing: then
+    the other numbers are None. `limits` is the critical path after the change; `ledger` is what the busiest device (without
+    one, the training thread) does in the recorded step.
+    """
+
+    trace_id: int
+    file: str
+    rank: int | None
+    asked: tuple[Asked, ...]
+    steps: int
+    recorded_ns: float | None
+    replayed_ns: float | None = None
+    after_ns: float | None = None
+    saved: Saved | None = None
+    error_share: float | None = None
+    unexplained_share: float | None = None
+    reason: str | None = None
+    limits: tuple[Part, ...] = ()
+    ledger: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that can be asked for: `options` of the command take `what`; `dur_ns` is its time in the step, where known."""
+
+    options: tuple[str, ...]
+    what: str
+    meaning: str
+    dur_ns: float | None = None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What can be asked of one trace."""
+
+    trace_id: int
+    file: str
+    rank: int | None
+    steps: int
+    recorded_ns: float | None
+    choices: tuple[Choice, ...]

@@ -1,0 +1,155 @@
+"""The words about a what-if: what the step would last, how far that can be trusted, and what is in the way then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traceq.analysis.categories import BY_NAME
+from traceq.common.units import UNKNOWN, duration, share, some
+from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, table
+from traceq.reports.savings import speed_up
+from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
+
+_WORDS = {
+    "remove": "remove {what}",
+    "scale": "scale {what} by {factor:g}",
+    "overlap": "overlap {what} with kernels",
+    "move": "move {what} to other threads ({factor:g})",
+    "graph": "launch kernels as CUDA graphs",
+    "transfer": "let collectives wait for no other rank",
+}
+
+# Rows of the tables, so that the answer fits a terminal of 25 lines.
+_LIMITS = 3
+_AMDAHL = 3
+# A saving below this share of the step is none.
+_NOTHING = 0.001
+
+
+def compose_answer(found: Answer) -> Iterator[Block]:
+    """The whole answer."""
+    yield Heading(1, ("traceq whatif",))
+    yield Verdict(_verdict(found))
+    if found.reason is not None and found.saved is not None:
+        yield Warn((f"Only bounds: {found.reason}.",))
+    yield Facts(tuple(_facts(found)))
+    if found.limits:
+        yield table(
+            _largest(found.limits, _LIMITS),
+            {
+                "critical path then": lambda part: _named(part.name),
+                "per step": lambda part: duration(round(part.dur_ns)),
+                "share": lambda part: share(part.dur_ns / found.after_ns) if found.after_ns else UNKNOWN,
+            },
+        )
+    if found.ledger and found.recorded_ns:
+        yield from _amdahl(found.ledger, found.recorded_ns)
+
+
+def compose_choices(found: Choices) -> Iterator[Block]:
+    """What can be asked."""
+    yield Heading(1, ("traceq whatif: what can be asked",))
+    yield Facts((_trace(found),))
+    if not found.choices:
+        yield Verdict(("Nothing can be asked: the trace has no steps that can be replayed.",))
+        return
+    yield table(
+        found.choices,
+        {
+            "what": lambda each: each.what,
+            "per step": _time,
+            "options": lambda each: " ".join(each.options),
+            "meaning": lambda each: each.meaning,
+        },
+        text=(0, 2, 3),
+    )
+    yield Paragraph(
+        (
+            "GLOB is a name with * and ?, as in ",
+            Literal("--scale 'kernel:*flash*' 0.5"),
+            ". Options may be repeated and stand together.",
+        )
+    )
+
+
+def asked_for(changes: Sequence[Asked]) -> str:
+    """The changes as a sentence has them: remove idle_data; scale kernel:*flash* by 0.5."""
+    return "; ".join(_WORDS[each.kind].format(what=each.what, factor=each.factor) for each in changes)
+
+
+def _trace(found: Answer | Choices) -> tuple[str, Spans]:
+    rank = "" if found.rank is None else f", rank {found.rank}"
+    return "trace", (f"{found.trace_id}{rank}: ", Name(found.file))
+
+
+def _verdict(found: Answer) -> Spans:
+    if found.saved is None or not found.replayed_ns:
+        return (f"Cannot tell: {found.reason}.",)
+    saved, step = found.saved, found.replayed_ns
+    if max(abs(saved.low_ns), abs(saved.high_ns)) < _NOTHING * step:
+        return ("The step would last as long as it does.",)
+    if saved.likely_ns is None:
+        by = f"at most {duration(round(saved.high_ns))}" if saved.low_ns <= 0 < saved.high_ns else _range(saved)
+        return (f"The step would be {by} shorter.",)
+    if abs(saved.likely_ns) < _NOTHING * step:
+        return (f"The step would hardly change; at most it would be {duration(round(saved.high_ns))} shorter.",)
+    more = "shorter" if saved.likely_ns > 0 else "longer"
+    by = f"{duration(round(abs(saved.likely_ns)))} ({share(abs(saved.likely_ns) / step)})"
+    return (f"The step would be {by} {more}: {duration(_whole(found.after_ns))} instead of {duration(round(step))}.",)
+
+
+def _facts(found: Answer) -> Iterator[tuple[str, Spans]]:
+    yield _trace(found)
+    yield "asked", (Name(asked_for(found.asked)),)
+    now = f"{duration(_whole(found.recorded_ns))} recorded"
+    if found.replayed_ns is not None:
+        now += f", {duration(round(found.replayed_ns))} replayed"
+    yield "step now", (f"{now}; mean of {some(found.steps, 'step')}",)
+    if found.saved is not None:
+        yield "step then", (_then(found, found.saved),)
+        likely = "" if found.saved.likely_ns is None else f"{duration(round(found.saved.likely_ns))}, "
+        yield "saved", (f"{likely}{_range(found.saved)} possible",)
+    if found.error_share is not None:
+        unexplained = ""
+        if found.unexplained_share is not None:
+            unexplained = f"; nothing known explains {share(found.unexplained_share)} of the critical path"
+        yield "replay error", (f"{share(found.error_share)} of the step{unexplained}",)
+
+
+def _then(found: Answer, saved: Saved) -> str:
+    if saved.likely_ns is not None:
+        return duration(_whole(found.after_ns))
+    step = found.replayed_ns or 0.0
+    return f"{duration(round(step - saved.high_ns))} to {duration(round(step - saved.low_ns))}"
+
+
+def _amdahl(ledger: Sequence[Part], step: float) -> Iterator[Block]:
+    yield table(
+        _largest(ledger, _AMDAHL),
+        {
+            "step now": lambda part: _named(part.name),
+            "per step": lambda part: duration(round(part.dur_ns)),
+            "without it at least": lambda part: duration(round(max(step - part.dur_ns, 0.0))),
+            "times as fast (Amdahl)": lambda part: speed_up(step, step - part.dur_ns),
+        },
+    )
+
+
+def _largest(parts: Sequence[Part], most: int) -> list[Part]:
+    return sorted(parts, key=lambda part: (-part.dur_ns, part.name))[:most]
+
+
+def _named(name: str) -> str:
+    return f"{name} ({BY_NAME[name].words})" if name in BY_NAME and BY_NAME[name].words != name else name
+
+
+def _time(each: Choice) -> str:
+    return "" if each.dur_ns is None else duration(round(each.dur_ns))
+
+
+def _range(saved: Saved) -> str:
+    return f"{duration(round(saved.low_ns))} to {duration(round(saved.high_ns))}"
+
+
+def _whole(nanoseconds: float | None) -> int | None:
+    return None if nanoseconds is None else round(nanoseconds)
