@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from traceq.analysis.replay.recorded import Booleans, Floats, Recorded
     from traceq.analysis.replay.weights import Weights
 
+# Copies with engines of their own: those within a device run on it, as kernels do.
+COPIES = ("copy_h2d", "copy_d2h")
+
 _BLOCKING_COPY_CALL = 5_000.0  # what the call takes when it does not block, ns
 _GRAPH_SPACING = 1_000.0  # from one node of a CUDA graph to the next, ns
 _WHOLE = 0.99  # of a call, which counts as all of it
@@ -148,7 +151,7 @@ def _slices(world: World, what: str) -> Booleans:
         found = run(world.connection, "analysis/replay/replay_kernels.sql", pattern=what.removeprefix("kernel:"))
         return np.isin(work.slice_id, found.fetchnumpy()["slice_id"])
     if what == "copies":
-        return np.isin(work.category, [BUSY.index(name) for name in BUSY if name.startswith("copy")])
+        return np.isin(work.category, [BUSY.index(name) for name in COPIES])
     if what not in BUSY:
         raise ValueError(f"there is no GPU work {what!r}: {', '.join(BUSY)}, copies or kernel:PATTERN is known")
     return np.asarray(work.category == BUSY.index(what))

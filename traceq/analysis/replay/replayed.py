@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from traceq.analysis.categories import BUSY, CATEGORIES
+from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.ledger.host_piece import cut_intervals
-from traceq.analysis.replay.counterfactual import Change, World, changed
+from traceq.analysis.replay.counterfactual import COPIES, Change, World, changed
 from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
@@ -111,21 +111,13 @@ def _asked(removable: Iterable[str]) -> dict[str, Change]:
 def _category(name: str, held: Iterable[str]) -> str:
     """The category of the ledger that a scenario is about; of copies the first that there is."""
     category = SPECIAL[name][1] if name in SPECIAL else name
-    return (
-        category
-        if category != "copies"
-        else next((one for one in BUSY if one.startswith("copy") and one in held), category)
-    )
+    return category if category != "copies" else next((one for one in COPIES if one in held), category)
 
 
 def _on_path(name: str, on_path: dict[str, int]) -> int:
     """Time of a scenario's category on the critical path, ns."""
     category = SPECIAL[name][1] if name in SPECIAL else name
-    return sum(
-        dur
-        for cause, dur in on_path.items()
-        if cause == category or (category == "copies" and cause.startswith("copy"))
-    )
+    return sum(dur for cause, dur in on_path.items() if cause == category or (category == "copies" and cause in COPIES))
 
 
 def _variants(change: Change) -> list[Change]:
