@@ -91,7 +91,6 @@ QUESTIONS = {
         for glob in ("aten::*", "autograd*", "forward")
         for factor in (0, 0.5)
     },
-    "idle_data in 1": (Change("move", "idle_data", 1), partial(fetched_in_workers, workers=1)),
 }
 COUNTERFACTUALS |= {name: Counterfactual(change=change) for name, (_, change) in QUESTIONS.items()}
 
