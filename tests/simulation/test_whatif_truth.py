@@ -58,9 +58,7 @@ def test_savings_are_what_is_really_won(group, measured):
     assert summed(one for one in found if one.matters).median <= MEDIAN
 
 
-@pytest.mark.xfail(
-    reason="calls that may have waited or not, threads that wait for others, pageable copies beside compute"
-)
+@pytest.mark.xfail(strict=False, reason="of long launches, waits for workers and other threads, and other ranks")
 @pytest.mark.parametrize("group", GROUPS)
 def test_what_is_really_won_is_inside_the_bounds(group, measured):
     found = measured(group)
@@ -81,9 +79,6 @@ def test_a_likely_saving_is_inside_its_bounds(group, measured):
     assert [one for one in measured(group) if one.saved is not None and not one.low <= one.saved <= one.high] == []
 
 
-@pytest.mark.xfail(
-    strict=False, reason="a change of nothing makes steps longer where the host does not wait for the GPU"
-)
 @pytest.mark.parametrize("group", GROUPS)
 def test_nothing_saves_less_than_nothing(group, measured):
     assert [one for one in measured(group) if one.saved is not None and one.saved < -ROUNDED] == []
