@@ -51,6 +51,7 @@ def test_a_name_alone_is_a_list_of_one():
         ({"scale": {"compute": -1}}, "--scale compute -1: the factor is a number from 0"),
         ({"scale": {"compute": float("nan")}}, "--scale compute nan: the factor"),
         ({"scale": {"compute": float("inf")}}, "--scale compute inf: the factor"),
+        ({"scale": {"idle_dependency": 0.5}}, "--scale idle_dependency: a wait has no length of its own"),
         ({"overlap": "compute"}, "--overlap compute: only GPU work that is no computation can overlap: communication"),
         ({"overlap": "host:*"}, "--overlap host:*: only GPU work"),
         ({"move": {"compute": 1}}, "--move compute: only work of the host can be moved: idle_data"),

@@ -24,6 +24,8 @@ MOVABLE = tuple(
     for name in ASKABLE
     if name not in {*BUSY, "idle_sync", "idle_dependency", "idle_launch_latency", "idle_unattributed"}
 )
+# Waits that last as long as what is waited for.
+NO_LENGTH = ("idle_dependency",)
 _NAMES = (*ASKABLE, COPIES)
 
 _LISTS = "traceq whatif SOURCE --list shows what can be asked"
@@ -35,7 +37,7 @@ def changes(
     """The changes in the order of the options. Raises WrongUse for what can be asked of no trace, or when there is none."""
     found = (
         *(Asked("remove", _known("--remove", what)) for what in _several(remove)),
-        *(Asked("scale", _known("--scale", what), _factor(what, factor)) for what, factor in _pairs(scale)),
+        *(Asked("scale", _scalable("--scale", what), _factor(what, factor)) for what, factor in _pairs(scale)),
         *(Asked("overlap", _beside("--overlap", what)) for what in _several(overlap)),
         *(Asked("move", _host("--move", what), _threads(what, number)) for what, number in _pairs(move)),
         *([Asked("graph")] if graph else []),
@@ -86,6 +88,15 @@ def _beside(option: str, what: str) -> str:
     if what not in TRANSFERS and not what.startswith("kernel:"):
         raise WrongUse(
             f"{option} {what}: only GPU work that is no computation can overlap: {', '.join(TRANSFERS)}, kernel:GLOB."
+        )
+    return what
+
+
+def _scalable(option: str, what: str) -> str:
+    _known(option, what)
+    if what in NO_LENGTH:
+        raise WrongUse(
+            f"{option} {what}: a wait has no length of its own: --remove {what} says what is won without it."
         )
     return what
 

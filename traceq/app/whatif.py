@@ -13,7 +13,7 @@ from traceq.analysis.replay.counterfactual import Change
 from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replayed
 from traceq.analysis.replay.whatif import SLOWER, UNKNOWN_CAUSE, NothingToReplay, what_if
 from traceq.analysis.replay.whatif import Answer as Found
-from traceq.app.asked import ASKABLE, COPIES, MOVABLE, TRANSFERS, Named, Numbered, absent, changes
+from traceq.app.asked import ASKABLE, COPIES, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
 from traceq.app.source import Reading, Source, opened
 from traceq.app.view import View
 from traceq.common.units import share
@@ -219,6 +219,8 @@ def _times(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str,
 
 
 def _options(name: str) -> tuple[str, ...]:
+    if name in NO_LENGTH:
+        return ("--remove",)
     more = ("--overlap",) if name in TRANSFERS else ("--move",) if name in MOVABLE else ()
     return ("--remove", "--scale", *more)
 
