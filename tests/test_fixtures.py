@@ -54,7 +54,15 @@ def test_outcomes_are_machine_readable():
 
 
 def test_no_fixture_lies_outside_the_described_folders():
-    assert {path.name for path in FIXTURES.iterdir()} == {"README.md", "broken", "lab", "make", "release_0_1", "run"}
+    assert {path.name for path in FIXTURES.iterdir()} == {
+        "README.md",
+        "broken",
+        "lab",
+        "make",
+        "pairs",
+        "release_0_1",
+        "run",
+    }
 
 
 def test_writing_again_gives_the_same_files(rewritten):
@@ -69,7 +77,12 @@ def test_writing_again_gives_the_same_files(rewritten):
 
 
 def test_fixtures_are_small():
-    small = [*files("run").values(), *files("broken").values(), *files("release_0_1").values()]
+    small = [
+        *files("run").values(),
+        *files("broken").values(),
+        *files("release_0_1").values(),
+        *files("pairs").values(),
+    ]
     assert [path.name for path in small if path.stat().st_size >= 250_000] == []
-    assert sum(path.stat().st_size for path in small) < 1_500_000
+    assert sum(path.stat().st_size for path in small) < 1_800_000
     assert DEMO.stat().st_size < 200_000

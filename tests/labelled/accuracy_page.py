@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pairs.measured import load, section
+
 from labelled import rule_cases
 from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured, accuracy, cases, measure
 from traceq.diagnosis.rules.registry import RULES
@@ -50,7 +52,8 @@ def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
     ]
     broken += [f"{each.name}: {failure}" for each in measured for failure in each.failed]
     lines = [*_table(measured), "", *_of_rules(small), "", *_wrong(measured), *_checked(), *_causes(measured)]
-    return _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(lines) + "\n", broken
+    lines += ["", *section(load())]
+    return _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(lines).rstrip() + "\n", broken
 
 
 def _ended(case: tuple[str, str]) -> str:

@@ -1,0 +1,137 @@
+"""What was measured of the pairs, as fixtures/pairs/measured.json keeps it, and docs/accuracy.md shows it."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+from pairs.catalogue import PAIRS, Pair
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "pairs"
+FILE = FOLDER / "measured.json"
+LEAST = 0.01  # of a step; errors are shares of what was won, or of this where it is less
+NEAR = 0.25
+HEADING = "## Pairs run on a CPU"
+
+_INTRODUCTION = """\
+Programs of `fixtures/make/pairs`, with a flaw and with its fix, run by `python tests/benchmarks/cpu_pairs.py --write` with
+PyTorch on {cores} cores that other programs kept busy as well: slow and fixed in turns, {runs} times each, without a profiler.
+*Slow* and *fixed* are milliseconds a step: the median of a run, or its mean where the flaw is in some steps only, and the median
+of the runs. They are CPU time, which other programs change little, except where a program waits or needs several cores: *clock*.
+*Won* is 1 - fixed / slow: median and range of the turns. Freed memory stays with the process (MALLOC_TRIM_THRESHOLD_), since the
+page faults of a few steps else decide which run is the faster.
+
+*Likely* and *range* are shares of the step by a trace of the slow program, the middle one of three, and what the fix changes in
+it (below). Recording makes steps longer, and the trace does not tell which part of them: likely lies in the middle between as
+much in all events and as much in all time; *as recorded* counts it as the program's own. *Error* is the distance of likely from
+the median won, as a share of that. *Inside*: the median won lies in the range, or that of some turns. *Report* is what the
+finding on that time says in the report: a fixed share of all time of its kind.
+"""
+
+
+class Measured(TypedDict):
+    """One pair: nanoseconds a step of each run, and shares of a step by the trace of the slow program: `rule` in the report."""
+
+    slow_ns: list[int]
+    fixed_ns: list[int]
+    predicted: dict[str, float] | None
+    rule: float | None
+
+
+class Measurements(TypedDict):
+    """All pairs, and how many cores they had."""
+
+    cores: int
+    pairs: dict[str, Measured]
+
+
+def load() -> Measurements:
+    """What was measured last."""
+    content: Measurements = json.loads(FILE.read_text("utf-8"))
+    return content
+
+
+def won(measured: Measured) -> list[float]:
+    """The share of a step that the fix won in each turn, ascending."""
+    return sorted(1 - fixed / slow for slow, fixed in zip(measured["slow_ns"], measured["fixed_ns"], strict=True))
+
+
+def section(measurements: Measurements) -> Iterator[str]:
+    """The lines of the page's section."""
+    known = [(pair, measurements["pairs"][pair.name]) for pair in PAIRS if pair.name in measurements["pairs"]]
+    runs = max(len(measured["slow_ns"]) for _, measured in known)
+    yield HEADING
+    yield ""
+    yield _INTRODUCTION.format(cores=measurements["cores"], runs=runs)
+    yield _summary([measured for _, measured in known])
+    yield ""
+    yield "| pair | fix | slow | fixed | won | likely | range | as recorded | error | inside | report |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|"
+    for pair, measured in known:
+        yield _row(pair, measured)
+    yield ""
+    yield "| pair | time | what the fix changes | because |"
+    yield "|---|---|---|---|"
+    for pair, _ in known:
+        changes = "; ".join(str(change) for change in pair.changes) or "cannot tell"
+        yield f"| {pair.name} | {'clock' if pair.clock else 'CPU'} | {changes} | {pair.assumption} |"
+    yield ""
+
+
+def _summary(measured: Sequence[Measured]) -> str:
+    errors = [error for each in measured if (error := _error(each)) is not None]
+    if not errors:
+        return f"{len(measured)} pairs, none of them predicted."
+    inside = [_inside(each) for each in measured]
+    return (
+        f"{len(measured)} pairs, {len(errors)} of them predicted: median error {_percent(statistics.median(errors))},"
+        f" {sum(error <= NEAR for error in errors)} within {_percent(NEAR)}; {inside.count('yes')} inside the range,"
+        f" {inside.count('some turns')} more in some turns."
+    )
+
+
+def _row(pair: Pair, measured: Measured) -> str:
+    shares, predicted = won(measured), measured["predicted"]
+    cells = [
+        pair.name,
+        pair.fix,
+        f"{statistics.median(measured['slow_ns']) / 1e6:.2f}",
+        f"{statistics.median(measured['fixed_ns']) / 1e6:.2f}",
+        f"{_percent(statistics.median(shares))} ({_percent(shares[0])} to {_percent(shares[-1])})",
+    ]
+    if predicted is None:
+        cells += ["cannot tell", "-", "-", "-", "-"]
+    else:
+        cells += [
+            _percent(predicted["likely"]),
+            f"{_percent(predicted['low'])} to {_percent(predicted['high'])}",
+            _percent(predicted["recorded"]),
+            _percent(_error(measured)),
+            _inside(measured),
+        ]
+    return f"| {' | '.join([*cells, _percent(measured['rule'])])} |"
+
+
+def _error(measured: Measured) -> float | None:
+    if measured["predicted"] is None:
+        return None
+    truth = statistics.median(won(measured))
+    return abs(measured["predicted"]["likely"] - truth) / max(truth, LEAST)
+
+
+def _inside(measured: Measured) -> str:
+    """Whether the median of the turns lies in the range; "some turns" where only the range of the turns meets it."""
+    predicted = measured["predicted"]
+    if predicted is None:
+        return "-"
+    shares = won(measured)
+    if predicted["low"] <= statistics.median(shares) <= predicted["high"]:
+        return "yes"
+    return "some turns" if predicted["low"] <= shares[-1] and shares[0] <= predicted["high"] else "no"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
