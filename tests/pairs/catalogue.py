@@ -115,6 +115,7 @@ PAIRS = (
         (Change("gloo:*", "one"),),
         "small collectives are latency",
         "host-communication",
+        clock=True,
     ),
     Pair(
         "optimizer_loop",

@@ -22,7 +22,8 @@ PyTorch on {cores} cores that other programs kept busy as well: slow and fixed i
 *Slow* and *fixed* are milliseconds a step: the median of a run, or its mean where the flaw is in some steps only, and the median
 of the runs. They are CPU time, which other programs change little, except where a program waits or needs several cores: *clock*.
 *Won* is 1 - fixed / slow: median and range of the turns. Freed memory stays with the process (MALLOC_TRIM_THRESHOLD_), since the
-page faults of a few steps else decide which run is the faster.
+page faults of a few steps else decide which run is the faster. Workers win nothing while other programs use all cores, as they
+did when loader_workers was run last.
 
 *Likely* and *range* are shares of the step by a trace of the slow program, the middle one of three, and what the fix changes in
 it (below). Recording makes steps longer, and the trace does not tell which part of them: likely lies in the middle between as

@@ -11,7 +11,7 @@ from builder import TraceBuilder
 
 import traceq
 from pairs.catalogue import PAIRS, Change, Pair
-from pairs.measured import FOLDER, load, won
+from pairs.measured import FOLDER, HEADING, load, section, won
 from pairs.prediction import predicted
 from traceq.analysis.replay import counterfactual as replay
 from traceq.analysis.replay.whatif import what_if
@@ -117,6 +117,12 @@ def test_what_if_says_the_same_of_what_stays_in_part(slow):
     with closing(connect(database)) as connection:
         answer = what_if(connection, 1, asked)
     assert answer.saved.likely / answer.before_ns == pytest.approx(found.recorded, abs=0.02)
+
+
+def test_the_page_shows_what_was_measured():
+    page = (ROOT / "docs" / "accuracy.md").read_text("utf-8")
+    written = page.split(f"{HEADING}\n")[1].split("\n## ")[0]
+    assert f"{HEADING}\n{written}".rstrip() == "\n".join(section(load())).rstrip()
 
 
 def test_each_program_is_a_pair():
