@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 # Topic and field of it to the section of the report and the query of that name in traceq/reports/sql/ that fills it.
 _FIELDS = {
+    "critical_path": {
+        "summary": ("critical_path", "critical_path"),
+        "parts": ("critical_path_parts", "critical_path_part"),
+        "names": ("critical_path_names", "critical_path_name"),
+    },
     "copies": {
         "totals": ("copies", "copy_total"),
         "groups": ("copy_groups", "copy_group"),
@@ -46,7 +51,7 @@ _FIELDS = {
         "roofline": ("serving_roofline", "serving_roofline"),
     },
 }
-_OF_ONE_ROW = frozenset(("data_stall", "serving"))
+_OF_ONE_ROW = frozenset(("critical_path", "data_stall", "serving"))
 
 
 def topics(connection: duckdb.DuckDBPyConnection, trace_id: int, top: int) -> Topics:

@@ -31,7 +31,7 @@ from typing import Any
 from traceq.common.text import shortened
 from traceq.reports.model import Device, DeviceLedger, Report, TraceFacts, TraceReport
 from traceq.reports.timeline import Span, Timeline
-from traceq.reports.topics import KernelName
+from traceq.reports.topics import KernelName, PathName
 
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
 _OWN_FIELDS = re.compile(
@@ -259,6 +259,8 @@ def _kind(holder: Any, field: str) -> str:
         return "device_name"
     if field == "name" and isinstance(holder, Span):
         return "kernel" if holder.kind in ("compute", "communication") else "span"
+    if field == "name" and isinstance(holder, PathName) and holder.kind == "gpu":
+        return "kernel"
     if field == "name" and isinstance(holder, Timeline):
         return "title"
     return "kernel" if field == "name" and isinstance(holder, KernelName) else field

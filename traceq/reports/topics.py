@@ -1,4 +1,6 @@
-"""What the report says of one topic each: copies, kernels, communication, input, memory, serving. Filled by build_topics.py.
+"""What the report says of one topic each: critical path, copies, kernels, communication, input, memory, serving.
+
+Filled by build_topics.py.
 
 Times are ns (`_ns`), sizes bytes, shares 0..1; None means that the trace does not say. All over the counted steps.
 """
@@ -6,6 +8,53 @@ Times are ns (`_ns`), sizes bytes, shares 0..1; None means that the trace does n
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PathSummary:
+    """The critical path of the replayed `steps` that count: its length, and what of it nothing in the trace explains.
+
+    The errors are how far the replay of a step is from what was recorded, as a share of it.
+    """
+
+    steps: int
+    dur_ns: int
+    unexplained_ns: int | None
+    median_error_share: float | None
+    largest_error_share: float | None
+
+
+@dataclass(frozen=True)
+class PathPart:
+    """Time of the critical path of one kind (host, gpu, transfer, wait) and cause, a category of the ledger."""
+
+    kind: str
+    cause: str
+    dur_ns: int
+    unexplained_ns: int
+    path_share: float
+
+
+@dataclass(frozen=True)
+class PathName:
+    """Slices of one name and operator on the critical path; `module` has most of them, of `modules` in which they ran."""
+
+    kind: str
+    name: str
+    operator: str | None
+    module: str | None
+    modules: int
+    dur_ns: int
+    path_share: float
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """What the steps waited for; `parts` add up to it, `names` are the first --top."""
+
+    summary: PathSummary
+    parts: tuple[PathPart, ...]
+    names: tuple[PathName, ...]
 
 
 @dataclass(frozen=True)
@@ -385,6 +434,7 @@ class Serving:
 class Topics:
     """All of them."""
 
+    critical_path: CriticalPath
     copies: Copies
     communication: Communication
     kernels: Kernels

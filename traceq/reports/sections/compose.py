@@ -27,6 +27,7 @@ from traceq.reports.savings import step_share
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
 from traceq.reports.sections.copies import copies, no_copies
+from traceq.reports.sections.critical_path import critical_path, no_critical_path
 from traceq.reports.sections.data import data, no_data
 from traceq.reports.sections.findings import finding_queries, findings
 from traceq.reports.sections.headline import headline
@@ -101,6 +102,7 @@ def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield from marks(report)
     yield from serving(report)
     yield from _ledger(report)
+    yield from critical_path(report)
     if draws:
         yield from _timelines(report)
     yield from gaps(report)
@@ -128,7 +130,9 @@ def _topics(report: TraceReport) -> Iterator[Block]:
     for section in (copies, communication, kernels, data, memory):
         yield from section(report)
     missing = [
-        line for lines in (no_copies, no_communication, no_kernels, no_data, no_memory) for line in lines(report)
+        line
+        for lines in (no_critical_path, no_copies, no_communication, no_kernels, no_data, no_memory)
+        for line in lines(report)
     ]
     if missing and report.steps.source is not None:
         yield Heading(3, ("Not in the trace, or not recorded",))
