@@ -59,9 +59,8 @@ def cases() -> Iterator[Case]:
     yield _case("nsys/testcuda_4streams_report1.sqlite", copies)
     yield _case("nsys/cestwc_report11.sqlite", {"tiny-kernels"})
     for rank in range(4):
-        expected: list[set[str]] = [{"tensor-parallel-collective"}]
-        if rank == 0:
-            expected.append({"host-bound", "tiny-kernels"})
-        yield _case(f"torch/megatron_tp8_rank{rank}.json.gz", *expected, first=2 if rank == 0 else 1)
+        # The training thread is frozen 18 to 36 times a step: the host alone makes the step, whatever waits on the GPU.
+        host = {"host-bound", "python-bound", "slow-launch-call"}
+        yield _case(f"torch/megatron_tp8_rank{rank}.json.gz", host | {"tensor-parallel-collective"})
     yield _case("torch/tracelens_h100_owlv2.json.gz", {"synchronous-loader", "idle-data"})
     yield _case("nsys/fuser_h200_report1.sqlite", {"recompilation", "idle-compile"}, first=2)

@@ -6,9 +6,11 @@ GEOMETRY = {"grid_x": 132, "grid_y": 1, "grid_z": 1, "block_x": 256, "block_y": 
 
 def steps(trace, alone, beside, geometry=GEOMETRY):
     """Per step five kernels that take `beside`, with communication there, then five that take `alone` in turn."""
-    for number, start in enumerate((0, 2_000_000, 4_000_000)):
-        trace.annotation(f"ProfilerStep#{number}", start, 2_000_000)
-        trace.call("cudaDeviceSynchronize", start + 10_000, 1_980_000)
+    length = 5 * beside + sum(alone[place % len(alone)] for place in range(5, 10)) + 20_000
+    for number in range(3):
+        start = number * length
+        trace.annotation(f"ProfilerStep#{number}", start, length)
+        trace.call("cudaDeviceSynchronize", start + 10_000, length - 15_000)
         at = start + 10_000
         for place in range(10):
             dur = beside if place < 5 else alone[place % len(alone)]

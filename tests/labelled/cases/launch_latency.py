@@ -9,8 +9,10 @@ def _steps(trace):
 
 def _kernels(trace, latency):
     for start in _steps(trace):
-        for ts in range(start, start + 1_000_000, 50_000):
-            trace.kernel("gemm", ts + latency, 50_000 - latency, launched=(ts - 55_000 if ts > 60_000 else 0, 5_000))
+        for place in range(19):
+            ts = start + 5_000 + 50_000 * place
+            trace.kernel("gemm", ts + latency, 50_000 - latency, launched=(start + 1_000 * place, 500))
+        trace.call("cudaDeviceSynchronize", start + 20_000, 937_000)
 
 
 def found_short(trace):

@@ -4,9 +4,9 @@ NAME = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>
 
 
 def steps(trace, stream=7, phase="backward"):
-    for number, start in enumerate((0, 1000, 2000)):
-        trace.annotation(f"ProfilerStep#{number}", start, 1000)
-        trace.call("cudaDeviceSynchronize", start + 100, 890)
+    for number, start in enumerate((0, 830, 1660)):
+        trace.annotation(f"ProfilerStep#{number}", start, 830)
+        trace.call("cudaDeviceSynchronize", start + 100, 725)
         trace.kernel("gemm", start + 20, 200, launched=(start + 5, 5))
         if phase:
             trace.annotation("forward", start + 1, 20)

@@ -4,16 +4,18 @@ NAME = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>
 
 
 def steps(trace, durations, size=26214400):
+    start = 0
     for number in range(12):
-        start = 1000 * number
-        trace.annotation(f"ProfilerStep#{number}", start, 1000)
-        trace.call("cudaDeviceSynchronize", start + 60, 930)
+        length = 360 + durations[number % len(durations)]
+        trace.annotation(f"ProfilerStep#{number}", start, length)
+        trace.call("cudaDeviceSynchronize", start + 60, length - 65)
         trace.kernel("gemm", start + 50, 300, launched=(start + 1, 1))
         reduce = trace.kernel(
             NAME, start + 350, durations[number % len(durations)], launched=(start + 10, 1), stream=20
         )
         if size:
             trace.add("collective", slice_id=reduce, op="allreduce", bytes=size, group_name="0", group_size=8)
+        start += length
 
 
 def found(trace):

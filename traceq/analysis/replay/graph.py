@@ -100,7 +100,7 @@ def graph(recorded: Recorded) -> Graph:
     launch, stream, awaiting = _lags_of_work(recorded, lead, before, engine, awaited)
     tail = _tails(recorded, waits)
     call = events.call.copy()
-    call[waits.had_to] = np.minimum(call[waits.had_to], _WAITING_CALL)
+    call[waits.had_to] = np.minimum(_after_waiting(recorded, waits)[waits.had_to], _WAITING_CALL)
     paces = paces_of_workers(recorded)
     call[paces.event] = np.minimum(call[paces.event], _WAITING_CALL)
     gap = events.gap
@@ -329,12 +329,26 @@ def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, 
     return Lag(np.minimum(found, most), np.where(is_known, np.maximum(found - most, 0.0), 0.0))
 
 
+def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
+    """Per event what its call takes after all that it waits for, ns: what it takes when there is nothing to wait for."""
+    until = np.full(len(recorded.events.ts), np.iinfo(np.int64).min)
+    np.maximum.at(until, waits.event, _awaited_until(recorded, waits))
+    after = recorded.events.ts_end - np.maximum(until, recorded.events.ts)
+    return np.asarray(np.maximum(after, 0), dtype=np.float64)
+
+
+def _awaited_until(recorded: Recorded, waits: Waits) -> Integers:
+    """Per edge of waits when what is waited for is there."""
+    work = recorded.work
+    return np.where(waits.kind[waits.event] == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
+
+
 def _tails(recorded: Recorded, waits: Waits) -> Lag:
     """Per edge of waits: how long after what it waited for the call returned."""
     events, work = recorded.events, recorded.work
     if not len(waits.event):
         return Lag(np.zeros(0), np.zeros(0))
-    until = np.where(waits.kind[waits.event] == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
+    until = _awaited_until(recorded, waits)
     latest = np.full(len(events.ts), np.iinfo(np.int64).min)
     np.maximum.at(latest, waits.event, until)
     tail = (events.ts_end[waits.event] - latest[waits.event]).astype(np.float64)

@@ -1,7 +1,8 @@
 -- The claim of a rule over the counted steps, per step, and what fixing it would win if no other rule had a claim. Of a scenario
 -- that is claimed in part the replay knows what a quarter of it saves, and all of it: between them it is a straight line, which is
--- no more than it saves. What is not replayed (no row) counts in full, and nothing of it is certain; without a GPU ($device -2)
--- what goes from the training thread goes from the step. Where only bounds are known their middle stands for what is likely.
+-- no more than it saves. All of it may save more than the ledger holds for it, as what follows goes, too. What is not replayed (no
+-- row) counts in full, and nothing of it is certain; without a GPU ($device -2) what goes from the training thread goes from the
+-- step. Where only bounds are known their middle stands for what is likely.
 -- Sums of decimals do not depend on the order of the rows, which changes from run to run; those of doubles do.
 select
     count(*) as instances,
@@ -18,7 +19,7 @@ cross join (
     select
         bool_or(only_bounds) as only_bounds,
         sum(if(is_replayed, least(claimed, part * saved_low) * $low, if($device = -2, claimed * $low, 0))::decimal(18, 3)) as low,
-        sum(if(is_replayed, least(claimed * $high, saved_high), claimed * $high)::decimal(18, 3)) as high,
+        sum(if(is_replayed, greatest(least(claimed, saved_high), part * saved_high), claimed)::decimal(18, 3)) * $high as high,
         sum(if(
             is_replayed,
             least(
