@@ -4,8 +4,8 @@
 --   open, or the launching call is not in the trace.
 -- matters: It is as long as any other idle time; only its cause is missing. It is shown and never spread over other
 --   causes.
--- measured: The pieces of cause idle_unattributed in the counted steps (idle_piece). The likely saving is what a
---   replay of the steps without it leaves; a quarter of it where nothing marks steps (docs/metrics.md).
+-- measured: The pieces of cause idle_unattributed in the counted steps (idle_piece). Only bounds are
+--   given: nothing of a cause that is not known is certain to go, and at most what a replay without it saves.
 -- try: Capture more: the runtime API, ranges (traceq.annotate), Python stacks (with_stack=True), calls of the
 --   operating system (nsys --trace=osrt).
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
