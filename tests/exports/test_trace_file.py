@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import random
 
@@ -68,7 +69,7 @@ def test_slices_keep_their_place_and_time(tmp_path):
     trace.kernel("gemm", 1_000_000_051, 30, launched=(1_000_000_013, 5))
     trace.memcpy("HtoD", 1_000_000_090, 0, stream=8)
     content = shown(trace.build(tmp_path))
-    slices = [each for each in content.slices if each.track != "GPU 0 ledger"]
+    slices = [each for each in content.slices if each.track not in ("GPU 0 ledger", "critical path")]
     assert [(each.process, each.track, each.name, each.ts, each.dur, each.depth) for each in slices] == [
         ("traceq", "steps", "ProfilerStep#1", 0, 100, 0),
         ("host", "100", "ProfilerStep#1", 0, 100, 0),
@@ -130,6 +131,47 @@ def test_the_ledger_adds_up(trained):
     }
 
 
+def test_the_critical_path_is_a_track_that_says_what_each_moment_waited_for(trained):
+    trace, findings = trained
+    drawn = shown(trace, findings=findings).on("critical path")
+    assert all(left.ts + left.dur == right.ts for left, right in itertools.pairwise(drawn))
+    assert {each.name for each in drawn} == {
+        *("host: data loading", "host: launching on the host", "host: Python on the host"),
+        *("host: synchronization of the host", "GPU: kernels"),
+        *("wait: launch latency", "wait: synchronization of the host"),
+    }
+    by_step = {}
+    for each in drawn:
+        by_step[each.args["step"]] = by_step.get(each.args["step"], 0) + each.dur
+    assert by_step == dict(trace.rows("select step, dur from replay_step"))
+    assert {each.args["slice"] for each in drawn if each.name == "GPU: kernels"} == {"gemm"}
+
+
+def test_arrows_follow_the_critical_path_from_thread_to_stream_and_back(trained):
+    trace, _ = trained
+    content = shown(trace)
+    assert content.path[:2] == [("cudaLaunchKernel", "gemm"), ("gemm", "cudaStreamSynchronize")]
+    assert len(content.path) == 12
+
+
+def test_around_a_finding_the_path_is_there_without_arrows(trained):
+    _, _, picture, _ = finding_of(*trained, "F1")
+    assert len(picture.on("critical path")) > 1
+    assert picture.path == []
+
+
+def test_arrows_lead_to_slices_that_are_beside_their_track(tmp_path):
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 5000)
+    trace.kernel("first", 1000, 1000, launched=(100, 50))
+    trace.op("aten::mm", 200, 1300)
+    trace.kernel("second", 1500, 2500, launched=(1400, 50))
+    trace.call("cudaDeviceSynchronize", 1600, 2500)
+    content = shown(trace.build(tmp_path))
+    assert content.on("stream 7 (2)")[0].name == "second"
+    assert content.path == [("cudaLaunchKernel", "second"), ("second", "cudaDeviceSynchronize")]
+
+
 def test_findings_are_tracks_with_what_would_help(trained):
     trace, findings = trained
     worst = findings[1][0]
@@ -189,7 +231,10 @@ def test_a_trace_without_gpu_has_its_threads_and_steps(tmp_path):
         trace.annotation(f"ProfilerStep#{number}", number * 100, 100)
         trace.op("aten::mm", number * 100 + 10, 50)
     content = shown(trace.build(tmp_path))
-    assert {(each.process, each.track) for each in content.slices} == {("traceq", "steps"), ("host", "100")}
+    assert {(each.process, each.track) for each in content.slices} == {
+        *(("traceq", "steps"), ("traceq", "critical path")),
+        ("host", "100"),
+    }
 
 
 def test_an_empty_trace_is_a_file(tmp_path):

@@ -21,11 +21,15 @@ class Slice(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """`complaints` says what the viewer would drop; arrows are (name, name) of the slices they connect."""
+    """`complaints` says what the viewer would drop; arrows are (name, name) of the slices they connect.
+
+    `path` are those arrows that have events of their own.
+    """
 
     slices: list[Slice]
     counters: list[tuple[str, str, int, float]]
     arrows: list[tuple[str, str]]
+    path: list[tuple[str, str]]
     complaints: list[str]
 
     def on(self, track):
@@ -60,15 +64,18 @@ def show(content):
             counters += [(process, f"{event['name']} {key}", ts, float(value)) for key, value in event["args"].items()]
             continue
         track = (event["pid"], event["tid"])
+        if event["ph"] in ("s", "f"):
+            arrows.join(event, stacks[track][-1][2] if stacks[track] else None)
+            continue
         dur = 0 if event["ph"] == "i" else _ns(event["dur"])
-        depth = _push(stacks[track], ts, dur)
+        depth = _push(stacks[track], ts, dur, event["name"])
         if depth is None:
             complaints.append(f"overlaps: {event['name'][:100]!r} at {ts} for {dur} on {process}, {track}")
             continue
         name = tracks.get(track, str(event["tid"]))
         slices.append(Slice(process, name, event["name"], ts, dur, depth, event["args"]))
         arrows.bind(event)
-    return Shown(slices, counters, arrows.drawn, complaints)
+    return Shown(slices, counters, arrows.drawn, arrows.joined, complaints)
 
 
 def _names(events, complaints):
@@ -83,13 +90,13 @@ def _names(events, complaints):
     return processes, tracks
 
 
-def _push(stack, ts, dur):
+def _push(stack, ts, dur, name):
     """The depth of a slice on its track; None when it overlaps another without nesting, which drops it."""
     while stack and (stack[-1][1] < ts or (stack[-1][1] == ts and (dur or stack[-1][1] > stack[-1][0]))):
         stack.pop()
     if stack and ts + dur > stack[-1][1]:
         return None
-    stack.append((ts, ts + dur))
+    stack.append((ts, ts + dur, name))
     return len(stack) - 1
 
 
@@ -98,6 +105,7 @@ class _Arrows:
 
     def __init__(self, complaints):
         self.drawn = []
+        self.joined = []
         self._begun = {}
         self._complaints = complaints
 
@@ -108,6 +116,17 @@ class _Arrows:
             self.drawn.append((self._begun[event["bind_id"]], event["name"]))
         elif event.get("flow_in"):
             self._complaints.append(f"an arrow from nowhere to {event['name']!r}")
+
+    def join(self, event, name):
+        """An event of its own is bound to the innermost slice of its track: the last that began there, as far as known."""
+        if name is None:
+            self._complaints.append(f"an arrow with no slice at {event['ts']}")
+        elif event["ph"] == "s":
+            self._begun[event["cat"], event["name"], event["id"]] = name
+        elif (event["cat"], event["name"], event["id"]) not in self._begun or event.get("bp") != "e":
+            self._complaints.append(f"an arrow from nowhere to {name!r}")
+        else:
+            self.joined.append((self._begun[event["cat"], event["name"], event["id"]], name))
 
 
 def _ns(value):

@@ -51,6 +51,11 @@ IDLE = tuple(each.name for each in _IDLE)
 CATEGORIES = (*BUSY, *IDLE)
 BY_NAME = {each.name: each for each in (*_BUSY, *_IDLE)}
 
+# Who is at work on the critical path, or that nobody is.
+PATH_KINDS = {"host": "host", "gpu": "GPU", "transfer": "transfer", "wait": "wait"}
+# There communication need not be exposed, nor a GPU idle.
+_ON_PATH = {"communication": "communication", "idle_unattributed": "nothing that was recorded"}
+
 # In the parts of a change only: what two ledgers leave.
 _OTHERS = {"unattributed": "time that no ledger explains"}
 
@@ -58,3 +63,8 @@ _OTHERS = {"unattributed": "time that no ledger explains"}
 def in_words(category: str) -> str:
     """What the category is, as it stands in a sentence; what has no words keeps its name."""
     return BY_NAME[category].words if category in BY_NAME else _OTHERS.get(category, category)
+
+
+def on_path(category: str) -> str:
+    """What the category is where it is the cause of a segment of the critical path."""
+    return _ON_PATH.get(category) or in_words(category)

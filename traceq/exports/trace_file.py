@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from traceq.analysis.categories import CATEGORIES, PATH_KINDS, on_path
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
+from traceq.exports.event import encode
 from traceq.exports.fit import Weight, fit
 from traceq.exports.header import Exported, exported, header
 from traceq.exports.lanes import assign_lanes, fetched
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from traceq.exports.choose import Chosen
 
 # In the order of the file. Perfetto wants an arrow's start before its end.
-_SECTIONS = ("step", "ledger", "host", "stream", "annotation", "synchronization", "event", "memory", "counter")
+_SECTIONS = ("step", "path", "ledger", "host", "stream", "annotation", "synchronization", "event", "memory", "counter")
+# Of a whole trace only: what they lead to must be in the file, and stand before them.
+_ARROWS = ("path_arrow",)
 
 # Longer names and arguments are cut: everywhere beyond what viewers can show, around a finding so that it can be attached.
 _MOST_CHARACTERS = 1 << 30
@@ -64,9 +68,11 @@ class _Trace:
             "origin": self.exported.origin,
             "flow": self.exported.trace_id * 10**12,
             "most": self.most,
+            "kinds": encode(PATH_KINDS),
+            "causes": encode({category: on_path(category) for category in CATEGORIES}),
         }
         yield from self.pieces
-        for section in _SECTIONS:
+        for section in (*_SECTIONS, *(_ARROWS if self.window == EVERYTHING else ())):
             query = statement(f"exports/sql/{section}.sql")
             given = {name: value for name, value in values.items() if f"${name}" in query}
             yield from fetched(self.connection.execute(query, given))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Perfetto reads ids as 32-bit numbers and takes 0 for none.
 _MOST = (1 << 32) - 1
 
+# The tracks that traceq adds, in a process of their own.
+_OWN = {"step": "steps", "path": "critical path", "ledger": "GPU {a} ledger"}
+
 
 @dataclass
 class Numbers:
@@ -98,7 +101,7 @@ def lay_out(
     processes: dict[Any, Process] = {}
     placed = []
     for row in rows:
-        process = own if row["place"] in ("step", "ledger") else _process(row, prefix, processes, ids_, most, events)
+        process = own if row["place"] in _OWN else _process(row, prefix, processes, ids_, most, events)
         tid = process.pid if row["place"] == "counter" else process.add(*_name(row))
         placed.append((row["place"], row["a"], row["b"], row["lane"], process.pid, tid))
     if placed:
@@ -126,10 +129,8 @@ def _process(
 def _name(row: dict[str, Any]) -> tuple[str | None, int | None]:
     """What a track is called, None for what the viewer calls it, and the thread id that it had."""
     lane = f" ({row['lane'] + 1})" if row["lane"] else ""
-    if row["place"] == "step":
-        return "steps", None
-    if row["place"] == "ledger":
-        return f"GPU {row['a']} ledger", None
+    if row["place"] in _OWN:
+        return _OWN[row["place"]].format(a=row["a"]), None
     if row["place"] == "host":
         if not row["b"]:
             return (f"{row['thread_name'] or 'thread'}{lane}", None) if lane else (row["thread_name"], row["tid"])

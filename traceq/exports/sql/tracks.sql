@@ -47,6 +47,11 @@ used as (
     where trace_id = $trace_id and step is not null and ts <= $until and ts + dur >= $since
     group by all
     union all
+    select 'path', null, null, 0
+    from critical_path
+    where trace_id = $trace_id and ts <= $until and ts_end >= $since
+    group by all
+    union all
     select 'step', null, null, 0
     from step
     where trace_id = $trace_id and ts <= $until and ts_end >= $since
@@ -56,9 +61,9 @@ used as (
 select distinct u.place, u.a, u.b, u.lane, t.pid, t.tid, t.process_name, t.thread_name, d.name as device_name
 from used as u
 left join thread as t on u.place = 'host' and t.trace_id = $trace_id and t.thread_id = u.a
-left join device as d on u.place not in ('host', 'step') and d.trace_id = $trace_id and d.device = u.a
+left join device as d on u.place not in ('host', 'step', 'path') and d.trace_id = $trace_id and d.device = u.a
 order by
-    case u.place when 'step' then 0 when 'ledger' then 1 when 'host' then 2 else 3 end,
+    case u.place when 'step' then 0 when 'path' then 1 when 'ledger' then 2 when 'host' then 3 else 4 end,
     if(u.place = 'host', 0, u.a) nulls first,
     if(u.place = 'host', u.a, coalesce(u.b, -2)),
     u.b,

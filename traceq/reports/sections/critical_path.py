@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.analysis.categories import in_words
+from traceq.analysis.categories import PATH_KINDS, on_path
 from traceq.common.units import count, duration, share
 from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Spans, Table, table
 from traceq.reports.model import TraceReport
@@ -12,9 +12,6 @@ from traceq.reports.topics import PathName, PathPart, PathSummary
 
 _PARTS = 6
 _NAMES = 5
-_KINDS = {"host": "host", "gpu": "GPU", "transfer": "transfer", "wait": "wait"}
-# On the path communication need not be exposed, nor a GPU idle.
-_CAUSES = {"communication": "communication", "idle_unattributed": "nothing that was recorded"}
 
 
 def critical_path(report: TraceReport) -> Iterator[Block]:
@@ -68,7 +65,7 @@ def _replayed(path: PathSummary, unit: str) -> str:
 
 def _parts(parts: Sequence[PathPart], path: PathSummary, unit: str) -> Table:
     rows = [
-        (_KINDS[each.kind], _cause(each.cause), duration(each.dur_ns / path.steps), share(each.path_share))
+        (PATH_KINDS[each.kind], on_path(each.cause), duration(each.dur_ns / path.steps), share(each.path_share))
         for each in parts[:_PARTS]
     ]
     rest = sum(each.dur_ns for each in parts[_PARTS:])
@@ -76,10 +73,6 @@ def _parts(parts: Sequence[PathPart], path: PathSummary, unit: str) -> Table:
         rows.append(("others", "", duration(rest / path.steps), share(rest / path.dur_ns)))
     rows.append(("sum", "", duration(path.dur_ns / path.steps), share(1.0)))
     return Table(("what", "why", _time(unit), "share"), tuple(rows), text_columns=(0, 1))
-
-
-def _cause(category: str) -> str:
-    return _CAUSES.get(category) or in_words(category)
 
 
 def _names(names: Sequence[PathName], path: PathSummary, unit: str) -> Table:
@@ -90,7 +83,7 @@ def _names(names: Sequence[PathName], path: PathSummary, unit: str) -> Table:
             "name": lambda each: Name(each.name),
             "operator": lambda each: Name(each.operator) if each.operator else "-",
             **({"module": _module} if has_modules else {}),
-            "on": lambda each: _KINDS[each.kind],
+            "on": lambda each: PATH_KINDS[each.kind],
             _time(unit): lambda each: duration(each.dur_ns / path.steps),
             "share": lambda each: share(each.path_share),
         },
