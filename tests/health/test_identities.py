@@ -73,6 +73,8 @@ BREAKING = (
     ("copy_activity", "update copy_overlap set overlapped = 0, exposed = dur", "device 0: copy_h2d"),
     ("copy_activity", "update copy_overlap set category = 'copy_other'", "device 0: copy_h2d"),
     ("copy_total", "delete from time_ledger where category = 'copy_h2d'", "device 0, step 0: copy_h2d"),
+    ("copy_could_overlap", "update copy_overlap set could_overlap = 31", "device 0, step 0"),
+    ("copy_could_overlap", "update copy_overlap set could_overlap = 1; delete from time_ledger", "device 0, step 0"),
     (
         "copy_total",
         "update device_activity set category = 'copy_h2d' where copy_h2d > 0 and compute > 0",
@@ -114,6 +116,33 @@ BREAKING = (
     ("data_stall", "update data_stall set data_stall = data_stall + 1 where step = 1", "step 1"),
     ("data_stall", "update data_stall set hidden = -1 where step = 1", "step 1"),
     ("data_stall", "delete from data_stall where step = 1", "step 1"),
+    ("critical_path", "update critical_path set dur = dur + 1 where segment = 3", "step 0"),
+    ("critical_path", "update critical_path set ts = ts + 1 where segment = 9", "step 1"),
+    ("critical_path", "update critical_path set dur = dur + 1 where segment = 21", "step 1"),
+    ("critical_path", "delete from critical_path where step = 1", "step 1"),
+    ("critical_path", "delete from replay_step where step = 1", "step 1"),
+    ("replay", "update replay set saved_low = saved + 1 where scenario = 'idle_data'", "scenario idle_data"),
+    ("replay", "update replay set saved_high = saved - 1 where scenario = 'idle_sync'", "scenario idle_sync"),
+    ("replay", "update replay set saved_quarter = saved + 1 where scenario = 'idle_sync'", "scenario idle_sync"),
+    ("replay", "update replay set saved_quarter = 2 where scenario = 'idle_sync'", "scenario idle_sync"),
+    ("replay", "update replay set share_high = 1.01 where scenario = 'compute'", "scenario compute"),
+    ("replay", "update replay set share_low = -0.01 where scenario = 'compute'", "scenario compute"),
+    ("replay", "update replay set error = 0.04 where scenario = 'compute'", "scenario compute"),
+    ("replay", "update replay set unexplained = 0.06 where scenario = 'compute'", "scenario compute"),
+    ("replay", "update replay set saved = null, share = null where scenario = 'idle_sync'", "scenario idle_sync"),
+    (
+        "replay",
+        "update replay set scenario = 'idle_unattributed' where scenario = 'compute'",
+        "scenario idle_unattributed",
+    ),
+    ("replay_busy", "update replay set saved = on_path + 1 where scenario = 'compute'", "scenario compute"),
+    (
+        "replay_busy",
+        "update replay set on_path = 4, saved = 9, error = 0.02 where scenario = 'compute'",
+        "scenario compute",
+    ),
+    ("replay_idle", "update replay set saved = 141 where scenario = 'idle_python'", "scenario idle_python"),
+    ("replay_idle", "update replay set saved = 141 where scenario = 'launch_graph'", "scenario launch_graph"),
 )
 
 
@@ -131,8 +160,9 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
     assert counted == (
         "slice_time:18 slice_id:18 nesting:12 launch:6 step_order:2 step_of_slice:6 step_stats:2"
         " activity_segment:16 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:10 time_ledger_busy:4"
-        " idle_gap:8 idle_gap_cause:8 host_ledger:2 copy_overlap:1 copy_activity:1 copy_total:1"
+        " idle_gap:8 idle_gap_cause:8 host_ledger:2 copy_overlap:1 copy_activity:1 copy_total:1 copy_could_overlap:1"
         " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 data_fetch:1 data_stall:2"
+        " critical_path:2 replay:10 replay_busy:2 replay_idle:7"
     )
 
 
@@ -146,6 +176,27 @@ def test_what_is_broken_on_purpose_is_found(changed, name, statement, example):
 
 def test_every_identity_was_broken_on_purpose():
     assert {name for name, _, _ in BREAKING} == {identity.name for identity in IDENTITIES}
+
+
+def test_what_the_replay_is_off_or_cannot_explain_is_no_fault(changed):
+    scenario = "where scenario = 'compute'"
+    sound = f"update replay set saved = 4, saved_low = 4, saved_high = 4, saved_quarter = 2 {scenario}"
+    assert found(changed(f"{sound}; update replay set error = 0.02")) == {}
+    assert found(changed("update replay set error = 0, unexplained = 0.02")) == {}
+    assert "replay_busy" in found(changed("update replay set unexplained = 0.01"))
+
+
+def test_where_nothing_ties_gpu_and_host_all_that_can_be_removed_is_a_bound(changed):
+    untied = "update replay set saved = null, share = null, share_low = 0, share_high = 1, saved_low = 0"
+    assert found(changed(f"{untied}, saved_high = removable")) == {}
+    assert "replay" in found(changed(f"{untied}, saved_high = 5"))
+
+
+def test_an_upgraded_database_has_nothing_of_it_to_check(changed):
+    """Migrations leave the new tables empty, and what of a replay was not known then NULL."""
+    old = "delete from critical_path; delete from replay_step; delete from dependency;"
+    old += "update replay set unexplained = null, on_path = null, saved_high = 0; update copy_overlap set could_overlap = 9"
+    assert found(changed(old)) == {}
 
 
 def test_slices_that_overlap_need_no_depth_of_their_parent(changed):
@@ -170,6 +221,9 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
         connection.execute("update kernel_occupancy set exclusive_dur = 0 where trace_id = 2")
         connection.execute("update data_fetch set waiting = 99 where trace_id = 2")
         connection.execute("update data_stall set data_wait = 99 where trace_id = 2")
+        connection.execute("update copy_overlap set could_overlap = 99_999 where trace_id = 2")
+        connection.execute("update critical_path set dur = dur + 1 where trace_id = 2")
+        connection.execute("update replay set saved = 999_999, share = 2 where trace_id = 2")
         broken = {identity.name for identity in IDENTITIES} - {
             *("slice_time", "slice_id", "step_order", "step_of_slice", "step_stats", "activity_segment", "idle_gap"),
             *("time_ledger_busy", "time_ledger_activity"),

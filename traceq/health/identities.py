@@ -54,6 +54,7 @@ IDENTITIES = (
     Identity("copies", "copy_overlap", "a copy is overlapped, hidden or exposed", "copies"),
     Identity("copies", "copy_activity", "the copies of a GPU add up to its timeline", "entries"),
     Identity("copies", "copy_total", "exposed copies are the ledger's", "entries"),
+    Identity("copies", "copy_could_overlap", "copies could hide behind no more than was computed", "GPUs x steps"),
     Identity(
         "communication",
         "communication_overlap",
@@ -65,6 +66,10 @@ IDENTITIES = (
     Identity("kernels", "kernel_occupancy", "kernels share the time in which any runs", "GPUs"),
     Identity("data", "data_fetch", "what is done in a fetch adds up to it", "fetches"),
     Identity("data", "data_stall", "waiting for input is what the ledgers say", "steps"),
+    Identity("replay", "critical_path", "the critical path adds up to each step without a hole", "steps"),
+    Identity("replay", "replay", "savings lie in their bounds; a likely one needs a close replay", "scenarios"),
+    Identity("replay", "replay_busy", "work that is gone saves no more than it has on the critical path", "scenarios"),
+    Identity("replay", "replay_idle", "without idle time steps last as long as the busiest stream", "scenarios"),
 )
 
 

@@ -1,4 +1,4 @@
--- The critical path of the counted steps that were replayed, and how close the replay of each came; nothing of a trace without one.
+-- The critical path of the counted steps that were replayed, and how close the replay of each came.
 with
 path as (
     select count(distinct p.step) as steps, sum(p.dur)::bigint as dur, sum(p.unexplained)::bigint as unexplained
