@@ -137,7 +137,7 @@ def test_the_words_say_how_far_it_can_be_relied_on():
     alone = words(critical_path(with_path(training(), largest_error_share=0.02, steps=1, unexplained_ns=0)))
     assert "explains all of it" in alone
     assert "It covers 1 of 3 counted steps." in alone
-    assert "Each half of the step" in alone
+    assert "each half with the latencies of the other, the step comes out 2.0 % off" in alone
 
 
 def test_of_a_host_alone_no_replay_is_spoken_of():

@@ -54,8 +54,8 @@ def _replayed(path: PathSummary, unit: str) -> str:
     """How close a replay of the path came; of a host alone every time is as recorded, so that it would say nothing."""
     if path.steps == 1:
         return (
-            f"Each half of the {unit} replayed with the latencies of the other,"
-            f" it comes out {share(path.largest_error_share)} off."
+            f"Replayed, each half with the latencies of the other, the {unit} comes out"
+            f" {share(path.largest_error_share)} off."
         )
     return (
         "Replayed with the latencies of other steps, a step comes out"
