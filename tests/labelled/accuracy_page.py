@@ -15,6 +15,7 @@ from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured,
 from traceq.diagnosis.rules.registry import RULES
 from traceq.runs.verify.calibration import read
 
+PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 CALIBRATION = Path(__file__).parents[2] / "docs" / "calibration.jsonl"
 
 _INTRODUCTION = """\
@@ -52,8 +53,14 @@ def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
     ]
     broken += [f"{each.name}: {failure}" for each in measured for failure in each.failed]
     lines = [*_table(measured), "", *_of_rules(small), "", *_wrong(measured), *_checked(), *_causes(measured)]
-    lines += ["", *section(load())]
+    lines += ["", *section(load()), "", *_kept()]
     return _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(lines).rstrip() + "\n", broken
+
+
+def _kept() -> Iterator[str]:
+    """The section that tests/benchmarks/replay_truth.py writes, as it stands on the page."""
+    found = re.search("<!-- replay: begin -->.*<!-- replay: end -->", PAGE.read_text("utf-8"), re.DOTALL)
+    yield from [found[0]] if found else []
 
 
 def _ended(case: tuple[str, str]) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from traceq.analysis.replay.weights import Weights
 
 # So many numbers are held for the runs of the scenarios that are replayed together.
-_MOST_AT_ONCE = 8_000_000
+_MOST_AT_ONCE = 48_000_000
 
 
 def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
@@ -36,13 +36,15 @@ def _replayed(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> Floats
     measured = [lengths(found, each) for each in scenarios]
     # Rows by run: one row is what a step of the loop works on.
     host, launched, queued, started = (np.stack(each, axis=1) for each in zip(*measured, strict=True))
-    held = _held(graph, found, scenarios)
+    held = _held(graph, found, scenarios, started)
     waits = _waits(graph, found, scenarios)
     marks = np.zeros((len(graph.marked_by_slice) + 1, count))
     clock = {lane: np.zeros(count) for lane in np.unique(graph.lane).tolist()}
     behind: dict[int, Floats] = {}
     ends: list[Floats] = [np.zeros(0)] * len(found.first)
     latest = np.zeros(count)
+    # Where nothing ends before what it follows, the last of each stream is the latest.
+    in_order = bool((queued >= 0).all())
     lanes = graph.lane[found.event[found.first]].tolist()
     first_slice, last_slice = found.first_slice.tolist(), found.last_slice.tolist()
     streams = graph.stream_of[np.maximum(found.first_slice, 0)].tolist() if len(graph.stream_of) else []
@@ -61,9 +63,10 @@ def _replayed(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> Floats
             if has_before[run]:
                 maximum(end, behind[streams[run]] + queued[run], out=end)
             for other, lag in held.get(run, ()):
-                maximum(end, ends[other] + lag + started[run], out=end)
+                maximum(end, ends[other] + lag, out=end)
             ends[run] = behind[streams[run]] = end
-            maximum(latest, end, out=latest)
+            if not in_order:
+                maximum(latest, end, out=latest)
             if last_slice[run] in mark_of_slice:
                 marks[mark_of_slice[last_slice[run]]] = end - started[run]
         now = now + host[run]
@@ -76,6 +79,7 @@ def _replayed(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> Floats
         if mark_of_run[run] >= 0 and not _is_on_gpu(graph, mark_of_run[run]):
             marks[mark_of_run[run]] = now
     # The last step lasts to the end of its work on the GPU.
+    latest = np.max([latest, *(behind.values() if in_order else ())], axis=0)
     maximum(marks[-1], latest, out=marks[-1])
     return np.asarray(marks.T)
 
@@ -84,8 +88,13 @@ def _is_on_gpu(graph: Graph, mark: int) -> bool:
     return mark < len(graph.marked_by_slice) and bool(graph.marked_by_slice[mark] >= 0)
 
 
-def _held(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> dict[int, list[tuple[int, Floats]]]:
-    """By run what its first slice waits for beside its stream: the run that ends with it, and the lag in each scenario."""
+def _held(
+    graph: Graph, found: Runs, scenarios: Sequence[Weights], started: Floats
+) -> dict[int, list[tuple[int, Floats]]]:
+    """By run what its first slice waits for beside its stream: the run that ends with it, and how long after that the run ends.
+
+    `started` is the time from the start of the first slice of each run to its end, by run and scenario.
+    """
     held: dict[int, list[tuple[int, Floats]]] = {}
     first = found.first_slice
     for others, name in ((graph.awaited, "awaiting"), (graph.engine, "engine")):
@@ -93,7 +102,7 @@ def _held(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> dict[int, 
             continue
         here = np.flatnonzero((first >= 0) & (others[np.maximum(first, 0)] >= 0))
         if len(here):
-            lags = np.stack([getattr(each, name)[first[here]] for each in scenarios], axis=1)
+            lags = np.stack([getattr(each, name)[first[here]] for each in scenarios], axis=1) + started[here]
             other = found.run_of_slice[others[first[here]]].tolist()
             for number, run in enumerate(here.tolist()):
                 held.setdefault(run, []).append((other[number], lags[number]))
