@@ -59,7 +59,8 @@ def _between_calls(recorded: Recorded) -> list[Any]:
     calls = np.flatnonzero((events.mark == NONE) & ~events.is_outside)
     place = before_in(events.lane[calls])
     calls, other = calls[place >= 0], calls[place[place >= 0]]
-    lag = events.begun[calls] - (events.begun[other] + events.call[other])
+    # Whole numbers first: times since 1970 are too large for a float.
+    lag = (events.begun[calls] - events.begun[other]) - events.call[other]
     turns = (events.thread[calls] != events.thread[other]).astype(np.int64)
     return [turns, events.slice_id[other], events.slice_id[calls], lag, lag, np.zeros(len(calls))]
 

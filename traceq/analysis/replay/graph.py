@@ -288,7 +288,11 @@ def _lags_of_work(
     pair = combined(work.name, work.name[np.maximum(before, 0)])
     classes = combined(work.category, work.category[np.maximum(before, 0)])
     launch = _lag(
-        [combined(work.call_name, work.name, is_first), combined(work.call_name, work.category, is_first)],
+        # The clocks of several GPUs stand differently to that of the host.
+        [
+            combined(work.call_name, work.name, is_first, work.device),
+            combined(work.call_name, work.category, is_first, work.device),
+        ],
         np.where(work.is_launched, since_call, 0.0),
         (binding == _LAUNCH) & work.is_launched & ~work.is_behind_earlier,
         fold,
@@ -357,7 +361,11 @@ def _tails(recorded: Recorded, waits: Waits) -> Lag:
     binding = np.zeros(len(tail), dtype=bool)
     last = np.flatnonzero(until == latest[waits.event])
     binding[last[np.unique(waits.event[last], return_index=True)[1]]] = True
-    keys = [combined(events.name[waits.event], waits.kind[waits.event]), waits.kind[waits.event]]
+    device = work.device[waits.slice]
+    keys = [
+        combined(events.name[waits.event], waits.kind[waits.event], device),
+        combined(waits.kind[waits.event], device),
+    ]
     lag = _lag(keys, tail, had_to & binding, recorded.fold_of_event[waits.event], _MOST_RETURN)
     # The host copies from pageable memory, or frees memory, by itself after the GPU is done.
     is_pageable = (waits.kind[waits.event] == COPY) & work.is_pageable[waits.slice]
