@@ -116,6 +116,15 @@ BREAKING = (
     ("data_stall", "update data_stall set data_stall = data_stall + 1 where step = 1", "step 1"),
     ("data_stall", "update data_stall set hidden = -1 where step = 1", "step 1"),
     ("data_stall", "delete from data_stall where step = 1", "step 1"),
+    ("dependency", "update dependency set lag = lag + 1 where kind = 'thread' and source_id = 4", "thread from 4 to 6"),
+    (
+        "dependency",
+        "update dependency set target_id = 99 where kind = 'stream' and source_id = 3",
+        "stream from 3 to 99",
+    ),
+    ("dependency", "delete from gpu_slice where slice_id = 14", "stream from 5 to 14"),
+    ("dependency", "update cpu_slice set ts = 11 where slice_id = 2", "launch from 2 to 3"),
+    ("dependency", "update cpu_slice set dur = 21 where slice_id = 10", "synchronization from 5 to 10"),
     ("critical_path", "update critical_path set dur = dur + 1 where segment = 3", "step 0"),
     ("critical_path", "update critical_path set ts = ts + 1 where segment = 9", "step 1"),
     ("critical_path", "update critical_path set dur = dur + 1 where segment = 21", "step 1"),
@@ -162,7 +171,7 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
         " activity_segment:16 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:10 time_ledger_busy:4"
         " idle_gap:8 idle_gap_cause:8 host_ledger:2 copy_overlap:1 copy_activity:1 copy_total:1 copy_could_overlap:1"
         " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 data_fetch:1 data_stall:2"
-        " critical_path:2 replay:10 replay_busy:2 replay_idle:7"
+        " dependency:17 critical_path:2 replay:10 replay_busy:2 replay_idle:7"
     )
 
 
@@ -222,6 +231,7 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
         connection.execute("update data_fetch set waiting = 99 where trace_id = 2")
         connection.execute("update data_stall set data_wait = 99 where trace_id = 2")
         connection.execute("update copy_overlap set could_overlap = 99_999 where trace_id = 2")
+        connection.execute("update dependency set lag = lag + 1 where trace_id = 2")
         connection.execute("update critical_path set dur = dur + 1 where trace_id = 2")
         connection.execute("update replay set saved = 999_999, share = 2 where trace_id = 2")
         broken = {identity.name for identity in IDENTITIES} - {
