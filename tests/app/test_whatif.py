@@ -84,7 +84,7 @@ def traces(database):
 
 
 def command(*arguments):
-    return CliRunner().invoke(main, ["whatif", *map(str, arguments)])
+    return CliRunner().invoke(main, ["whatif", *map(str, arguments)], env={"COLUMNS": "100"})
 
 
 def saved_us(view):

@@ -275,16 +275,14 @@ def _lags_of_work(
     queued = (since_call > since_before + 2 * rough_latency) & (before >= 0)
     rough_spacing = np.nanmedian(since_before[queued]) if queued.any() else 0.0
     rough_spacing = min(float(rough_spacing), _MOST_SPACING)
-    # Which edge was binding: the one that, with rough lags, would have let the slice start last.
-    left = np.stack(
-        [
-            since_call - rough_latency,
-            since_before - rough_spacing,
-            since_awaited - rough_spacing,
-            since_engine,
-        ]
-    )
-    binding = np.argmin(left, axis=0)
+    # Which edge was binding: the one that leaves least unexplained; of those that leave nothing, the one that with rough lags
+    # would have let the slice start last.
+    since = np.stack([since_call, since_before, since_awaited, since_engine])
+    most = np.array([_MOST_LATENCY, _MOST_SPACING, _MOST_SPACING, _MOST_SPACING])[:, None]
+    rough = np.stack([rough_latency, *[np.full(n, each) for each in (rough_spacing, rough_spacing, 0.0)]])
+    unexplained = np.maximum(since - most, 0.0)
+    least = unexplained.min(axis=0)
+    binding = np.argmin(np.where(unexplained == least, since - rough, np.inf), axis=0)
     pair = combined(work.name, work.name[np.maximum(before, 0)])
     classes = combined(work.category, work.category[np.maximum(before, 0)])
     launch = _lag(

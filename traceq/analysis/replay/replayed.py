@@ -42,7 +42,7 @@ SPECIAL = {
     "launch_graph": (Change("graph", "kernels"), "idle_launch"),
 }
 _UNKNOWN_CAUSE = "idle_unattributed"
-_DROPS_EDGES = ("idle_sync", "idle_dependency", "idle_allocation")
+_UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 
 
 def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
@@ -154,8 +154,8 @@ def _row(
     whole, worst, best = (min(saved[each], limit) for each in (change, *_extremes(change)))
     quarter = whole / 4 if _part(change) == change else saved[_part(change)]
     is_category = name not in SPECIAL
-    # Where edges are dropped, more may go than the time on them.
-    most = on_path if is_category and name not in _DROPS_EDGES else None
+    # Where edges are dropped, more may go than the time on them; the path does not tell the profiler's own work.
+    most = on_path if is_category and name not in _UNCAPPED else None
     found = saving(whole, told, most)._replace(low=saving(worst, told).low, high=saving(best, told, most).high)
     if name == _UNKNOWN_CAUSE:
         found = Saving(None, 0.0, found.high)

@@ -51,8 +51,9 @@ def waits_of_host(recorded: Recorded) -> Waits:
     for number in np.flatnonzero(events.waits | _waited_for_room(recorded) | is_long).tolist():
         found: list[int]
         if events.waits[number]:
-            kind[number] = COPY if first[number] <= last[number] else SYNCHRONIZATION
-            found = list(range(first[number], last[number] + 1)) or streams.awaited_by(number)
+            own = [one for one in range(first[number], last[number] + 1) if not work.is_migration[one]]
+            kind[number] = COPY if own else SYNCHRONIZATION
+            found = own or streams.awaited_by(number)
             # What ended after the call had returned was not waited for.
             found = [one for one in found if work.ts_end[one] <= events.ts_end[number] + _CLOCKS_APART]
         elif events.allocates[number]:
