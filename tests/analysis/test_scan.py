@@ -16,7 +16,7 @@ from traceq.analysis.replay.waits import QUEUE, SYNCHRONIZATION, Paces, Waits, b
 from traceq.analysis.replay.weights import as_predicted
 
 TIMES = st.integers(0, 50).map(float)
-a_few_hundred = settings(max_examples=300, deadline=None)
+a_hundred = settings(max_examples=100, deadline=None)
 
 
 @st.composite
@@ -109,7 +109,7 @@ def event_by_event(graph, weights):
     return marks
 
 
-@a_few_hundred
+@a_hundred
 @given(graphs())
 def test_runs_give_what_single_events_give(graph):
     weights = as_predicted(graph)
@@ -119,7 +119,7 @@ def test_runs_give_what_single_events_give(graph):
         assert marks == pytest.approx(event_by_event(graph, each), abs=1e-6)
 
 
-@a_few_hundred
+@a_hundred
 @given(graphs(), st.data())
 def test_less_of_anything_is_never_slower(graph, data):
     """And what is saved is not more than what was taken away, all of it added up."""
@@ -134,7 +134,7 @@ def test_less_of_anything_is_never_slower(graph, data):
     assert ends[0] - ends[2] <= (whole * (1 - part / 2)).sum() + 1e-6
 
 
-@a_few_hundred
+@a_hundred
 @given(graphs())
 def test_the_first_quarter_saves_at_least_a_quarter(graph):
     weights = as_predicted(graph)

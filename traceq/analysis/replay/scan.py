@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from traceq.analysis.replay.weights import Weights
 
 # So many numbers are held for the runs of the scenarios that are replayed together.
-_MOST_AT_ONCE = 48_000_000
+_MOST_AT_ONCE = 32_000_000
 
 
 def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
