@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from traceq.analysis.categories import BUSY, BY_NAME, IDLE
 from traceq.analysis.replay.counterfactual import Change
+from traceq.analysis.replay.replayed import SLOWER, UNKNOWN_CAUSE
 from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replayed
-from traceq.analysis.replay.whatif import SLOWER, UNKNOWN_CAUSE, NothingToReplay, what_if
 from traceq.analysis.replay.whatif import Answer as Found
+from traceq.analysis.replay.whatif import NothingToReplay, what_if
 from traceq.app.asked import ASKABLE, COPIES, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
 from traceq.app.source import Reading, Source, opened
 from traceq.app.view import View

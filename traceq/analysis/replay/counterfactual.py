@@ -54,6 +54,15 @@ class Change(NamedTuple):
     slower: float = 0.0
 
 
+# Moved work slows the rest down by so many times what is likely, at worst.
+_AT_WORST = 2.0
+
+
+def extremes(change: Change) -> tuple[Change, Change]:
+    """The change at worst and at best: moved work slows the rest down, or does not."""
+    return change._replace(slower=_AT_WORST * change.slower), change._replace(slower=0.0)
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A graph and its weights, and the least that the steps take together whatever the graph says, ns."""

@@ -261,28 +261,9 @@ def _lags_of_work(
     since_call, (since_before, since_awaited, since_engine) = _since(recorded, lead, before, engine, awaited)
     # What of a call's slices comes first: a graph is launched once.
     is_first = np.concatenate([[True], work.event[1:] != work.event[:-1]])
-    # What waited for no other work when it was launched shows latency, what was launched long before shows spacing.
-    idle_at_launch = (
-        (since_before >= since_call)
-        & (since_awaited >= since_call)
-        & (since_engine >= since_call)
-        & work.is_launched
-        & is_first
+    binding, rough_latency = _binding(
+        recorded, (since_call, since_before, since_awaited, since_engine), before, is_first
     )
-    kind = combined(work.call_name, work.category)
-    rough_latency, _ = of_other_fold([kind], since_call, idle_at_launch, np.zeros(n, dtype=np.int64))
-    rough_latency = np.nan_to_num(np.minimum(rough_latency, _MOST_LATENCY), nan=0.0)
-    queued = (since_call > since_before + 2 * rough_latency) & (before >= 0)
-    rough_spacing = np.nanmedian(since_before[queued]) if queued.any() else 0.0
-    rough_spacing = min(float(rough_spacing), _MOST_SPACING)
-    # Which edge was binding: the one that leaves least unexplained; of those that leave nothing, the one that with rough lags
-    # would have let the slice start last.
-    since = np.stack([since_call, since_before, since_awaited, since_engine])
-    most = np.array([_MOST_LATENCY, _MOST_SPACING, _MOST_SPACING, _MOST_SPACING])[:, None]
-    rough = np.stack([rough_latency, *[np.full(n, each) for each in (rough_spacing, rough_spacing, 0.0)]])
-    unexplained = np.maximum(since - most, 0.0)
-    least = unexplained.min(axis=0)
-    binding = np.argmin(np.where(unexplained == least, since - rough, np.inf), axis=0)
     pair = combined(work.name, work.name[np.maximum(before, 0)])
     classes = combined(work.category, work.category[np.maximum(before, 0)])
     launch = _lag(
@@ -323,6 +304,40 @@ def _lags_of_work(
         [pair], np.where(awaited >= 0, since_awaited, 0.0), (binding == _EVENT) & (awaited >= 0), fold, _MOST_SPACING
     )
     return launch, stream, awaiting
+
+
+def _binding(
+    recorded: Recorded, since: tuple[Floats, Floats, Floats, Floats], before: Integers, is_first: Booleans
+) -> tuple[Integers, Floats]:
+    """Which edge each slice waited for last, and the rough latency of its launch, ns.
+
+    `since` are the times since its launch, and since the ends of what is before it on its stream, of what its stream waits for
+    and of what is before it on its copy engine.
+    """
+    work, n = recorded.work, len(recorded.work.ts)
+    since_call, since_before, since_awaited, since_engine = since
+    # What waited for no other work when it was launched shows latency, what was launched long before shows spacing.
+    idle_at_launch = (
+        (since_before >= since_call)
+        & (since_awaited >= since_call)
+        & (since_engine >= since_call)
+        & work.is_launched
+        & is_first
+    )
+    kind = combined(work.call_name, work.category)
+    rough_latency, _ = of_other_fold([kind], since_call, idle_at_launch, np.zeros(n, dtype=np.int64))
+    rough_latency = np.nan_to_num(np.minimum(rough_latency, _MOST_LATENCY), nan=0.0)
+    queued = (since_call > since_before + 2 * rough_latency) & (before >= 0)
+    rough_spacing = np.nanmedian(since_before[queued]) if queued.any() else 0.0
+    rough_spacing = min(float(rough_spacing), _MOST_SPACING)
+    # The edge that leaves least unexplained; of those that leave nothing, the one that with rough lags would have let the slice
+    # start last.
+    times = np.stack(since)
+    most = np.array([_MOST_LATENCY, _MOST_SPACING, _MOST_SPACING, _MOST_SPACING])[:, None]
+    rough = np.stack([rough_latency, *[np.full(n, each) for each in (rough_spacing, rough_spacing, 0.0)]])
+    unexplained = np.maximum(times - most, 0.0)
+    binding = np.argmin(np.where(unexplained == unexplained.min(axis=0), times - rough, np.inf), axis=0)
+    return binding, rough_latency
 
 
 def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, most: float) -> Lag:

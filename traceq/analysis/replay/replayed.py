@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.ledger.host_piece import cut_intervals
-from traceq.analysis.replay.counterfactual import COPIES, Change, World, changed
+from traceq.analysis.replay.counterfactual import COPIES, Change, World, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 # More slices are not replayed, but the first counted steps that have so many.
 _MOST_SLICES = 1_000_000
 
-# Data loading in this many worker processes, which slow the training thread down by this, and at most by this: the assumption is
-# shown where it is used (docs/decisions/0018-causal-model.md).
-WORKERS = 4.0
-_SLOWER, _MOST_SLOWER = 0.075, 0.15
+# Data loading in this many worker processes, which slow the training thread down by this: an assumption, of which
+# docs/decisions/0018-causal-model.md tells.
+_WORKERS = 4.0
+SLOWER = 0.075
 
 # Scenarios that are no category of the ledger: what is asked, and the category whose time it is about.
 SPECIAL = {
-    "data_in_workers": (Change("move", "idle_data", WORKERS, _SLOWER), "idle_data"),
+    "data_in_workers": (Change("move", "idle_data", _WORKERS, SLOWER), "idle_data"),
     "communication_waiting": (Change("transfer", "communication"), "communication"),
     "communication_overlap": (Change("overlap", "communication"), "communication"),
     "copies_overlap": (Change("overlap", "copies"), "copies"),
     "launch_graph": (Change("graph", "kernels"), "idle_launch"),
 }
-_UNKNOWN_CAUSE = "idle_unattributed"
+UNKNOWN_CAUSE = "idle_unattributed"
 _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 
 
@@ -122,7 +122,7 @@ def _on_path(name: str, on_path: dict[str, int]) -> int:
 
 def _variants(change: Change) -> list[Change]:
     """The change, a quarter of it, and how it goes at worst and at best."""
-    return [change, _part(change), *_extremes(change)]
+    return [change, _part(change), *extremes(change)]
 
 
 def _part(change: Change) -> Change:
@@ -130,13 +130,6 @@ def _part(change: Change) -> Change:
     if change.kind == "remove" and change.what not in ("idle_sync", "idle_dependency"):
         return Change("scale", change.what, 0.75)
     return change
-
-
-def _extremes(change: Change) -> tuple[Change, Change]:
-    """The change at worst and at best: moved work slows the rest down, or does not."""
-    if not change.slower:
-        return change, change
-    return change._replace(slower=_MOST_SLOWER), change._replace(slower=0.0)
 
 
 def _row(
@@ -151,13 +144,13 @@ def _row(
     """A row of replay; `saved` is what each change saves, ns."""
     # Nothing can be hidden but what is on the path.
     limit = float(on_path) if name.endswith("_overlap") else np.inf
-    whole, worst, best = (min(saved[each], limit) for each in (change, *_extremes(change)))
+    whole, worst, best = (min(saved[each], limit) for each in (change, *extremes(change)))
     quarter = whole / 4 if _part(change) == change else saved[_part(change)]
     is_category = name not in SPECIAL
     # Where edges are dropped, more may go than the time on them; the path does not tell the profiler's own work.
     most = on_path if is_category and name not in _UNCAPPED else None
     found = saving(whole, told, most)._replace(low=saving(worst, told).low, high=saving(best, told, most).high)
-    if name == _UNKNOWN_CAUSE:
+    if name == UNKNOWN_CAUSE:
         found = Saving(None, 0.0, found.high)
     if not told.is_tied:
         found = Saving(None, 0.0, float(removable))

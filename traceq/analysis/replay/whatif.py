@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from traceq.analysis.categories import BUSY, CATEGORIES
-from traceq.analysis.replay.counterfactual import Change, Scenario, changed
+from traceq.analysis.replay.counterfactual import Change, Scenario, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
-from traceq.analysis.replay.replayed import SPECIAL, read_world
+from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
 from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by
 from traceq.analysis.replay.scope import scope
 from traceq.database.sql import run
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
     from traceq.analysis.replay.counterfactual import World
 
-# Work that is moved slows the rest down by this, as loading in workers does, and at worst by so many times of it.
-SLOWER = SPECIAL["data_in_workers"][0].slower
-_AT_WORST = 2.0
-# Nobody knows what takes its place.
-UNKNOWN_CAUSE = "idle_unattributed"
 # What a part has on the critical path is what the steps get shorter by when it gets shorter by a little, by so much of it.
 _A_LITTLE = 0.01
 # Waits without a length of their own.
@@ -101,10 +96,10 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
 def _extremes(world: World, changes: Sequence[Change]) -> list[Scenario]:
     """The changes at worst and at best: work that is moved slows the rest down, or does not."""
     found = []
-    for times in (_AT_WORST, 0.0):
+    for extreme in (0, 1):
         scenario = world.baseline()
         for change in changes:
-            scenario = changed(world, scenario, change._replace(slower=times * change.slower))
+            scenario = changed(world, scenario, extremes(change)[extreme])
         found.append(scenario)
     return found
 
