@@ -40,7 +40,7 @@ def named(case):
 
 
 # A latency beyond what a launch takes is as well a wait for the copy before it: the trace does not tell.
-_AMBIGUOUS = pytest.mark.xfail(reason="launch latency or a wait for the copy before it", strict=False)
+_AMBIGUOUS = pytest.mark.xfail(reason="launch latency or a wait for the copy before it", strict=True)
 
 
 @pytest.mark.parametrize(

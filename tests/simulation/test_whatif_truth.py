@@ -10,6 +10,8 @@ from simulator import CAUSES
 from whatif import ALONE, INJECTED, PAIRS, ROUNDED, TRIPLES, WRITERS, cases, summed
 
 MEDIAN, INSIDE = 0.02, 0.95
+# Not below this, where the aim is not reached yet (docs/roadmap.md).
+REACHED = {"alone": 0.87, "pairs": 0.92, "all alone": 0.88, "all pairs": 0.9, "triples": 0.85}
 
 
 def sampled(scenes, every=1):
@@ -58,11 +60,17 @@ def test_savings_are_what_is_really_won(group, measured):
     assert summed(one for one in found if one.matters).median <= MEDIAN
 
 
-@pytest.mark.xfail(strict=False, reason="of long launches, waits for workers and other threads, and other ranks")
 @pytest.mark.parametrize("group", GROUPS)
 def test_what_is_really_won_is_inside_the_bounds(group, measured):
+    """In as many cases as it is today; INSIDE is the aim."""
     found = measured(group)
-    assert summed(found).inside >= INSIDE, [one for one in found if not one.is_inside]
+    assert summed(found).inside >= REACHED.get(group, INSIDE), [one for one in found if not one.is_inside]
+
+
+@pytest.mark.xfail(strict=True, reason="of long launches, waits for workers and other threads, and other ranks")
+@pytest.mark.parametrize("group", ["alone", "pairs"])
+def test_it_is_as_often_as_it_should_be(group, measured):
+    assert summed(measured(group)).inside >= INSIDE
 
 
 @pytest.mark.parametrize("group", GROUPS)
