@@ -250,3 +250,28 @@ def test_what_was_launched_before_it_in_the_trace_may_be_what_it_waits_for():
 
 def test_a_stream_that_did_something_in_the_capture_holds_nothing_earlier():
     assert "idle_earlier_work" not in captured((7, 100, 50, 20)).text(EARLIER)
+
+
+def test_the_host_is_late_after_a_wait_until_it_has_caught_up():
+    """A wait of 900 ns. Gaps after it are its doing, until a kernel waits in the queue for as long as that."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 6000)
+    trace.kernel("waited for", 20, 980, launched=(0, 10))
+    trace.call("cudaStreamSynchronize", 100, 950)
+    trace.kernel("drained", 1200, 100, launched=(1150, 10))
+    trace.kernel("late", 1400, 1600, launched=(1350, 10))
+    trace.kernel("caught up", 3000, 100, launched=(2000, 10))
+    trace.kernel("late by itself", 4000, 100, launched=(3950, 10))
+    assert trace.fill("time_ledger").text("""
+        select g.ts, d.name as drained_by, l.name as late_after
+        from idle_gap as g
+        left join cpu_slice as d on d.slice_id = g.drained_by
+        left join cpu_slice as l on l.slice_id = g.late_after
+        where g.ts > 0
+        order by g.ts
+    """).splitlines() == [
+        "1000 cudaStreamSynchronize cudaStreamSynchronize",
+        "1300 - cudaStreamSynchronize",
+        "3100 - -",
+        "4100 - -",
+    ]

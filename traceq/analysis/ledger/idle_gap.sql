@@ -141,16 +141,56 @@ from _idle_piece as p
 inner join _gap as g on g.gap_id = p.gap_id and g.ts = p.ts
 where p.synchronizing_id is not null;
 
+-- Where a call that waits let the device run dry, and for how long it had held the host by then: so far ahead the host would have been.
+create temp table _dry as
+select
+    g.device,
+    d.slice_id as drained_by,
+    any_value(c.pid) as pid,
+    min(g.ts) as ts,
+    min(g.ts) - any_value(c.ts) as held
+from _gap_drain as d
+inner join _gap as g using (gap_id)
+inner join (
+    select c.slice_id, c.ts, t.pid
+    from cpu_slice as c
+    inner join thread as t using (thread_id)
+) as c on c.slice_id = d.slice_id
+group by g.device, d.slice_id;
+
+-- When the host had caught up after it: work waits in the queue for as long as the call had held the host.
+create temp table _caught_up as
+select d.device, d.drained_by, min(g.ts) as ts
+from gpu_slice as g
+inner join cpu_slice as l on l.slice_id = g.launch_id
+asof inner join _dry as d on d.device = g.device and g.ts >= d.ts
+where g.ts - l.ts_end >= d.held
+group by d.device, d.drained_by;
+
+-- The gaps that the host came late to before it had caught up.
+create temp table _late_after as
+select g.gap_id, d.drained_by
+from _gap as g
+inner join thread as t using (thread_id)
+asof inner join _dry as d on d.device = g.device and g.ts >= d.ts
+left join _caught_up as u on u.device = d.device and u.drained_by = d.drained_by
+where
+    g.launched > g.ts
+    and t.pid is not distinct from d.pid
+    and (u.ts is null or g.ts < u.ts);
+
 insert into idle_gap by name
 select
     $trace_id as trace_id,
     g.* exclude (ts_end, launched, training_thread_id),
     g.ts_end - g.ts as dur,
     d.slice_id as drained_by,
+    coalesce(d.slice_id, a.drained_by) as late_after,
     f.* exclude (gap_id),
     c.* exclude (slice_id)
 from _gap as g
 inner join _gap_fault as f using (gap_id)
 left join _gap_drain as d on d.gap_id = g.gap_id
+left join _late_after as a on a.gap_id = g.gap_id
 left join _gap_slice as c on c.slice_id = f.cpu_slice_id
 order by g.gap_id;

@@ -105,7 +105,8 @@ create table if not exists idle_gap (
     cause varchar not null,
     cpu_slice_id bigint,
     annotation varchar,
-    operator varchar
+    operator varchar,
+    late_after bigint
 );
 comment on table idle_gap is 'One row per interval of a step in which nothing runs on a device. Definition: docs/metrics.md.';
 comment on column idle_gap.trace_id is 'Trace.';
@@ -123,6 +124,7 @@ comment on column idle_gap.cause is 'The cause with the most time in it.';
 comment on column idle_gap.cpu_slice_id is 'The host slice with the most time of that cause; NULL when none was open.';
 comment on column idle_gap.annotation is 'Innermost annotation around that slice, or the slice itself.';
 comment on column idle_gap.operator is 'Innermost operator around that slice, or the slice itself.';
+comment on column idle_gap.late_after is 'cpu_slice of the synchronizing call whose delay the host had not made up when the gap began: drained_by, else the last before it, until work waits in the queue for as long as that call had held the host; NULL for none.';
 
 create table if not exists idle_gap_cause (
     trace_id integer not null,

@@ -13,7 +13,8 @@ select
     g.thread_id,
     g.next_slice_id,
     g.launch_slice_id,
-    g.drained_by
+    g.drained_by,
+    g.late_after
 from idle_gap_cause as c
 inner join idle_gap as g using (trace_id, gap_id)
 inner join step as s using (trace_id, step)
@@ -34,6 +35,7 @@ comment on column idle_piece.thread_id is 'As in idle_gap.';
 comment on column idle_piece.next_slice_id is 'gpu_slice that ends the gap; NULL for none.';
 comment on column idle_piece.launch_slice_id is 'cpu_slice of the call that launched it; NULL when unknown.';
 comment on column idle_piece.drained_by is 'cpu_slice of the synchronizing call that held the host when the device ran dry; NULL for none.';
+comment on column idle_piece.late_after is 'As in idle_gap: cpu_slice of the synchronizing call whose delay the host had not made up; NULL for none.';
 
 create or replace view busy_piece as
 with

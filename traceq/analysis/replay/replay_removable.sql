@@ -1,5 +1,5 @@
 -- What the ledger of the critical device holds for each category over the steps that were replayed, and what synchronizing calls
--- cost beyond their own time: the rest of the gaps they drained.
+-- cost beyond their own time: the gaps to which the host came late after them.
 with
 replayed as (
     select step
@@ -32,7 +32,7 @@ part as (
     select 'idle_sync', dur
     from idle_piece
     inner join replayed using (step)
-    where device = (from critical) and drained_by is not null and cause <> 'idle_sync'
+    where device = (from critical) and late_after is not null and cause <> 'idle_sync'
 )
 
 select scenario, sum(dur)::bigint as removable

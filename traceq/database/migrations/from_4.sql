@@ -2,6 +2,8 @@
 -- Of a replay it knew the shares only.
 -- gpu_architecture and gpu_model were views, and device_model stands on them.
 
+alter table idle_gap add column late_after bigint;
+update idle_gap set late_after = drained_by;
 alter table replay add column saved_low bigint;
 alter table replay add column saved_high bigint;
 alter table replay add column saved_quarter bigint;

@@ -1,5 +1,5 @@
 -- Copies that hold the host until they are done, and the time for which the GPU idles meanwhile. `kind` tells them apart: pageable (asked for
--- asynchronously) or blocking (by synchronous calls; a small copy to the device returns once its bytes are staged and holds nobody).
+-- asynchronously) or blocking (by synchronous calls). Of a copy of few bytes only the waiting counts: its own time is that of any copy.
 -- Reading a value (.item()) is another matter.
 -- uses: counted_copy, copy_call, copy_wait
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
@@ -10,15 +10,15 @@ copy as (
     where
         c.direction in ('h2d', 'd2h')
         and case $kind
-            when 'blocking' then not c.is_async_call and (c.direction = 'd2h' or c.bytes is null or c.bytes > $least_bytes)
-            else c.copy_kind <> 'um' and c.is_pageable and c.is_async_call and c.bytes >= $least_bytes
+            when 'blocking' then not c.is_async_call
+            else c.copy_kind <> 'um' and c.is_pageable and c.is_async_call
         end
         and c.position not in ('item', 'checkpoint')
 )
 
 select step, ts, dur, name, slice_id, exposed as claimed, category as cause, null as gap_id, slice_id as busy_id, category as scenario, direction, bytes, bandwidth
 from copy
-where exposed > 0
+where exposed > 0 and (direction = 'd2h' and $kind = 'blocking' or bytes is null or bytes >= $least_bytes)
 union all
 select step, ts, dur, name, slice_id, claimed, cause, gap_id, null, 'idle_sync', null, null, null
 from copy_wait

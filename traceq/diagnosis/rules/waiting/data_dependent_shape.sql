@@ -3,9 +3,9 @@
 --   mask, unique, repeat_interleave without output_size, bincount.
 -- matters: PyTorch must read the size before it can allocate the output. The GPU's queue runs empty each time, and no
 --   CUDA graph can hold such an operator.
--- measured: Idle time (idle_piece) in synchronizing calls inside these operators, and after them in the gap that began
---   while such a call held the host (idle_gap.drained_by), but no longer than it waited: so far ahead would the host
---   be without it. Shares: low 0.4 (a masked computation does more work), likely 0.9, high 1.
+-- measured: Idle time (idle_piece) in synchronizing calls inside these operators, and after them in the gaps to
+--   which the host comes late before it has caught up (idle_gap.late_after), but no longer than it waited: so far
+--   ahead would the host be without it. Shares: low 0.4 (a masked computation does more work), likely 0.9, high 1.
 -- try: torch.where or multiplication by the mask instead of selecting; a fixed upper size with padding; output_size=.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html

@@ -4,11 +4,11 @@
 --   reading of a value.
 -- matters: While the host waits it launches nothing; when the wait ends the GPU has nothing left to do, and idles
 --   until the host has caught up. Synchronizing is not needed for correct results: work on a stream runs in order.
--- measured: Idle time (idle_piece) in such calls, and after them in the gap that began while such a call held the host
---   (idle_gap.drained_by), but no longer than it waited: so far ahead would the host be without it. What remains of a
---   long gap is the host's own slowness, and other rules': around tiny kernels that is most of it. Waits for work that
---   is long done, for instance of the step before, cost nothing. Shares: low 0.5 (other waits take its place, as far
---   as the replay does not know them), likely 1, high 1.
+-- measured: Idle time (idle_piece) in such calls, and after them in the gaps to which the host comes late before it
+--   has caught up (idle_gap.late_after), but no longer than it waited: so far ahead would the host be without it.
+--   What remains of a long gap is the host's own slowness, and other rules': around tiny kernels that is most of
+--   it. Waits for work that is long done, for instance of the step before, cost nothing. Shares: low 0.5 (other
+--   waits take its place, as far as the replay does not know them), likely 1, high 1.
 -- try: Leave it out; time with events that are read a step later; wait for the step before last to bound how far ahead
 --   the host is.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
