@@ -167,7 +167,8 @@ asof inner join _dry as d on d.device = g.device and g.ts >= d.ts
 where g.ts - l.ts_end >= d.held
 group by d.device, d.drained_by;
 
--- The gaps that the host came late to before it had caught up.
+-- The gaps that the host came late to before it had caught up. An operator with its launch takes 20 to 50 us: in what is longer the
+-- host did something else.
 create temp table _late_after as
 select g.gap_id, d.drained_by
 from _gap as g
@@ -176,6 +177,7 @@ asof inner join _dry as d on d.device = g.device and g.ts >= d.ts
 left join _caught_up as u on u.device = d.device and u.drained_by = d.drained_by
 where
     g.launched > g.ts
+    and g.ts_end - g.ts <= 100000
     and t.pid is not distinct from d.pid
     and (u.ts is null or g.ts < u.ts);
 

@@ -5,7 +5,7 @@
 -- matters: Python between two operators is not hidden once the queue of the GPU is empty: the step takes as long as
 --   the interpreter needs.
 -- measured: The pieces of cause idle_python in the counted steps (idle_piece), all that no other rule owns: a Python
---   frame is innermost, or a range that holds no operator at that time. High 1: what the steps lose to it. Likely 0.7,
+--   frame is innermost, or a range that holds no operator at that time. High 1: what the steps lose to it. Likely 0.85,
 --   low 0.2: some of it is the program's own work.
 -- try: Move it off the training thread (metrics, preparing input), vectorize loops, keep it out of the inner loop, or
 --   compile the region around it: torch.compile runs no Python between the operators of a graph.
@@ -26,7 +26,7 @@
 -- rules-out: annotations|python_frames
 -- facts: python_bound_facts
 -- low: 0.2
--- likely: 0.7
+-- likely: 0.85
 -- rest: yes
 -- uses: idle
 -- categories: idle_python
