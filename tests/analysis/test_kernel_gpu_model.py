@@ -49,6 +49,12 @@ NAMES = {
     "AMD Instinct MI250": "MI250 (one of two dies)",
     "AMD Instinct MI300X": "MI300X",
     "AMD Instinct MI325X": "MI325X",
+    "AMD Instinct MI350X": "MI350X",
+    "AMD Instinct MI355X": "MI355X",
+    "NVIDIA B300 SXM6 AC": "B300",
+    "NVIDIA GB300": "GB300",
+    "NVIDIA H20": "H20",
+    "NVIDIA A800-SXM4-80GB": "A800 SXM 80GB",
     # Others that only look alike: cut down, for laptops, or not told apart by the name.
     "NVIDIA GeForce RTX 4090 D": None,
     "NVIDIA GeForce RTX 4090 Laptop GPU": None,

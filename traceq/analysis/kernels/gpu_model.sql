@@ -56,6 +56,7 @@ model as (
         (31, 'A100 SXM 40GB', '\bA100-SXM4-40GB$', '8.0', 108, 40, 1555, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3', 300, 'NVIDIA A100 datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
         (32, 'A100 PCIe 80GB', '\bA100( 80GB PCIe|-PCIE-80GB)$', '8.0', 108, 80, 1935, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3 bridge', 300, 'NVIDIA A100 80GB datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
         (33, 'A100 SXM 80GB', '\bA100-SXM4?-80GB$', '8.0', 108, 80, 2039, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3', 300, 'NVIDIA A100 80GB datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
+        (35, 'A800 SXM 80GB', '\bA800-SXM4-80GB$', '8.0', 108, 80, 2039, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3', 200, 'NVIDIA A800 datasheet; all but the link are those of the A100'),
         (34, 'A30', '\bA30$', '8.0', 56, 24, 933, 5.2, 10.3, 10.3, 82, 165, 165, null, 330, 'PCIe 4.0 x16', 'NVLink 3 bridge', 100, 'NVIDIA A30 datasheet'),
         (40, 'A10', '\bA10$', '8.6', 72, 24, 600, null, null, 31.2, 62.5, 125, 125, null, 250, 'PCIe 4.0 x16', null, null, 'NVIDIA A10 datasheet'),
         (41, 'A40', '\bA40$', '8.6', 84, 48, 696, null, null, 37.4, 74.8, 149.7, 149.7, null, 299.3, 'PCIe 4.0 x16', 'NVLink 3 bridge', 56.25, 'NVIDIA A40 datasheet'),
@@ -75,9 +76,12 @@ model as (
         (64, 'H200 SXM', '\bH200$', '9.0', 132, 141, 4800, 34, 67, 67, 494.5, 989.5, 989.5, 1979, 1979, 'PCIe 5.0 x16', 'NVLink 4', 450, 'NVIDIA H200 datasheet, tensor figures halved: printed with sparsity'),
         (65, 'GH200 96GB', '\bGH200 (480GB|120GB)$', '9.0', 132, 96, 4000, 34, 67, 67, 494.5, 989.5, 989.5, 1979, 1979, 'NVLink-C2C', 'NVLink 4', 450, 'NVIDIA GH200 Grace Hopper datasheet, tensor figures halved: printed with sparsity'),
         (66, 'GH200 144GB', '\bGH200 144G( HBM3e)?$', '9.0', 132, 144, 4900, 34, 67, 67, 494.5, 989.5, 989.5, 1979, 1979, 'NVLink-C2C', 'NVLink 4', 450, 'NVIDIA GH200 Grace Hopper datasheet, tensor figures halved: printed with sparsity'),
+        (67, 'H20', '\bH20$', '9.0', 78, 96, 4000, 1, 1, 44, 74, 148, 148, 296, 296, 'PCIe 5.0 x16', 'NVLink 4', 450, 'NVIDIA H20 product brief'),
         (70, 'B100', '\bB100$', '10.0', null, 192, 8000, null, 30, null, null, 1750, 1750, 3500, 3500, 'PCIe 5.0 x16', 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief'),
-        (71, 'B200', '\bB200$', '10.0', 148, null, 8000, null, null, null, 1125, 2250, 2250, 4500, 4500, 'PCIe 5.0 x16', 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief; TF32: NVIDIA HGX B200 datasheet, halved'),
-        (72, 'GB200', '\bGB200$', '10.0', null, null, 8000, null, null, null, 1250, 2500, 2500, 5000, 5000, null, 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief, half of a superchip'),
+        (71, 'B200', '\bB200$', '10.0', 148, 180, 8000, 37, 37, 75, 1125, 2250, 2250, 4500, 4500, 'PCIe 5.0 x16', 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief; memory, FP64, FP32 and TF32: NVIDIA HGX B200 datasheet, an eighth, tensor figures halved'),
+        (72, 'GB200', '\bGB200$', '10.0', null, 186, 8000, 40, 40, 80, 1250, 2500, 2500, 5000, 5000, null, 'NVLink 5', 900, 'NVIDIA Blackwell architecture technical brief, half of a superchip; memory, FP64 and FP32: NVIDIA GB200 NVL72 datasheet, a 72nd'),
+        (73, 'B300', '\bB300( SXM6 AC)?$', '10.3', 148, 288, 8000, 1.25, 1.25, 75, 1125, 2250, 2250, 4500, null, 'PCIe 5.0 x16', 'NVLink 5', 900, 'NVIDIA HGX B300 datasheet, an eighth, tensor figures halved'),
+        (74, 'GB300', '\bGB300$', '10.3', null, 288, 8000, 1.3, 1.3, 80, 1250, 2500, 2500, 5000, null, null, 'NVLink 5', 900, 'NVIDIA GB300 NVL72 datasheet, a 72nd, tensor figures halved'),
         (80, 'GeForce RTX 5090', '\bRTX 5090$', '12.0', 170, 32, 1792, null, null, 104.8, 104.8, 209.5, 209.5, 419, 838, 'PCIe 5.0 x16', null, null, 'NVIDIA RTX Blackwell GPU architecture whitepaper'),
         (81, 'RTX PRO 6000 Blackwell Workstation', '\bRTX PRO 6000 Blackwell Workstation Edition$', '12.0', 188, 96, 1792, null, null, 125, null, null, null, null, null, 'PCIe 5.0 x16', null, null, 'NVIDIA RTX PRO 6000 Blackwell Workstation Edition datasheet'),
         (82, 'RTX PRO 6000 Blackwell Server', '\bRTX PRO 6000 Blackwell Server Edition$', '12.0', 188, 96, 1597, null, null, 120, null, null, null, null, null, 'PCIe 5.0 x16', null, null, 'NVIDIA RTX PRO 6000 Blackwell Server Edition datasheet'),
@@ -85,7 +89,9 @@ model as (
         (91, 'MI250X (one of two dies)', '(^|Instinct )MI250X$', null, 110, 64, 1638, 23.95, 47.85, 23.95, null, 191.5, 191.5, null, 191.5, null, null, null, 'AMD Instinct MI250X datasheet, halved: a device is one of two dies'),
         (92, 'MI250 (one of two dies)', '(^|Instinct )MI250$', null, 104, 64, 1638, 22.65, 45.25, 22.65, null, 181.05, 181.05, null, 181.05, null, null, null, 'AMD Instinct MI250 datasheet, halved: a device is one of two dies'),
         (93, 'MI300X', '(^|Instinct )MI300X( OAM)?$', null, 304, 192, 5325, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI300X datasheet'),
-        (94, 'MI325X', '(^|Instinct )MI325X( OAM)?$', null, 304, 256, 6000, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI325X datasheet')
+        (94, 'MI325X', '(^|Instinct )MI325X( OAM)?$', null, 304, 256, 6000, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI325X datasheet'),
+        (95, 'MI350X', '(^|Instinct )MI350X( OAM)?$', null, 256, 288, 8000, 72.1, 72.1, 144.2, null, 2306.9, 2306.9, 4613.7, 4613.7, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI350X datasheet'),
+        (96, 'MI355X', '(^|Instinct )MI355X( OAM)?$', null, 256, 288, 8000, 78.6, 78.6, 157.3, null, 2516.6, 2516.6, 5033.2, 5033.2, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI355X datasheet')
     ) as t (
         rank_order, model, pattern, compute_capability, sm_count, memory_gigabytes, memory_gigabytes_per_second, fp64, fp64_tensor, fp32,
         tf32, fp16, bf16, fp8, int8, host_link, peer_link, peer_link_bandwidth, source

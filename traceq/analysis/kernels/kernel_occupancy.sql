@@ -133,6 +133,18 @@ from limited
 -- least() would pass over what is not known
 where by_blocks is not null and by_warps is not null and by_registers is not null and by_shared_memory is not null;
 
+-- Templates of Inductor multiply with tl.dot: on tensor cores, where the operands are no single precision, of which the name
+-- says nothing.
+create temp table _template_in_half as
+select g.slice_id
+from gpu_slice as g
+inner join cpu_slice as l on l.slice_id = g.launch_id
+inner join cpu_slice as o on o.slice_id = l.operator_id
+where
+    g.kind = 'kernel'
+    and starts_with(g.name, 'triton_tem_')
+    and regexp_matches(try(json_extract_string(o.args, '$."Input type"')), 'Half|BFloat16|Float8|signed char');
+
 insert into kernel_occupancy
 with
 kernel as (
@@ -183,7 +195,7 @@ select
     k.device,
     k.step,
     if(k.is_communication, 'communication', c.family) as family,
-    if(k.is_communication, false, c.tensor_core) as tensor_core,
+    if(k.is_communication, false, coalesce(c.tensor_core, if(h.slice_id is not null, true, null))) as tensor_core,
     k.blocks,
     k.threads as threads_per_block,
     _cluster(k.recorded[1]) as cluster_x,
@@ -208,4 +220,5 @@ select
     k.exclusive_dur
 from placed as k
 inner join _kernel_class as c using (name)
+left join _template_in_half as h using (slice_id)
 order by k.device, k.ts, k.slice_id;
