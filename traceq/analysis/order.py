@@ -35,6 +35,7 @@ TOPICS = (
         None,
         (
             "device_activity",
+            "phase_interval",
             "host_slice",
             "host_timeline",
             "stream_wait",

@@ -8,8 +8,6 @@ create temp type if not exists host_activity as enum (
     'python', 'os', 'runtime', 'profiler', 'other'
 );
 
-create temp type if not exists host_phase as enum ('other', 'data', 'forward', 'backward', 'optimizer');
-
 create temp table _host_slice as
 with
 meaning as (
@@ -37,7 +35,7 @@ call as (
 select
     c.slice_id,
     coalesce(context.context, own.context, call.activity, caller.activity, own.activity, kind.activity)::host_activity as activity,
-    coalesce(own.phase, phase.phase, 'other')::host_phase as phase,
+    coalesce(own.phase, phase.phase, if(c.ts_end <= pass.ts_end, pass.phase, null), 'other')::host_phase as phase,
     -- the call or operator in which the host waits for a device, whatever the context
     case 'synchronization'
         when coalesce(call.activity, own.activity) then c.slice_id
@@ -54,5 +52,6 @@ cross join lateral (
 left join meaning as own on own.slice_id = c.slice_id
 left join meaning as context on context.slice_id = c.context_id
 left join meaning as phase on phase.slice_id = c.phase_id
+asof left join _phase_interval as pass on pass.thread_id = c.thread_id and c.ts >= pass.ts
 left join call on call.slice_id = c.slice_id
 left join call as caller on c.kind = 'os' and caller.slice_id = c.parent_id;

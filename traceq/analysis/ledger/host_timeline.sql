@@ -34,6 +34,16 @@ boundary as (
         select distinct thread_id, -9223372036854775808, -1, 0 from cpu_slice
     )
     group by thread_id, ts
+),
+
+-- A pass begins and ends in the midst of slices on the thread that waits for it.
+cut as (
+    from boundary
+    union all
+    select distinct p.thread_id, p.t, b.slice_id
+    from (select thread_id, unnest([ts, ts_end]) as t from _phase_interval) as p
+    asof inner join boundary as b on b.thread_id = p.thread_id and p.t >= b.ts
+    where b.ts < p.t
 )
 
 select
@@ -41,8 +51,10 @@ select
     b.ts,
     nullif(b.slice_id, -1) as slice_id,
     coalesce(s.activity, 'none'::host_activity) as activity,
-    coalesce(s.phase, 'other'::host_phase) as phase,
+    -- between the operators of a pass, too
+    coalesce(nullif(s.phase, 'other'), if(b.ts < p.ts_end, p.phase, null), 'other'::host_phase) as phase,
     s.synchronizing_id
-from boundary as b
+from cut as b
 left join _host_slice as s using (slice_id)
+asof left join _phase_interval as p on p.thread_id = b.thread_id and b.ts >= p.ts
 order by b.thread_id, b.ts;

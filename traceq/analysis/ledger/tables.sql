@@ -155,7 +155,7 @@ comment on column host_ledger.trace_id is 'Trace.';
 comment on column host_ledger.step is 'Step the time elapsed in.';
 comment on column host_ledger.thread_id is 'The training thread: the one that marks the steps, else the one that launches most, else the one with most operators.';
 comment on column host_ledger.category is 'What its innermost slice is: data, checkpoint, compile (contexts); synchronization, allocation, communication, launch, operator, python, annotation, os, profiler, other; none when no slice is open.';
-comment on column host_ledger.phase is 'data, forward, backward, optimizer, or other when nothing names it.';
+comment on column host_ledger.phase is 'data, forward, backward, optimizer, or other when neither a name nor a number of autograd''s graph tells.';
 comment on column host_ledger.dur is 'Time, ns.';
 
 create table if not exists time_ledger (
