@@ -67,6 +67,10 @@ def test_rules_md_is_the_manual_pages(docs):
     docs.check("rules.md", printed)
 
 
+def test_thresholds_md_is_all_thresholds(docs):
+    docs.check("thresholds.md", CliRunner().invoke(main, ["rules", "thresholds"]).stdout)
+
+
 def test_every_rule_has_sections_and_a_reference_and_a_title_of_its_own():
     pages = [rule.manual for rule in built_in()]
     assert [page.title for page in pages if not page.references] == []

@@ -18,6 +18,10 @@ class RuleCommands(LazyGroup):
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
         "list": ("traceq.cli.rules:list_rules", "List the rules, in the order in which they are served."),
+        "thresholds": (
+            "traceq.cli.rules:list_thresholds",
+            "List the thresholds of the rules and where they come from.",
+        ),
         "test": ("traceq.cli.rules_test:test_rules", "Test the rules against traces whose bottleneck is known."),
     }
 
@@ -50,3 +54,12 @@ def list_rules(rules: tuple[Path, ...], format_: str) -> None:
     width = max(len(each.name) for each in found)
     for each in found:
         click.echo(f"{each.name.ljust(width)}  {printable(each.manual.title)}")
+
+
+@click.command("thresholds", short_help="List the thresholds of the rules and where they come from.")
+def list_thresholds() -> None:
+    """List the thresholds of the rules of traceq and where they come from, as a Markdown page."""
+    from traceq.diagnosis.query import thresholds
+    from traceq.diagnosis.thresholds_page import page
+
+    click.echo(page(thresholds()), nl=False)

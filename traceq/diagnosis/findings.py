@@ -48,7 +48,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
 def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
     """The observation that a remark makes."""
     query = rule_query(remark.query)
-    values = {**subject.workspace.given(), **query.settings, **remark.settings}
+    values = {**subject.workspace.given(), **subject.settings(query), **remark.settings}
     rows = subject.ask(remark.query, **remark.settings)
     columns = tuple(rows[0]) if rows else ()
     return Observation(

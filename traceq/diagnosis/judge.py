@@ -14,7 +14,7 @@ from traceq.diagnosis.allocate import Allocated, Proposal, allocate
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
-from traceq.diagnosis.query import Workspace
+from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
 
@@ -39,16 +39,28 @@ class Judged:
 
 
 def judge(
-    connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    goal: Goal = "throughput",
+    rules: Sequence[Rule] | None = None,
+    scaled: Scaled | None = None,
 ) -> tuple[Judged, ...]:
-    """What `rules`, else those of traceq, say of every trace of the database, in the order of ingest."""
-    return tuple(judge_subject(each, built_in() if rules is None else rules) for each in subjects(connection, goal))
+    """What `rules`, else those of traceq, say of every trace of the database, in the order of ingest.
+
+    `scaled` has factors for some of traceq.diagnosis.query.thresholds(), by their keys: what changes depends on them.
+    """
+    chosen = built_in() if rules is None else rules
+    return tuple(judge_subject(each, chosen) for each in subjects(connection, goal, scaled))
 
 
-def subjects(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput") -> list[Subject]:
+def subjects(
+    connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", scaled: Scaled | None = None
+) -> list[Subject]:
     """The traces of the database, each ready to be judged."""
     traces = ask(connection, statement("diagnosis/sql/traces.sql"))
-    return [_subject(connection, trace, place, goal) for trace, place in zip(traces, _places(traces), strict=True)]
+    return [
+        _subject(connection, trace, place, goal, scaled or {})
+        for trace, place in zip(traces, _places(traces), strict=True)
+    ]
 
 
 def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
@@ -61,7 +73,9 @@ def _places(traces: Sequence[dict[str, Any]]) -> list[str]:
     return ["".join(f"@{word}" for word in part if word) for part in parts]
 
 
-def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place: str, goal: Goal) -> Subject:
+def _subject(
+    connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place: str, goal: Goal, scaled: Scaled
+) -> Subject:
     device = -2 if trace["device"] is None else trace["device"]
     present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]
     present |= {"steps": trace["steps"], "several_steps": int(trace["steps"] >= _SEVERAL_STEPS)}
@@ -73,7 +87,7 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], place
     ledger = _host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
     return Subject(
         connection=connection,
-        workspace=Workspace(connection, trace["trace_id"], device),
+        workspace=Workspace(connection, trace["trace_id"], device, scaled),
         trace_id=trace["trace_id"],
         rank=trace["rank"],
         world_size=trace["world_size"],

@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import run, shelved, statement
+from traceq.diagnosis.threshold import Threshold, threshold
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,17 +40,21 @@ _KEYS = (
         "also",
         "facts",
     ),
-    *("low", "likely", "high", "query", "uses", "categories", "settings", "remarks", "rest"),
+    *("low", "likely", "high", "query", "uses", "categories", "settings", "threshold", "remarks", "rest"),
 )
 _KEY = re.compile(rf"--\s*({'|'.join(_KEYS)}):\s*(.*)")
+
+# Factors of thresholds by place and name.
+Scaled = Mapping[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
 class Query:
-    """The text of a query, and the header of its file by key."""
+    """The text of a query, the header of its file by key, and the thresholds in it by name."""
 
     text: str
     header: Mapping[str, str] = field(default_factory=dict)
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
 
     def listed(self, key: str, default: str = "") -> tuple[str, ...]:
         """What the header lists under `key`, separated by commas."""
@@ -68,25 +74,35 @@ class Query:
         for setting in self.listed("settings"):
             name, _, value = setting.partition("=")
             given[name.strip()] = _setting(value.strip())
-        return given
+        return given | self.limits({})
+
+    def limits(self, scaled: Scaled) -> dict[str, Setting]:
+        """The thresholds of the query and of what it uses, by name, those in `scaled` times their factors."""
+        used = chain.from_iterable(shared(name).thresholds.values() for name in _used(self))
+        found = {each.name: each for each in (*used, *self.thresholds.values())}
+        return {
+            name: each.times(scaled[each.key]) if each.key in scaled else each.value for name, each in found.items()
+        }
 
 
-def read(text: str) -> Query:
-    """The query in the text of an SQL file.
+def read(text: str, place: str = "") -> Query:
+    """The query in the text of the SQL file `place`.
 
-    Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key.
+    Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key. Only
+    `threshold` may be there more than once.
     """
-    header: dict[str, str] = {}
-    key = None
+    texts: list[tuple[str, str]] = []
     for line in text.splitlines():
         if not line.startswith("--"):
             break
         if match := _KEY.match(line):
-            key = match[1]
-            header[key] = match[2].strip()
-        elif key:
-            header[key] += " " + line.removeprefix("--").strip()
-    return Query(text, {key: value.strip() for key, value in header.items()})
+            texts.append((match[1], match[2].strip()))
+        elif texts:
+            key, before = texts[-1]
+            texts[-1] = key, f"{before} {line.removeprefix('--').strip()}".strip()
+    thresholds = [threshold(place, value) for key, value in texts if key == "threshold"]
+    header = {key: value for key, value in texts if key != "threshold"}
+    return Query(text, header, {each.name: each for each in thresholds})
 
 
 def _setting(value: str) -> Setting:
@@ -99,17 +115,25 @@ def _setting(value: str) -> Setting:
 @cache
 def rule_query(name: str) -> Query:
     """The query `name`.sql of the rules, on whatever shelf it stands, or the one that its header names in its stead (`query`)."""
-    own = read(statement(shelved("diagnosis/rules")[name]))
+    own = read(statement(shelved("diagnosis/rules")[name]), name)
     if "query" not in own.header:
         return own
     other = rule_query(own.header["query"])
-    return Query(other.text, {**other.header, **own.header})
+    return Query(other.text, {**other.header, **own.header}, {**other.thresholds, **own.thresholds})
 
 
 @cache
 def shared(name: str) -> Query:
     """The query diagnosis/shared/`name`.sql."""
-    return read(statement(f"diagnosis/shared/{name}.sql"))
+    return read(statement(f"diagnosis/shared/{name}.sql"), name)
+
+
+def thresholds() -> tuple[Threshold, ...]:
+    """All thresholds of the rules of traceq, each once, by place and name."""
+    rules = [rule_query(name) for name in shelved("diagnosis/rules")]
+    queries = [*rules, *(shared(name) for query in rules for name in _used(query))]
+    found = {each.key: each for query in queries for each in query.thresholds.values()}
+    return tuple(found[key] for key in sorted(found))
 
 
 def printed(query: Query, values: Mapping[str, Setting], around: str | None = None) -> str:
@@ -138,11 +162,13 @@ class Workspace:
     """The temp tables made for a trace and its critical device (-2 for none) until the trace is judged.
 
     They are what the queries use, rule_instances (what the latest claim is on), and claim_piece (claims that are worth listing).
+    `scaled` has factors for thresholds, to see what depends on them.
     """
 
     connection: duckdb.DuckDBPyConnection
     trace_id: int
     device: int
+    scaled: Scaled = field(default_factory=dict)
     _made: list[str] = field(default_factory=list)
     _claims: int = 0
     latest: int | None = None
@@ -183,7 +209,7 @@ class Workspace:
                 if name == "busy":
                     run(self.connection, "diagnosis/sql/kernel_names.sql", **self.given())
                     text = f"from (\n{text}\n) select * replace (name::kernel_names as name)"
-                self._make(name, text, self.given())
+                self._make(name, text, self.given() | shared(name).limits(self.scaled))
 
     def _make(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
         """Make a temp table of what a query finds, in place of one of its name; how many rows."""
@@ -195,3 +221,7 @@ class Workspace:
     def given(self) -> dict[str, Setting]:
         """The parameters that every query gets."""
         return {"trace_id": self.trace_id, "device": self.device}
+
+    def settings(self, query: Query) -> dict[str, Setting]:
+        """The parameters that the query's header gives, thresholds as `scaled` has them."""
+        return query.settings | query.limits(self.scaled)

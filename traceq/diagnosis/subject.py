@@ -73,19 +73,28 @@ class Subject:
             f"{lacking}; {words} {brings}" if words else f"{lacking}; its profiler would have to record it"
         )
 
+    def settings(self, query: Query) -> dict[str, Setting]:
+        """The parameters that the header of a query gives: shares, thresholds and words."""
+        return self.workspace.settings(query)
+
+    def threshold(self, place: str, name: str) -> float:
+        """The threshold `name` in the header of `place`.sql in traceq/diagnosis/rules/."""
+        return float(rule_query(place).limits(self.workspace.scaled)[name])
+
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
         """The rows of `name`.sql in traceq/diagnosis/rules/, which gets trace_id, device and `settings`."""
         query = rule_query(name)
-        return self.workspace.ask(query, {**self.workspace.given(), **query.settings, **settings})
+        return self.workspace.ask(query, {**self.workspace.given(), **self.settings(query), **settings})
 
     def ask_of(self, claim: Claim, name: str, /) -> list[dict[str, Any]]:
         """The rows of `name`.sql in traceq/diagnosis/rules/, in which rule_instances is what the claim is on."""
-        return self._ask_of(claim, rule_query(name).text)
+        query = rule_query(name)
+        return self._ask_of(claim, query.text, self.settings(query))
 
-    def _ask_of(self, claim: Claim, around: str) -> list[dict[str, Any]]:
+    def _ask_of(self, claim: Claim, around: str, settings: Mapping[str, Setting]) -> list[dict[str, Any]]:
         if claim.number != self.workspace.latest:
             self.workspace.find(claim.query, claim.values, claim.number)
-        return ask(self.connection, around, **claim.values, **WORST)
+        return ask(self.connection, around, **{**settings, **claim.values})
 
     def claim(self, name: str, **settings: Setting) -> Claim | None:
         """What `name`.sql in traceq/diagnosis/rules/ finds on the critical device, or None for nothing.
@@ -107,7 +116,7 @@ class Subject:
         return self._claim(query if isinstance(query, Query) else Query(without_end(query)), settings, is_own=False)
 
     def _claim(self, query: Query, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
-        values = {**self.workspace.given(), **query.settings, **settings}
+        values = {**self.workspace.given(), **self.settings(query), **settings}
         if not all(0 <= float(values[share]) <= 1 for share in ("low", "likely", "high")):
             raise ValueError(
                 f"low, likely and high are shares from 0 to 1, not {values['low']}, {values['likely']} and {values['high']}"
@@ -129,5 +138,5 @@ class Subject:
     def worst(self, claim: Claim) -> list[dict[str, Any]]:
         """The largest pieces of a claim, with all columns of the rule's query."""
         if claim.number not in self._worst:
-            self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"))
+            self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"), WORST)
         return self._worst[claim.number]

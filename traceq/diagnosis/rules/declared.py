@@ -94,7 +94,7 @@ def declared(find: Find, query: Query) -> Judgement:
 
     def judge(subject: Subject) -> Iterator[Advice]:
         check_inputs(subject, query, "gpu, steps")
-        known = query.settings | _of_trace(subject)
+        known = subject.settings(query) | _of_trace(subject)
         _refuse(query, known, unknown="unknown", absent="absent")
         if "when" in query.header and not _render(query.header["when"], known):
             return
@@ -110,7 +110,7 @@ def declared(find: Find, query: Query) -> Judgement:
 
 def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
     """Advice on each claim that `find` makes, in the words of the header."""
-    for settings in subject.ask(query.header["each"], **query.settings) if "each" in query.header else [{}]:
+    for settings in subject.ask(query.header["each"], **subject.settings(query)) if "each" in query.header else [{}]:
         claim = find(subject, **settings)
         if claim is None:
             continue
@@ -135,7 +135,7 @@ def remarked(name: str, query: Query) -> Judgement:
     def judge(subject: Subject) -> Iterator[Remark]:
         check_inputs(subject, query, "gpu, steps")
         rows = subject.ask(name)
-        known = query.settings | _of_trace(subject)
+        known = subject.settings(query) | _of_trace(subject)
         _refuse(query, known | _facts(rows), unknown="unknown", absent="absent")
         for told in ([row] for row in rows) if "each" in query.header else [rows] if rows else []:
             texts = _rendered(query, known | _facts(told))
@@ -239,7 +239,7 @@ def _asked(subject: Subject, query: Query, claim: Claim) -> list[dict[str, Any]]
     name = query.header["facts"]
     if "rule_instances" in rule_query(name).text:
         return subject.ask_of(claim, name)
-    return subject.ask(name, **query.settings)
+    return subject.ask(name, **subject.settings(query))
 
 
 def _facts(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -25,7 +25,13 @@
 -- low: 0.0
 -- likely: 0.3
 -- high: 0.8
--- settings: shortest=20000, fewest=10, steady=1.2, slower=1.1
+-- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either), which communication
+--   beside them does not change
+-- threshold: fewest = 10: a median and the outer tenths of a sample need at least ten of it
+-- threshold: steady = 1.2: kernels of one name and geometry that do equal work differ by clocks and caches, by less
+--   than a fifth; more is different work
+-- threshold: slower = 1.1: half of what `steady` lets pass as usual: the medians of many lie closer together than
+--   single kernels
 -- uses: busy
 -- categories: compute
 with

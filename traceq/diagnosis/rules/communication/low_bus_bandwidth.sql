@@ -29,7 +29,11 @@
 -- low: 0.0
 -- likely: 0.4
 -- high: 0.9
--- settings: least=4194304, far=0.5, fewest=8
+-- threshold: least = 4194304: at 4 MiB NCCL's latency (tens of us) is below a tenth of the transfer on any link of a
+--   node, so that bandwidth is what is measured (nccl-tests)
+-- threshold: far = 0.5: algorithms and protocols of NCCL differ by less than a factor of two at large sizes
+--   (nccl-tests); below half something else is wrong
+-- threshold: fewest = 8: the best of fewer may have waited for a late rank each time
 -- uses: busy
 -- categories: communication
 with

@@ -34,7 +34,9 @@
 --     and facts.own_ns - rows[-1].own_ns >= worth_a_remark * facts.step_ns %}{{ unit(facts) }} is the slow one: the
 --     remark stands there
 --   {%- endif %}
--- settings: unbalanced=1.1, worth_a_remark=0.01
+-- threshold: unbalanced = 1.1: ranks of even work differ by less than a tenth, where tools for stragglers begin
+--   ("Understanding Stragglers in Large Model Training Using What-if Analysis": slowdown of 1.1)
+-- threshold: worth_a_remark = 0.01: what is worth listing at all (WORTH_LISTING)
 -- remarks: yes
 with
 this as (

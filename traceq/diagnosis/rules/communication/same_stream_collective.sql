@@ -22,7 +22,8 @@
 -- low: 0.1
 -- likely: 0.5
 -- high: 0.9
--- settings: share=0.25
+-- threshold: share = 0.25: side streams that pack buckets have a few per cent of the compute; a stream with a quarter
+--   of it is one on which the program computes
 -- uses: busy
 -- categories: communication
 with

@@ -26,7 +26,11 @@
 -- low: 0.2
 -- likely: 0.7
 -- high: 1.0
--- settings: fewest=8, outlier=3.0, steady=2.0
+-- threshold: fewest = 8: fewer have no median and no tenths worth the name
+-- threshold: outlier = 3.0: three medians: beyond what clocks, contention and protocols of NCCL explain together
+--   (less than two)
+-- threshold: steady = 2.0: in a class whose median is within a factor of two of its tenth percentile a long one is an
+--   exception; where all vary, late ranks are usual
 -- uses: busy
 -- categories: communication
 with

@@ -32,5 +32,6 @@
 -- low: 0.05
 -- likely: 0.5
 -- high: 0.9
--- settings: role=tensor, kind=any, much_shorter=0.5
+-- settings: role=tensor, kind=any
+-- threshold: much_shorter = 0.5: half of the usual time: beyond what protocols and clocks explain, so that the others were waiting
 -- query: collective_role

@@ -26,5 +26,5 @@
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
--- settings: kind=blocking, least_bytes=65536
+-- settings: kind=blocking
 -- query: held_copy

@@ -24,6 +24,6 @@
 -- each: exposed_copy_facts
 -- low: 0.0
 -- high: 1.0
--- settings: category=copy_d2h, turn_ns=10000
+-- settings: category=copy_d2h
 -- rest: yes
 -- query: exposed_copy

@@ -24,6 +24,6 @@
 -- each: exposed_copy_facts
 -- low: 0.0
 -- high: 1.0
--- settings: category=copy_h2d, turn_ns=10000
+-- settings: category=copy_h2d
 -- rest: yes
 -- query: exposed_copy

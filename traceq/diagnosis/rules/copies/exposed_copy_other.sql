@@ -22,6 +22,6 @@
 -- each: exposed_copy_facts
 -- low: 0.0
 -- high: 1.0
--- settings: category=copy_other, turn_ns=10000
+-- settings: category=copy_other
 -- rest: yes
 -- query: exposed_copy

@@ -25,7 +25,8 @@
 -- low: 0.5
 -- likely: 0.9
 -- high: 1.0
--- settings: near_ns=200000
+-- threshold: near_ns = 200000: Python calls the one right after the other: two operators of 20 to 50 us each with a
+--   profiler, and some lines between
 -- uses: counted_copy, copy_call, copy_wait
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
 with

@@ -25,7 +25,10 @@
 -- low: 0.6
 -- likely: 1.0
 -- high: 1.0
--- settings: least_bytes=4096, offload_bytes=1048576, least_steps_share=0.5
+-- threshold: least_bytes = 4096: a page; smaller copies are values and flags, and equal in size by chance
+-- threshold: offload_bytes = 1048576: below 1 MiB offloading costs more in latency than it frees; what returns for
+--   backward above it is offloading
+-- threshold: least_steps_share = 0.5: what half of the steps do is a habit of the program
 -- uses: counted
 with
 copy as (

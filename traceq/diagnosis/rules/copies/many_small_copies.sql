@@ -23,7 +23,9 @@
 -- low: 0.3
 -- likely: 0.7
 -- high: 0.9
--- settings: small_bytes=65536, many=10, ask_ns=20000
+-- threshold: small_bytes = 65536: 64 KiB take 2 to 5 us on PCIe 3 and 4: less than the latency of a copy or two
+-- threshold: many = 10: ten or more each step are a loop; what a program hands over by name is a few tensors
+-- threshold: ask_ns = 20000: what an operator of PyTorch and its launching call take on the host
 -- uses: idle, counted_copy
 -- categories: idle_launch, idle_launch_latency, idle_python
 with

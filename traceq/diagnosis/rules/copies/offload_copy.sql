@@ -25,7 +25,10 @@
 -- low: 0.3
 -- likely: 0.7
 -- high: 1.0
--- settings: least_bytes=1048576, least_steps_share=0.5, most_ratio=4
+-- threshold: least_bytes = 1048576: below 1 MiB offloading costs more in latency than it frees
+-- threshold: least_steps_share = 0.5: what half of the steps do is a habit of the program
+-- threshold: most_ratio = 4: what goes out as one type may come back as another (fp32 and fp16: 2, with fp8: 4);
+--   beyond, the two have nothing to do with each other
 -- uses: counted_copy
 with
 copy as (

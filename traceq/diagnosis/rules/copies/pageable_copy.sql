@@ -34,5 +34,5 @@
 -- low: 0.3
 -- likely: 0.9
 -- high: 1.0
--- settings: kind=pageable, least_bytes=65536
+-- settings: kind=pageable
 -- query: held_copy

@@ -29,7 +29,7 @@
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
--- settings: telling_bytes=1048576
+-- threshold: telling_bytes = 1048576: below 1 MiB the rate of a copy is its latency, and says nothing of the link
 -- uses: counted_copy
 select
     c.step,

@@ -24,7 +24,8 @@
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
--- settings: main_share=0.5
+-- threshold: main_share = 0.5: the stream that has at least half of the kernels' time is the one on which the program
+--   computes
 -- uses: counted_copy
 with
 computing as (

@@ -40,7 +40,8 @@
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
--- settings: prefetch_bytes=2097152
+-- threshold: prefetch_bytes = 2097152: cudaMemPrefetchAsync moves whole blocks of 2 MiB, faults bring smaller pieces
+--   (CUDA: unified memory)
 -- uses: counted
 -- categories: compute, copy_other
 with

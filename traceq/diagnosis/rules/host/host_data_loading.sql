@@ -31,7 +31,8 @@
 -- facts: input_facts
 -- low: 0.5
 -- likely: 0.8
--- settings: most_workers=16
+-- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a
+--   GPU)
 -- uses: host_time
 -- categories: data
 select

@@ -30,7 +30,8 @@
 -- low: 0
 -- likely: 0.25
 -- high: 0.75
--- settings: short_operator=20000, least_optimizer=0.2
+-- threshold: short_operator = 20000: an operator of PyTorch takes the host 5 to 20 us before it computes anything
+-- threshold: least_optimizer = 0.2: where the optimizer is less than a fifth of the operators, others come first
 -- uses: host_time
 select p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id
 from host_time as p

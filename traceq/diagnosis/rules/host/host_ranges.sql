@@ -1,6 +1,6 @@
 -- The ranges whose inside the trace does not tell, most own time of the training thread first.
 -- uses: host_time
--- settings: least_share=0.05
+-- threshold: least_share = 0.05: a range that takes less is not what is meant
 select
     row_number() over (order by sum(dur) desc, regexp_replace(name, '\d+', '#', 'g')) as place,
     exists (select slice_id from cpu_slice where trace_id = $trace_id and kind = 'op') as has_operators

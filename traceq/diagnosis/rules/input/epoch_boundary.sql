@@ -26,7 +26,8 @@
 -- needs: gpu, steps, fetches
 -- low: 0.5
 -- likely: 1.0
--- settings: times_longer=10, least_fetches=5
+-- threshold: times_longer = 10: an order of magnitude above the median: other reasons seldom come to that
+-- threshold: least_fetches = 5: so that at most one in five is taken for a first one
 -- uses: idle
 -- categories: idle_data, idle_python
 with

@@ -33,7 +33,7 @@
 -- needs: gpu, steps, launches
 -- low: 0.4
 -- likely: 1.0
--- settings: right_after=20000
+-- threshold: right_after = 20000: the next call of the host: an operator takes it 5 to 20 us
 -- uses: idle, busy, drained_gap
 with
 copy as (

@@ -41,7 +41,7 @@
 -- facts: input_facts
 -- low: 0.4
 -- likely: 1.0
--- settings: least_busy=0.5
+-- threshold: least_busy = 0.5: the larger part of the fetch is its own work
 -- uses: idle
 -- categories: idle_data
 with

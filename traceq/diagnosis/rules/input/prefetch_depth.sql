@@ -27,5 +27,7 @@
 -- facts: input_facts
 -- low: 0.2
 -- likely: 0.7
--- settings: least_waiting=0.5, most_busy=0.7, least_fetches=5, times_longer=5
+-- threshold: most_busy = 0.7: workers that wait for more than about a third of their time are not the limit
+-- threshold: least_fetches = 5: fewer have no median worth the name
+-- threshold: times_longer = 5: fetches that wait for an exception, not for the usual rate
 -- query: waiting_fetch

@@ -30,7 +30,7 @@
 -- facts: input_facts
 -- low: 0.3
 -- likely: 1.0
--- settings: least_reading=0.5
+-- threshold: least_reading = 0.5: the larger part of the fetch is reading
 -- uses: idle
 -- categories: idle_data
 with

@@ -33,7 +33,8 @@
 -- needs: gpu, steps, fetches
 -- facts: input_facts
 -- low: 0.6
--- settings: most_workers=16
+-- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a
+--   GPU)
 -- uses: idle
 -- categories: idle_data
 select

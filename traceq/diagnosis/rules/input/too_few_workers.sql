@@ -36,7 +36,11 @@
 --     {{ percent(facts.worker_busy) }} of their time: there are enough of them
 --   {%- endif %}
 -- facts: input_facts
--- settings: least_waiting=0.5, least_fetches=3, least_busy=0.7, worth_a_factor=1.3, most_workers=16
+-- threshold: least_fetches = 3: fewer are the filling of the queue
+-- threshold: least_busy = 0.7: workers that wait for more than about a third of their time are not the limit
+-- threshold: worth_a_factor = 1.3: below a third more than there are, the number of workers is not what is wrong
+-- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a
+--   GPU)
 -- query: waiting_fetch
 -- wrong-if: The cores of the machine, or its storage, are saturated already: then more workers only compete.
 -- needs: gpu, steps, fetches

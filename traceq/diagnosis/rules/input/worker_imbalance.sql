@@ -27,5 +27,7 @@
 -- facts: worker_imbalance_facts
 -- low: 0.3
 -- likely: 0.7
--- settings: least_waiting=0.5, least_busy=0.8, times_busier=2.5
+-- threshold: least_busy = 0.8: a worker that could be the limit leaves a fifth of its time at most
+-- threshold: times_busier = 2.5: workers take batches in turn: counts that differ by chance stay below a factor of
+--   two and a half for the few fetches of a capture
 -- query: waiting_fetch

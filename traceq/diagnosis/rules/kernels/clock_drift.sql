@@ -24,7 +24,12 @@
 -- wrong-if: Clocks stay the same while it runs: then the work itself grows, or something else uses the GPU.
 -- needs: gpu, steps, several_steps, kernel_geometry
 -- low: 0.3
--- settings: shortest=5000, each=3, kernels=3, least=0.1, most_of_it=0.7
+-- threshold: shortest = 5000: a kernel's start and end take a few us, which clocks do not stretch
+-- threshold: each = 3: the median of three leaves one outlier out
+-- threshold: kernels = 3: a drift of the clock is seen in all kernels; one or two may have reasons of their own
+-- threshold: least = 0.1: boost clocks move by up to about 5 % with temperature; a tenth is a limit of power or heat
+--   (NVIDIA: clocks event reasons)
+-- threshold: most_of_it = 0.7: clocks slow all kernels, not some: most of the time has to agree
 -- uses: busy
 -- categories: compute
 with

@@ -23,7 +23,9 @@
 -- low: 0.2
 -- likely: 0.7
 -- high: 1.0
--- settings: above=1.25, least_ns=5000, instances=10
+-- threshold: above = 1.25: clocks and caches move equal kernels by less than a fifth
+-- threshold: least_ns = 5000: start and end of a kernel vary by some us
+-- threshold: instances = 10: a median of fewer is not known well enough to call one of them long
 -- uses: counted, busy
 -- categories: compute
 with

@@ -23,7 +23,9 @@
 -- needs: gpu, steps, flops, peaks
 -- unknown: {% if not rows %}{{ lacks('the operations or the peaks of some matrix products are not known', 'flops', 'brings them') }}
 --   {%- endif %}
--- settings: low_share=0.3, computing_share=0.6
+-- threshold: low_share = 0.3: well-tuned training of transformers reaches 0.4 to 0.55 of the peak (PaLM,
+--   Megatron-LM); below 0.3 there is a cause to look for
+-- threshold: computing_share = 0.6: with less the GPU waits, which other findings say
 -- remarks: yes
 -- uses: counted
 with

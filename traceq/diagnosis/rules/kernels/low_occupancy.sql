@@ -28,7 +28,9 @@
 -- low: 0.0
 -- likely: 0.3
 -- high: 0.8
--- settings: shortest=20000, low_share=0.25
+-- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either)
+-- threshold: low_share = 0.25: from a quarter of the warps on most kernels hide the latency of memory by other means
+--   (Volkov, "Better Performance at Lower Occupancy")
 -- uses: busy
 -- categories: compute
 select

@@ -28,7 +28,8 @@
 -- low: 0.2
 -- likely: 0.7
 -- high: 1.0
--- settings: compute=0.6, memory=0.8
+-- threshold: compute = 0.6: cuBLAS reaches about 0.6 to 0.8 of the peak with aligned operands of usual size
+-- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- uses: busy, kernel_name
 -- categories: compute
 with

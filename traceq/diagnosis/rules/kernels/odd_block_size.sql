@@ -20,7 +20,8 @@
 -- low: 0.0
 -- likely: 0.5
 -- high: 1.0
--- settings: blocks=32
+-- threshold: blocks = 32: of a GPU that is not described: the multiprocessors of the smaller GPUs for servers (T4:
+--   40); fewer blocks do not fill it anyway
 -- uses: busy
 -- categories: compute
 select

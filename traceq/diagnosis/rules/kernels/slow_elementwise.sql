@@ -28,7 +28,12 @@
 -- low: 0.1
 -- likely: 0.5
 -- high: 1.0
--- settings: large=32000000, shortest=20000, slow=0.5, memory=0.8
+-- threshold: large = 32000000: 32 MB: tensors that fit into half of the largest level-two caches (50 to 96 MB) may
+--   not be read from memory at all
+-- threshold: shortest = 20000: shorter kernels are mostly start and end (about 5 us of either)
+-- threshold: slow = 0.5: simple kernels of PyTorch reach 0.7 to 0.9 of the bandwidth at this size; below half
+--   something is wrong
+-- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- uses: busy
 -- categories: compute
 with

@@ -25,7 +25,8 @@
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
--- settings: longest=20000, shortest_run=4
+-- threshold: longest = 20000: longer ones fill the GPU on their own, and their launches are hidden
+-- threshold: shortest_run = 4: three in a row are the projections of attention (query, key, value)
 -- uses: busy
 -- categories: compute
 with

@@ -36,7 +36,8 @@
 -- low: 0.25
 -- likely: 0.6
 -- high: 1.0
--- settings: most=0.5
+-- threshold: most = 0.5: where half is in 16 bits already mixed precision is on, and the rest likely meant to be in
+--   32
 -- uses: matrix_kernel
 -- categories: compute
 with

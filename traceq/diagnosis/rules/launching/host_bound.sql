@@ -35,7 +35,7 @@
 -- low: 0.2
 -- likely: 0.85
 -- high: 1.0
--- settings: most_in_phase=0.5
+-- threshold: most_in_phase = 0.5: the larger part lies in one phase
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch

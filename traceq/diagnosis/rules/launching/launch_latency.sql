@@ -47,7 +47,9 @@
 -- low: 0.1
 -- likely: 0.8
 -- high: 1.0
--- settings: shortest=2000, long_ns=100000, most=0.5
+-- threshold: shortest = 2000: between two kernels of a full queue lie 1 to 2 us
+-- threshold: long_ns = 100000: twenty times a launch (5 us): the work waited for something else than being launched
+-- threshold: most = 0.5: the larger part is of this kind
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch_latency

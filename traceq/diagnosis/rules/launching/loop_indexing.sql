@@ -25,7 +25,9 @@
 -- needs: gpu, steps, launches, operators
 -- low: 0.4
 -- likely: 1.0
--- settings: rounds=10, operators=8
+-- threshold: rounds = 10: ten equal rounds in a row, as PyTorch's own detector of this pattern has it
+--   (torch.profiler, for-loop indexing)
+-- threshold: operators = 8: more operators in a round are layers of a model, not elements
 -- uses: idle
 -- categories: idle_launch, idle_python
 with

@@ -28,7 +28,9 @@
 -- needs: gpu, steps, launches
 -- low: 0.3
 -- likely: 1.0
--- settings: slow_ns=50000, full=1000
+-- threshold: slow_ns = 50000: the limit of Holistic Trace Analysis; a launch takes 5 to 10 us
+-- threshold: full = 1000: the queue of a stream holds 1,024 launches: calls that find it full wait, and the GPU has
+--   work
 -- uses: idle, counted
 -- categories: idle_launch
 with

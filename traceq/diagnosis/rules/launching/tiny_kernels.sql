@@ -41,7 +41,13 @@
 -- low: 0.3
 -- likely: 1.0
 -- high: 1.0
--- settings: tiny_ns=10000, kernels=100, share=0.5, longest_ns=500000, synchronized_share=0.25
+-- threshold: tiny_ns = 10000: launching a kernel takes the host 5 to 10 us by itself, so that shorter ones cannot be
+--   launched in time
+-- threshold: kernels = 100: fewer in all the counted steps are set-up, no loop
+-- threshold: share = 0.5: the larger part of all kernels
+-- threshold: longest_ns = 500000: ten times what an operator of PyTorch takes the host (20 to 50 us); in longer gaps
+--   it does something else than launching
+-- threshold: synchronized_share = 0.25: one wait for every four kernels: the loop launches and waits in turn
 -- uses: idle, counted
 -- categories: idle_launch, idle_launch_latency, idle_os, idle_python, idle_sync, idle_unattributed
 with

@@ -32,7 +32,9 @@
 -- low: 0.4
 -- likely: 0.85
 -- high: 0.95
--- settings: kernels=50, short_ns=10000, kernel_share=0.5
+-- threshold: kernels = 50: a foreach optimizer needs a few dozen kernels at most, for any number of parameters
+-- threshold: short_ns = 10000: shorter than their launch (5 to 10 us); longer ones keep the GPU busy
+-- threshold: kernel_share = 0.5: starting and ending a kernel takes about half of the time of one below 10 us
 -- uses: idle, busy, kernel_name, counted
 -- categories: idle_launch, idle_launch_latency, idle_python
 with

@@ -24,7 +24,8 @@
 --   {%- endif %}
 -- needs: steps, several_steps, memory_samples
 -- each: row
--- settings: enough_steps=3, least_bytes=1048576
+-- threshold: enough_steps = 3: two steps that differ are no trend
+-- threshold: least_bytes = 1048576: less is counters and buffers
 -- remarks: yes
 -- uses: counted
 with

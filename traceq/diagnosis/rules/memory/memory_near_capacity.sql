@@ -34,7 +34,7 @@
 -- unknown: {% if not rows %}no samples of device memory in the counted steps
 --   {%- elif facts.used_share is none %}the trace does not say how much memory the GPU has
 --   {%- endif %}
--- settings: nearly_full=0.9
+-- threshold: nearly_full = 0.9: where PyTorch's own tools warn; fragmentation takes about a tenth of what is reserved
 -- remarks: yes
 -- uses: counted
 select

@@ -37,7 +37,8 @@
 --   facts.coverage_share < 0.5) or facts.launch_bound_share >= 0.15) %}memory is free, but a larger batch makes no
 --   step faster (--goal latency)
 --   {%- endif %}
--- settings: fill_to=0.8, most_times=8
+-- threshold: fill_to = 0.8: leaves a fifth for fragmentation and for what varies from step to step
+-- threshold: most_times = 8: beyond three doublings a trace says nothing of how the program would behave
 -- remarks: yes
 -- uses: counted, launch_bound, memory_use
 with

@@ -33,7 +33,9 @@
 -- rules-out: operators|python_frames
 -- low: 0.5
 -- likely: 1.0
--- settings: trials=8, times=4
+-- threshold: trials = 8: cuDNN's search tries from a handful to dozens of algorithms; an ordinary call launches one
+--   to three
+-- threshold: times = 4: an ordinary call launches one to three kernels, so that four times the median is a search
 -- uses: idle, busy, host_slice_name
 -- categories: idle_allocation, idle_compile, idle_launch, idle_launch_latency, idle_python, idle_sync
 with

@@ -26,7 +26,9 @@
 -- needs: gpu, steps, launches
 -- low: 0.5
 -- likely: 1.0
--- settings: share=0.5, kernels=20
+-- threshold: share = 0.5: with the setting every launch waits for its kernel, without it only where the program asks
+--   for it: half lies between
+-- threshold: kernels = 20: fewer say nothing of a habit
 -- uses: idle, counted
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
 with

@@ -29,7 +29,7 @@
 -- needs: gpu, steps, calls
 -- low: 0.5
 -- likely: 1.0
--- settings: slow_ns=100000
+-- threshold: slow_ns = 100000: a launch takes 5 to 10 us, with a profiler up to 50: twice that is loading code
 -- uses: idle
 -- categories: idle_compile, idle_launch
 with

@@ -43,7 +43,8 @@
 -- absent: {% if not ask('serving_told') %}no step is one of a server{% endif %}
 -- unknown: {% set told = ask('serving_told') %}{% if told and not told[0].steps_told %}the annotations do not say how many
 --   requests decode{% endif %}
--- settings: least_stalls=3, least_share=0.1
+-- threshold: least_stalls = 3: twice may be chance
+-- threshold: least_share = 0.1: as with other knobs, less is not worth turning one
 -- remarks: yes
 with
 -- the GPU still computes what was launched before the capture

@@ -1,5 +1,7 @@
 -- What is known of the copies of a category: how much of them could run beside compute, and what they wait for.
 -- uses: counted
+-- threshold: turn_ns = 10000: a launch and its start take 5 to 10 us: what follows within that did not wait for
+--   anything else
 with
 compute as (
     select step, sum(dur) as dur

@@ -3,6 +3,8 @@
 -- Reading a value (.item()) is another matter.
 -- uses: counted_copy, copy_call, copy_wait
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
+-- threshold: least_bytes = 65536: up to 64 KiB a copy to the device is staged at once and its call returns (CUDA: API
+--   synchronization behaviour)
 with
 copy as (
     select *

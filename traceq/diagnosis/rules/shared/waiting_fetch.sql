@@ -1,6 +1,7 @@
 -- Idle time under fetches in which the training thread waits for worker processes. What nothing explains there is waiting, too.
 -- uses: idle
 -- categories: idle_data
+-- threshold: least_waiting = 0.5: the larger part of the fetch is waiting
 with
 fetched as (
     select slice_id, loader, dur, waiting, 1 - (transform + python + calls) / nullif(dur, 0) as waiting_share

@@ -47,7 +47,7 @@
 --     that a larger batch makes cheaper a sample
 --     {%- endif %}
 --   {%- endif %}
--- settings: saturated=0.9
+-- threshold: saturated = 0.9: what remains is less than most changes of the batch size move
 -- remarks: yes
 -- uses: counted
 with

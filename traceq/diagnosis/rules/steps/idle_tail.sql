@@ -19,5 +19,8 @@
 --   server, a write that is not finished.
 -- needs:
 -- unknown:
--- settings: phase=tail, least_share=0.5, told_share=0.05, most_busy=0.1
+-- settings: phase=tail
+-- threshold: least_share = 0.5: more than half of the run
+-- threshold: told_share = 0.05: an activity of less is not what the time goes to
+-- threshold: most_busy = 0.1: a GPU that is at work for a tenth of it and more still does something for the program
 -- remarks: yes

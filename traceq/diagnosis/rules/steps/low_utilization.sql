@@ -38,7 +38,10 @@
 -- absent: {% if rows and facts.step_share > mostly_idle and (facts.idle_share < 0.6 or facts.size == 'medium') %}the
 --   GPU is idle {{ percent(facts.step_share) }} of the step, in gaps of no one size; the findings name their causes
 --   {%- endif %}
--- settings: mostly_idle=0.5, micro_ns=100000, macro_ns=1000000
+-- threshold: mostly_idle = 0.5: busy for less than half: what TensorBoard's profiler calls low
+-- threshold: micro_ns = 100000: launching a kernel takes 5 to 50 us with the operator around it; below twice that a
+--   gap is one of launching
+-- threshold: macro_ns = 1000000: twenty operators and more: the host does something else than launching
 -- remarks: yes
 -- uses: counted
 with

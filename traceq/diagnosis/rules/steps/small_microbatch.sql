@@ -33,7 +33,7 @@
 --   none and facts.memory_share >= 0.7 %}memory is {{ percent(facts.memory_share) }} taken: larger micro-batches do
 --   not fit
 --   {%- endif %}
--- settings: launch_bound=0.15
+-- threshold: launch_bound = 0.15: where XProf's advice on launching begins
 -- remarks: yes
 -- uses: counted, launch_bound, memory_use
 with

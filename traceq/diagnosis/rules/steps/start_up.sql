@@ -42,7 +42,9 @@
 -- unknown: {% if facts is defined and not facts.is_starting and part(facts.phase_ns, facts.run_ns) > least_share %}nothing in the trace says
 --     that the program was starting before the steps; the profiler may have been switched on early
 --   {%- endif %}
--- settings: phase=start_up, least_share=0.5, told_share=0.05
+-- settings: phase=start_up
+-- threshold: least_share = 0.5: more than half of the run
+-- threshold: told_share = 0.05: an activity of less is not what the time goes to
 -- remarks: yes
 with
 phase as (

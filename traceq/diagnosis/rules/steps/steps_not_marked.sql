@@ -22,7 +22,8 @@
 --     ({{ facts.times }} times) is a step, traceq ingest --step-range {{ step_range(facts.range) }}.
 --   {%- endif %}
 -- needs:
--- settings: range_share=0.5, longest_name=80
+-- settings: longest_name=80
+-- threshold: range_share = 0.5: steps leave little out: what covers less than half are no steps
 -- remarks: yes
 with
 found as (

@@ -24,7 +24,8 @@
 -- heading: Range '{{ cut(worst.name) }}': neither GPU nor host works
 -- needs: gpu, steps, annotations
 -- low: 0.5
--- settings: idle_share=0.8, step_share=0.05
+-- threshold: idle_share = 0.8: the rest is entering and leaving the range
+-- threshold: step_share = 0.05: a range of less is not worth taking out of the step
 -- uses: idle
 -- categories: idle_os, idle_python, idle_unattributed
 with

@@ -1,0 +1,49 @@
+"""Thresholds of rules: the numbers that decide what a rule says, each with where it comes from.
+
+They stand in the header of the SQL file that reads them, or of the file beside the Python module that does:
+
+    -- threshold: tiny_ns = 10000: launching a kernel takes the host 5 to 10 us by itself
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# Shares above it are told by what they leave to 1.
+_HALF = 0.5
+_WRITTEN = re.compile(r"(\w+)\s*=\s*(\d+(?:\.\d+)?):\s+(\S.*)")
+
+
+class Threshold(NamedTuple):
+    """A number that decides what a rule says. `place` is the file that declares it, `reason` says where it comes from."""
+
+    place: str
+    name: str
+    value: float
+    reason: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is called where one is scaled."""
+        return self.place, self.name
+
+    def times(self, factor: float) -> float:
+        """The value that is stricter or looser by `factor`; whole numbers stay whole.
+
+        Of a share above one half what is left to 1 is divided: 0.9 times 1.5 is 0.933, not 1.35, which nothing reaches.
+        """
+        if isinstance(self.value, int):
+            return round(self.value * factor)
+        if _HALF < self.value < 1:
+            return 1 - (1 - self.value) / factor
+        return self.value * factor
+
+
+def threshold(place: str, text: str) -> Threshold:
+    """What a header says after `threshold:`; ValueError where it is not `name = number: reason`."""
+    written = _WRITTEN.fullmatch(text)
+    if not written:
+        raise ValueError(f"threshold {text!r} in {place}: it is written as name = number: reason")
+    name, number, reason = written.groups()
+    return Threshold(place, name, float(number) if "." in number else int(number), reason)
