@@ -1,4 +1,4 @@
-"""A trace of which it is known what is wrong with it."""
+"""A simulated trace of which it is known what is wrong with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Case:
 
     `expected` has a set of rules for each bottleneck: any of them names it. `first` of them have to stand first. `won` is
     the step time (ns) that disappears when the causes of a category of the ledger are taken out of the program, or None when
-    that is not known. `kind` is single, pair, clean or real.
+    that is not known. `kind` is single, pair or clean.
     """
 
     name: str

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from labelled import real, simulated
+from labelled import simulated
 from labelled.case import Case
 from traceq.database.connect import connect
 from traceq.diagnosis.finding import Finding
@@ -49,17 +49,18 @@ class Measured:
     first: int
     forbidden: frozenset[str]
     told: tuple[Told, ...]
+    remarks: tuple[str, ...]
     failed: tuple[str, ...]
 
     @property
     def rules(self) -> list[str]:
-        """What was found, ranked."""
-        return [each.rule for each in self.told]
+        """What was found, ranked, and then what was remarked."""
+        return [*(each.rule for each in self.told), *self.remarks]
 
     @property
     def is_right(self) -> bool:
-        """Whether what stands first is what was expected there, and nothing forbidden was found."""
-        head = set(self.rules[: self.first])
+        """Whether what stands first, or for what nothing can be won a remark, was expected, and nothing forbidden found."""
+        head = {*self.rules[: self.first], *self.remarks}
         return all(head & each for each in self.expected) and not self.forbidden & set(self.rules)
 
     @property
@@ -74,9 +75,8 @@ class Measured:
 
 
 def cases() -> Iterator[Case]:
-    """Every labelled trace."""
+    """Every simulated trace; the real ones are in labelled/real.py."""
     yield from simulated.cases()
-    yield from real.cases()
 
 
 def measure(wanted: Iterable[Case], jobs: int = 1) -> list[Measured]:
@@ -101,7 +101,8 @@ def said(case: Case, connection: duckdb.DuckDBPyConnection) -> Measured:
     """What the rules say of a case, whose trace is all that the database holds."""
     (judged,) = judge(connection)
     told = tuple(_told(case, each) for each in judged.findings)
-    return Measured(case.name, case.kind, case.expected, case.first, case.forbidden, told, _failed(judged))
+    remarks = tuple(each.rule for each in judged.observations)
+    return Measured(case.name, case.kind, case.expected, case.first, case.forbidden, told, remarks, _failed(judged))
 
 
 def _failed(judged: Judged) -> tuple[str, ...]:

@@ -1,66 +1,173 @@
-"""Real traces of ../shared/traces: what an engineer who looked at them would say first, and what would be wrong to say."""
+"""Real traces with what limits them, judged by people from the raw files (tests/truth/traces), beside what findings say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
-from labelled.case import Case
+import duckdb
 
-TRACES = Path(__file__).resolve().parents[2].parent / "shared" / "traces"
+from traceq.database.connect import connect
+from traceq.diagnosis.judge import judge
+from traceq.diagnosis.rules.registry import Rule
+from traceq.loading.ingest import ingest
 
-_STEPS = 6  # of the resnet50 traces
-_WON_BY_WORKERS = {"v19": 211e6 / _STEPS, "array": 197e6 / _STEPS}  # w4 beside w0, ns per step
+TRUTH = Path(__file__).resolve().parents[1] / "truth"
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+
+# A size is right within this share of the label's, or between the bounds that the label gives.
+_NEAR = 0.3
+
+Verdict = Literal["right", "partly", "wrong"]
 
 
 @dataclass(frozen=True)
-class _There:
-    """A trace that lies there."""
+class Bottleneck:
+    """An avoidable cause of tests/truth/causes.json, and what a fix wins as shares (0..1) of the step."""
 
-    path: str
+    cause: str
+    size: float
+    low: float
+    high: float
 
-    def __call__(self, _folder: Path) -> Path:
-        """The file."""
-        return TRACES / self.path
+    def has_size(self, share: float) -> bool:
+        """Whether a saving of this share of the step is the size of it."""
+        return abs(share - self.size) <= _NEAR * self.size or self.low <= share <= self.high
 
 
 @dataclass(frozen=True)
-class _Won:
-    """What a real fix won, whatever the category."""
+class Truth:
+    """What is true of a trace. `nothing`: no avoidable cause, or the capture cannot tell."""
 
-    ns: float
-
-    def __call__(self, _category: str) -> float:
-        """Nanoseconds per step."""
-        return self.ns
-
-
-def _case(
-    path: str, *expected: set[str], first: int = 1, forbidden: frozenset[str] = frozenset(), won: float | None = None
-) -> Case:
-    labels = tuple(frozenset(each) for each in expected)
-    return Case(Path(path).name, "real", _There(path), labels, first, forbidden, None if won is None else _Won(won))
+    name: str
+    path: Path
+    bottlenecks: tuple[Bottleneck, ...]
+    first: frozenset[str]
+    also_true: frozenset[str]
+    nothing: bool
 
 
-def cases() -> Iterator[Case]:
-    """Those of which it is known."""
-    if not TRACES.is_dir():
-        return
-    for era, won in _WON_BY_WORKERS.items():
-        yield _case(f"torch/kineto_resnet50_w0.{era}.pt.trace.json.gz", {"synchronous-loader"}, won=won)
-        workers_are_there = frozenset({"synchronous-loader", "too-few-workers", "idle-data"})
-        yield _case(
-            f"torch/kineto_resnet50_w4.{era}.pt.trace.json.gz",
-            {"host-bound", "tiny-kernels", "python-bound"},
-            forbidden=workers_are_there,
-        )
-    copies = {"exposed-copy-h2d", "pageable-copy", "blocking-copy", "same-stream-copy"}
-    yield _case("nsys/testcuda_4streams_report1.sqlite", copies)
-    yield _case("nsys/cestwc_report11.sqlite", {"tiny-kernels"})
-    for rank in range(4):
-        # The training thread is frozen 18 to 36 times a step: the host alone makes the step, whatever waits on the GPU.
-        host = {"host-bound", "python-bound", "slow-launch-call"}
-        yield _case(f"torch/megatron_tp8_rank{rank}.json.gz", host | {"tensor-parallel-collective"})
-    yield _case("torch/tracelens_h100_owlv2.json.gz", {"synchronous-loader", "idle-data"})
-    yield _case("nsys/fuser_h200_report1.sqlite", {"recompilation", "idle-compile"}, first=2)
+@dataclass(frozen=True)
+class Said:
+    """A finding: its rule, its likely saving as a share of the step, its confidence, and whether that is true."""
+
+    rule: str
+    share: float
+    confidence: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the rules say of a trace, and how right the first finding is; `remarks` are the rules of observations."""
+
+    truth: Truth
+    said: tuple[Said, ...]
+    remarks: tuple[str, ...]
+    failed: tuple[str, ...]
+    first: Verdict
+    found: int
+
+
+@cache
+def causes() -> dict[str, frozenset[str]]:
+    """The rules that name each cause."""
+    told = json.loads((TRUTH / "causes.json").read_text("utf-8"))
+    return {cause: frozenset(each["rules"]) for cause, each in told.items()}
+
+
+def truths() -> Iterator[Truth]:
+    """Of every labelled trace that lies beside the checkout."""
+    for label in sorted((TRUTH / "traces").glob("*.json")):
+        told = json.loads(label.read_text("utf-8"))
+        path = SHARED / told["trace"]
+        if "judged" in told and path.is_file():
+            yield _truth(label.stem, path, told["judged"])
+
+
+def _truth(name: str, path: Path, judged: dict[str, Any]) -> Truth:
+    step = judged["step_ns"] or 1
+    return Truth(
+        name=name,
+        path=path,
+        bottlenecks=tuple(
+            Bottleneck(each["cause"], each["size_ns"] / step, each["low_ns"] / step, each["high_ns"] / step)
+            for each in judged["bottlenecks"]
+        ),
+        first=frozenset(judged["first"]),
+        also_true=frozenset(judged["also_true"]),
+        nothing=judged["nothing"],
+    )
+
+
+def compared(wanted: Sequence[Truth], jobs: int = 1) -> list[Result]:
+    """What the rules say of each trace beside the truth."""
+    if jobs == 1:
+        return [one(each) for each in wanted]
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(one, wanted))
+
+
+def one(truth: Truth) -> Result:
+    """What the rules say of a trace beside the truth."""
+    with TemporaryDirectory(prefix="traceq.") as folder:
+        database = Path(folder) / "real.duckdb"
+        ingest([str(truth.path)], database)
+        with closing(connect(database)) as connection:
+            return result(truth, connection)
+
+
+def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] | None = None) -> Result:
+    """What `rules`, else those of traceq, say of the only trace of a database beside the truth."""
+    (judged,) = judge(connection, rules=rules)
+    said = []
+    for finding in judged.findings:
+        share = finding.saving_ns / (finding.expected_step_ns + finding.saving_ns)
+        said.append(Said(finding.rule, share, finding.confidence, verdict(truth, finding.rule, share)))
+    remarks = tuple(each.rule for each in judged.observations)
+    failed = tuple(f"{each.rule}: {each.error}" for each in judged.failed)
+    named = {finding.rule for finding in judged.findings} | set(remarks)
+    named |= {part.rule for finding in judged.findings for part in finding.parts}
+    found = sum(bool(causes()[each.cause] & named) for each in truth.bottlenecks)
+    return Result(truth, tuple(said), remarks, failed, first_verdict(truth, said, remarks), found)
+
+
+def _named(rule: str) -> frozenset[str]:
+    """The causes that a rule may mean."""
+    return frozenset(cause for cause, rules in causes().items() if rule in rules)
+
+
+def verdict(truth: Truth, rule: str, share: float) -> Verdict:
+    """Of a finding: right with a true cause and its size, partly with a true cause and another size, else wrong.
+
+    A cause that may be said as well has no size of its own: it must not be larger than the largest bottleneck can be.
+    """
+    named = _named(rule)
+    meant = [each for each in truth.bottlenecks if each.cause in named]
+    if any(each.has_size(share) for each in meant):
+        return "right"
+    if named & (truth.also_true | truth.first):
+        largest = max((each.high for each in truth.bottlenecks), default=1.0)
+        return "right" if not meant and share <= (1 + _NEAR) * largest else "partly"
+    return "partly" if meant else "wrong"
+
+
+def first_verdict(truth: Truth, said: Sequence[Said], remarks: Sequence[str]) -> Verdict:
+    """How right the report begins: with an accepted cause of the right size.
+
+    Where nothing can be won, or the capture cannot tell, no finding may be wrong. Without findings a report begins with remarks.
+    """
+    if truth.nothing:
+        return "wrong" if any(each.verdict == "wrong" for each in said) else "right"
+    if not said:
+        return "right" if any(_named(rule) & truth.first for rule in remarks) else "wrong"
+    if _named(said[0].rule) & truth.first:
+        return said[0].verdict
+    return "wrong" if said[0].verdict == "wrong" else "partly"

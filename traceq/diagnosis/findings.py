@@ -13,6 +13,8 @@ from traceq.diagnosis.query import printed, rule_query
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 
+_ONLY_BOUNDS = "A replay of these steps is too far from what was recorded to tell a likely saving."
+
 
 def finding(subject: Subject, allocated: Allocated) -> Finding:
     """The finding that advice makes; its savings are those of the part of the claim that it owns."""
@@ -21,6 +23,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
     high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * share
     saving = min(claim.saving_ns * share, high)
     evidence = claim.worst(subject.worst(claim))
+    only_bounds = bool(claim.row["only_bounds"])
     return Finding(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
@@ -31,11 +34,11 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         saving_ns=saving,
         saving_low_ns=min(float(claim.row["saving_low_ns"]) * share, saving),
         saving_high_ns=high,
-        only_bounds=bool(claim.row["only_bounds"]),
+        only_bounds=only_bounds,
         assumed_share=float(str(claim.values["likely"])),
         expected_step_ns=subject.step_ns - saving,
-        confidence=advice.confidence,
-        confidence_reason=advice.reason,
+        confidence="low" if only_bounds else advice.confidence,
+        confidence_reason=f"{advice.reason} {_ONLY_BOUNDS}" if only_bounds else advice.reason,
         summary=claim.evidence(),
         instances=evidence,
         fix=advice.fix,

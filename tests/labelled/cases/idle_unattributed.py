@@ -8,6 +8,14 @@ def found(trace):
         trace.kernel("gemm", start + 500, 400, launched=(start + 490, 5))
 
 
+def found_waiting(trace):
+    """Launched long before, a kernel starts late."""
+    for start in (0, 1_000_000, 2_000_000):
+        trace.annotation("outer", start, 1_000_000)
+        trace.kernel("gemm", start + 10_000, 300_000, launched=(start + 1_000, 5_000))
+        trace.kernel("gemm", start + 700_000, 300_000, launched=(start + 10_000, 5_000))
+
+
 def clean(trace):
     """An operator covers the wait."""
     for start in (0, 1000, 2000):

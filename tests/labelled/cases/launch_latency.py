@@ -20,8 +20,8 @@ def found_short(trace):
     _kernels(trace, 8_000)
 
 
-def found_long(trace):
-    """Launched long before, a kernel starts late."""
+def clean_long(trace):
+    """Launched long before, a kernel starts late: it waits for something that was not traced (idle-unattributed)."""
     for start in _steps(trace):
         trace.kernel("gemm", start + 10_000, 300_000, launched=(start + 1_000, 5_000))
         trace.kernel("gemm", start + 700_000, 300_000, launched=(start + 10_000, 5_000))

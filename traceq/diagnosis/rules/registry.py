@@ -91,7 +91,6 @@ _PLACES: tuple[str, ...] = (
     "launching/host_bound",
     "launching/python_bound",
     "launching/launch_latency",
-    "launching/idle_unattributed",
     # kernels
     "kernels/recompute",
     "kernels/unfused_attention",
@@ -123,6 +122,7 @@ _PLACES: tuple[str, ...] = (
     # what wins nothing by itself; what a run is spent on outside of its steps comes first
     "steps/start_up",
     "steps/idle_tail",
+    "launching/idle_unattributed",
     "kernels/hotspot_kernel",
     "kernels/low_mfu",
     "steps/gpu_saturated",

@@ -24,7 +24,7 @@ cross join (
         sum(if(
             is_replayed,
             least(
-                if(scenario = 'idle_sync', greatest(claimed, part * saved), claimed) * $likely,
+                if(scenario = 'idle_sync' and not only_bounds, greatest(claimed, part * saved), claimed) * $likely,
                 if(
                     part * $likely <= 0.25,
                     4 * part * $likely * saved_quarter,

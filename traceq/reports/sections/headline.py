@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from traceq.analysis.categories import BY_NAME, IDLE
 from traceq.common.units import duration, share
 from traceq.diagnosis.finding import Finding
+from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.reports.document import Block, Paragraph, Reference, Spans, Table, Title, Verdict, Warn
 from traceq.reports.model import DeviceLedger, TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share
@@ -14,6 +16,10 @@ from traceq.reports.sections.pictures import pictures
 _NAMED = 2
 # Of the run: what is left is not worth a word.
 _NEARLY_ALL = 0.95
+# A GPU that is busy for so much of the time has nothing to win by being fed better.
+_BUSY_ENOUGH = 0.9
+_TO_WIN = frozenset(IDLE) - {"idle_earlier_work"}
+_UNKNOWN = ("idle_unattributed", "idle_launch_latency")
 
 
 def headline(report: TraceReport) -> Iterator[Block]:
@@ -38,11 +44,33 @@ def headline(report: TraceReport) -> Iterator[Block]:
     if report.findings:
         yield Verdict(_verdict(report.findings[0], report))
     elif (report.ledger or report.host_ledger) and not report.failed:
-        yield Verdict((f"Nothing found that would win 1 % of the {unit} or more.",))
+        yield Verdict((_nothing(report),))
     yield Paragraph((text + _computing(report.ledger) + _next(report.findings[1 : 1 + _NAMED], unit),))
     yield from pictures(report, "headline")
     if report.findings:
         yield _ranking(report.findings, unit)
+
+
+def _nothing(report: TraceReport) -> str:
+    """The words of a report without findings: that nothing can be won, where a GPU is busy or no idle cause is worth listing."""
+    # What the device computes, launched before the capture, is no idle time to win.
+    idle = min(
+        (
+            [(part.share, part.category) for part in device.parts if part.category in _TO_WIN]
+            for device in report.ledger
+        ),
+        key=lambda parts: sum(each for each, _ in parts),
+        default=[],
+    )
+    total = sum(each for each, _ in idle)
+    largest, cause = max(idle, default=(0.0, ""))
+    if total <= 1 - _BUSY_ENOUGH or largest < WORTH_LISTING:
+        return f"Nothing found that would win 1 % of the {report.unit} or more."
+    if cause in _UNKNOWN:
+        return f"GPU idle {share(total)}, cause not in this capture."
+    return (
+        f"GPU idle {share(total)}, most of it {BY_NAME[cause].words} ({share(largest)}): no rule knows what to change."
+    )
 
 
 def _start_up(report: TraceReport) -> Iterator[Block]:

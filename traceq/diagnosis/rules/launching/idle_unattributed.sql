@@ -1,25 +1,39 @@
--- Idle time without a cause.
--- title: GPU idle, and nothing in the trace says why
+-- Idle time whose cause the trace does not hold, by what is known of it.
+-- title: The GPU idles, and the capture does not say why
 -- finds: Time in which nothing runs on the GPU and the trace has no cause for it: the launching thread had no slice
---   open, or the launching call is not in the trace.
--- matters: It is as long as any other idle time; only its cause is missing. It is shown and never spread over other
---   causes.
--- measured: The pieces of cause idle_unattributed in the counted steps (idle_piece). Only bounds are
---   given: nothing of a cause that is not known is certain to go, and at most what a replay without it saves.
+--   open, the launching call is not in the trace, or work that had been launched waited for something that was not
+--   traced.
+-- matters: It is as long as any other idle time; only its cause is missing. It is shown, never spread over other
+--   causes, and stands in no saving.
+-- measured: The pieces of cause idle_unattributed in the counted steps (idle_piece), and those of idle_launch_latency
+--   of 100 us and more, twenty times what a launch takes. The remark is made from 1 % of the step on.
 -- try: Capture more: the runtime API, ranges (traceq.annotate), Python stacks (with_stack=True), calls of the
---   operating system (nsys --trace=osrt).
+--   operating system (nsys --trace=osrt), CPU samples (nsys --sample=process-tree), events that streams wait for.
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
+-- remark: {% set idle = rows | sum(attribute='idle_ns') -%}
+--   {% if idle >= least * subject.step_ns -%}
+--     The GPU idles {{ per_step(idle) }} ({{ of_step(idle) }}), and the cause is not in this capture:
+--     {%- for row in rows %} {{ time(row.idle_ns) }} in {{ plural(row.gaps_per_step | round(1), 'gap') }}
+--     {%- if row.cause == 'idle_launch_latency' %} before work that had been launched (the longest before
+--     {{ row.longest | cut }})
+--     {%- else %} in which the launching thread has nothing open, the longest {{ time(row.longest_ns) }}
+--     {%- endif %}{% if not loop.last %},{% endif %}{% endfor %}.
+--   {%- endif %}
 -- fix: Capture more before changing anything:
 --   {{ way('idle_causes', 'calls, ranges and whatever else the profiler can record of the host') }}
--- confidence: low
--- reason: Nothing recorded explains this time.
--- wrong-if: A capture with more detail names causes for it.
--- each: idle_unattributed_likely
--- low: 0.0
--- rest: yes
--- uses: idle
--- categories: idle_unattributed
-select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id
+-- needs: gpu, steps
+-- settings: long_ns=100000, least=0.01
+-- remarks: yes
+-- uses: idle, counted
+select
+    p.cause,
+    sum(p.dur) / (select count(*) from counted) as idle_ns,
+    count(*) / (select count(*) from counted) as gaps_per_step,
+    max(p.dur) as longest_ns,
+    max_by(g.name, {'dur': p.dur, 'ts': -p.ts}) as longest,
+    max_by(p.ts, {'dur': p.dur, 'ts': -p.ts}) as longest_ts
 from idle as p
-left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-where p.cause = 'idle_unattributed'
+left join gpu_slice as g on g.trace_id = p.trace_id and g.slice_id = p.next_slice_id
+where p.cause = 'idle_unattributed' or (p.cause = 'idle_launch_latency' and p.dur >= $long_ns)
+group by p.cause
+order by idle_ns desc
