@@ -30,6 +30,10 @@ def a100(trace):
     _device(trace, "NVIDIA A100-SXM4-80GB", "8.0", 108)
 
 
+def h100(trace):
+    _device(trace, "NVIDIA H100 80GB HBM3", "9.0", 132)
+
+
 def v100(trace):
     _device(trace, "Tesla V100-SXM2-16GB", "7.0", 80)
 

@@ -31,10 +31,46 @@ kv as (
     group by c.step, c.device
 ),
 
+-- What writes the cache says what a token takes in it: two tensors with a row for each token, and the cache in its type (third).
+written as (
+    select
+        c.slice_id,
+        from_json(json_extract_string(c.args, '$."Input Dims"'), '["JSON"]')[1:2] as sizes,
+        from_json(json_extract_string(c.args, '$."Input type"'), '["VARCHAR"]')[3] as type
+    from cpu_slice as c
+    where
+        c.kind = 'op'
+        and regexp_matches(c.name, '^(_C_cache_ops|vllm|sglang|sgl_kernel)::(reshape_and_cache(_flash)?|concat_and_cache_mla|store_cache)$')
+        and c.args is not null
+),
+
+cache as (
+    select g.step, g.device, sum(w.elements * t.size) as bytes
+    from (
+        select
+            *,
+            list_sum(list_transform(sizes, lambda s: _volume(try_cast(try_cast(s as bigint[])[2:] as double[])))) as elements
+        from written
+    ) as w
+    -- fp8 is kept in bytes without a type
+    inner join _element_type as t on t.type = w.type
+    inner join (
+        select l.operator_id, min(g.step) as step, min(g.device) as device
+        from gpu_slice as g
+        inner join cpu_slice as l on l.slice_id = g.launch_id
+        where g.kind = 'kernel' and l.operator_id in (select slice_id from written)
+        group by l.operator_id
+    ) as g on g.operator_id = w.slice_id
+    where g.step in (select step from serving_step)
+    group by g.step, g.device
+),
+
 read as (
-    select step, device, bytes as weight_bytes, null::double as kv_bytes from weight
+    select step, device, bytes as weight_bytes, null::double as kv_bytes, null::double as token_bytes from weight
     union all
-    select step, device, null, bytes from kv
+    select step, device, null, bytes, null from kv
+    union all
+    select step, device, null, null, bytes from cache
 )
 
 select
@@ -42,7 +78,8 @@ select
     step,
     device,
     try_cast(sum(weight_bytes) as bigint) as weight_bytes,
-    try_cast(sum(kv_bytes) as bigint) as kv_bytes
+    try_cast(sum(kv_bytes) as bigint) as kv_bytes,
+    try_cast(sum(token_bytes) as bigint) as token_bytes
 from read
 group by step, device
 order by step, device;

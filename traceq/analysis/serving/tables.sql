@@ -37,7 +37,8 @@ create table if not exists serving_bytes (
     step integer not null,
     device integer,
     weight_bytes bigint,
-    kv_bytes bigint
+    kv_bytes bigint,
+    token_bytes bigint
 );
 comment on table serving_bytes is 'One row per serving step and device with operators whose shapes tell what they read of weights, or of keys and values. Definition: docs/metrics.md.';
 comment on column serving_bytes.trace_id is 'Trace.';
@@ -45,3 +46,4 @@ comment on column serving_bytes.step is 'Step whose kernels they launched.';
 comment on column serving_bytes.device is 'Device of the kernels; NULL for operators that launched none, or on several.';
 comment on column serving_bytes.weight_bytes is 'Bytes of the weights of its matrix products, each product''s read once; NULL when it has none whose shapes are recorded.';
 comment on column serving_bytes.kv_bytes is 'Bytes of the keys and values that its attention reads; NULL when no attention gives their shapes, as those over a paged cache do not.';
+comment on column serving_bytes.token_bytes is 'Bytes of the keys and values of one token, over all layers: what operators that write to the cache write of each. NULL where none is recorded with its shapes.';

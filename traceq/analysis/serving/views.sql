@@ -193,29 +193,50 @@ graphed as (
     where c.kind = 'runtime' and contains(c.name, 'GraphLaunch') and c.ts < s.ts + s.dur
 ),
 
--- several GPUs work beside one another: the slowest
-read as (
+-- What any pass over the model reads at least: the least of the steps whose operators are recorded.
+model as (
     select
         b.trace_id,
-        b.step,
-        arg_max({'weight_bytes': b.weight_bytes, 'kv_bytes': b.kv_bytes, 'memory_bandwidth': m.memory_bandwidth},
-            coalesce(b.weight_bytes, 0) + coalesce(b.kv_bytes, 0)) as most
+        b.device,
+        min(b.weight_bytes) as weight_bytes,
+        min(b.token_bytes) as token_bytes
     from serving_bytes as b
-    left join device_model as m using (trace_id, device)
-    group by b.trace_id, b.step
+    where not exists (from graphed as g where g.trace_id = b.trace_id and g.step = b.step)
+    group by b.trace_id, b.device
+),
+
+-- several GPUs work beside one another: the one that reads most
+read as (
+    select
+        s.trace_id,
+        s.step,
+        arg_max({
+            'weight_bytes': coalesce(if(g.step is null, b.weight_bytes, null), d.weight_bytes),
+            'kv_bytes': coalesce(if(g.step is null, b.kv_bytes, null), coalesce(b.token_bytes, d.token_bytes) * s.kv_tokens),
+            'memory_bandwidth': m.memory_bandwidth,
+            'of_other_steps': b.weight_bytes is null or g.step is not null
+        }, coalesce(b.weight_bytes, d.weight_bytes, 0) + coalesce(b.kv_bytes, 0)) as most
+    from serving_step as s
+    inner join model as d using (trace_id)
+    left join serving_bytes as b on b.trace_id = s.trace_id and b.step = s.step and b.device is not distinct from d.device
+    left join graphed as g on g.trace_id = s.trace_id and g.step = s.step
+    left join device_model as m on m.trace_id = d.trace_id and m.device = d.device
+    where s.kind = 'decode'
+    group by s.trace_id, s.step
 )
 
 select
     s.trace_id,
     s.step,
     s.excluded,
-    if(g.step is null, r.most.weight_bytes, null) as weight_bytes,
-    if(g.step is null, r.most.kv_bytes, null) as kv_bytes,
+    r.most.weight_bytes as weight_bytes,
+    r.most.kv_bytes as kv_bytes,
     r.most.memory_bandwidth as memory_bandwidth,
     round((weight_bytes + coalesce(kv_bytes, 0)) * 1e9 / memory_bandwidth)::bigint as least_dur,
     least_dur / s.dur as roofline_share,
     case
-        when g.step is not null then 'CUDA graphs compute it: their operators are not in the trace'
+        when weight_bytes is null and g.step is not null
+            then 'CUDA graphs compute it, and no other step records its operators'
         when weight_bytes is null then 'shapes of its matrix products are not recorded'
         when memory_bandwidth is null then 'memory bandwidth of the GPU is not known'
     end as reason
@@ -223,12 +244,12 @@ from serving_step as s
 left join read as r using (trace_id, step)
 left join graphed as g using (trace_id, step)
 where s.kind = 'decode';
-comment on view serving_roofline is 'One row per serving step of kind decode: the time that reading weights and KV cache takes at least.';
+comment on view serving_roofline is 'One row per serving step of kind decode: the time that reading weights and KV cache takes at least. Of a step whose operators are not recorded (CUDA graphs) the weights are those that the other steps of the trace read at least.';
 comment on column serving_roofline.trace_id is 'Trace.';
 comment on column serving_roofline.step is 'Step.';
 comment on column serving_roofline.excluded is 'step.excluded of it.';
-comment on column serving_roofline.weight_bytes is 'serving_bytes.weight_bytes of the device that reads most; NULL where not known, and for a step with a CUDA graph.';
-comment on column serving_roofline.kv_bytes is 'serving_bytes.kv_bytes, likewise.';
+comment on column serving_roofline.weight_bytes is 'serving_bytes.weight_bytes of the device that reads most; of a step that a CUDA graph computes the least of the other steps. NULL where not known.';
+comment on column serving_roofline.kv_bytes is 'serving_bytes.kv_bytes, else serving_bytes.token_bytes times the tokens in the cache (serving_mark.kv_tokens); prefixes that requests share count for each.';
 comment on column serving_roofline.memory_bandwidth is 'Peak memory bandwidth of that device, bytes per second; NULL when not known.';
 comment on column serving_roofline.least_dur is 'weight_bytes, and kv_bytes where known, over memory_bandwidth, ns: with this batch the step cannot be shorter. NULL with a reason.';
 comment on column serving_roofline.roofline_share is 'least_dur over the duration of the step: 1 says that nothing but reading is left.';

@@ -94,6 +94,7 @@ _PLACES: tuple[str, ...] = (
     # kernels
     "kernels/recompute",
     "kernels/unfused_attention",
+    "kernels/older_attention_kernel",
     "kernels/unfused_norm",
     "kernels/zero_grad_memset",
     "kernels/conv_bias",
@@ -105,6 +106,7 @@ _PLACES: tuple[str, ...] = (
     "kernels/slow_matmul",
     "kernels/elementwise_chain",
     "kernels/slow_elementwise",
+    "serving/decode_bandwidth",
     "communication/communication_contention",
     "kernels/clock_drift",
     "kernels/kernel_variance",

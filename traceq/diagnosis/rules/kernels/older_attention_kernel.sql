@@ -1,0 +1,80 @@
+-- Fused attention whose kernel was written for Ampere, on Hopper or Blackwell. What can go is what the kernel for the GPU is faster,
+-- but never below $reachable of the peak where operations are known.
+-- title: Attention runs a kernel for an older GPU
+-- finds: Kernels of FlashAttention 2, of memory-efficient attention, or of cuDNN for Ampere, on a GPU of Hopper or
+--   Blackwell (compute capability 9.0, 10.x).
+-- matters: They do not use what is new in these GPUs (wgmma and TMA; tcgen05), and reach about a third of the peak where
+--   FlashAttention 3 and cuDNN reach two thirds.
+-- measured: Kernels of at least 0.2 ms (what the paper on FlashAttention 3 measured takes as long or longer; shorter ones
+--   are bound by other things), by name; not those that split keys for decoding, which memory limits. Where the trace does
+--   not describe the GPU, names of other kernels do: sm90, sm100, nvjet. The paper gives 1.5 to 2 times the speed forward
+--   and 1.5 to 1.75 backward: claimed is what the most would win, and nothing below 0.75 of the peak, the most that was
+--   reached. Shares: 0.5 low, 0.75 likely (1.6 times the speed forward), 1 high.
+-- try: FlashAttention 3 (Hopper), cuDNN's attention (Hopper, Blackwell), FlashAttention 4 (Blackwell).
+-- references: https://arxiv.org/abs/2407.08608
+--   https://docs.pytorch.org/docs/stable/generated/torch.nn.attention.sdpa_kernel.html
+-- fix: {{ kernel(worst.name) }} is made for Ampere, and takes {{ per_step(worst.all_ns / steps) }} on this
+--   {{ 'Blackwell' if worst.is_blackwell else 'Hopper' }} GPU; one made for it is 1.5 to 2 times as fast.
+--   {% if worst.is_pytorch %}Choose cuDNN's: with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+--   scaled_dot_product_attention(q, k, v).
+--   {%- elif worst.is_blackwell %}Call flash_attn.cute (FlashAttention 4), or
+--   torch.nn.functional.scaled_dot_product_attention under
+--   torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION).
+--   {%- else %}Install FlashAttention 3 (flash-attention/hopper) and call flash_attn_interface.flash_attn_func, or
+--   torch.nn.functional.scaled_dot_product_attention under
+--   torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION).
+--   {%- endif %}
+-- confidence: medium
+-- reason: The name of the kernel and the GPU are certain; how much faster another is depends on the sizes of the heads and
+--   of the sequences.
+-- wrong-if: The heads are of a size, or the mask of a kind, that the newer kernels do not have.
+-- needs: gpu, steps
+-- unknown: {% set seen = ask('older_attention_kernel_gpu', shortest=shortest) %}{% if seen[0].kernels and
+--   not subject.compute_capability and not seen[0].capability %}the trace does not say which GPU ran the attention{% endif %}
+-- low: 0.5
+-- likely: 0.75
+-- high: 1.0
+-- settings: shortest=200000, reachable=0.75
+-- uses: busy, kernel_name, gpu_generation
+-- categories: compute
+with
+attention as (
+    select b.*, regexp_matches(b.name, 'bwd|fmha_cutlassB|bprop') as is_backward, g.capability
+    from busy as b
+    cross join gpu_generation as g
+    where
+        b.category = 'compute'
+        and b.dur >= $shortest
+        and regexp_matches(g.capability, '^(9|10)\.')
+        and b.name in (
+            select name from kernel_name
+            where regexp_matches(
+                name,
+                '(^|[^a-z_])flash_(fwd|bwd_dq_dk_dv_loop(_seqk_parallel)?)_kernel|fmha_cutlass[FB]_b?f16_\w*sm80|cudnn\w*sdpa_sm80'
+            )
+        )
+)
+
+select
+    a.step,
+    a.ts,
+    a.dur,
+    a.name,
+    a.slice_id,
+    a.ledger_dur
+    * (
+        1 - greatest(
+            if(a.is_backward, 1 / 1.75, 0.5),
+            least(1, coalesce(x.flops / (1000 * x.peak * $reachable) / nullif(x.gpu_dur, 0), 0))
+        )
+    ) as claimed,
+    'compute' as cause,
+    a.slice_id as busy_id,
+    o.name as operator,
+    starts_with(a.capability, '10') as is_blackwell,
+    coalesce(starts_with(o.name, 'aten::') or regexp_matches(a.name, 'pytorch_flash|PyTorchMemEff'), false) as is_pytorch,
+    sum(a.ledger_dur) over () as all_ns
+from attention as a
+left join cpu_slice as l on l.trace_id = a.trace_id and l.slice_id = a.launch_id
+left join cpu_slice as o on o.trace_id = a.trace_id and o.slice_id = l.operator_id
+left join operator_cost as x on x.trace_id = a.trace_id and x.slice_id = o.slice_id and x.kind = 'attention'

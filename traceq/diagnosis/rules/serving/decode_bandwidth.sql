@@ -1,0 +1,77 @@
+-- GPU work of decode steps against what reading the model's weights and the requests' keys and values takes at $reachable of the
+-- bandwidth of memory. The part that can go is what is above that.
+-- title: Decoding is far slower than reading what it has to read
+-- finds: Decode steps of a server whose kernels take more than twice as long as reading weights, keys and values once.
+-- matters: A decode step computes one token a request: with the batches of most servers it is over when all weights and
+--   the cached keys and values have been read once. What is above that is kernels that read slowly: grids too small for
+--   the GPU, products not tuned for a few rows, attention that does not split long caches.
+-- measured: serving_roofline of the counted steps of kind decode: bytes from the shapes of matrix products and of what
+--   writes to the cache, times the tokens that the step's annotation says are in it; of steps in CUDA graphs the weights
+--   that the least of the other steps of the trace reads. Experts and quantised weights whose operators have no shapes are
+--   not in it, so it is the least. Against the time in which kernels run; said where that is more than twice as long as at
+--   0.8 of the bandwidth, which copies and reductions reach. Claimed is what is above, wholly. Shares: 0.1 low, 0.4
+--   likely, 0.8 high: larger batches compute, too, and small layers leave memory waiting between them.
+-- try: Another attention backend, tuned matrix kernels, fusion of the small kernels between them; then fewer bytes:
+--   weights and cache in fp8.
+-- references: https://kipp.ly/transformer-inference-arithmetic/
+--   https://docs.vllm.ai/en/stable/configuration/optimization/
+-- fix: A decode step of {{ plural(facts.requests, 'request') }} has to read {{ size(facts.weight_bytes) }} of weights
+--   {%- if facts.kv_bytes %} and {{ size(facts.kv_bytes) }} of keys and values{% endif %}, {{ time(facts.least_ns) }} at
+--   the peak of memory; its kernels take {{ time(facts.busy_ns) }} (medians), mostly {{ kernel(worst.name) }}.
+--   {% if facts.dialect == 'vllm' %}Try another --attention-backend, and tuned kernels for this batch
+--   (--compilation-config with cudagraph_mode FULL
+--   {%- if is_amd(worst.family) %}; VLLM_ROCM_USE_AITER=1{% endif %})
+--   {%- elif facts.dialect == 'sglang' %}Try another --attention-backend
+--   {%- if is_amd(worst.family) %} (aiter){% else %} (fa3, flashinfer){% endif %} and --enable-torch-compile
+--   {%- elif facts.dialect == 'tensorrt_llm' %}Build with the attention and GEMM plugins for this batch size, or turn
+--   autotuning on
+--   {%- else %}Try another attention backend, and matrix kernels tuned for a few rows
+--   {%- endif %}. Weights and cache in fp8 halve what is read.
+-- confidence: medium
+-- reason: The bytes follow from shapes and from the step's own annotation; how near kernels can come to the bandwidth with
+--   these sizes is estimated.
+-- wrong-if: The batch is so large that products are bound by arithmetic, or requests read other weights than the first
+--   steps (adapters, experts).
+-- needs: gpu, steps
+-- absent: {% set told = ask('decode_bandwidth_told') %}{% if not told[0].steps %}no step decodes only
+--   {%- elif told[0].known and told[0].slow_share <= 2 / reachable %}decode steps take {{ '%.1f' % told[0].slow_share }} times what
+--   reading weights, keys and values takes at the peak of memory: only fewer bytes (fp8, int4) make them shorter
+--   {%- endif %}
+-- unknown: {% set told = ask('decode_bandwidth_told') %}{% if told[0].steps and not told[0].known %}{{ told[0].reason }}
+--   {%- endif %}
+-- facts: decode_bandwidth_told
+-- low: 0.1
+-- likely: 0.4
+-- high: 0.8
+-- settings: reachable=0.8, slow=2
+-- uses: busy
+-- categories: compute
+with
+step_busy as (
+    select step, sum(ledger_dur) as dur from busy where category = 'compute' group by step
+),
+
+slow as (
+    select r.step, 1 - r.least_dur / $reachable / b.dur as spare
+    from serving_roofline as r
+    inner join step_busy as b using (step)
+    where
+        r.trace_id = $trace_id
+        and r.excluded is null
+        and b.dur > $slow * r.least_dur / $reachable
+)
+
+select
+    b.step,
+    b.ts,
+    b.dur,
+    b.name,
+    b.slice_id,
+    b.ledger_dur * s.spare as claimed,
+    'compute' as cause,
+    b.slice_id as busy_id,
+    k.family
+from busy as b
+inner join slow as s using (step)
+inner join kernel_occupancy as k using (trace_id, slice_id)
+where b.category = 'compute'
