@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
@@ -65,6 +66,7 @@ TOPICS = (
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy")),
     Topic("shapes", ("operator_shape", "operator_work", "operator_cost", "serving_bytes")),
+    Topic("kernels", ("module_slice", "module_timeline", "module")),
     Topic(None, ("step_stats", "way", "missing_input", "replay")),
     Topic(None, ("program",)),
 )
@@ -103,6 +105,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "steps": _find_steps,
     "way": _fill_way,
     "host_piece": lambda connection, _values: cut_intervals(connection),
+    "module_timeline": lambda connection, _values: fill_timeline(connection),
     "replay": lambda connection, values: fill_replay(connection, values["trace_id"]),
 }
 

@@ -83,3 +83,29 @@ comment on column operator_cost.achieved_bandwidth is 'bytes over gpu_dur, GB/s.
 comment on column operator_cost.intensity is 'flops over bytes.';
 comment on column operator_cost.ridge is 'Intensity from which on the peak and not the memory is the limit: peak over memory_bandwidth.';
 comment on column operator_cost.bound is 'compute when intensity reaches ridge, else memory; unknown when one of them is not known.';
+
+create table if not exists module (
+    trace_id integer not null,
+    device integer not null,
+    module varchar not null,
+    depth integer not null,
+    calls bigint,
+    forward_dur double not null,
+    backward_dur double not null,
+    own_dur double not null,
+    flops double,
+    mfu double,
+    memory_growth bigint
+);
+comment on table module is 'One row per device and module of the model that launched kernels in counted steps, with all modules inside it: sums over these steps. From frames that PyTorch names after modules (with_stack), FSDP''s ranges and ranges named like modules. Definition: docs/metrics.md.';
+comment on column module.trace_id is 'Trace.';
+comment on column module.device is 'Device of the kernels.';
+comment on column module.module is 'Names of the module and those around it, from the outside in, with / between: ResNet_0/Sequential_1/BasicBlock_2.';
+comment on column module.depth is 'Modules in it: 1 for those without another one around them.';
+comment on column module.calls is 'Times it was called in the counted steps.';
+comment on column module.forward_dur is 'Time of kernels launched inside of it, ns: sum of kernel_occupancy.exclusive_dur, without communication.';
+comment on column module.backward_dur is 'The same of the backward pass: of the nodes of its operators in autograd''s graph, and of what is computed again inside of it.';
+comment on column module.own_dur is 'The part of both that no module inside it has, ns.';
+comment on column module.flops is 'Floating-point operations of matmul, convolution and attention of it, forward and backward; NULL when none are known (operator_cost).';
+comment on column module.mfu is 'Time that these operations take at the peak of their types, over the time of its kernels; NULL unless all peaks are known. A lower bound where operations are not known.';
+comment on column module.memory_growth is 'Bytes allocated at the end of a call of it above those at its start, median; of what the trace samples (memory_allocated). NULL without samples.';

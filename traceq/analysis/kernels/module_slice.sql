@@ -1,0 +1,59 @@
+-- Calls of the modules of a model: frames that PyTorch names after them (with_stack), FSDP's ranges from before to after a module's
+-- forward, and ranges (NVTX, record_function) that a program names like modules: a path with a number (layers.3.mlp), or a
+-- word of models.
+
+create temp table _module_slice as
+with
+-- names are few, slices many
+named as materialized (
+    select
+        kind,
+        name,
+        case
+            when kind = 'python' then nullif(regexp_extract(name, '^nn\.Module: (.+)$', 1), '')
+            when starts_with(name, 'nn.Module: ') then name[12:]
+            when regexp_matches(name, '(?i)::|^(nccl|optimizer|profilerstep|enumerate|traceq\.|execute_|step\b|iter)|[\[\](),#=]') then null
+            when regexp_matches(name, '^[A-Za-z_]\w*(\.\w+)*\.\d+(\.\w+)*$') then name
+            when
+                regexp_matches(name, '(?i)(^|[ ._])(layer|block|attention|attn|self_?attn|mlp|ffn|feed[ _-]?forward|encoder|decoder|embeddings?|lm_?head|head|layer_?norm|conv\w*|linear|experts?|moe|backbone|sublayer|transformer)(_?\d+)?($|[ ._])')
+                and not regexp_matches(name, '(?i)backward|loss|data|load')
+                then name
+        end as module
+    from (select distinct kind, name from cpu_slice where kind in ('python', 'annotation'))
+),
+
+-- PyTorch's wrappers are none of the model's modules.
+fsdp as (
+    select
+        thread_id,
+        ts,
+        ts_end,
+        starts_with(name, 'FSDP::pre_forward') as begins,
+        regexp_replace(
+            regexp_extract(name, '^FSDP::(?:pre|post)_forward \((.+)\)$', 1),
+            '(^|\.)_(checkpoint_wrapped_module|fsdp_wrapped_module|orig_mod)(\.|$)',
+            '\1',
+            'g'
+        ) as path
+    from cpu_slice
+    where kind = 'annotation' and regexp_matches(name, '^FSDP::(pre|post)_forward \(')
+),
+
+wrapped as (
+    select b.thread_id, b.ts, min(e.ts_end) as ts_end, rtrim(b.path, '.') as module
+    from fsdp as b
+    asof inner join (select thread_id, path, ts, ts_end from fsdp where not begins) as e
+        on e.thread_id = b.thread_id and e.path = b.path and b.ts <= e.ts
+    where b.begins and b.path <> ''
+    group by b.thread_id, b.ts, b.path
+)
+
+select row_number() over (order by thread_id, ts, ts_end desc, module) as number, *
+from (
+    select c.thread_id, c.ts, c.ts_end, n.module
+    from cpu_slice as c
+    inner join named as n on n.kind = c.kind and n.name = c.name
+    where n.module is not null and c.dur > 0 and c.depth is not null
+    union all
+    from wrapped
+);
