@@ -16,6 +16,7 @@ from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.rules.registry import Rule, built_in
+from traceq.diagnosis.same_fix import merged
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
 
 if TYPE_CHECKING:
@@ -149,12 +150,13 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
             clean.append(Clean(name, title, str(error)))
         except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
             failed.append(_failed(rule, error))
-    findings: list[Finding] = []
+    found: list[tuple[str, Finding]] = []
     for allocated in _allocated(subject, proposals):
         try:
-            findings.append(finding(subject, allocated))
+            found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
         except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
             failed.append(_failed(allocated.proposal.rule, error))
+    findings = merged(found)
     listed = {each.rule for each in findings} | {each.rule for each in failed}
     listed |= {part.rule for each in findings for part in each.parts}
     return Judged(

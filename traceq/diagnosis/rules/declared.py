@@ -126,6 +126,7 @@ def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
             title=texts.get("heading") or None,
             key=texts.get("key", ""),
             is_rest="rest" in query.header,
+            same_fix=texts.get("same-fix", ""),
         )
 
 
@@ -148,7 +149,7 @@ def remarked(name: str, query: Query) -> Judgement:
 
 
 # Texts of the header that a rule says of what it found.
-_SAID = ("fix", "confidence", "reason", "wrong-if", "heading", "key", "remark")
+_SAID = ("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "remark")
 _DEFAULTS = {
     "confidence": "low",
     "reason": "Found by a rule of your own.",

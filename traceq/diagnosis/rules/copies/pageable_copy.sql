@@ -28,6 +28,7 @@
 -- confidence: high
 -- reason: The trace says that the memory is pageable and that the call was asynchronous.
 -- wrong-if: Pinning the memory leaves the rate of these copies as it is, and the data is needed at once.
+-- same-fix: pinned-memory
 -- needs: gpu, steps, copy_memory, calls
 -- about: copies
 -- facts: copy_sums

@@ -37,6 +37,7 @@
 --   {%- else %}Tensors on the GPU copied by clone(), to() or contiguous()
 --   {%- endif %}
 -- key: {{ origin }}
+-- same-fix: no-copies-within-gpu
 -- needs: gpu, steps, operators, launches
 -- about: copies
 -- each: redundant_copy_origins

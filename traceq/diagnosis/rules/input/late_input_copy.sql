@@ -30,6 +30,7 @@
 --   {%- endif %}
 -- wrong-if: The batch is made right before it is copied, so that it cannot be copied earlier.
 -- heading: {% if worst.is_pageable %}Input is copied to the GPU from pageable memory{% endif %}
+-- same-fix: pinned-memory
 -- needs: gpu, steps, launches
 -- low: 0.4
 -- likely: 1.0

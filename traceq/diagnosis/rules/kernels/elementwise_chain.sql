@@ -22,6 +22,7 @@
 -- reason: Kernels that follow one another are told by name and order; whether they work on the same tensor is not
 --   recorded.
 -- wrong-if: The kernels of a run work on different tensors, or the model does not compile.
+-- same-fix: fusion
 -- needs: gpu, steps
 -- low: 0.1
 -- likely: 0.5

@@ -27,6 +27,7 @@
 -- confidence: medium
 -- reason: The names of kernels one after another on a stream are those of such a formula.
 -- wrong-if: The kernels belong to different tensors and only happen to follow one another.
+-- same-fix: fusion
 -- needs: gpu, steps
 -- low: 0.4
 -- likely: 0.8

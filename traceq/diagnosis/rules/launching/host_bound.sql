@@ -30,6 +30,7 @@
 -- confidence: high
 -- reason: The calls and operators that the GPU waits for are in the trace.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
+-- same-fix: fewer-launches
 -- needs: gpu, steps, calls
 -- facts: host_bound_facts
 -- low: 0.2

@@ -20,6 +20,7 @@
 -- confidence: high
 -- reason: Launches and starts are measured one by one.
 -- wrong-if: The clocks of host and GPU disagree by as much as these gaps are long.
+-- same-fix: fewer-launches
 -- needs: gpu, steps, launches
 -- facts: launch_latency_facts
 -- low: 0.1

@@ -22,11 +22,14 @@
 --   {%- else %}A range is open and no operator or call in it: that is Python as a rule, or work that was not traced.
 --   {%- endif %}
 -- wrong-if: The thread waits there for something that was not traced, such as a lock or another process.
+-- same-fix: {% if has('operators') and claimed_ns * steps < short_ns * instances %}fewer-launches{% endif %}
 -- needs: gpu, steps
 -- rules-out: annotations|python_frames
 -- facts: python_bound_facts
 -- low: 0.2
 -- likely: 0.85
+-- threshold: short_ns = 500000: ten times what an operator of PyTorch takes the host (20 to 50 us): Python of less is
+--   that around operators, which goes with them
 -- rest: yes
 -- uses: idle
 -- categories: idle_python

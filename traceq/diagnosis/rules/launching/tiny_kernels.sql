@@ -37,6 +37,7 @@
 -- reason: Kernels, launches and the gaps between them are measured one by one.
 -- wrong-if: Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.
 -- heading: {% if worst.is_synchronized %}Tiny kernels, and a synchronization after every few of them{% endif %}
+-- same-fix: fewer-launches
 -- needs: gpu, steps, launches
 -- low: 0.3
 -- likely: 1.0

@@ -29,6 +29,7 @@
 -- confidence: high
 -- reason: A range, frame or call of a compiler or loader is open while the GPU is idle.
 -- wrong-if: The capture covers the start of the program on purpose: then this is paid once per run.
+-- same-fix: code-loading
 -- needs: gpu, steps
 -- low: 0.5
 -- likely: 1.0

@@ -26,6 +26,7 @@
 --   {%- else %}Inferred from first launches of kernels in the trace that take at least {{ slow_ns // 1000 }} µs.
 --   {%- endif %}
 -- wrong-if: The capture begins with the program: then this is paid once, and warm-up moves it out of what is measured.
+-- same-fix: code-loading
 -- needs: gpu, steps, calls
 -- low: 0.5
 -- likely: 1.0

@@ -22,6 +22,7 @@
 -- confidence: high
 -- reason: The calls are in the trace, and the GPU has nothing to do during them.
 -- wrong-if: The captured steps are the first of the run: then this is warm-up.
+-- same-fix: no-allocation
 -- needs: gpu, steps, calls
 -- unknown: {% if subject.is_window %}setting up and training are not told apart; traceq.annotate, or
 --   --step-range, marks steps

@@ -40,6 +40,7 @@
 --   them.
 --   {%- endif %}
 -- wrong-if: The host uses what the GPU computed right after the call.
+-- same-fix: no-synchronization
 -- needs: gpu, steps, calls
 -- facts: host_wait_place
 -- low: 0.5

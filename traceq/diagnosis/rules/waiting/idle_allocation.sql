@@ -19,6 +19,7 @@
 --   {%- else %}The calls are in the trace, and the GPU has nothing to do during them.
 --   {%- endif %}
 -- wrong-if: The calls are made once, before training begins.
+-- same-fix: no-allocation
 -- needs: gpu, steps, calls
 -- facts: allocation_facts
 -- low: 0.2

@@ -15,6 +15,7 @@
 -- confidence: medium
 -- reason: The call is in the trace; why the program makes it is not.
 -- wrong-if: The host needs the result before it can go on.
+-- same-fix: no-synchronization
 -- needs: gpu, steps, calls
 -- low: 0.3
 -- likely: 1.0

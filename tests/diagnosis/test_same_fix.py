@@ -1,0 +1,44 @@
+"""Findings that one fix wins are one finding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from traceq.diagnosis.finding import Evidence, Finding, Where
+from traceq.diagnosis.same_fix import merged
+
+_PROOF = Evidence((), (), "")
+
+
+def finding(rule, saving, **others):
+    return replace(
+        Finding(
+            rule, rule, rule, Where(1, None, 0, None), 2 * saving, 2 * saving, saving, saving / 2, 1.5 * saving, False, 1.0,
+            100 - saving, "high", "", _PROOF, _PROOF, "", "", (),
+        ),
+        **others,
+    )  # fmt: skip
+
+
+def test_the_largest_speaks_for_all_and_savings_add_up():
+    one, other = merged(
+        [("launches", finding("small", 10)), ("launches", finding("large", 30)), ("", finding("apart", 5))]
+    )
+    assert (one.rule, one.saving_ns, one.saving_low_ns, one.saving_high_ns) == ("large", 40, 20, 60)
+    assert (one.claimed_ns, one.owned_ns, one.expected_step_ns) == (80, 80, 60)
+    assert [(part.rule, part.saving_ns) for part in one.parts] == [("small", 10)]
+    assert other == finding("apart", 5)
+
+
+def test_more_than_the_step_is_never_won():
+    (one,) = merged([("copies", finding("a", 50)), ("copies", finding("b", 40))])
+    assert one.saving_high_ns == 100
+
+
+def test_bounds_of_one_are_bounds_of_all():
+    (one,) = merged([("copies", finding("a", 50)), ("copies", finding("b", 40, only_bounds=True))])
+    assert one.only_bounds
+
+
+def test_findings_without_a_word_stay_apart():
+    assert [each.rule for each in merged([("", finding("a", 5)), ("", finding("b", 6))])] == ["a", "b"]
