@@ -40,5 +40,6 @@ NEEDS = {
     "flops": Need("flops", "floating-point operations are not known"),
     "peaks": Need("peaks", "the peak of the GPU, or the type of the arithmetic, is not known"),
     "message_sizes": Need("message_sizes", "message sizes of collectives are not known"),
+    "host_alone": Need("host_alone", "a GPU works for this program, and its work was not captured"),
     "memory_samples": Need("memory_samples", "no samples of allocated memory"),
 }

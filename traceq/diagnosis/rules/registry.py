@@ -27,6 +27,7 @@ _PLACES: tuple[str, ...] = (
     # compiling and loading code
     "program/recompilation",
     "program/kernel_autotuning",
+    "program/first_use",
     "program/lazy_module_loading",
     "program/idle_compile",
     # servers

@@ -6,7 +6,12 @@ host as (
         count(*) filter (kind = 'op') as operators,
         count(*) filter (kind = 'annotation') as annotations,
         count(*) filter (kind = 'os') as os_calls,
-        count(*) filter (kind = 'python') as python_frames
+        count(*) filter (kind = 'python') as python_frames,
+        -- whether nothing says that a GPU works whose work was not captured
+        (count(*) filter (
+            kind = 'runtime' and regexp_matches(name, '^(cuda|cu|hip)\w*Launch')
+            or kind in ('op', 'annotation') and regexp_matches(name, '^(nccl:|aten::(record_stream|cudnn_|miopen_|_cudnn_))')
+        ) = 0)::integer as host_alone
     from cpu_slice
     where trace_id = $trace_id
 ),
@@ -51,7 +56,7 @@ operators as (
 )
 
 select
-    host.*,
+    host.* replace (greatest(host_alone, (gpu.gpu_slices > 0)::integer) as host_alone),
     gpu.*,
     copies.*,
     communication.*,

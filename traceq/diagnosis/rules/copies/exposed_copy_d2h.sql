@@ -3,11 +3,10 @@
 --   why.
 -- matters: The GPU has engines of their own for copies. Time in which only they work is time in which it computes
 --   nothing.
--- measured: The exposed time of copies from device to host (copy_overlap, category copy_d2h). Low and high share are 0
---   and 1. Likely is the larger of 0.5, as halving the bytes is often possible (half precision, only what is needed),
---   and 0.8 of the share that compute later in the step could hide (could_overlap, not more than the compute there
---   is); some of that compute may overwrite what is copied. Where compute takes less than a tenth of the time of the
---   copies it is 0.9: then the data is not worth moving.
+-- measured: The exposed time of copies from device to host (copy_overlap, category copy_d2h). Low and high share
+--   are 0 and 1. Likely is 0.8 of the share that compute later in the step could hide (could_overlap, not more than
+--   the compute there is); some of that compute may overwrite what is copied. Where compute takes less than a tenth
+--   of the time of the copies in steps that recur it is 0.9: then the data is not worth moving.
 -- try: Copy on a stream of its own into pinned memory; reduce on the GPU and copy the result.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html

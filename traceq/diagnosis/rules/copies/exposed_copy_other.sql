@@ -3,10 +3,9 @@
 --   as no other rule says why.
 -- matters: Bytes are moved and nothing is computed.
 -- measured: The exposed time of copies that are neither from host to device nor back (copy_overlap, category
---   copy_other). Low and high share are 0 and 1. Likely is the larger of 0.5, as many of them can be left out or
---   halved, and 0.8 of the share that compute later in the step could hide (could_overlap, not more than the compute
---   there is). Where compute takes less than a tenth of the time of the copies it is 0.9: then the data is not worth
---   moving.
+--   copy_other). Low and high share are 0 and 1. Likely is 0.8 of the share that compute later in the step could
+--   hide (could_overlap, not more than the compute there is). Where compute takes less than a tenth of the time of
+--   the copies in steps that recur it is 0.9: then the data is not worth moving.
 -- try: Let kernels write where the data is wanted; swap pointers instead of copying; fuse copies into kernels.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#memory-optimizations
 -- fix: {% set remedy = 'Swap the pointers of two buffers instead of copying one into the other, let the kernel write

@@ -20,7 +20,7 @@
 -- reason: A collective runs on another thread, or on this one, and the training thread runs nothing; whether a late rank or
 --   the network makes it long is not in one trace.
 -- wrong-if: The training thread does work then that was not traced.
--- needs: steps
+-- needs: steps, host_alone
 -- absent: {% if has('gpu') %}a GPU works in the steps: the rules about communication tell{% endif %}
 -- low: 0.1
 -- likely: 0.5

@@ -26,7 +26,7 @@
 --   {%- endif %}
 -- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
 --   hold, is what the steps wait for{% endif %}.
--- needs: steps
+-- needs: steps, host_alone
 -- absent: {% if has('gpu') %}a GPU works in the steps: idle_data says what input costs it{% endif %}
 -- facts: input_facts
 -- low: 0.5

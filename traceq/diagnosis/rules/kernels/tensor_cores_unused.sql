@@ -10,7 +10,7 @@
 --   compute capability 7.0 and later (device_model, or names like volta_sgemm where the GPU is not described). Claimed
 --   is what is faster by the peaks, at most three quarters, and not what moving operands of half the size takes at 0.8
 --   of the bandwidth; nothing of kernels for operands that are not aligned (_align1, _align2), which are as slow in 16
---   bits. Shares: 0.25 low, 0.6 likely (casts and products that stay small), 1 high.
+--   bits. Shares: 0.25 low, 0.9 likely (casts and products that stay small), 1 high.
 -- try: with torch.autocast("cuda", dtype=torch.bfloat16) around forward pass and loss; on Volta and Turing
 --   dtype=torch.float16 with torch.amp.GradScaler. On a V100 channels_last besides lets cuDNN use its tensor core
 --   kernels.
@@ -34,7 +34,7 @@
 -- wrong-if: Results are needed in 32 bits, or these products are too small to fill tensor cores.
 -- needs: gpu, steps
 -- low: 0.25
--- likely: 0.6
+-- likely: 0.9
 -- high: 1.0
 -- threshold: most = 0.5: where half is in 16 bits already mixed precision is on, and the rest likely meant to be in
 --   32

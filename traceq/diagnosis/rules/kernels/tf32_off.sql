@@ -8,7 +8,7 @@
 -- measured: Kernels of cuBLAS, CUTLASS and cuDNN whose names say fp32 and no tensor cores; products and convolutions
 --   apart, as they are switched apart, and only if no kernel of the same sort uses TF32 (then it is on, and the rest
 --   has other reasons). Of each the share 1 - peak of fp32 / peak of TF32 is claimed, and not what moving its operands
---   takes at 0.8 of the bandwidth. Shares: 0.3 low (small products), 0.7 likely, 1 high.
+--   takes at 0.8 of the bandwidth. Shares: 0.3 low (small products), 0.95 likely, 1 high.
 -- try: torch.set_float32_matmul_precision("high"); torch.backends.cudnn.allow_tf32 = True. Check the loss: nearly all
 --   networks train as well with it.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
@@ -29,7 +29,7 @@
 -- absent: {% if subject.compute_capability < 8 %}compute capability {{ subject.compute_capability }} has no TF32
 --   {%- endif %}
 -- low: 0.3
--- likely: 0.7
+-- likely: 0.95
 -- high: 1.0
 -- uses: matrix_kernel
 -- categories: compute

@@ -17,9 +17,6 @@
 --   {%- elif call | matched('sleep') %}Remove the sleep, or wait for what it stands for: an event, a future, a queue.
 --   {%- elif call | matched('^(p?poll|select|epoll|recv|accept|connect|send)') %}The thread waits for another process, a
 --     device or the network: let a thread of its own wait, and hand the result over when it is there.
---   {%- elif call | matched('^(f?getc(_unlocked|har)?|getchar|gets|getline|v?scanf)$') %}Somebody, or another process, is
---     waited for where one such call takes long (a terminal, a pipe): give the input as an argument or a file. A file is
---     read in large pieces (fread), before the loop or in a thread of its own.
 --   {%- elif call | matched('^(f?(read|get)|p?readv?|open|stat|lstat|fstat|fopen|access|getc|scanf|fscanf)') %}Read ahead in
 --     a thread of its own, and in large pieces (in Python:
 --     `future = concurrent.futures.ThreadPoolExecutor(1).submit(read, path)`, used when the result is needed).
@@ -40,10 +37,15 @@
 -- needs: gpu, steps, os_calls
 -- low: 0.3
 -- likely: 1.0
+-- threshold: typed_ns = 100000000: a tenth of a second, faster than anybody types: a longer read of characters waits for a
+--   person or another program
 -- rest: yes
 -- uses: idle
 -- categories: idle_os
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, c.dur as call_ns
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-where p.cause = 'idle_os'
+where
+    p.cause = 'idle_os'
+    -- the program waits for whoever sits at its terminal
+    and not coalesce(regexp_matches(c.name, '^(f?getc(har)?|getc_unlocked|gets|getline|fgets|v?f?scanf)$') and c.dur >= $typed_ns, false)

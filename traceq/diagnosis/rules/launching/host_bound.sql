@@ -4,7 +4,7 @@
 --   preparing a kernel takes it longer than the GPU takes for the one before.
 -- matters: A faster GPU, or faster kernels, win nothing: the step takes as long as the host needs to launch it.
 -- measured: The pieces of cause idle_launch in the counted steps (idle_piece), all that no other rule owns. An
---   operator's time is that outside of launching calls. High 1: what the steps lose to it. Likely 0.85, low 0.2:
+--   operator's time is that outside of launching calls. High 1: what the steps lose to it. Likely 0.75, low 0.2:
 --   compiling takes the overhead of operators away, CUDA graphs that of launching, but not all of a program can be
 --   compiled or captured.
 -- try: torch.compile(mode="reduce-overhead"), CUDA graphs; a larger batch, so that each kernel lasts longer for the
@@ -34,7 +34,7 @@
 -- needs: gpu, steps, calls
 -- facts: host_bound_facts
 -- low: 0.2
--- likely: 0.85
+-- likely: 0.75
 -- high: 1.0
 -- threshold: most_in_phase = 0.5: the larger part lies in one phase
 -- rest: yes

@@ -12,7 +12,7 @@
 --   such a kernel and begin before its launching call has returned; in longer gaps the host does something else than
 --   launching. Kernels of CUDA graphs are left out. Gaps that a synchronizing call drained are left to the rules about
 --   those, unless they make up a quarter of these kernels: then the loop launches and waits in turn, and idle_sync,
---   idle_unattributed and idle_os count as well. Low 0.3, likely 1, high 1: kernels of one graph still take 1 to 2 us
+--   idle_unattributed and idle_os count as well. Low 0.3, likely 0.8, high 1: kernels of one graph still take 1 to 2 us
 --   from one to the next.
 -- try: CUDA graphs, torch.compile(mode="reduce-overhead"), fused operators, a larger batch. In a CUDA program of one's
 --   own: kernels that do more at once, one cooperative kernel for the loop, no synchronization after each.
@@ -40,7 +40,7 @@
 -- same-fix: fewer-launches
 -- needs: gpu, steps, launches
 -- low: 0.3
--- likely: 1.0
+-- likely: 0.8
 -- high: 1.0
 -- threshold: tiny_ns = 10000: launching a kernel takes the host 5 to 10 us by itself, so that shorter ones cannot be
 --   launched in time

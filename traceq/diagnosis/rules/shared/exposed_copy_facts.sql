@@ -59,18 +59,21 @@ fact as (
         count(*) filter (turn.is_pageable = false) as pinned,
         count(*) filter (not turn.is_blocking) as returning,
         count(*) as copies,
+        (select any_value(source) <> 'window' from step where trace_id = $trace_id) as recurs,
         (select count(*) filter (waits_for_other and since between 0 and $turn_ns) from turn) as waiting_for_other
     from total as t
     cross join turn
     where turn.category = $category
 )
 
--- Likely goes what compute after the copies could hide, of which some may need them, or half of the bytes: by half precision, or by
--- moving only what is needed. Where the GPU computes for far less than the copies take, they are not worth it, and nearly all can go.
+-- Likely goes what compute after the copies could hide, of which some may need them. Where the GPU computes for far less than the
+-- copies take, step by step, they are not worth it, and nearly all can go. That fewer bytes would do is not in the trace.
 select
     *,
     least(1, could_overlap / exposed) as hidden_share,
-    compute > 0 and compute < 0.1 * exposed as is_pointless,
-    if(is_pointless, 0.9, greatest(0.5, 0.8 * hidden_share))::double as likely
+    compute > 0
+    and compute < 0.1 * exposed
+    and recurs as is_pointless,
+    if(is_pointless, 0.9, 0.8 * hidden_share)::double as likely
 from fact
 where exposed > 0

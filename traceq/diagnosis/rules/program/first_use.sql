@@ -1,0 +1,53 @@
+-- Idle time in calls that are slow because they are the first of their name: libraries, contexts and pools are set up in them.
+-- title: Warm up before what is judged: the GPU waits for first calls
+-- finds: CUDA and HIP calls that are the first of their name in the capture and take many times as long as later ones do.
+-- matters: The first call creates the context, loads libraries and fills pools: that takes up to seconds, once. In a
+--   loop that runs for hours it does not count; in what is measured or served cold it does.
+-- measured: Pieces of the idle causes that lie in calls (idle_piece), where the call is the first of its name in its
+--   process, takes at least 1 ms, and 20 times the median of the later ones, if there are any. Only where no step
+--   recurs: warm-up steps are left out of the others. Low 0.5, likely 1, high 1.
+-- try: Run the work once before the window that is measured; capture later steps.
+-- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
+-- fix: Run once what is judged before judging it (warm-up), and capture what follows: these calls are slow the first
+--   time only: {{ names(pieces[:3]) }}, {{ time(longest_ns) }} at worst. A server pays for them in its first request:
+--   send it one at its start.
+-- confidence: high
+-- reason: Later calls of the same names are at least {{ times }} times as fast, or the call is made once.
+-- wrong-if: The program calls it anew in each run of the loop.
+-- same-fix: code-loading
+-- needs: gpu, steps, calls
+-- absent: {% if not subject.is_window %}steps recur, and warm-up steps are left out{% endif %}
+-- low: 0.5
+-- likely: 1.0
+-- threshold: least_ns = 1000000: a hundred times what a call of the driver takes (1 to 10 us)
+-- threshold: times = 20: far beyond the spread of one call's durations, which is within a few times its median
+-- uses: idle
+-- categories: idle_allocation, idle_compile, idle_launch, idle_sync, idle_unattributed
+with
+call as (
+    select c.slice_id, c.name, c.ts, c.dur, t.pid
+    from cpu_slice as c
+    inner join thread as t using (trace_id, thread_id)
+    where c.trace_id = $trace_id and c.kind = 'runtime'
+),
+
+first_call as (
+    select name, pid, min_by(slice_id, {'ts': ts, 'slice_id': slice_id}) as slice_id
+    from call
+    group by name, pid
+),
+
+slow as (
+    select f.slice_id
+    from first_call as f
+    inner join call as c on c.name = f.name and c.pid is not distinct from f.pid
+    group by f.slice_id
+    having
+        max(c.dur) filter (c.slice_id = f.slice_id) >= $least_ns
+        and max(c.dur) filter (c.slice_id = f.slice_id) >= $times * coalesce(median(c.dur) filter (c.slice_id <> f.slice_id), 0)
+)
+
+select p.step, p.ts, p.dur, c.name, c.slice_id, p.dur as claimed, p.cause, p.gap_id
+from idle as p
+inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+where p.cpu_slice_id in (from slow)
