@@ -37,6 +37,10 @@
 -- likely: 0.75
 -- high: 1.0
 -- threshold: most_in_phase = 0.5: the larger part lies in one phase
+-- unknown: {% if subject.steps == 1 and subject.present.launches < few_launches %}
+--   {{- plural(subject.present.launches, 'launch') }} in one step: too few to tell a loop from setting up
+--   {%- endif %}
+-- threshold: few_launches = 10: a loop launches hundreds of kernels a step; of a handful each may be the first of its kind
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch

@@ -30,6 +30,10 @@
 -- likely: 0.85
 -- threshold: short_ns = 500000: ten times what an operator of PyTorch takes the host (20 to 50 us): Python of less is
 --   that around operators, which goes with them
+-- unknown: {% if subject.steps == 1 and subject.present.launches < few_launches %}
+--   {{- plural(subject.present.launches, 'launch') }} in one step: too few to tell a loop from setting up
+--   {%- endif %}
+-- threshold: few_launches = 10: a loop launches hundreds of kernels a step; of a handful each may be the first of its kind
 -- rest: yes
 -- uses: idle
 -- categories: idle_python
