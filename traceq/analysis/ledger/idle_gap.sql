@@ -34,7 +34,7 @@ first_of_stream as (
 ),
 
 waiting as (
-    select g.slice_id, l.ts, l.ts_end as launched
+    select g.slice_id, g.pid, l.ts, l.ts_end as launched
     from first_of_stream
     inner join gpu_slice as g using (slice_id)
     inner join cpu_slice as l on l.slice_id = g.launch_id
@@ -47,6 +47,16 @@ where not exists (
     from gpu_slice as g
     inner join cpu_slice as l on l.slice_id = g.launch_id
     where l.ts < w.ts and g.ts_end > w.launched
+)
+-- These calls return when the device is done with all work before them: what was launched before the capture is done then.
+and not exists (
+    from cpu_slice as c
+    inner join thread as t using (thread_id)
+    where
+        t.pid is not distinct from w.pid
+        and c.ts_end <= w.ts
+        and c.kind = 'runtime'
+        and regexp_matches(c.name, '^(cuda|cu|hip)(DeviceSynchronize|CtxSynchronize|HostAlloc|MallocHost|MemAllocHost|HostMalloc|FreeHost|Free)(_v\d+)?$')
 );
 
 create temp table _part as

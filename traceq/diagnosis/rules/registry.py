@@ -44,6 +44,7 @@ _PLACES: tuple[str, ...] = (
     "input/idle_data",
     # copies
     "copies/unified_memory",
+    "copies/parameter_offload",
     "copies/host_device_ping_pong",
     "copies/pageable_copy",
     "copies/blocking_copy",

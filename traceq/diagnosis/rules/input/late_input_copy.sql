@@ -31,7 +31,7 @@
 -- wrong-if: The batch is made right before it is copied, so that it cannot be copied earlier.
 -- heading: {% if worst.is_pageable %}Input is copied to the GPU from pageable memory{% endif %}
 -- same-fix: pinned-memory
--- absent: {% if not (has('operators') or has('fetches') or has('annotations')) %}nothing names a loop that fetches batches: copies are
+-- absent: {% if not (has('operators') or has('fetches')) %}nothing names a loop that fetches batches: copies are
 --   just copies{% endif %}
 -- needs: gpu, steps, launches
 -- low: 0.4

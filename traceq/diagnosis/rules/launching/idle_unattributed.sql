@@ -12,7 +12,7 @@
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
 -- remark: {% set idle = rows | sum(attribute='idle_ns') -%}
 --   {% if idle >= least * subject.step_ns -%}
---     The GPU idles {{ per_step(idle) }} ({{ of_step(idle) }}), and the cause is not in this capture:
+--     The GPU idles {{ per_step(idle) }} ({{ percent(idle / subject.step_ns) }}), and the cause is not in this capture:
 --     {%- for row in rows %} {{ time(row.idle_ns) }} in {{ plural(row.gaps_per_step | round(1), 'gap') }}
 --     {%- if row.cause == 'idle_launch_latency' %} before work that had been launched (the longest before
 --     {{ row.longest | cut }})
