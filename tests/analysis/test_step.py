@@ -289,6 +289,16 @@ def test_a_last_mark_that_stays_open_ends_where_the_program_did_something():
     assert trace.text("select phase, ts, dur from phase_of_run order by ts") == "window 0 70\ntail 70 99930"
 
 
+@pytest.mark.parametrize(("name", "dur"), [("save_checkpoint", 100_000), ("anything", 70)])
+def test_saving_in_the_last_step_is_something_done_though_no_call_is_seen_in_it(name, dur):
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100_000)
+    trace.kernel("gemm", 20, 50, launched=(10, 5))
+    trace.annotation(name, 80, 99_920)
+    trace.fill()
+    assert trace.text("select ts, dur from step") == f"0 {dur}"
+
+
 @pytest.mark.parametrize(
     ("work", "dur", "excluded"),
     [

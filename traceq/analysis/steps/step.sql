@@ -1,11 +1,16 @@
 -- From marks (_step_mark: name, source, thread_id, ts, own_end, excluded) to steps that follow one another without gaps.
 
 -- The last mark may stay open until the profiler stops, long after the program did anything. In one that is longer than all
--- others, time without any slice that is longer than all before it is the tail of the capture.
+-- others, time without any slice that is longer than all before it is the tail of the capture. A range whose name tells what
+-- is done in it, such as saving a checkpoint, is something done, whether the profiler sees calls in it or not.
 create temp table _quiet as
 select max(c.ts_end) as since
 from (
-    select ts_end from cpu_slice where kind not in ('annotation', 'other')
+    select ts_end
+    from cpu_slice
+    where
+        kind not in ('annotation', 'other')
+        or kind = 'annotation' and name in (select name from host_name where kind = 'annotation' and context is not null)
     union all
     select ts + dur from staging.gpu_slice
 ) as c
