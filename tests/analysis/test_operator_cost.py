@@ -10,16 +10,17 @@ from tables import insert_row
 
 from traceq.analysis.order import run
 
-ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "operator_cost")
+ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "kernel_operand", "operator_cost")
 FP32, BF16, NUMBER = "float", "c10::BFloat16", "Scalar"
+UNTYPED = "untyped"  # a range of emit_nvtx
 TENSOR_CORES, NO_TENSOR_CORES, MYSTERY = "nvjet_tst_1", "ampere_sgemm_128x64_tn", "mystery"
 
 
 def operator(tables, slice_id, name, dims=None, types=None, settings=None, inside=None, ts=None):
-    """An operator with its recorded arguments; `types` is one for all tensors or a list."""
+    """An operator with its recorded arguments; `types` is one for all tensors, a list, or UNTYPED."""
     if dims is not None:
         types = types if isinstance(types, list) else [types] * len(dims)
-        recorded = {"Input Dims": dims, "Input type": types}
+        recorded = {"Input Dims": dims} | ({} if UNTYPED in types else {"Input type": types})
         recorded |= {} if settings is None else {"Concrete Inputs": settings}
     args = None if dims is None else json.dumps(recorded)
     place = {"thread_id": 0, "ts": slice_id if ts is None else ts, "dur": 1, "operator_id": inside}
@@ -217,8 +218,54 @@ def test_what_cannot_be_told_has_no_row(tables, name, dims, types, settings):
     assert costs(tables, "*") == []
 
 
-MM = ("aten::mm", [[1024, 1024], [1024, 1024]], BF16)
 H100 = "NVIDIA H100 80GB HBM3"
+AMPERE_HALF, AMPERE_TF32 = (
+    "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_tn",
+    "cutlass_80_tensorop_s1688gemm_128x128_align4",
+)
+FLASH = (
+    "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false, cutlass::bfloat16_t> >(int)"
+)
+FP8 = "nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT"
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "kernel_name", "expected"),
+    [
+        ("aten::mm", [[2, 3], [3, 5]], TENSOR_CORES, ("bf16", 60, 2 * 31, "bf16")),
+        ("aten::addmm", [[5], [2, 3], [3, 5], [], []], AMPERE_HALF, ("fp16", 60, 2 * 36, "fp16")),
+        ("aten::linear", [[7, 2, 3], [5, 3], [5]], NO_TENSOR_CORES, ("fp32", 420, 4 * 127, "fp32")),
+        ("aten::mm", [[2, 3], [3, 5]], AMPERE_TF32, ("fp32", 60, 4 * 31, "tf32")),
+        (f"{SDPA}flash_attention", [Q, K, K], FLASH, ("bf16", 2 * 8 * 128 * 256 * 128, 2 * 6 * 65536, "bf16")),
+        ("aten::mm", [[2, 3], [3, 5]], FP8, (None, 60, None, None)),
+        ("aten::mm", [[2, 3], [3, 5]], MYSTERY, (None, 60, None, None)),
+        # whether it is added is a setting, which is not recorded
+        ("aten::baddbmm", [[7, 2, 5], [7, 2, 3], [7, 3, 5], [], []], AMPERE_HALF, ("fp16", 420, None, "fp16")),
+    ],
+)
+def test_without_types_kernels_tell_those_of_products(tables, name, dims, kernel_name, expected):
+    device(tables, 0, "9.0", name=H100)
+    operator(tables, 0, name, dims, UNTYPED)
+    launched(tables, 10, 0, name=kernel_name)
+    assert costs(tables, "dtype, flops, bytes, compute_type") == [expected]
+
+
+def test_without_types_kernels_of_several_tell_nothing(tables):
+    operator(tables, 0, "aten::mm", [[2, 3], [3, 5]], UNTYPED)
+    launched(tables, 10, 0, name=TENSOR_CORES)
+    launched(tables, 11, 0, name=AMPERE_HALF)
+    assert costs(tables, "dtype, flops, bytes") == [(None, 60, None)]
+
+
+def test_without_types_elementwise_operators_keep_their_kernels_and_have_no_row(tables):
+    operator(tables, 0, "aten::mm", [[2, 3], [3, 5]], UNTYPED)
+    operator(tables, 1, "aten::copy_", [[2, 3], [2, 3], []], UNTYPED, inside=0)
+    launched(tables, 10, 0, dur=1000)
+    launched(tables, 11, 1, dur=500)
+    assert costs(tables, "slice_id, kernels, gpu_dur") == [(0, 1, 1000)]
+
+
+MM = ("aten::mm", [[1024, 1024], [1024, 1024]], BF16)
 
 
 def test_kernels_belong_to_the_innermost_operator_with_a_cost(tables):

@@ -54,10 +54,9 @@ def _device(trace, name, capability, multiprocessors):
 
 
 def shapes(*sizes, dtype="float"):
-    """What PyTorch records of an operator's operands."""
-    return json.dumps(
-        {"Input Dims": list(sizes), "Input type": [dtype] * len(sizes), "Concrete Inputs": [""] * len(sizes)}
-    )
+    """What PyTorch records of an operator's operands; emit_nvtx, without `dtype`, their shapes only."""
+    recorded = {"Input type": [dtype] * len(sizes), "Concrete Inputs": [""] * len(sizes)} if dtype else {}
+    return json.dumps({"Input Dims": list(sizes)} | recorded)
 
 
 def kernel(name, dur, operator=None, args=None, **geometry):

@@ -65,7 +65,7 @@ TOPICS = (
     Topic("communication", ("collective_issued", "collective_shapes", "collective_wait", "collective_slice")),
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy")),
-    Topic("shapes", ("operator_shape", "operator_work", "operator_cost", "serving_bytes")),
+    Topic("shapes", ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes")),
     Topic("kernels", ("module_slice", "module_timeline", "module")),
     Topic(None, ("step_stats", "way", "missing_input", "replay")),
     Topic(None, ("program",)),

@@ -37,6 +37,7 @@ NEEDS = {
     "kernel_geometry": Need("kernel_geometry", "no kernel says its grid and block"),
     "occupancy": Need("occupancy", "occupancy is not known: the limits of the GPU or the launch geometry are missing"),
     "shapes": Need("shapes", "no shapes of operators were recorded"),
+    "types": Need("types", "the types of operators' tensors were not recorded"),
     "flops": Need("flops", "floating-point operations are not known"),
     "peaks": Need("peaks", "the peak of the GPU, or the type of the arithmetic, is not known"),
     "message_sizes": Need("message_sizes", "message sizes of collectives are not known"),

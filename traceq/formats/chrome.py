@@ -56,6 +56,7 @@ _WAYS = {
     "kernel_geometry": _GPU,
     "occupancy": "a newer PyTorch, which writes deviceProperties",
     "shapes": _WITH_SHAPES,
+    "types": _WITH_SHAPES,
     "flops": _WITH_SHAPES,
     "peaks": _WITH_SHAPES,
     "message_sizes": "PyTorch 2.2 and later",

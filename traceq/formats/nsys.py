@@ -6,7 +6,7 @@ from traceq.formats.format import Capture, Format, Options
 
 _GRAPH_NODES = {"--cuda-graph-trace": ("node",)}
 _KERNELS = {"--trace": ("cuda",), **_GRAPH_NODES}
-_NO_SHAPES = "no shapes of operators, so no FLOPs"
+_NO_SHAPES = "no shapes of operators, so no FLOPs, unless emit_nvtx(record_shapes=True) is around the program"
 
 # Options of `nsys export`; all others are those of `nsys profile`.
 _OF_EXPORT = ("--include-blobs",)
@@ -48,7 +48,7 @@ _CAPTURES: dict[str, Capture | str] = {
 
 _CUDA = "nsys profile --trace=cuda"
 _OSRT = "nsys profile --trace=osrt"
-_WITH_SHAPES = "a PyTorch profile with record_shapes=True"
+_WITH_SHAPES = "torch.autograd.profiler.emit_nvtx(record_shapes=True)"
 
 # What brings an input whichever profiler wrote the trace: nsys can be run on the same program.
 COMMON_WAYS = {
@@ -86,6 +86,7 @@ _WAYS = {
     "kernel_geometry": _CUDA,
     "occupancy": _CUDA,
     "shapes": _WITH_SHAPES,
+    "types": "a PyTorch profile with record_shapes=True",
     "flops": _WITH_SHAPES,
     "peaks": _WITH_SHAPES,
     "message_sizes": "nsys with NCCL's NVTX payloads (NCCL 2.18 and later)",

@@ -12,6 +12,13 @@ def found(trace):
     run(trace, PRODUCT, kernel(ADD, 2_000_000, "aten::add_"))
 
 
+def found_emit_nvtx(trace):
+    """Shapes without types: the kernel's name tells bf16."""
+    a100(trace)
+    product = kernel(GEMM, 600_000, "aten::mm", shapes([4096, 4096], [4096, 4096], dtype=None))
+    run(trace, product, kernel(ADD, 2_000_000, "aten::add_"))
+
+
 def clean(trace):
     a100(trace)
     run(trace, PRODUCT, kernel(ADD, 100_000, "aten::add_"))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from labelled.gpu_work import ADD, COPY, a100, kernel, run, shapes
+from labelled.gpu_work import ADD, COPY, GEMM, a100, kernel, run, shapes
 
 LARGE = shapes([16384, 4096], [16384, 4096])
 SMALL = shapes([128, 4096], [128, 4096])
@@ -28,3 +28,16 @@ def cannot_tell(trace):
     """No shapes."""
     a100(trace)
     run(trace, kernel(ADD, 2_000_000, "aten::add"))
+
+
+def cannot_tell_types(trace):
+    """Shapes without types, as ranges of emit_nvtx have them: bytes are not known."""
+    a100(trace)
+    run(trace, kernel(ADD, 2_000_000, "aten::add", shapes([16384, 4096], [16384, 4096], dtype=None)))
+
+
+def cannot_tell_types_beside_products(trace):
+    """Of products the kernels tell types, of elementwise ones not."""
+    a100(trace)
+    product = kernel(GEMM, 600_000, "aten::mm", shapes([4096, 4096], [4096, 4096], dtype=None))
+    run(trace, product, kernel(ADD, 2_000_000, "aten::add", shapes([16384, 4096], [16384, 4096], dtype=None)))

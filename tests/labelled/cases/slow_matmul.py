@@ -12,6 +12,12 @@ def found(trace):
     run(trace, kernel(GEMM, 2_000_000, "aten::mm", SQUARE))
 
 
+def found_emit_nvtx(trace):
+    """Shapes without types: the kernel's name tells bf16."""
+    a100(trace)
+    run(trace, kernel(GEMM, 2_000_000, "aten::mm", shapes([4096, 4096], [4096, 4096], dtype=None)))
+
+
 def clean_fast(trace):
     a100(trace)
     run(trace, kernel(GEMM, 600_000, "aten::mm", SQUARE))

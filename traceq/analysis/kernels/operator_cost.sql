@@ -95,23 +95,37 @@ kernel as (
         if(min(k.device) = max(k.device), min(k.device), null) as device,
         min(k.step) as step,
         coalesce(bool_or(k.tensor_core), false) as on_tensor_cores,
-        count(k.tensor_core) = count(*) as is_told
+        count(k.tensor_core) = count(*) as is_told,
+        if(min(t.dtype) = max(t.dtype), min(t.dtype), null) as dtype
     from _launched as l
     inner join owner as n on n.origin = l.operator_id
     inner join kernel_occupancy as k on k.slice_id = l.slice_id
+    inner join gpu_slice as g on g.slice_id = l.slice_id
+    left join _kernel_operand as t on t.name = g.name
     group by n.slice_id
 ),
 
-operator as (
-    select o.slice_id, o.ts, s.kind, s.dtype, s.flops, s.bytes
+recorded as (
+    select o.slice_id, o.ts, s.kind, s.dtype, s.flops, s.bytes, s.elements
     from _costed_operator as o
     inner join _signature_cost as s using (signature)
-    where o.slice_id not in (select slice_id from outer_operator)
+    where o.slice_id not in (select slice_id from outer_operator) and coalesce(s.flops, s.bytes) is not null
     union all
-    select c.slice_id, c.ts, n.kind, null, null, null
+    select c.slice_id, c.ts, n.kind, null, null, null, null
     from cpu_slice as c
     inner join _product_name as n using (name)
     where c.slice_id in (select slice_id from _unknown)
+),
+
+-- Without recorded types the kernels tell: their names have that of the operands.
+operator as (
+    select r.* exclude (elements) replace (
+        coalesce(r.dtype, if(r.flops is not null, k.dtype, null)) as dtype,
+        coalesce(r.bytes, if(r.dtype is null, r.elements * z.size, null)) as bytes
+    )
+    from recorded as r
+    left join kernel as k using (slice_id)
+    left join (select dtype, min(size) as size from _element_type group by dtype) as z on z.dtype = k.dtype
 ),
 
 cost as (

@@ -1,5 +1,5 @@
 -- The shapes, types and settings recorded with operators whose work follows from them (PyTorch: record_shapes), once per
--- signature: a trace repeats few of them very often.
+-- signature: a trace repeats few of them very often. Ranges of emit_nvtx have shapes only.
 
 -- `first`: the operand the rule begins with; of elementwise and norm the first one read. `writes`: outputs as large as the result.
 create temp table _costed_name as
@@ -111,7 +111,7 @@ from (
     from cpu_slice
     where kind = 'op' and args is not null and name in (select name from _costed_name)
 )
-where recorded[1] is not null and recorded[2] is not null;
+where recorded[1] is not null;
 
 -- Elements of a shape; NULL when one of its sizes is not known. Doubles, for a damaged size must not overflow.
 create temp macro _volume(shape) as
@@ -130,7 +130,8 @@ signature as (
         -- lists of texts: an operand may be a number, a list of numbers or a list of tensors
         try(from_json(recorded[1], '["JSON"]')) as shapes,
         try(from_json(recorded[2], '["JSON"]')) as types,
-        try(from_json(recorded[3], '["JSON"]')) as settings
+        try(from_json(recorded[3], '["JSON"]')) as settings,
+        recorded[2] is null as is_untyped
     from (select signature, any_value(recorded) as recorded from _costed_operator group by signature)
 ),
 
@@ -143,6 +144,7 @@ operand as (
                 then try_cast(shapes[position + 1]::varchar as bigint[])::double[]
         end as shape,
         types[position + 1] ->> '$' as type,
+        is_untyped,
         settings[position + 1] ->> '$' as setting
     from signature
     cross join unnest(range(len(shapes))) as p (position)
@@ -155,9 +157,15 @@ select
     o.setting,
     t.size,
     -- a number has a shape of no dimensions too, but no type of the list
-    if(t.type is null, null, o.shape) as shape,
-    if(t.type is null, null, _volume(o.shape)) as elements,
+    if(is_tensor, o.shape, null) as shape,
+    if(is_tensor, _volume(o.shape), null) as elements,
     -- a tensor, or several, of which that is not known
-    coalesce(o.shape is null or t.type is null and (len(o.shape) > 0 or contains(o.type, '::')), false) as is_unknown
-from (select * replace (case when coalesce(list_min(shape), 0) >= 0 then shape end as shape) from operand) as o
+    coalesce(o.shape is null or not is_tensor and (len(o.shape) > 0 or contains(o.type, '::')), false) as is_unknown
+from (
+    select
+        *
+        replace (case when coalesce(list_min(shape), 0) >= 0 then shape end as shape),
+        coalesce(if(is_untyped, len(shape) > 0, type in (select type from _element_type)), false) as is_tensor
+    from operand
+) as o
 left join _element_type as t using (type);

@@ -22,7 +22,11 @@ operands as (
             else b.shape
         end as b,
         -- added to the product, unless times nothing
-        if(s.first = 1 and coalesce(try_cast(beta.setting as double), 1) <> 0, bias.elements * bias.size, 0) as read_more
+        bias.shape as bias_shape,
+        try_cast(beta.setting as double) as beta,
+        s.first = 1 and coalesce(try_cast(beta.setting as double), 1) <> 0 as is_added,
+        if(is_added, bias.elements, 0) as more,
+        if(is_added, bias.elements * bias.size, 0) as read_more
     from _signature as s
     inner join _operand as a on a.signature = s.signature and a.position = s.first
     inner join _operand as b on b.signature = s.signature and b.position = s.first + 1
@@ -34,7 +38,10 @@ operands as (
 select
     signature,
     2 * _volume(_broadcast(a[:-3], b[:-3])) * a[-2] * a[-1] * b[-1] as flops,
-    (read + writes * _volume(_broadcast(a[:-3], b[:-3])) * a[-2] * b[-1]) * size + read_more as bytes
+    read + writes * _volume(_broadcast(a[:-3], b[:-3])) * a[-2] * b[-1] as moved,
+    -- a matrix that is added counts only if the trace says times what
+    if(is_added and beta is null and len(bias_shape) > 1, null, moved + more) as elements,
+    moved * size + read_more as bytes
 from operands
 where a[-1] = b[-2];
 
@@ -149,7 +156,8 @@ select
     -- scores and their product with the values; backward computes the scores again and four products
     2 * batch * heads * queries * keys * if(is_backward, 3 * width + 2 * value_width, width + value_width) as flops,
     -- backward reads the output and its gradient and writes a gradient of each input
-    (elements + batch * heads * queries * value_width) * if(is_backward, 2, 1) * size as bytes
+    (operands.elements + batch * heads * queries * value_width) * if(is_backward, 2, 1) as elements,
+    (operands.elements + batch * heads * queries * value_width) * if(is_backward, 2, 1) * size as bytes
 from operands;
 
 create temp table _moved as
@@ -208,7 +216,8 @@ select
         sum(if(o.position >= s.first, o.elements * o.size, 0))
         + any_value(s.writes) * any_value(r.elements)
         * if(any_value(s.rule) = 'broadcast', any_value(p.size), arg_min(o.size, o.position))
-    ) as bytes
+    ) as bytes,
+    if(bool_or(o.is_unknown or o.dtype is not null), null, sum(o.elements)) as elements
 from _signature as s
 inner join _operand as o using (signature)
 inner join result as r using (signature)
@@ -223,19 +232,22 @@ from (
         s.kind,
         o.dtype,
         try_cast(c.flops as bigint) as flops,
-        try_cast(c.bytes as bigint) as bytes
+        try_cast(c.bytes as bigint) as bytes,
+        -- in all, for those whose types the trace does not tell
+        try_cast(c.elements as bigint) as elements
     from _signature as s
     inner join (
-        from _matmul
-        union all
+        select signature, flops, bytes, elements from _matmul
+        union all by name
         from _convolution
-        union all
+        union all by name
         from _convolution_backward
-        union all
+        union all by name
         from _attention
-        union all
+        union all by name
         from _moved
     ) as c using (signature)
     left join _operand as o on o.signature = s.signature and o.position = if(s.kind in ('elementwise', 'norm'), 0, s.first)
 )
-where flops is not null or (bytes is not null and kind in ('elementwise', 'norm'));
+-- those without types have no row in operator_cost, but keep their kernels from the products around them
+where flops is not null or (coalesce(bytes, elements) is not null and kind in ('elementwise', 'norm'));

@@ -70,7 +70,7 @@ comment on column operator_cost.slice_id is 'The operator in cpu_slice.';
 comment on column operator_cost.step is 'Step of its kernels; without kernels the one it started in.';
 comment on column operator_cost.device is 'Device of its kernels; NULL when it launched none, or on several.';
 comment on column operator_cost.kind is 'matmul, convolution, attention; elementwise and norm, of which only the bytes are counted.';
-comment on column operator_cost.dtype is 'Type of its first tensor: fp64, fp32, fp16, bf16, fp8, int8, ...; NULL for others.';
+comment on column operator_cost.dtype is 'Type of its first tensor: fp64, fp32, fp16, bf16, fp8, int8, ...; of products recorded without types (emit_nvtx) what the names of their kernels tell; NULL for others.';
 comment on column operator_cost.flops is 'Floating-point operations, a multiply and an add are two; NULL for elementwise and norm, and where the trace lacks shapes or settings. Backward of attention includes the scores it computes again; masks are not subtracted.';
 comment on column operator_cost.bytes is 'Bytes to read every input and write every output once; NULL when not known.';
 comment on column operator_cost.kernels is 'Kernels it launched that no operator inside it with a cost of its own did.';

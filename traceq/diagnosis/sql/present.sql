@@ -62,6 +62,9 @@ select
     communication.*,
     occupancy.*,
     operators.*,
+    exists (
+        select 1 from cpu_slice where trace_id = $trace_id and kind = 'op' and contains(args, '"Input type"')
+    )::integer as types,
     (select count(*) from device where trace_id = $trace_id) as gpus,
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,

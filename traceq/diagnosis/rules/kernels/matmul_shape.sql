@@ -37,7 +37,7 @@ product as (
     select
         b.*,
         try_cast(regexp_extract(b.name, '_align(\d+)', 1) as integer) as alignment,
-        regexp_matches(b.name, '(?i)f16|half') as is_half
+        regexp_matches(b.name, '(?i)fp?16|half') as is_half
     from busy as b
     where
         b.category = 'compute'

@@ -24,7 +24,7 @@
 -- confidence: medium
 -- reason: Bytes follow from the shapes, each operand counted once.
 -- wrong-if: The operator has to read more than once: rows too long for shared memory, or operands spread in memory.
--- needs: gpu, steps, launches, operators, shapes
+-- needs: gpu, steps, launches, operators, shapes, types
 -- low: 0.1
 -- likely: 0.5
 -- high: 1.0
