@@ -30,16 +30,21 @@ Verdict = Literal["right", "partly", "wrong"]
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """An avoidable cause of tests/truth/causes.json, and what a fix wins as shares (0..1) of the step."""
+    """An avoidable cause of tests/truth/causes.json, and what a fix wins, as shares (0..1) of the label's step of `step_ns`."""
 
     cause: str
     size: float
     low: float
     high: float
+    step_ns: int
 
-    def has_size(self, share: float) -> bool:
-        """Whether a saving of this share of the step is the size of it."""
-        return abs(share - self.size) <= _NEAR * self.size or self.low <= share <= self.high
+    def has_size(self, share: float, step_ns: float) -> bool:
+        """Whether a saving of this share of a step of `step_ns` is the size of it, as a share or in time."""
+        return any(
+            abs(each - self.size) <= _NEAR * self.size or self.low <= each <= self.high
+            # Some labels count from the first to the last work on the GPU, of which the step or window is more.
+            for each in (share, share * step_ns / self.step_ns)
+        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def _truth(name: str, path: Path, judged: dict[str, Any]) -> Truth:
         name=name,
         path=path,
         bottlenecks=tuple(
-            Bottleneck(each["cause"], each["size_ns"] / step, each["low_ns"] / step, each["high_ns"] / step)
+            Bottleneck(each["cause"], each["size_ns"] / step, each["low_ns"] / step, each["high_ns"] / step, step)
             for each in judged["bottlenecks"]
         ),
         first=frozenset(judged["first"]),
@@ -129,8 +134,9 @@ def result(truth: Truth, connection: duckdb.DuckDBPyConnection, rules: Sequence[
     (judged,) = judge(connection, rules=rules)
     said = []
     for finding in judged.findings:
-        share = finding.saving_ns / (finding.expected_step_ns + finding.saving_ns)
-        said.append(Said(finding.rule, share, finding.confidence, verdict(truth, finding.rule, share)))
+        step_ns = finding.expected_step_ns + finding.saving_ns
+        share = finding.saving_ns / step_ns
+        said.append(Said(finding.rule, share, finding.confidence, verdict(truth, finding.rule, share, step_ns)))
     remarks = tuple(each.rule for each in judged.observations)
     failed = tuple(f"{each.rule}: {each.error}" for each in judged.failed)
     named = {finding.rule for finding in judged.findings} | set(remarks)
@@ -144,14 +150,14 @@ def _named(rule: str) -> frozenset[str]:
     return frozenset(cause for cause, rules in causes().items() if rule in rules)
 
 
-def verdict(truth: Truth, rule: str, share: float) -> Verdict:
+def verdict(truth: Truth, rule: str, share: float, step_ns: float) -> Verdict:
     """Of a finding: right with a true cause and its size, partly with a true cause and another size, else wrong.
 
     A cause that may be said as well has no size of its own: it must not be larger than the largest bottleneck can be.
     """
     named = _named(rule)
     meant = [each for each in truth.bottlenecks if each.cause in named]
-    if any(each.has_size(share) for each in meant):
+    if any(each.has_size(share, step_ns) for each in meant):
         return "right"
     if named & (truth.also_true | truth.first):
         largest = max((each.high for each in truth.bottlenecks), default=1.0)
