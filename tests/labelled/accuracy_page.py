@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from pairs.measured import load, section
 
-from labelled import rule_cases
+from labelled import real, real_page, rule_cases
 from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured, accuracy, cases, measure
 from traceq.diagnosis.rules.registry import RULES
 from traceq.runs.verify.calibration import read
@@ -18,8 +18,12 @@ from traceq.runs.verify.calibration import read
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 CALIBRATION = Path(__file__).parents[2] / "docs" / "calibration.jsonl"
 
-_INTRODUCTION = """\
+_TITLE = """\
 # How well the rules judge
+"""
+_INTRODUCTION = """\
+
+## Simulated programs
 
 Written by `traceq rules test -o docs/accuracy.md` in a checkout, from traces whose bottleneck is known. *First* is right when
 what stands first in the report was put into the program (of two, when both are among the first three), and nothing forbidden
@@ -34,7 +38,6 @@ _GROUPS = {
     "single": "one bottleneck, simulated",
     "pair": "two bottlenecks, simulated",
     "clean": "healthy loops, simulated",
-    "real": "real traces",
 }
 
 
@@ -53,13 +56,35 @@ def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
     ]
     broken += [f"{each.name}: {failure}" for each in measured for failure in each.failed]
     lines = [*_table(measured), "", *_of_rules(small), "", *_wrong(measured), *_checked(), *_causes(measured)]
-    lines += ["", *section(load()), "", *_kept()]
-    return _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(lines).rstrip() + "\n", broken
+    lines += ["", *section(load()), "", *_kept("perturbed"), "", *_kept("replay")]
+    first = [_TITLE, *_kept("real"), ""]
+    return "\n".join(first) + _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(
+        lines
+    ).rstrip() + "\n", broken
 
 
-def _kept() -> Iterator[str]:
-    """The section that tests/benchmarks/replay_truth.py writes, as it stands on the page."""
-    found = re.search("<!-- replay: begin -->.*<!-- replay: end -->", PAGE.read_text("utf-8"), re.DOTALL)
+def of_real_traces(only: str | None, jobs: int, *, sensitivity: bool, keeps: bool) -> tuple[str, list[str]]:
+    """The page with the section on real traces written anew, and what broke or became worse.
+
+    With `keeps` what is reached is kept, as what later runs must not fall below.
+    """
+    truths = [each for each in real.truths() if only is None or re.search(only, each.name)]
+    results = real.compared(truths, jobs)
+    changed = real_page.sensitivity(truths, jobs)[0] if sensitivity else []
+    lines = "\n".join(real_page.section(results, changed))
+    reached = real_page.shares(results)
+    broken = [f"{each.truth.name}: {failure}" for each in results for failure in each.failed]
+    if not keeps:
+        return lines + "\n", broken if only else broken + real_page.worse(reached)
+    real_page.keep(reached)
+    page = PAGE.read_text("utf-8")
+    begin, _, rest = page.partition(real_page.BEGIN)
+    return begin + lines + rest.partition(real_page.END)[2], broken
+
+
+def _kept(name: str) -> Iterator[str]:
+    """The section between the marks of this name, as it stands on the page: others write it."""
+    found = re.search(f"<!-- {name}: begin -->.*<!-- {name}: end -->", PAGE.read_text("utf-8"), re.DOTALL)
     yield from [found[0]] if found else []
 
 

@@ -30,15 +30,24 @@ _FOLDERS = ("tests", "fixtures/make")
     metavar="FILE",
     help="Write the table to FILE instead of printing it, e.g. docs/accuracy.md.",
 )
-def test_rules(checkout: Path, only: str | None, jobs: int | None, output: Path | None) -> None:
+@click.option(
+    "--real", is_flag=True, help="Only real traces, against what people said of them; fails when it is worse."
+)
+@click.option(
+    "--sensitivity", is_flag=True, help="With --real: which first findings change with thresholds. Takes long."
+)
+def test_rules(
+    checkout: Path, only: str | None, jobs: int | None, output: Path | None, *, real: bool, sensitivity: bool
+) -> None:
     """Test the rules against traces whose bottleneck is known.
 
     Labelled are: a positive and a negative case of every rule; simulated training loops in both formats, with one
-    bottleneck, with two, and healthy ones; real traces where they lie beside the checkout. Says how often the first
-    finding is the right one, how many findings are true, how many bottlenecks are found, and how far the predicted
-    savings are from what taking the cause out really wins. Takes some minutes.
+    bottleneck, with two, and healthy ones; with --real real traces, where they lie beside the checkout. Says how often
+    the first finding is the right one, how many findings are true, how many bottlenecks are found, and how far the
+    predicted savings are from what taking the cause out really wins. Takes some minutes.
 
-    Exit status 1 when a rule breaks or a case of a rule ends otherwise than it says.
+    Exit status 1 when a rule breaks, a case of a rule ends otherwise than it says, or reports of real traces are less
+    often right than they were.
     """
     from traceq.errors import NoTraces
 
@@ -50,7 +59,11 @@ def test_rules(checkout: Path, only: str | None, jobs: int | None, output: Path 
     sys.path[:0] = [str(folder) for folder in folders]
     from labelled import accuracy_page  # type: ignore[import-not-found]
 
-    page, broken = accuracy_page.written(only, jobs or os.cpu_count() or 1)
+    jobs = jobs or os.cpu_count() or 1
+    if real:
+        page, broken = accuracy_page.of_real_traces(only, jobs, sensitivity=sensitivity, keeps=output is not None)
+    else:
+        page, broken = accuracy_page.written(only, jobs)
     if output is None:
         click.echo(page, nl=False)
     else:

@@ -1,0 +1,124 @@
+"""The first section of docs/accuracy.md: how right reports of real traces are, trace by trace, and whether that became worse."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+from labelled.real import TRUTH, Result, Truth
+from labelled.sensitivity import FACTORS, changes
+from traceq.diagnosis.query import thresholds
+
+REACHED = TRUTH / "reached.json"
+BEGIN, END = "<!-- real: begin -->", "<!-- real: end -->"
+
+_HOW = """\
+Written by `traceq rules test --real -o docs/accuracy.md`: {traces} public traces of training, inference, serving and HPC,
+labelled by people from the raw files before a report was read (tests/truth). A first finding is *right* when its cause is one
+that the label accepts as the first and its likely saving is within 30 % of the label's, or between the label's bounds;
+*partly* when it is true but another cause is larger, or its size is another. Where the label says that nothing can be won, or
+that the capture cannot tell, no finding may be wrong. A finding is *true* by its cause and its size. What may be said beside
+the bottlenecks is in the labels, too. **These traces were at hand while the rules were written**: others are kept apart by
+those who judge.
+"""
+
+_AIMS = {"first_right": 0.95, "findings_true": 0.90, "high_true": 0.98}
+_WORDS = {
+    "first_right": "first finding right",
+    "first_wrong": "first finding wrong",
+    "found": "bottlenecks found",
+    "findings_true": "findings true",
+    "high_true": "findings of high confidence true",
+}
+
+
+def shares(results: Sequence[Result]) -> dict[str, float]:
+    """What was reached, as shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence."""
+    first = Counter(each.first for each in results)
+    said = [each for result in results for each in result.said]
+    high = [each for each in said if each.confidence == "high"]
+    return {
+        "first_right": _part(first["right"], len(results)),
+        "first_wrong": _part(first["wrong"], len(results)),
+        "found": _part(sum(each.found for each in results), sum(len(each.truth.bottlenecks) for each in results)),
+        "findings_true": _part(sum(each.verdict == "right" for each in said), len(said)),
+        "high_true": _part(sum(each.verdict == "right" for each in high), len(high)),
+    }
+
+
+def _part(of: int, whole: int) -> float:
+    return of / whole if whole else 1.0
+
+
+def worse(reached: dict[str, float]) -> list[str]:
+    """What is worse than tests/truth/reached.json says it was."""
+    before = json.loads(REACHED.read_text("utf-8"))
+    return [
+        f"{_WORDS[name]}: {_percent(reached[name])}, was {_percent(share)}"
+        for name, share in before.items()
+        if (reached[name] > share + 1e-9 if name == "first_wrong" else reached[name] < share - 1e-9)
+    ]
+
+
+def keep(reached: dict[str, float]) -> None:
+    """Write what was reached into tests/truth/reached.json."""
+    REACHED.write_text(json.dumps(reached, indent=2) + "\n", "utf-8")
+
+
+def section(results: Sequence[Result], changed: Sequence[str] = ()) -> Iterator[str]:
+    """The lines of the section, between its marks; `changed` are those of `sensitivity`."""
+    reached = shares(results)
+    yield BEGIN
+    yield ""
+    yield "## Real traces"
+    yield ""
+    yield _HOW.format(traces=len(results))
+    yield ""
+    yield "| | reached | aim |"
+    yield "|---|---:|---:|"
+    for name, words in _WORDS.items():
+        aim = f"{_AIMS[name]:.0%}".replace("%", " %") if name in _AIMS else ""
+        yield f"| {words} | {_percent(reached[name])} | {aim} |"
+    yield ""
+    yield from changed
+    yield "| trace | first | said first | size | true of it | size | findings true |"
+    yield "|---|---|---|---:|---|---:|---:|"
+    for each in sorted(results, key=lambda result: result.truth.name):
+        yield _row(each)
+    yield ""
+    yield END
+
+
+def _row(result: Result) -> str:
+    truth = result.truth
+    said = result.said[0] if result.said else None
+    said_first = said.rule if said else ", ".join(result.remarks[:1]) or "nothing"
+    largest = truth.bottlenecks[0] if truth.bottlenecks and not truth.nothing else None
+    right = sum(each.verdict == "right" for each in result.said)
+    truth_told = f"{largest.cause} | {_percent(largest.size)}" if largest else "nothing to win |"
+    size = _percent(said.share) if said else ""
+    return f"| {truth.name} | {result.first} | {said_first} | {size} | {truth_told} | {right} of {len(result.said)} |"
+
+
+def sensitivity(truths: Sequence[Truth], jobs: int) -> tuple[list[str], float]:
+    """Lines on which first findings change with which threshold, and the largest share of traces that one of them changes."""
+    with ProcessPoolExecutor(jobs) as pool:
+        found = list(zip(truths, pool.map(changes, truths), strict=True))
+    times = Counter((key, factor) for _, changed in found for key, factor, _, _ in changed)
+    most = max(times.values(), default=0) / max(len(truths), 1)
+    lines = [
+        (
+            f"Each of {len(thresholds())} thresholds times and divided by {FACTORS[0]}: one changes the first finding of at most"
+            f" {_percent(most)} of the traces (aim: 5 %)."
+        ),
+        "",
+    ]
+    for ((place, name), factor), count in times.most_common(10):
+        lines.append(f"* `{place}.{name}` x {factor:.2f}: {count} of {len(truths)} traces")
+    return [*lines, ""], most
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
