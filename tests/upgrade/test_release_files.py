@@ -58,16 +58,13 @@ def test_a_baseline_of_0_1_is_the_run_it_was_made_from(folder):
     assert replace(run, source=old.source, findings=old.findings, parts=old.parts, cannot_tell=old.cannot_tell) == old
     # There are more rules now.
     assert old.cannot_tell.items() <= run.cannot_tell.items()
-    # What a replay saves is kept to the nanosecond of all steps now.
+    # What a fix is likely to win is what today's rules say.
     assert [
         replace(
             each, finding_id=each.finding_id.replace("@small@", "@"), saving_ns=0, saving_low_ns=0, saving_high_ns=0
         )
         for each in run.findings
     ] == [replace(each, saving_ns=0, saving_low_ns=0, saving_high_ns=0) for each in old.findings]
-    assert [each.saving_ns for each in run.findings] == pytest.approx(
-        [each.saving_ns for each in old.findings], rel=0.01
-    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
