@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.advice import Advice
@@ -14,7 +15,7 @@ from traceq.diagnosis.allocate import Allocated, Proposal, allocate
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
-from traceq.diagnosis.query import Scaled, Workspace
+from traceq.diagnosis.query import Scaled, Workspace, rule_query
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
@@ -86,6 +87,8 @@ def _subject(
     capability = trace["compute_capability"]
     ledgers = _ledgers(connection, trace["trace_id"])
     ledger = _host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
+    if _is_sampled(present, scaled):
+        ledger = {category: dur for category, dur in ledger.items() if category not in IDLE}
     return Subject(
         connection=connection,
         workspace=Workspace(connection, trace["trace_id"], device, scaled),
@@ -106,6 +109,12 @@ def _subject(
         ledger={category: dur / trace["steps"] for category, dur in ledger.items()},
         ledgers=ledgers,
     )
+
+
+def _is_sampled(present: Mapping[str, int], scaled: Scaled) -> bool:
+    """Whether the file holds a sample of the records: idle time is only what was left out then (rule sampled-capture)."""
+    most = float(rule_query("sampled_capture").limits(scaled)["most"])
+    return 0 < most * present["calls"] < present["correlations"]
 
 
 def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:

@@ -126,6 +126,7 @@ _PLACES: tuple[str, ...] = (
     # what wins nothing by itself; what a run is spent on outside of its steps comes first
     "steps/start_up",
     "steps/idle_tail",
+    "steps/sampled_capture",
     "launching/idle_unattributed",
     "kernels/hotspot_kernel",
     "kernels/low_mfu",

@@ -20,6 +20,7 @@ gpu as (
     select
         count(*) as gpu_slices,
         count(launch_id) as launches,
+        coalesce(max(correlation_id) - min(correlation_id), 0) as correlations,
         count(*) filter (kind = 'kernel') as kernels,
         count(*) filter (kind = 'kernel' and grid_x is not null) as kernel_geometry,
         count(*) filter (kind = 'memset') as memsets

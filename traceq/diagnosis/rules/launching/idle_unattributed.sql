@@ -11,7 +11,8 @@
 --   operating system (nsys --trace=osrt), CPU samples (nsys --sample=process-tree), events that streams wait for.
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
 -- remark: {% set idle = rows | sum(attribute='idle_ns') -%}
---   {% if idle >= least * subject.step_ns -%}
+--   {% if idle >= least * subject.step_ns and (subject.ledger.get('idle_unattributed') or
+--     subject.ledger.get('idle_launch_latency')) -%}
 --     The GPU idles {{ per_step(idle) }} ({{ percent(idle / subject.step_ns) }}), and the cause is not in this capture:
 --     {%- for row in rows %} {{ time(row.idle_ns) }} in {{ plural(row.gaps_per_step | round(1), 'gap') }}
 --     {%- if row.cause == 'idle_launch_latency' %} before work that had been launched (the longest before
