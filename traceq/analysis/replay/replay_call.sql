@@ -42,7 +42,7 @@ select
     hash(c.name) as name,
     l.slice_id is not null as launches,
     f.slice_id is null
-    and (h.activity = 'synchronization' or (l.slice_id is null and coalesce(h.synchronizing_id = c.slice_id, false))) as waits,
+    and (h.activity = 'synchronization' or coalesce(h.synchronizing_id = c.slice_id, false)) as waits,
     h.activity = 'allocation' as allocates,
     contains(lower(c.name), 'free') as frees,
     f.slice_id is not null as fetches,

@@ -1,0 +1,113 @@
+"""Causes put into real traces: the changed files are sound, and traceq names the cause first. All of them:
+tests/benchmarks/perturbed_truth.py."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from edit_chrome import PROCESS, Trace, end, start, track
+from perturbations import CASES, MS, Perturbation
+from perturbed_truth import said, scored
+
+HERE = Path(__file__).resolve().parent
+CAUSES = json.loads((HERE.parent / "truth" / "causes.json").read_text())
+NAMED = {case.name: case for case in CASES}
+FAST = ("sync_ns", "loader_ns", "unpin_control", "unpin_streams", "clock_mfu")
+
+
+def there(name: str) -> Perturbation:
+    case = NAMED[name]
+    if not case.source.exists():
+        pytest.skip("the folder shared is not beside the checkout")
+    return case
+
+
+def test_the_scripts_that_change_traces_know_nothing_of_traceq():
+    for file in HERE.glob("*.py"):
+        if not file.name.startswith("test_"):
+            imported = [
+                node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+            ]
+            names = {alias.name for node in imported for alias in node.names} | {
+                getattr(node, "module", "") for node in imported
+            }
+            assert not any(str(name).split(".")[0] == "traceq" for name in names), file.name
+
+
+def test_there_are_forty_with_names_of_their_own_and_causes_of_the_vocabulary():
+    assert len(NAMED) == len(CASES) >= 40
+    assert {cause for case in CASES for cause in (*case.causes, *case.may_follow)} <= CAUSES.keys()
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_the_cause_comes_first_and_no_other_is_new(name, tmp_path):
+    case = there(name)
+    path, truth = case.make(tmp_path)
+    row = scored(truth, said(case.source, tmp_path), said(path, tmp_path))
+    assert row.is_right, row
+    assert not row.false, row
+
+
+def test_the_same_name_makes_the_same_file(tmp_path):
+    case = there("frozen_mi300")
+    made = [case.make(folder)[0].read_bytes() for folder in (tmp_path / "a", tmp_path / "b") if not folder.mkdir()]
+    first, second = (json.loads(gzip.decompress(data)) for data in made)
+    assert first == second
+
+
+def test_a_frozen_host_makes_slices_longer_but_keeps_them_nested(tmp_path):
+    case = there("frozen_mi300")
+    path, truth = case.make(tmp_path)
+    before, after = Trace(case.source), Trace(path)
+    assert len(before.events) == len(after.events)
+    assert truth["size_ns"] > 10 * MS
+    for old, new in zip(before.host, after.host, strict=True):
+        assert end(new) - start(new) >= end(old) - start(old) - 1
+    assert nested(after) == nested(before)
+
+
+def nested(trace: Trace) -> int:
+    """Slices of the host's threads that overlap one before them without lying inside it."""
+    broken, stacks = 0, {}
+    for event in sorted(trace.host, key=lambda event: (start(event), -end(event))):
+        stack = stacks.setdefault(track(event), [])
+        while stack and stack[-1] <= start(event):
+            stack.pop()
+        broken += bool(stack) and stack[-1] < end(event)
+        stack.append(end(event))
+    return broken
+
+
+def test_an_inserted_item_reads_from_the_gpu_and_holds_the_host(tmp_path):
+    case = there("item_ns")
+    path, _ = case.make(tmp_path)
+    trace = Trace(path)
+    added = len(trace.gpu) - len(Trace(case.source).gpu)
+    items = [event for event in trace.host if event["name"] == "aten::item"]
+    assert added == len(items) == 16 * 5
+    copies = [number for number, event in enumerate(trace.gpu) if "DtoH" in event["name"]]
+    for number in copies[-added:]:
+        call, work = trace.launches[number], trace.works[number]
+        assert call is not None
+        assert start(call) < work.start < work.end < end(call)
+        assert work.process == PROCESS
+
+
+def test_unpinned_copies_of_an_export_come_from_pageable_memory(tmp_path):
+    path, truth = there("unpin_streams").make(tmp_path)
+    with sqlite3.connect(path) as connection:
+        kinds = connection.execute(
+            "select distinct srcKind from CUPTI_ACTIVITY_KIND_MEMCPY where copyKind = 1"
+        ).fetchall()
+        (late,) = connection.execute(
+            "select count(*) from CUPTI_ACTIVITY_KIND_MEMCPY m join CUPTI_ACTIVITY_KIND_RUNTIME r using (correlationId)"
+            " where m.copyKind = 1 and r.end < m.end"
+        ).fetchone()
+    assert kinds == [(0,)]
+    assert late == 0
+    assert truth["size_ns"] > 0
