@@ -181,17 +181,19 @@ def synchronize(count: int, read: bool = False) -> Callable[[Edited], str]:
 
 
 def _statements(edited: Edited, process: object, begin: int, finish: int, count: int) -> Iterator[tuple[int, Any]]:
-    """Moments between two statements of the main thread, evenly over a step's operators; and a call beside."""
+    """Moments between two operators of the forward and backward pass, evenly over them; and a call of that thread."""
     if edited.chrome:
+        likes = {}
         thread = edited.chrome.main_thread()
-        others = [w.launch for w in edited.works if w.launch is not None and w.thread != thread and w.launch > begin]
-        backward = min(
-            others, default=finish
-        )  # the forward pass: optimizers have more operators than it, and little GPU work
-        times = [time for time in edited.chrome.boundaries(thread) if begin < time < min(backward, finish)]
-        times = [time for time in times if edited.is_free(time)]
-        calls = [call for call in edited.chrome.calls if edit_chrome.track(call) == thread]
-        likes = dict.fromkeys(times, calls[0])
+        launching = {time: work.thread for work, time in _launches(edited) if begin < time < finish}
+        backward = min((time for time, owner in launching.items() if owner != thread), default=finish)
+        for owner in {thread, *launching.values()}:
+            like = next(call for call in edited.chrome.calls if edit_chrome.track(call) == owner)
+            # not in the optimizer, which has more operators than the passes, and little GPU work
+            until = backward if owner == thread else finish
+            here = [time for time in edited.chrome.boundaries(owner) if begin < time < until and edited.is_free(time)]
+            likes |= dict.fromkeys(here, like)
+        times = sorted(likes)
     else:
         assert edited.nsys
         calls = [call for call in edited.nsys.calls if edit_nsys.process(call) == process]
@@ -206,6 +208,13 @@ def _statements(edited: Edited, process: object, begin: int, finish: int, count:
     for place in range(count):
         at = times[len(times) * (2 * place + 1) // (2 * count)]
         yield at, likes[at]
+
+
+def _launches(edited: Edited) -> Iterator[tuple[Work, int]]:
+    """GPU work whose launch is in the file, and when that was."""
+    for work in edited.works:
+        if work.launch is not None and work.thread is not None:
+            yield work, work.launch
 
 
 def _added_sync(edited: Edited, insert: Insert, like: Any, read: bool) -> Callable[[], None]:
