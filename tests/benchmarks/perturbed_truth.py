@@ -42,10 +42,15 @@ NEAR = 0.3  # of the true size
 
 
 class Said(NamedTuple):
-    """Findings of a trace by rule, ns per step, the largest first; and its mean step."""
+    """Findings of a trace by rule, ns per step, the largest first; what is listed under them; and its mean step."""
 
     savings: Mapping[str, float]
+    under: Mapping[str, float]
     step: float
+
+    def has(self, rule: str) -> bool:
+        """Whether it is said of the trace, as a finding or under another."""
+        return max(self.savings.get(rule, 0), self.under.get(rule, 0)) >= ABSENT * self.step
 
 
 class Row(NamedTuple):
@@ -108,10 +113,13 @@ def said(path: Path, work: Path) -> Said:
     with closing(connect(database)) as connection:
         (step,) = connection.execute("select mean from step_stats").fetchone() or (0,)
         savings: dict[str, float] = {}
+        under: dict[str, float] = {}
         for judged in judge(connection):
             for finding in judged.findings:
                 savings[finding.rule] = max(savings.get(finding.rule, 0), finding.saving_ns)
-    return Said(dict(sorted(savings.items(), key=lambda item: -item[1])), float(step or 0))
+                for part in finding.parts:
+                    under[part.rule] = max(under.get(part.rule, 0), part.saving_ns)
+    return Said(dict(sorted(savings.items(), key=lambda item: -item[1])), under, float(step or 0))
 
 
 def scored(truth: Mapping[str, Any], before: Said, after: Said) -> Row:
@@ -123,11 +131,7 @@ def scored(truth: Mapping[str, Any], before: Said, after: Said) -> Row:
     if first not in rules and first in before.savings and first not in grown:
         first = next(iter(grown), "nothing")
     large = [rule for rule, saving in after.savings.items() if saving >= LEAST * after.step]
-    false = [
-        rule
-        for rule in large
-        if rule not in rules | consequences and before.savings.get(rule, 0) < ABSENT * before.step
-    ]
+    false = [rule for rule in large if rule not in rules | consequences and not before.has(rule)]
     size = sum(after.savings.get(rule, 0) - before.savings.get(rule, 0) for rule in rules)
     return Row(
         truth["name"],

@@ -17,7 +17,8 @@ from perturbed_truth import said, scored
 HERE = Path(__file__).resolve().parent
 CAUSES = json.loads((HERE.parent / "truth" / "causes.json").read_text())
 NAMED = {case.name: case for case in CASES}
-FAST = ("sync_ns", "loader_ns", "unpin_control", "unpin_streams", "clock_mfu")
+FAST = ("loader_ns", "clock_ns", "clock_jacobi")
+LARGE = ("workers_control", "unpin_control")
 
 
 def there(name: str) -> Perturbation:
@@ -44,7 +45,7 @@ def test_there_are_forty_with_names_of_their_own_and_causes_of_the_vocabulary():
     assert {cause for case in CASES for cause in (*case.causes, *case.may_follow)} <= CAUSES.keys()
 
 
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
 def test_the_cause_comes_first_and_no_other_is_new(name, tmp_path):
     case = there(name)
     path, truth = case.make(tmp_path)
@@ -67,7 +68,8 @@ def test_a_frozen_host_makes_slices_longer_but_keeps_them_nested(tmp_path):
     assert len(before.events) == len(after.events)
     assert truth["size_ns"] > 10 * MS
     for old, new in zip(before.host, after.host, strict=True):
-        assert end(new) - start(new) >= end(old) - start(old) - 1
+        if not any(start(old) < wait.end and wait.start < end(old) for wait in before.waits):  # waits become shorter
+            assert end(new) - start(new) >= end(old) - start(old)
     assert nested(after) == nested(before)
 
 
