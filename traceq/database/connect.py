@@ -46,6 +46,7 @@ _MEMORY_PER_THREAD = 128 << 20
 SCHEMA = (
     "database/schema.sql",
     "database/intervals.sql",
+    "database/frames.sql",
     "analysis/ledger/tables.sql",
     "analysis/steps/tables.sql",
     "analysis/copies/tables.sql",

@@ -112,7 +112,9 @@ create table if not exists cpu_slice (
     context_id bigint,
     correlation_id bigint,
     external_id bigint,
-    args varchar using compression zstd
+    args varchar using compression zstd,
+    module_id bigint,
+    line_id bigint
 );
 comment on table cpu_slice is 'One row per thing the host did: operator, annotation, API call, Python frame, OS call.';
 comment on column cpu_slice.trace_id is 'Trace.';
@@ -134,6 +136,8 @@ comment on column cpu_slice.context_id is 'Outermost slice around it that says w
 comment on column cpu_slice.correlation_id is 'For API calls: joins to gpu_slice.correlation_id of the same trace and process.';
 comment on column cpu_slice.external_id is 'Id that PyTorch gives an operator and the GPU work it caused.';
 comment on column cpu_slice.args is 'JSON: what the source says of the slice and no column holds.';
+comment on column cpu_slice.module_id is 'Innermost frame of an nn.Module around it (PyTorch with with_stack or with_modules); NULL for none.';
+comment on column cpu_slice.line_id is 'Innermost Python frame around it that is of a file that is neither PyTorch''s nor one of the standard library that calls what others wrote (threads, decorators); NULL for none.';
 
 create table if not exists host_name (
     trace_id integer not null,

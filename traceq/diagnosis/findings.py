@@ -8,6 +8,8 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.allocate import Allocated, Proposal
+from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.culprits import common
 from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Where
 from traceq.diagnosis.query import printed, rule_query
 from traceq.diagnosis.rules.registry import Rule
@@ -28,7 +30,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
-        where=_where(subject, advice, evidence),
+        where=_where(subject, claim),
         claimed_ns=claim.claimed_ns,
         owned_ns=claim.claimed_ns * share,
         saving_ns=saving,
@@ -84,8 +86,9 @@ def _part(subject: Subject, proposal: Proposal) -> Part:
     )
 
 
-def _where(subject: Subject, advice: Advice, worst_pieces: Evidence) -> Where:
-    claim = advice.claim
+def _where(subject: Subject, claim: Claim) -> Where:
+    """What at least half of a claim's time has in common."""
+    culprits = subject.culprits(claim)
     found: dict[str, Any] = {
         row["what"]: row["value"]
         for row in ask(
@@ -99,20 +102,7 @@ def _where(subject: Subject, advice: Advice, worst_pieces: Evidence) -> Where:
         subject.device_name,
         stream=int(found["stream"]) if "stream" in found else None,
         phase=found.get("phase"),
-        annotation=found.get("annotation"),
-        operator=found.get("operator"),
-        source_line=_source_line(subject, worst_pieces),
+        annotation=common(culprits, "annotation"),
+        operator=common(culprits, "op"),
+        source_line=common(culprits, "line"),
     )
-
-
-def _source_line(subject: Subject, worst_pieces: Evidence) -> str | None:
-    """The line of the program that the worst piece comes from, where Python frames were traced."""
-    if not subject.has("python_frames") or "slice_id" not in worst_pieces.columns:
-        return None
-    slice_id = worst_pieces.rows[0][worst_pieces.columns.index("slice_id")]
-    if not isinstance(slice_id, int):
-        return None
-    rows = ask(
-        subject.connection, statement("diagnosis/sql/source_line.sql"), trace_id=subject.trace_id, slice_id=slice_id
-    )
-    return rows[0]["name"] if rows else None

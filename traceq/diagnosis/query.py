@@ -172,6 +172,7 @@ class Workspace:
     _made: list[str] = field(default_factory=list)
     _claims: int = 0
     latest: int | None = None
+    kept: set[int] = field(default_factory=set)
 
     def ask(self, query: Query, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
         """The rows of the query."""
@@ -194,12 +195,15 @@ class Workspace:
             run(self.connection, "diagnosis/sql/claim_piece.sql")
             self._made.append("claim_piece")
         run(self.connection, "diagnosis/sql/insert_claim_piece.sql", claim=self.latest)
+        if self.latest is not None:
+            self.kept.add(self.latest)
 
     def drop(self) -> None:
         """Drop all temp tables."""
         for name in self._made:
             self.connection.execute(f"drop table if exists temp.{name}")
         self._made.clear()
+        self.kept.clear()
         self.latest = None
 
     def _make_used(self, query: Query) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
 from traceq.diagnosis.claim import WORST, Claim, check
+from traceq.diagnosis.culprits import Node, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell
 from traceq.diagnosis.query import Query, Workspace, rule_query
 from traceq.formats.capabilities import format_of
@@ -51,6 +52,7 @@ class Subject:
     ledgers: Mapping[int, Mapping[str, int]] = field(repr=False)
     workspace: Workspace = field(repr=False)
     _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+    _culprits: dict[int, Node] = field(default_factory=dict, repr=False)
 
     def has(self, need: str) -> bool:
         """Whether the trace holds an input of NEEDS."""
@@ -140,3 +142,14 @@ class Subject:
         if claim.number not in self._worst:
             self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"), WORST)
         return self._worst[claim.number]
+
+    def culprits(self, claim: Claim) -> Node:
+        """What the host was in during the time of a claim; a tree of nothing for one that is too small to be listed."""
+        if claim.number not in self.workspace.kept:
+            return tree_of([])
+        if claim.number not in self._culprits:
+            tree = statement("diagnosis/sql/culprit_tree.sql")
+            self._culprits[claim.number] = tree_of(
+                ask(self.connection, tree, trace_id=self.trace_id, claim=claim.number)
+            )
+        return self._culprits[claim.number]

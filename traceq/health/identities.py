@@ -50,6 +50,8 @@ IDENTITIES = (
     Identity("ledger", "time_ledger_busy", "no GPU is busier than the time it has", "GPUs x steps"),
     Identity("ledger", "idle_gap", "idle gaps are the idle segments", "gaps"),
     Identity("ledger", "idle_gap_cause", "the causes of a gap add up to it", "gaps"),
+    Identity("ledger", "idle_culprit", "the host slices in a gap add up to its causes", "gaps x causes"),
+    Identity("ledger", "idle_culprit_slice", "no host slice has more idle time than it is long", "host slices x GPUs"),
     Identity("ledger", "host_ledger", "the host's ledger adds up to each step", "steps"),
     Identity("copies", "copy_overlap", "a copy is overlapped, hidden or exposed", "copies"),
     Identity("copies", "copy_activity", "the copies of a GPU add up to its timeline", "entries"),

@@ -94,24 +94,32 @@ select gap_id, ts, ts_end, 'idle_unattributed', null
 from _gap
 where thread_id is null;
 
-insert into idle_gap_cause
-with
-per_slice as (
-    select gap_id, cause, slice_id, min(ts) as ts, sum(ts_end - ts)::bigint as dur
-    from _gap_part
-    group by gap_id, cause, slice_id
-)
+create temp table _gap_slice_part as
+select gap_id, cause, slice_id, min(ts) as ts, sum(ts_end - ts)::bigint as dur
+from _gap_part
+group by gap_id, cause, slice_id;
 
+insert into idle_gap_cause
 select
     $trace_id as trace_id,
     gap_id,
     cause,
     min(ts) as ts,
     sum(dur)::bigint as dur,
-    max_by(slice_id, {'dur': dur, 'ts': -ts}) filter (slice_id is not null) as cpu_slice_id
-from per_slice
+    max_by(slice_id, {'dur': dur, 'ts': -ts}) filter (slice_id is not null) as cpu_slice_id,
+    max(dur) filter (slice_id is not null and cause not in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work'))::bigint as slice_dur
+from _gap_slice_part
 group by gap_id, cause
 order by gap_id, ts, cause;
+
+-- What the host did while it was late. While a launch is on its way, or work waits for other work, the host may do anything.
+insert into idle_culprit
+select $trace_id as trace_id, gap_id, cause, slice_id, dur
+from _gap_slice_part
+where slice_id is not null and cause not in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work')
+order by gap_id, ts, slice_id;
+
+drop table _gap_slice_part;
 
 create temp table _gap_fault as
 select gap_id, fault.cause, fault.cpu_slice_id

@@ -132,7 +132,8 @@ create table if not exists idle_gap_cause (
     cause varchar not null,
     ts bigint not null,
     dur bigint not null,
-    cpu_slice_id bigint
+    cpu_slice_id bigint,
+    slice_dur bigint
 );
 comment on table idle_gap_cause is 'One row per gap and cause; per gap the parts add up to idle_gap.dur exactly.';
 comment on column idle_gap_cause.trace_id is 'Trace.';
@@ -140,7 +141,22 @@ comment on column idle_gap_cause.gap_id is 'Gap; see idle_gap.';
 comment on column idle_gap_cause.cause is 'idle_data, idle_sync, idle_allocation, idle_compile, idle_launch, idle_python, idle_os, idle_checkpoint, idle_communication, idle_dependency, idle_launch_latency, idle_earlier_work, idle_profiler or idle_unattributed.';
 comment on column idle_gap_cause.ts is 'Where it begins first, ns.';
 comment on column idle_gap_cause.dur is 'Time in all, ns; it need not be in one piece.';
-comment on column idle_gap_cause.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open.';
+comment on column idle_gap_cause.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open. Of idle_launch_latency, idle_dependency and idle_earlier_work the launching call.';
+comment on column idle_gap_cause.slice_dur is 'The time in that slice itself, ns; the rest was spent in others, see idle_culprit. NULL where the host was not late, or in no slice.';
+
+create table if not exists idle_culprit (
+    trace_id integer not null,
+    gap_id bigint not null,
+    cause varchar not null,
+    slice_id bigint not null,
+    dur bigint not null
+);
+comment on table idle_culprit is 'One row per gap, cause and host slice that was innermost on the late thread for some of it: by overlap, so that no slice has more than its own length on a device. Per gap and cause the parts add up to idle_gap_cause.dur, but for what has no slice: idle_launch_latency, idle_dependency and idle_earlier_work (the host was not late), and parts of idle_unattributed and idle_profiler.';
+comment on column idle_culprit.trace_id is 'Trace.';
+comment on column idle_culprit.gap_id is 'Gap; see idle_gap.';
+comment on column idle_culprit.cause is 'As in idle_gap_cause.';
+comment on column idle_culprit.slice_id is 'The cpu_slice; what is nested in it has rows of its own.';
+comment on column idle_culprit.dur is 'Time of the gap in which it was the innermost slice, ns; it need not be in one piece.';
 
 create table if not exists host_ledger (
     trace_id integer not null,

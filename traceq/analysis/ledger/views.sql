@@ -10,6 +10,7 @@ select
     c.ts,
     c.dur,
     c.cpu_slice_id,
+    c.slice_dur,
     g.thread_id,
     g.next_slice_id,
     g.launch_slice_id,
@@ -31,6 +32,7 @@ comment on column idle_piece.cause is 'As in idle_gap_cause.';
 comment on column idle_piece.ts is 'Where the cause begins first in the gap, ns.';
 comment on column idle_piece.dur is 'Time of this cause in the gap, ns.';
 comment on column idle_piece.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open.';
+comment on column idle_piece.slice_dur is 'The time in that slice itself, ns; NULL where the host was not late, or in no slice.';
 comment on column idle_piece.thread_id is 'As in idle_gap.';
 comment on column idle_piece.next_slice_id is 'gpu_slice that ends the gap; NULL for none.';
 comment on column idle_piece.launch_slice_id is 'cpu_slice of the call that launched it; NULL when unknown.';
@@ -99,3 +101,101 @@ comment on column busy_piece.ledger_dur is 'Kernels: kernel_occupancy.exclusive_
 comment on column busy_piece.stream is 'Stream; NULL when the source does not say.';
 comment on column busy_piece.name is 'Name of the slice.';
 comment on column busy_piece.launch_id is 'cpu_slice of the launching call; NULL when it is not in the trace.';
+
+create or replace view culprit as
+select
+    k.trace_id,
+    g.device,
+    g.step,
+    k.gap_id,
+    k.cause,
+    k.slice_id,
+    k.dur,
+    c.kind,
+    c.name,
+    if(c.kind = 'op', c.name, o.name) as operator,
+    if(c.kind = 'annotation', c.name, a.name) as annotation,
+    if(_is_module(c.kind, c.name), c.name, m.name) as module,
+    if(_is_line(c.kind, c.name), c.name, l.name) as line,
+    coalesce(own.phase, h.phase, 'other') as phase
+from idle_culprit as k
+inner join idle_gap as g using (trace_id, gap_id)
+inner join step as s using (trace_id, step)
+inner join cpu_slice as c on c.trace_id = k.trace_id and c.slice_id = k.slice_id
+left join cpu_slice as o on o.trace_id = k.trace_id and o.slice_id = c.operator_id
+left join cpu_slice as a on a.trace_id = k.trace_id and a.slice_id = c.annotation_id
+left join cpu_slice as m on m.trace_id = k.trace_id and m.slice_id = c.module_id
+left join cpu_slice as l on l.trace_id = k.trace_id and l.slice_id = c.line_id
+left join cpu_slice as p on p.trace_id = k.trace_id and p.slice_id = c.phase_id
+left join host_name as h on h.trace_id = k.trace_id and h.kind = p.kind and h.name = p.name
+left join host_name as own on own.trace_id = k.trace_id and own.kind = c.kind and own.name = c.name
+where s.excluded is null and k.cause <> 'idle_earlier_work';
+comment on view culprit is 'One row per gap of a counted step, cause and host slice that filled part of it, with what is around the slice: idle_culprit by name. Sums by any of these columns add up to idle_piece, but for what has no slice.';
+comment on column culprit.device is 'Device.';
+comment on column culprit.step is 'Step it elapsed in.';
+comment on column culprit.kind is 'cpu_slice.kind of the slice.';
+comment on column culprit.name is 'Name of the slice.';
+comment on column culprit.operator is 'Innermost operator around the slice, or the slice itself; NULL for none.';
+comment on column culprit.annotation is 'Innermost annotation around the slice, or the slice itself; NULL for none.';
+comment on column culprit.module is 'Innermost nn.Module around the slice, or the slice itself; NULL for none.';
+comment on column culprit.line is 'Innermost Python frame around the slice, or the slice itself, that is of a file neither of PyTorch nor of the standard library''s threads and decorators; NULL for none.';
+comment on column culprit.phase is 'data, forward, backward, optimizer, or other where nothing around the slice names it.';
+
+create or replace view culprit_time as
+select trace_id, device, cause, what, name, sum(dur)::bigint as dur, sum(dur) / sum(sum(dur)) over (partition by trace_id, device, cause, what) as share
+from (
+    select
+        trace_id,
+        device,
+        cause,
+        dur,
+        unnest(['slice', 'operator', 'annotation', 'module', 'line', 'phase']) as what,
+        unnest([name, operator, annotation, module, line, phase]) as name
+    from culprit
+)
+group by trace_id, device, cause, what, name;
+comment on view culprit_time is 'One row per device, cause of idle time and place of the host, by slice, operator, annotation, module, line or phase: how much of it the host spent there.';
+comment on column culprit_time.device is 'Device.';
+comment on column culprit_time.what is 'slice (the innermost itself), operator, annotation, module, line or phase: the innermost around it.';
+comment on column culprit_time.name is 'Its name; NULL for the time in which there was none.';
+comment on column culprit_time.dur is 'Idle time, ns.';
+comment on column culprit_time.share is 'Of the time of its device, cause and what that has a slice, 0 to 1.';
+
+-- The host slices in claims on idle time (columns gap_id, cause, claimed) with the time of each; of many small ones every so many, for all
+-- of them. A row without a slice has what no slice explains.
+create or replace macro _culprits(of_trace, claims) as table
+with
+_claim as (
+    select gap_id, cause, sum(claimed::decimal(18, 3))::double as claimed
+    from query_table(claims)
+    where gap_id is not null and claimed > 0
+    group by gap_id, cause
+),
+
+_part as (
+    select k.gap_id, k.cause, k.slice_id, k.dur * p.claimed / c.dur as dur
+    from idle_culprit as k
+    inner join _claim as p using (gap_id, cause)
+    inner join idle_gap_cause as c using (trace_id, gap_id, cause)
+    where k.trace_id = of_trace and c.dur > 0
+),
+
+_ranked as (
+    select *, dur * 20000 < (select sum(claimed) from _claim) as is_small
+    from _part
+),
+
+_chosen as (
+    select *, hash(slice_id) % greatest(1, (select count_if(is_small) // 20000 from _ranked)) = 0 as is_chosen
+    from _ranked
+)
+
+select slice_id, sum(dur) as dur
+from (
+    select slice_id, dur * if(is_small, (select sum(dur) / sum(dur) filter (is_chosen) from _chosen where is_small), 1) as dur
+    from _chosen
+    where is_chosen or not is_small
+)
+group by slice_id
+union all
+select null, greatest(0, (select sum(claimed) from _claim) - coalesce((select sum(dur) from _part), 0));

@@ -7,9 +7,11 @@ select
     -- bits of stack.py: numbers, because the sweep compares them for every slice
     case kind when 'op' then 1 when 'annotation' then 2 else 0 end
     + case when h.context is not null then 4 else 0 end
-    + case when h.phase is not null then 8 else 0 end as nesting_kind
+    + case when h.phase is not null then 8 else 0 end
+    + coalesce(f.bits, 0) as nesting_kind
 from staging.cpu_slice as c
 left join host_name as h using (kind, name)
+left join _frame_name as f on c.kind = 'python' and f.name = c.name
 where not coalesce(is_async, false) and ts >= $ts_from and ts < $ts_until
 order by
     thread_id,

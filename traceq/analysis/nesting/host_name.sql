@@ -52,3 +52,13 @@ from (
 inner join _host_pattern as p on list_contains(string_split(p.kinds, '|'), n.kind) and regexp_matches(n.name, p.pattern)
 group by n.kind, n.name
 order by n.kind, n.name;
+
+-- Frames of Python that tell the place of what is inside them, as bits of nesting_kind.
+create temp table _frame_name as
+select name, if(_is_module('python', name), 16, 32) as bits
+from (
+    select distinct name
+    from staging.cpu_slice
+    where kind = 'python'
+)
+where _is_module('python', name) or _is_line('python', name);

@@ -21,6 +21,8 @@ OPERATOR = 1
 ANNOTATION = 2
 CONTEXT = 4
 PHASE = 8
+MODULE = 16
+LINE = 32
 
 # Stands where there is no slice; ids start at 0.
 NOBODY = -1
@@ -40,10 +42,20 @@ class Around(NamedTuple):
     phase_id: int = NOBODY
     outer_annotation_id: int = NOBODY
     context_id: int = NOBODY
+    module_id: int = NOBODY
+    line_id: int = NOBODY
 
 
 # For each of them the kind of slice it is, and whether the innermost such slice counts or the outermost.
-AROUND = ((OPERATOR, True), (ANNOTATION, True), (PHASE, True), (ANNOTATION, False), (CONTEXT, False))
+AROUND = (
+    (OPERATOR, True),
+    (ANNOTATION, True),
+    (PHASE, True),
+    (ANNOTATION, False),
+    (CONTEXT, False),
+    (MODULE, True),
+    (LINE, True),
+)
 
 
 class Places(NamedTuple):

@@ -11,7 +11,8 @@ Its texts are templates of Jinja, in which stand
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
     time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, unit,
     step_range, padding, is_amd, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
-    allocations, places, busiest, per_fetch, workers_needed   which put these into words; see traceq.diagnosis.rules.shared
+    allocations, places, culprits, busiest, per_fetch, workers_needed
+                            which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression matches
 
 What is about the claim is not there in the texts that are asked before it is made: `unknown`, `absent` and `when`.
@@ -37,6 +38,7 @@ from traceq.diagnosis.rules.shared import (
     host_waits,
     inputs,
     kernels,
+    late_host,
     wording,
 )
 
@@ -231,6 +233,7 @@ def _of_claim(subject: Subject, query: Query, claim: Claim) -> dict[str, Any]:
         "pieces": pieces,
         "copies": partial(copies.described, subject, claim),
         "collectives": partial(collectives.of_claim, subject, claim),
+        "culprits": partial(late_host.described, subject, claim),
         **(_facts(_asked(subject, query, claim)) if "facts" in query.header else {}),
     }
 

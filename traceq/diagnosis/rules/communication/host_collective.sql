@@ -35,9 +35,9 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_communication
-select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, h.library, h.op, h.bytes,
-    c.dur as call_ns
+select p.step, p.ts, k.dur, c.name, k.slice_id, k.dur as claimed, p.cause, p.gap_id, h.library, h.op, h.bytes, c.dur as call_ns
 from idle as p
-left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-left join host_collective as h on h.trace_id = p.trace_id and h.slice_id = p.cpu_slice_id
+inner join idle_culprit as k using (trace_id, gap_id, cause)
+inner join cpu_slice as c on c.trace_id = k.trace_id and c.slice_id = k.slice_id
+left join host_collective as h on h.trace_id = k.trace_id and h.slice_id = k.slice_id
 where p.cause = 'idle_communication'

@@ -28,7 +28,7 @@
 -- likely: 1.0
 -- threshold: times_longer = 10: an order of magnitude above the median: other reasons seldom come to that
 -- threshold: least_fetches = 5: so that at most one in five is taken for a first one
--- uses: idle
+-- uses: idle, fetch_idle
 -- categories: idle_data, idle_python
 with
 fetched as (
@@ -55,10 +55,8 @@ boundary as (
 
 fetching as (
     select p.*, b.slice_id, b.loader, b.dur as fetch_ns, b.typical, b.iterator_dur, b.is_first, b.extra_share
-    from idle as p
-    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-    inner join boundary as b on b.slice_id = coalesce(c.context_id, c.slice_id)
-    where p.cause = 'idle_data'
+    from fetch_idle as p
+    inner join boundary as b on b.slice_id = p.fetch_id
 )
 
 select

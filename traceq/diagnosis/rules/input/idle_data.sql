@@ -22,7 +22,7 @@
 -- low: 0.3
 -- likely: 1.0
 -- rest: yes
--- uses: idle
+-- uses: fetch_idle
 -- categories: idle_data
 select
     p.step,
@@ -35,7 +35,6 @@ select
     p.gap_id,
     f.loader_kind,
     f.dur as fetch_ns
-from idle as p
-left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-left join data_fetch as f on f.trace_id = p.trace_id and f.slice_id = coalesce(c.context_id, c.slice_id)
-where p.cause = 'idle_data'
+from fetch_idle as p
+left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.fetch_id
+left join data_fetch as f on f.trace_id = $trace_id and f.slice_id = p.fetch_id

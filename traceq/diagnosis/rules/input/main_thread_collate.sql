@@ -42,7 +42,7 @@
 -- low: 0.4
 -- likely: 1.0
 -- threshold: least_busy = 0.5: the larger part of the fetch is its own work
--- uses: idle
+-- uses: fetch_idle
 -- categories: idle_data
 with
 fetched as (
@@ -64,9 +64,6 @@ select
     f.transform as operators_ns,
     f.python as python_ns,
     f.calls as calls_ns
-from idle as p
-inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-inner join fetched as f on f.slice_id = coalesce(c.context_id, c.slice_id)
-where
-    p.cause = 'idle_data'
-    and f.busy_share >= $least_busy
+from fetch_idle as p
+inner join fetched as f on f.slice_id = p.fetch_id
+where f.busy_share >= $least_busy

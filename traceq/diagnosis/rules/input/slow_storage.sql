@@ -31,7 +31,7 @@
 -- low: 0.3
 -- likely: 1.0
 -- threshold: least_reading = 0.5: the larger part of the fetch is reading
--- uses: idle
+-- uses: fetch_idle
 -- categories: idle_data
 with
 -- of the time in which workers do not wait, that in calls that read
@@ -83,9 +83,6 @@ select
     p.gap_id,
     f.dur as fetch_ns,
     f.reading_share
-from idle as p
-inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-inner join fetched as f on f.slice_id = coalesce(c.context_id, c.slice_id)
-where
-    p.cause = 'idle_data'
-    and f.reading_share >= $least_reading
+from fetch_idle as p
+inner join fetched as f on f.slice_id = p.fetch_id
+where f.reading_share >= $least_reading

@@ -35,7 +35,7 @@
 -- low: 0.6
 -- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a
 --   GPU)
--- uses: idle
+-- uses: fetch_idle
 -- categories: idle_data
 select
     p.step,
@@ -51,9 +51,6 @@ select
     f.dur as fetch_ns,
     f.transform as operators_ns,
     f.reading as reading_ns
-from idle as p
-inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-inner join data_fetch as f on f.trace_id = p.trace_id and f.slice_id = coalesce(c.context_id, c.slice_id)
-where
-    p.cause = 'idle_data'
-    and f.loader_kind = 'in_process'
+from fetch_idle as p
+inner join data_fetch as f on f.trace_id = $trace_id and f.slice_id = p.fetch_id
+where f.loader_kind = 'in_process'

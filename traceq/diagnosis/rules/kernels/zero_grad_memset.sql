@@ -68,9 +68,10 @@ addition as (
 ),
 
 late as (
-    select p.step, p.ts, p.dur, c.name, c.slice_id, p.cause, p.gap_id
+    select p.step, p.ts, k.dur, c.name, c.slice_id, p.cause, p.gap_id
     from idle as p
-    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    inner join idle_culprit as k using (trace_id, gap_id, cause)
+    inner join cpu_slice as c on c.trace_id = k.trace_id and c.slice_id = k.slice_id
     asof inner join zeroing as z on z.thread_id = c.thread_id and c.ts >= z.ts
     where
         p.cause in ('idle_launch', 'idle_python')

@@ -52,7 +52,8 @@ select
     p.cpu_slice_id as slice_id,
     p.dur as claimed,
     p.cause,
-    p.gap_id
+    p.gap_id,
+    p.slice_dur as in_slice_ns
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = if(c.kind = 'op', c.slice_id, c.operator_id)

@@ -1,33 +1,32 @@
--- What the host was in while it was late to launch: by phase and operator, and whether in the call or in what is around it. The slice
--- of a piece is the one with most of its time.
--- uses: idle
+-- What the host was in while it was late to launch: by phase of the gaps, and by operator and whether in a call, for as long as it was in each.
 with
-piece as (
-    select p.dur, c.kind = 'runtime' as is_call, coalesce(o.name, c.name) as name, coalesce(s.phase, 'other') as phase
-    from idle as p
-    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-    left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = if(c.kind = 'op', c.slice_id, c.operator_id)
-    left join launch_state as s on s.trace_id = p.trace_id and s.slice_id = p.next_slice_id
-    where p.cause = 'idle_launch'
+own as materialized (
+    from _culprits($trace_id, 'rule_instances')
 ),
 
-total as (
-    select sum(dur) as dur
-    from piece
+host as (
+    select w.dur, c.kind = 'runtime' as is_call, coalesce(o.name, c.name) as name
+    from own as w
+    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = w.slice_id
+    left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = if(c.kind = 'op', c.slice_id, c.operator_id)
+),
+
+gap as (
+    select r.claimed as dur, coalesce(s.phase, 'other') as phase
+    from rule_instances as r
+    inner join idle_gap as g on g.trace_id = $trace_id and g.gap_id = r.gap_id
+    left join launch_state as s on s.trace_id = g.trace_id and s.slice_id = g.next_slice_id
 )
 
-select 'phase' as what, phase as name, sum(p.dur) / any_value(t.dur) as idle_share
-from piece as p
-cross join total as t
-where phase <> 'other'
+select 'phase' as what, phase as name, sum(dur) / (select sum(dur) from gap) as idle_share
+from gap
 group by phase
+having phase <> 'other'
 union all
-select 'operator', name, sum(p.dur) / any_value(t.dur)
-from piece as p
-cross join total as t
+select 'operator', name, sum(dur) / (select sum(dur) from host)
+from host
 group by name
 union all
-select 'call', 'call', coalesce(sum(p.dur) filter (is_call), 0) / any_value(t.dur)
-from piece as p
-cross join total as t
+select 'call', 'call', coalesce(sum(dur) filter (is_call), 0) / (select sum(dur) from host)
+from host
 order by what, idle_share desc, name

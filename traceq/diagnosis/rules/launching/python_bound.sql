@@ -11,7 +11,7 @@
 --   compile the region around it: torch.compile runs no Python between the operators of a graph.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
--- fix: Most of it is in {{ shares(rows) }}.
+-- fix: Mostly in {{ culprits() }}.
 --   {% if has('python_frames') %}The frames say where to look.
 --   {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') }}
 --   {%- endif %} Compile the part that repeats, `model = torch.compile(model)`, so that no Python runs between its
@@ -25,7 +25,6 @@
 -- same-fix: {% if has('operators') and claimed_ns * steps < short_ns * instances %}fewer-launches{% endif %}
 -- needs: gpu, steps
 -- rules-out: annotations|python_frames
--- facts: python_bound_facts
 -- low: 0.2
 -- likely: 0.85
 -- threshold: short_ns = 500000: ten times what an operator of PyTorch takes the host (20 to 50 us): Python of less is
@@ -37,7 +36,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_python
-select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id
+select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, p.slice_dur as in_slice_ns
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 where p.cause = 'idle_python'

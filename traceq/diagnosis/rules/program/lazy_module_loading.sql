@@ -35,9 +35,10 @@
 -- categories: idle_compile, idle_launch
 with
 loading as (
-    select p.step, p.ts, p.dur, c.name, c.slice_id, p.dur as claimed, p.cause, p.gap_id, true as is_named
+    select p.step, p.ts, k.dur, c.name, c.slice_id, k.dur as claimed, p.cause, p.gap_id, true as is_named
     from idle as p
-    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    inner join idle_culprit as k using (trace_id, gap_id, cause)
+    inner join cpu_slice as c on c.trace_id = k.trace_id and c.slice_id = k.slice_id
     where
         p.cause = 'idle_compile'
         and c.context_id is null

@@ -9,9 +9,10 @@ operation as (
 ),
 
 piece as (
-    select p.*, c.slice_id, c.name, c.parent_id, c.operator_id
+    select p.step, p.ts, k.dur, p.cause, p.gap_id, c.slice_id, c.name, c.parent_id, c.operator_id
     from idle as p
-    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    inner join idle_culprit as k using (trace_id, gap_id, cause)
+    inner join cpu_slice as c on c.trace_id = k.trace_id and c.slice_id = k.slice_id
     where p.cause = 'idle_allocation'
 )
 

@@ -1,5 +1,5 @@
 -- Idle time under fetches in which the training thread waits for worker processes. What nothing explains there is waiting, too.
--- uses: idle
+-- uses: fetch_idle
 -- categories: idle_data
 -- threshold: least_waiting = 0.5: the larger part of the fetch is waiting
 with
@@ -26,9 +26,6 @@ select
     p.gap_id,
     f.dur as fetch_ns,
     f.waiting as waiting_ns
-from idle as p
-inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
-inner join fetched as f on f.slice_id = coalesce(c.context_id, c.slice_id)
-where
-    p.cause = 'idle_data'
-    and f.waiting_share >= $least_waiting
+from fetch_idle as p
+inner join fetched as f on f.slice_id = p.fetch_id
+where f.waiting_share >= $least_waiting

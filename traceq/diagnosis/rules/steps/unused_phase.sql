@@ -31,21 +31,22 @@
 with
 piece as (
     select
-        p.step, p.gap_id, p.cause, p.cpu_slice_id, p.dur, g.ts as gap_ts, g.ts_end as gap_end,
+        p.step,
+        p.gap_id,
+        p.cause,
+        p.ts,
         if(c.kind = 'annotation', c.slice_id, c.annotation_id) as range_id,
-        if(c.kind in ('os', 'python'), c.name, null) as inside
+        sum(k.dur)::bigint as claimed,
+        max_by(if(c.kind in ('os', 'python'), c.name, null), {'dur': k.dur, 'slice_id': c.slice_id}) as inside
     from idle as p
-    inner join idle_gap as g using (trace_id, gap_id)
-    inner join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
+    inner join idle_culprit as k using (trace_id, gap_id, cause)
+    inner join cpu_slice as c on c.trace_id = k.trace_id and c.slice_id = k.slice_id
     where p.cause in ('idle_python', 'idle_os', 'idle_unattributed')
+    group by all
 ),
 
 ranged as (
-    select
-        p.*,
-        a.name,
-        a.dur as range_dur,
-        least(p.dur, greatest(0, least(p.gap_end, a.ts_end) - greatest(p.gap_ts, a.ts))) as claimed
+    select p.*, a.name, a.dur as range_dur
     from piece as p
     inner join cpu_slice as a on a.trace_id = $trace_id and a.slice_id = p.range_id
     -- the mark of the step itself is no part of it
@@ -68,8 +69,8 @@ named as (
 
 select
     n.step,
-    n.gap_ts as ts,
-    n.dur,
+    n.ts,
+    n.claimed as dur,
     n.name,
     n.range_id as slice_id,
     n.claimed,

@@ -1,0 +1,184 @@
+"""What the host was in during the time of a claim: a tree of its slices, those of one name under one name together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+# How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.
+_BUILT_IN = re.compile(r"^<built-in (?:function|method) (\S+?)(?: of .*)?>$")
+# Annotations and modules are numbered: nn.Module: Block_12, pre_forward (blocks.3.mlp).
+_NUMBER = re.compile(r"\d+")
+# The range of a step says nothing of where in it.
+_STEP = re.compile(r"^(ProfilerStep|traceq\.step)#")
+OUTSIDE = "the step outside of other ranges"
+
+# A part of a claim that is worth a name: a tenth. With fewer parts than ten no list gets long.
+WORTH_NAMING = 0.1
+# What holds so much of what is around it is the same thing by a more telling name.
+_NEARLY_ALL = 0.95
+# What most of a claim has in common is where it is.
+_MOST = 0.5
+# Of what divides into many small parts so many are named, none below so much.
+_MOST_NAMED = 3
+_LEAST = 0.01
+
+
+@dataclass
+class Node:
+    """Slices of one name in one place of the tree: time in them and what is inside, and in them alone, ns per trace."""
+
+    name: str
+    kind: str
+    is_line: bool = False
+    total: float = 0.0
+    own: float = 0.0
+    children: dict[str, Node] = field(default_factory=dict)
+
+    def inside(self) -> list[Node]:
+        """What is directly inside, the longest first."""
+        return sorted(self.children.values(), key=lambda node: (-node.total, node.name))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of a claim by name: its time and its share of the claim, and the parts inside that are worth a name."""
+
+    name: str
+    dur: float
+    share: float
+    parts: tuple[Place, ...] = ()
+
+
+def plain(name: str) -> str:
+    """A name without what tells one object of a kind from another."""
+    return _BUILT_IN.sub(r"\1", name)
+
+
+def tree_of(rows: Iterable[dict[str, Any]]) -> Node:
+    """The tree of rows of diagnosis/sql/culprit_tree.sql; its root stands for all of the claim."""
+    slices = {row["slice_id"]: row for row in rows}
+    root = Node("", "")
+    nodes: dict[int | None, Node] = {None: root}
+    for slice_id, row in slices.items():
+        for each in reversed(list(_unknown(slice_id, slices, nodes))):
+            nodes[each] = _child(nodes[slices[each]["parent_id"]], slices[each])
+        nodes[slice_id].own += row["own_ns"]
+    for node in reversed(list(_outside_in(root))):
+        node.total = node.own + sum(child.total for child in node.children.values())
+    return root
+
+
+def _unknown(
+    slice_id: int | None, slices: dict[int | None, dict[str, Any]], nodes: dict[int | None, Node]
+) -> Iterator[int | None]:
+    """The slice and those around it that have no node yet, from inside to outside."""
+    while slice_id not in nodes:
+        yield slice_id
+        slice_id = slices[slice_id]["parent_id"]
+
+
+def _child(parent: Node, row: dict[str, Any]) -> Node:
+    """The node of a slice inside another; what is numbered there is one, and a step is none."""
+    if row["kind"] == "annotation" and _STEP.match(row["name"]):
+        return parent
+    name = plain(row["name"])
+    is_numbered = row["kind"] == "annotation" or name.startswith("nn.Module: ")
+    key = _NUMBER.sub("#", name) if is_numbered else name
+    node = parent.children.setdefault(key, Node(name, row["kind"], row["is_line"]))
+    if node.name != name:
+        node.name = key
+    return node
+
+
+def _outside_in(root: Node) -> Iterator[Node]:
+    """All nodes, each before what is inside it."""
+    stack = [root]
+    while stack:
+        yield (node := stack.pop())
+        stack.extend(node.children.values())
+
+
+def places(root: Node) -> list[Place]:
+    """Where the time divides into parts of at least a tenth, the longest first; where it does not, the three longest."""
+    if not root.total:
+        return []
+    found = _divided(root, root.total)
+    if found == [root]:
+        found = [child for child in root.inside()[:_MOST_NAMED] if child.total >= _LEAST * root.total]
+    return _together(_place(node, root.total) for node in found) or [Place(OUTSIDE, root.total, 1.0)]
+
+
+def _together(found: Iterable[Place]) -> list[Place]:
+    """Parts of one name as one, the longest first."""
+    by_name: dict[str, Place] = {}
+    for place in found:
+        same = by_name.get(place.name, Place(place.name, 0.0, 0.0))
+        parts = _together((*same.parts, *place.parts)) if place.parts or same.parts else []
+        by_name[place.name] = Place(place.name, same.dur + place.dur, same.share + place.share, tuple(parts))
+    return sorted(by_name.values(), key=lambda place: (-place.dur, place.name))
+
+
+def _divided(node: Node, total: float) -> list[Node]:
+    """Into what the first node that does not lie nearly all in one of its children divides; itself where it does not."""
+    while (only := _nearly_all(node)) is not None:
+        node = only
+    large = [child for child in node.inside() if child.total >= WORTH_NAMING * total]
+    if sum(child.total for child in large) < _MOST * node.total:
+        return [node]
+    itself = [Node(node.name or OUTSIDE, node.kind, node.is_line, node.own, node.own)]
+    return large + (itself if node.own >= WORTH_NAMING * total else [])
+
+
+def _nearly_all(node: Node) -> Node | None:
+    return next((child for child in node.inside()[:1] if child.total >= _NEARLY_ALL * node.total), None)
+
+
+def _place(node: Node, total: float) -> Place:
+    """The node by the innermost name that tells its place, with what it divides into."""
+    chain = [node]
+    while (only := _nearly_all(chain[-1])) is not None:
+        chain.append(only)
+    told = [each for each in chain if each.is_line] or [each for each in chain if each.kind in ("op", "annotation")]
+    parts = _together(Place(_name(each), each.total, each.total / total) for each in _parts(chain[-1], total))
+    name = (told or chain)[-1].name
+    return Place(name, node.total, node.total / total, tuple(each for each in parts if each.name != name))
+
+
+def _parts(node: Node, total: float) -> list[Node]:
+    """What the time in the node divides into; nothing where it does not."""
+    inside = _divided(node, total)
+    while len(inside) == 1 and inside[0] is not node and inside[0].children:
+        node, inside = inside[0], _divided(inside[0], total)
+    return [] if inside == [node] else inside
+
+
+def _name(node: Node) -> str:
+    chain = [node]
+    while (only := _nearly_all(chain[-1])) is not None:
+        chain.append(only)
+    lines = [each for each in chain if each.is_line]
+    return lines[-1].name if lines else node.name
+
+
+def common(root: Node, kind: str) -> str | None:
+    """The innermost name of this kind (annotation, op, or line for a line of Python) that holds at least half of the time."""
+    totals: dict[str, tuple[float, int]] = {}
+    for node, depth, above in _outermost(root, kind):
+        dur, deepest = totals.get(node.name, (0.0, 0))
+        totals[node.name] = (dur + (0.0 if above else node.total), max(deepest, depth))
+    held = [(depth, name) for name, (dur, depth) in totals.items() if dur >= _MOST * root.total]
+    return max(held)[1] if held else None
+
+
+def _outermost(root: Node, kind: str) -> Iterator[tuple[Node, int, bool]]:
+    """Nodes of the kind with their depth, and whether one of their name is around them: then their time is in that one's."""
+    stack: list[tuple[Node, int, frozenset[str]]] = [(root, 0, frozenset())]
+    while stack:
+        node, depth, above = stack.pop()
+        if node.is_line if kind == "line" else node.kind == kind:
+            yield node, depth, node.name in above
+            above = above | {node.name}
+        stack.extend((child, depth + 1, above) for child in node.children.values())
