@@ -14,6 +14,7 @@ _NUMBER = re.compile(r"\d+")
 # The range of a step says nothing of where in it.
 _STEP = re.compile(r"^(ProfilerStep|traceq\.step)#")
 OUTSIDE = "the step outside of other ranges"
+NOTHING = "no range or call at all"
 
 # A part of a claim that is worth a name: a tenth. With fewer parts than ten no list gets long.
 WORTH_NAMING = 0.1
@@ -65,7 +66,8 @@ def tree_of(rows: Iterable[dict[str, Any]]) -> Node:
     for slice_id, row in slices.items():
         for each in reversed(list(_unknown(slice_id, slices, nodes))):
             nodes[each] = _child(nodes[slices[each]["parent_id"]], slices[each])
-        nodes[slice_id].own += row["own_ns"]
+        node = nodes[slice_id] if slice_id is not None else root.children.setdefault(NOTHING, Node(NOTHING, ""))
+        node.own += row["own_ns"]
     for node in reversed(list(_outside_in(root))):
         node.total = node.own + sum(child.total for child in node.children.values())
     return root
@@ -125,11 +127,9 @@ def _divided(node: Node, total: float) -> list[Node]:
     """Into what the first node that does not lie nearly all in one of its children divides; itself where it does not."""
     while (only := _nearly_all(node)) is not None:
         node = only
-    large = [child for child in node.inside() if child.total >= WORTH_NAMING * total]
-    if sum(child.total for child in large) < _MOST * node.total:
-        return [node]
-    itself = [Node(node.name or OUTSIDE, node.kind, node.is_line, node.own, node.own)]
-    return large + (itself if node.own >= WORTH_NAMING * total else [])
+    inside = [*node.inside(), Node(node.name or OUTSIDE, node.kind, node.is_line, node.own, node.own)]
+    large = [each for each in inside if each.total >= WORTH_NAMING * total]
+    return large if sum(each.total for each in large) >= _MOST * node.total else [node]
 
 
 def _nearly_all(node: Node) -> Node | None:

@@ -155,7 +155,9 @@ from (
 )
 group by trace_id, device, cause, what, name;
 comment on view culprit_time is 'One row per device, cause of idle time and place of the host, by slice, operator, annotation, module, line or phase: how much of it the host spent there.';
+comment on column culprit_time.trace_id is 'Trace.';
 comment on column culprit_time.device is 'Device.';
+comment on column culprit_time.cause is 'As in idle_gap_cause.';
 comment on column culprit_time.what is 'slice (the innermost itself), operator, annotation, module, line or phase: the innermost around it.';
 comment on column culprit_time.name is 'Its name; NULL for the time in which there was none.';
 comment on column culprit_time.dur is 'Idle time, ns.';

@@ -4,6 +4,22 @@
 
 alter table idle_gap add column late_after bigint;
 update idle_gap set late_after = drained_by;
+alter table cpu_slice add column module_id bigint;
+alter table cpu_slice add column line_id bigint;
+alter table idle_gap_cause add column slice_dur bigint;
+-- Of the slices that filled a gap only the one with most of each cause was known: it stands for all.
+create table idle_culprit
+(
+    trace_id integer not null,
+    gap_id bigint not null,
+    cause varchar not null,
+    slice_id bigint not null,
+    dur bigint not null
+);
+insert into idle_culprit
+select trace_id, gap_id, cause, cpu_slice_id, dur
+from idle_gap_cause
+where cpu_slice_id is not null and cause not in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work');
 alter table replay add column saved_low bigint;
 alter table replay add column saved_high bigint;
 alter table replay add column saved_quarter bigint;

@@ -24,5 +24,5 @@ select
     'gap ' || gap_id || ', ' || cause as place
 from (select gap_id, cause, dur from idle_gap_cause where trace_id = $trace_id) as c
 full join part as p using (gap_id, cause)
--- a database from before this table has nothing to check
-where exists (from part)
+-- in a database from before this table one slice stands for all
+where exists (from idle_gap_cause where trace_id = $trace_id and slice_dur is not null)
