@@ -11,6 +11,7 @@ from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
+from traceq.analysis.stalls.long_stretch import find_long_stretches
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.analysis.steps.step import find_steps
 from traceq.database import sql
@@ -52,6 +53,8 @@ TOPICS = (
             "host_piece",
             "host_ledger",
             "launch_state",
+            "long_stretch",
+            "host_stall",
         ),
     ),
     Topic("copies", ("copy_call", "copy_time", "copy_position", "copy_return", "copy_overlap")),
@@ -62,7 +65,7 @@ TOPICS = (
     Topic(None, ("data_copy", "data_stall")),
     Topic("samples", ("memory_timeline", "memory_step")),
     Topic("calls", ("allocator_call",)),
-    Topic("communication", ("collective_issued", "collective_shapes", "collective_wait", "collective_slice")),
+    Topic("communication", ("collective_issued", "collective_shapes", "collective_wait", "collective_slice", "stall_communication")),
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy")),
     Topic("shapes", ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes")),
@@ -104,6 +107,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "nesting": _nest,
     "steps": _find_steps,
     "way": _fill_way,
+    "long_stretch": lambda connection, _values: find_long_stretches(connection),
     "host_piece": lambda connection, _values: cut_intervals(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
     "replay": lambda connection, values: fill_replay(connection, values["trace_id"]),

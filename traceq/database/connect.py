@@ -48,6 +48,7 @@ SCHEMA = (
     "database/intervals.sql",
     "database/frames.sql",
     "analysis/ledger/tables.sql",
+    "analysis/stalls/tables.sql",
     "analysis/steps/tables.sql",
     "analysis/copies/tables.sql",
     "analysis/data/tables.sql",

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # Copies with engines of their own: those within a device run on it, as kernels do.
 COPIES = ("copy_h2d", "copy_d2h")
 
+# Where threads that launch stood still (host_stall): time of other categories.
+STALLS = "host_preempted"
+
 _BLOCKING_COPY_CALL = 5_000.0  # what the call takes when it does not block, ns
 _GRAPH_SPACING = 1_000.0  # from one node of a CUDA graph to the next, ns
 _WHOLE = 0.99  # of a call, which counts as all of it
@@ -115,7 +118,9 @@ def _scaled(world: World, weights: Weights, what: str, left: float) -> Weights:
         return replace(weights, awaiting=weights.awaiting if left else np.full_like(weights.awaiting, -np.inf))
     if what == "idle_earlier_work":
         return weights
-    if what.startswith("host:"):
+    if what == STALLS:
+        gap, call = world.host.stalled()
+    elif what.startswith("host:"):
         gap, call = world.host.named(what.removeprefix("host:"))
     elif what in IDLE:
         gap, call = world.host.of(NO_CAUSE if what == "idle_unattributed" else what)

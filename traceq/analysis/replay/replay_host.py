@@ -49,10 +49,18 @@ class HostTime:
 
     def named(self, pattern: str) -> tuple[Floats, Floats]:
         """Per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
-        window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, "pattern": pattern}
+        return self._listed("replay_named", pattern=pattern)
+
+    def stalled(self) -> tuple[Floats, Floats]:
+        """Per event the time before it and in it in which its thread stood still (host_stall), ns."""
+        return self._listed("replay_stall")
+
+    def _listed(self, query: str, **settings: str) -> tuple[Floats, Floats]:
+        """Per event the time before it and in it inside the intervals that a query of this folder lists for its thread, ns."""
+        window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
         found = {}
         for thread in self._timelines:
-            rows = run(self._connection, "analysis/replay/replay_named.sql", thread_id=thread, **window).fetchnumpy()
+            rows = run(self._connection, f"analysis/replay/{query}.sql", thread_id=thread, **window).fetchnumpy()
             found[thread] = _covered(np.asarray(rows["ts"]), np.asarray(rows["ts_end"]))
         return self._where(found)
 

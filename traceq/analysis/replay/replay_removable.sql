@@ -1,5 +1,5 @@
 -- What the ledger of the critical device holds for each category over the steps that were replayed, and what synchronizing calls
--- cost beyond their own time: the gaps to which the host came late after them.
+-- cost beyond their own time: the gaps to which the host came late after them. What stalls of the host cost is part of other categories.
 with
 replayed as (
     select step
@@ -33,6 +33,16 @@ part as (
     from idle_piece
     inner join replayed using (step)
     where device = (from critical) and late_after is not null and cause <> 'idle_sync'
+    union all
+    select 'host_preempted', c.dur
+    from stall_cost as c
+    inner join (
+        select gap_id, null as slice_id, device, step from idle_gap
+        union all
+        select null, slice_id, device, step from collective_slice
+    ) as w on w.gap_id is not distinct from c.gap_id and w.slice_id is not distinct from c.slice_id
+    inner join replayed using (step)
+    where w.device = (from critical)
 )
 
 select scenario, sum(dur)::bigint as removable

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.ledger.host_piece import cut_intervals
-from traceq.analysis.replay.counterfactual import COPIES, Change, World, changed, extremes
+from traceq.analysis.replay.counterfactual import COPIES, STALLS, Change, World, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
@@ -40,7 +40,10 @@ SPECIAL = {
     "communication_overlap": (Change("overlap", "communication"), "communication"),
     "copies_overlap": (Change("overlap", "copies"), "copies"),
     "launch_graph": (Change("graph", "kernels"), "idle_launch"),
+    STALLS: (Change("remove", STALLS), STALLS),
 }
+# No thread of the job stands still: the other ranks come as soon as this one, and collectives do not wait for them.
+_OF_THE_JOB = Change("remove", "stalls of all ranks")
 UNKNOWN_CAUSE = "idle_unattributed"
 _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 
@@ -61,12 +64,16 @@ def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     if not run(connection, "analysis/replay/replay_transfer.sql").fetchone():
         # Nothing says how long a transfer takes by itself.
         asked.pop("communication_waiting", None)
-    changes = list(dict.fromkeys(each for change in asked.values() for each in _variants(change)))
-    marks = marks_of([world.baseline(), *(changed(world, world.baseline(), change) for change in changes)])
+    scenarios = {
+        each: changed(world, world.baseline(), each) for change in asked.values() for each in _variants(change)
+    }
+    if STALLS in asked and "communication_waiting" in asked:
+        scenarios[_OF_THE_JOB] = changed(world, scenarios[asked[STALLS]], asked["communication_waiting"])
+    marks = marks_of([world.baseline(), *scenarios.values()])
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
     told = told_by(world, marks[0], path)
     spans = marks[:, -1] - marks[:, 0]
-    saved = dict(zip(changes, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
+    saved = dict(zip(scenarios, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
     rows = [
         _row(trace_id, name, removable[_category(name, removable)], change, saved, _on_path(name, on_path), told)
         for name, change in asked.items()
@@ -145,7 +152,9 @@ def _row(
     # Nothing can be hidden but what is on the path.
     limit = float(on_path) if name.endswith("_overlap") else np.inf
     whole, worst, best = (min(saved[each], limit) for each in (change, *extremes(change)))
-    quarter = whole / 4 if _part(change) == change else saved[_part(change)]
+    if name == STALLS:
+        whole, worst, best = _of_stalls(saved, change)
+    quarter = whole / 4 if _part(change) == change else max(saved[_part(change)], whole / 4)
     is_category = name not in SPECIAL
     # Where edges are dropped, more may go than the time on them; the path does not tell the profiler's own work.
     most = on_path if is_category and name not in _UNCAPPED else None
@@ -170,6 +179,18 @@ def _row(
         "error": told.error,
         "unexplained": told.unexplained,
     }
+
+
+def _of_stalls(saved: dict[Change, float], change: Change) -> tuple[float, float, float]:
+    """What is saved, at worst and at best, when the host never stands still, ns.
+
+    At worst the other ranks come as late as they did. At best none of them stands still either. Likely is what this rank's
+    stalls cost where it waits for nobody: the others are in the same place.
+    """
+    alone = saved[change]
+    of_the_job = max(saved.get(_OF_THE_JOB, alone), alone)
+    waiting = saved.get(SPECIAL["communication_waiting"][0], 0.0)
+    return max(alone, of_the_job - waiting), alone, of_the_job
 
 
 def _step_rows(trace_id: int, world: World, marks: Floats) -> dict[str, Any]:

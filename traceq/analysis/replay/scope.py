@@ -25,6 +25,8 @@ _READ = (
     "time_ledger",
     "data_fetch",
     "collective_slice",
+    "host_stall",
+    "stall_cost",
     "critical_path",
 )
 # Temp tables that other analyses make on their way, by the file in which their definition stands.

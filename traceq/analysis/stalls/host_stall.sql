@@ -1,0 +1,215 @@
+-- host_stall: long stretches of launching threads in which nothing can have taken so long. The definition is in docs/metrics.md.
+
+create temp table _stretch as
+select
+    s.place,
+    s.thread_id,
+    s.ts,
+    s.ts_end,
+    t.slice_id,
+    t.activity,
+    coalesce(c.kind, '') as kind,
+    coalesce(c.name, '') as name,
+    b.slice_id as before_id,
+    a.slice_id as after_id,
+    coalesce(bc.name, '') as before_name,
+    coalesce(ac.name, '') as after_name,
+    c.operator_id
+from _long_stretch as s
+inner join _host_timeline as t on t.rowid = s.place
+inner join _host_timeline as b on b.rowid = s.place - 1
+inner join _host_timeline as a on a.rowid = s.place + 1
+left join cpu_slice as c on c.slice_id = t.slice_id
+left join cpu_slice as bc on bc.slice_id = b.slice_id
+left join cpu_slice as ac on ac.slice_id = a.slice_id
+where
+    -- what waits, works or loads by its nature may take any time, and so may a frame of Python by itself
+    t.activity in ('none', 'launch', 'operator', 'annotation')
+    and coalesce(c.kind, '') in ('op', 'runtime', 'annotation', '')
+    and not regexp_matches(coalesce(c.name, ''), '^(cuda|cu|hip)(Graph|Memcpy|Stream(Create|Destroy|BeginCapture|EndCapture)|Event(Create|Destroy)|Init|Ctx|DevicePrimaryCtx|SetDevice|HostRegister|IpcOpen|Mem)')
+    -- the profiler's own work and the loading of code are told beside a call
+    and 'overhead' not in (coalesce(bc.kind, ''), coalesce(ac.kind, ''));
+
+-- A call or operator is new where its name, or that of the kernel launched next on the thread, is: then it sets up, loads or compiles.
+create temp table _new_stretch as
+with
+first_of_name as (
+    select c.kind, c.name, min(c.ts) as ts
+    from cpu_slice as c
+    where (c.kind, c.name) in (select (kind, name) from _stretch)
+    group by c.kind, c.name
+),
+
+launched as (
+    select c.thread_id, c.ts_end, g.device, g.name, g.slice_id, g.ts
+    from gpu_slice as g
+    inner join cpu_slice as c on c.slice_id = g.launch_id
+    where g.kind = 'kernel' and c.thread_id in (select thread_id from _stretch)
+),
+
+next_launch as (
+    select s.place, l.device, l.name, l.ts
+    from _stretch as s
+    asof inner join launched as l on l.thread_id = s.thread_id and s.ts <= l.ts_end
+    left join cpu_slice as o on o.slice_id = s.operator_id
+    -- of the same operator, or the call itself
+    where l.ts_end <= coalesce(o.ts_end, s.ts_end + 100000)
+),
+
+first_kernel as (
+    select device, name, min(ts) as ts
+    from gpu_slice
+    where (device, name) in (select (device, name) from next_launch)
+    group by device, name
+)
+
+select s.place
+from _stretch as s
+inner join cpu_slice as c on c.slice_id = s.slice_id
+inner join first_of_name as f on f.kind = c.kind and f.name = c.name and f.ts = c.ts
+where s.kind in ('op', 'runtime')
+union
+select n.place
+from next_launch as n
+inner join first_kernel as f using (device, name, ts);
+
+-- How long stretches in slices of these names are as a rule; of many so many as need be looked at. With the two neighbours where there is
+-- no call that tells what the thread is at.
+create temp table _usual_stretch as
+with
+named as (
+    select distinct kind, name
+    from _stretch
+    where kind in ('op', 'runtime')
+),
+
+many as (
+    select c.kind, c.name, greatest(1, count(*) // 50000) as one_of
+    from cpu_slice as c
+    inner join named using (kind, name)
+    group by c.kind, c.name
+),
+
+chosen as (
+    select c.slice_id, c.kind, c.name
+    from cpu_slice as c
+    inner join many as m using (kind, name)
+    where hash(c.slice_id) % m.one_of = 0
+),
+
+stretch as (
+    -- the first row of a thread begins with time itself
+    select c.kind, c.name, n.ts - greatest(t.ts, 0) as dur
+    from _host_timeline as t
+    inner join chosen as c using (slice_id)
+    inner join _host_timeline as n on n.rowid = t.rowid + 1 and n.thread_id = t.thread_id
+)
+
+select kind, name, count(*) as stretches, median(dur) as usual
+from stretch
+group by kind, name;
+
+create temp table _usual_between as
+with
+between as (
+    select distinct name, before_name, after_name
+    from _stretch
+    where kind in ('annotation', '')
+),
+
+many as (
+    select name, greatest(1, count(*) // 50000) as one_of
+    from cpu_slice
+    where name in (select before_name from between)
+    group by name
+),
+
+before as (
+    select c.slice_id, c.name as before_name
+    from cpu_slice as c
+    inner join many as m using (name)
+    where hash(c.slice_id) % m.one_of = 0
+),
+
+stretch as (
+    select n.ts - greatest(t.ts, 0) as dur, b.before_name, t.slice_id, n.slice_id as after_id
+    from _host_timeline as p
+    inner join before as b on b.slice_id = p.slice_id
+    inner join _host_timeline as t on t.rowid = p.rowid + 1 and t.thread_id = p.thread_id
+    inner join _host_timeline as n on n.rowid = p.rowid + 2 and n.thread_id = p.thread_id
+    where exists (from between)
+)
+
+select coalesce(c.name, '') as name, s.before_name, a.name as after_name, count(*) as stretches, median(s.dur) as usual
+from stretch as s
+left join cpu_slice as c on c.slice_id = s.slice_id
+inner join cpu_slice as a on a.slice_id = s.after_id
+where (coalesce(c.name, ''), s.before_name, a.name) in (select (name, before_name, after_name) from between)
+group by all;
+
+insert into host_stall by name
+with
+queued as (
+    select g.launch_id as slice_id, max(l.queue_depth) as queue_depth
+    from launch_state as l
+    inner join gpu_slice as g using (slice_id)
+    where g.launch_id in (select slice_id from _stretch)
+    group by g.launch_id
+),
+
+judged as (
+    select
+        s.*,
+        if(s.kind in ('op', 'runtime'), 'call', 'between') as place_of,
+        coalesce(u.usual, b.usual) as usual,
+        coalesce(u.stretches >= 10, b.stretches >= 5) as is_known,
+        q.queue_depth
+    from _stretch as s
+    left join _usual_stretch as u using (kind, name)
+    left join _usual_between as b
+        on s.kind in ('annotation', '') and b.name = s.name and b.before_name = s.before_name and b.after_name = s.after_name
+    left join queued as q on q.slice_id = s.slice_id
+)
+
+select
+    $trace_id as trace_id,
+    row_number() over (order by thread_id, ts) - 1 as stall_id,
+    thread_id,
+    slice_id,
+    ts,
+    ts_end - ts as dur,
+    usual::bigint as usual,
+    place_of as place,
+    place_of = 'call' and regexp_matches(
+        name,
+        '^aten::(view(_as)?|_?reshape(_alias)?|_unsafe_view|as_strided|expand(_as)?|slice|select|narrow|detach_?|t|transpose|permute|unsqueeze|squeeze|split(_with_sizes)?|chunk|unbind|unfold|alias|flatten|empty(_like|_strided)?|new_empty|result_type|lift_fresh)$'
+        || '|^record_param_comms$'
+        || '|^(cuda|cu|hip)(Event(Record|Query)|Stream(IsCapturing|WaitEvent|Query|GetCaptureInfo)|FuncSetAttribute|FuncGetAttributes|OccupancyMax|Get(Device|LastError)$|PeekAtLastError|DeviceGetAttribute|Launch|Memset\w*Async|PointerGetAttribute|__cudaPushCallConfiguration)'
+    ) as does_nothing
+from judged
+where
+    is_known
+    and usual <= 50000
+    and ts_end - ts >= 20 * greatest(usual, 1)
+    -- a launch waits for room where the queue is full
+    and coalesce(queue_depth < 256, true)
+    and place not in (from _new_stretch);
+
+insert into stall_cost by name
+with
+overlap as (
+    select s.stall_id, p.gap_id, p.cause, least(p.ts_end, s.ts_end) - greatest(p.ts, s.ts) as dur
+    from host_stall as s
+    inner join _gap_part as p on p.slice_id = s.slice_id and p.ts < s.ts_end and p.ts_end > s.ts
+    union all
+    select s.stall_id, p.gap_id, p.cause, least(p.ts_end, s.ts_end) - greatest(p.ts, s.ts)
+    from _gap_part as p
+    inner join _gap as g using (gap_id)
+    asof inner join (from host_stall where slice_id is null) as s on s.thread_id = g.thread_id and s.ts < p.ts_end
+    where p.slice_id is null and s.ts_end > p.ts and p.cause = 'idle_unattributed'
+)
+
+select $trace_id as trace_id, stall_id, cause, gap_id, sum(dur)::bigint as dur
+from overlap
+group by stall_id, gap_id, cause
+order by stall_id, gap_id, cause;

@@ -1,0 +1,47 @@
+-- Stalls while a collective of the same process ran with nothing beside it: what it took beyond the 5th percentile of its class
+-- (operation, group, size; 8 members and more: as in replay_transfer.sql) it waited for other ranks. As long as the host stood still meanwhile, the GPU would have
+-- had to wait for it without them.
+insert into stall_cost by name
+with
+class as (
+    select op, group_name, bytes, quantile_disc(dur, 0.05) as transfer
+    from collective_slice
+    where bytes is not null and op not like 'all_to_all%'
+    group by op, group_name, bytes
+    having count(*) >= 8
+),
+
+waiting as (
+    select s.slice_id, g.device, coalesce(g.pid, t.pid) as pid, g.ts, g.ts_end, s.exposed, s.dur, s.dur - c.transfer as waited
+    from collective_slice as s
+    inner join gpu_slice as g using (slice_id)
+    left join cpu_slice as l on l.slice_id = g.launch_id
+    left join thread as t using (thread_id)
+    inner join class as c
+        on c.op is not distinct from s.op and c.group_name is not distinct from s.group_name and c.bytes = s.bytes
+    where s.exposed > 0 and s.dur > 1.5 * c.transfer and s.dur > c.transfer + 25000
+),
+
+overlap as (
+    select
+        h.stall_id,
+        w.slice_id,
+        least(h.ts_end, w.ts_end) - greatest(h.ts, w.ts) as dur,
+        sum(least(h.ts_end, w.ts_end) - greatest(h.ts, w.ts)) over (partition by w.slice_id) as of_slice,
+        w.exposed,
+        w.dur as slice_dur,
+        w.waited
+    from host_stall as h
+    inner join thread as t using (thread_id)
+    inner join waiting as w on w.pid is not distinct from t.pid and w.ts < h.ts_end and w.ts_end > h.ts
+)
+
+select
+    $trace_id as trace_id,
+    stall_id,
+    'communication' as cause,
+    slice_id,
+    (dur * least(1, exposed / slice_dur, waited / of_slice, exposed / of_slice))::bigint as dur
+from overlap
+where of_slice > 0
+order by stall_id, slice_id;
