@@ -184,7 +184,7 @@ select
         name,
         '^aten::(view(_as)?|_?reshape(_alias)?|_unsafe_view|as_strided|expand(_as)?|slice|select|narrow|detach_?|t|transpose|permute|unsqueeze|squeeze|split(_with_sizes)?|chunk|unbind|unfold|alias|flatten|empty(_like|_strided)?|new_empty|result_type|lift_fresh)$'
         || '|^record_param_comms$'
-        || '|^(cuda|cu|hip)(Event(Record|Query)|Stream(IsCapturing|WaitEvent|Query|GetCaptureInfo)|FuncSetAttribute|FuncGetAttributes|OccupancyMax|Get(Device|LastError)$|PeekAtLastError|DeviceGetAttribute|Launch|Memset\w*Async|PointerGetAttribute|__cudaPushCallConfiguration)'
+        || '|^(cuda|cu|hip)(Event(Record|Query)|Stream(IsCapturing|WaitEvent|Query|GetCaptureInfo)|FuncSetAttribute|FuncGetAttributes|OccupancyMax|Get(Device|LastError)$|PeekAtLastError|DeviceGetAttribute|PointerGetAttribute)'
     ) as does_nothing
 from judged
 where

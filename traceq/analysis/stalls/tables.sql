@@ -22,7 +22,7 @@ comment on column host_stall.dur is 'Duration, ns.';
 comment on column host_stall.ts_end is 'End, ns: ts + dur.';
 comment on column host_stall.usual is 'Median length of a stretch in slices of this name (place between: also between the same two), ns.';
 comment on column host_stall.place is 'call (inside an operator or a CUDA call itself) or between (in no slice, or a range only: the same two neighbours are there at least five times).';
-comment on column host_stall.does_nothing is 'Whether the call by its name works on no data and waits for nothing: views and empty tensors, records of events, queries, launches into a queue that is not full.';
+comment on column host_stall.does_nothing is 'Whether the call by its name works on no data and waits for nothing: views and empty tensors, records of events, queries.';
 
 create table if not exists stall_cost (
     trace_id integer not null,

@@ -20,6 +20,7 @@ _PLACES: tuple[str, ...] = (
     # the profiler, and settings that make everything slow
     "program/profiler_overhead",
     "program/launch_blocking",
+    "program/host_preempted",
     # what the program does now and then
     "program/checkpoint_blocking",
     "program/logging_in_step",

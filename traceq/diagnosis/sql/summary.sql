@@ -1,7 +1,7 @@
 -- The claim of a rule over the counted steps, per step, and what fixing it would win if no other rule had a claim. Of a scenario
 -- that is claimed in part the replay knows what a quarter of it saves, and all of it: between them it is a straight line, which is
--- no more than it saves. All of it may save more than the ledger holds for it, as what follows goes, too; of waits it
--- counts for as long as what comes late after them: so much may come late that the ledger holds as something else. What is not replayed (no
+-- no more than it saves. All of it may save more than the ledger holds for it, as what follows goes, too; of waits and of a host that
+-- stands still it counts for as long as what comes late after them: so much may come late that the ledger holds as something else. What is not replayed (no
 -- row) counts in full, and nothing of it is certain; without a GPU ($device -2) what goes from the training thread goes from the
 -- step. Where only bounds are known their middle stands for what is likely.
 -- Sums of decimals do not depend on the order of the rows, which changes from run to run; those of doubles do.
@@ -24,7 +24,7 @@ cross join (
         sum(if(
             is_replayed,
             least(
-                if(scenario = 'idle_sync' and not only_bounds, least(claimed + after, greatest(claimed, part * saved)), claimed) * $likely,
+                if(scenario in ('idle_sync', 'host_preempted') and not only_bounds, least(claimed + after, greatest(claimed, part * saved)), claimed) * $likely,
                 if(
                     part * $likely <= 0.25,
                     4 * part * $likely * saved_quarter,

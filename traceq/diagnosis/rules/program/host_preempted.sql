@@ -1,0 +1,120 @@
+-- Time that GPUs lose because a thread that launches stood still in calls that take microseconds: it had no core.
+-- title: The launching thread stands still: it does not get a CPU core
+-- finds: Stretches of milliseconds without any event on the thread that launches, in calls that only look at a tensor's
+--   shape, record an event, or take microseconds every other time: the operating system ran something else meanwhile.
+-- matters: No faster GPU and no compiler helps a thread that is not running. Every kernel behind it is late, and in a
+--   job of several ranks all others wait in the next collective for the one that stands still.
+-- measured: host_stall: stretches between two boundaries of slices of a launching thread, of 1 ms and more, in the
+--   operator or call itself, in which such a stretch takes 50 us at most and a twentieth of it at most (median of the
+--   slices of its name, at least 10), or between the same two neighbours (at least 5). Not counted are first calls
+--   of a name, launches of kernels that are new or wait for room in the queue, calls that wait, allocate, copy or load
+--   by their nature, frames of Python, and whatever happens in ranges of input, saves and compilation. What is
+--   between operators counts only if calls stand still at least half as often for their time: a collection of
+--   garbage or the program's own Python does not stop calls. Claimed is what a GPU lost in it (stall_cost): idle
+--   time, and the time of collectives beyond their transfer. Confidence is high where at least three of these calls do
+--   nothing by their name, or starts or ends keep the beat of a scheduler (1, 4, 10 or 100 ms; Rayleigh's test, 1 %
+--   in all). Low: the other ranks come as late as they did. Likely: they are in the same place. High: nobody stands still.
+-- try: As many cores as threads that work (launching thread, autograd's thread, loader workers, OMP_NUM_THREADS, of every
+--   process on the node); no CPU quota on the container; processes bound to the cores and the memory of their GPU's
+--   NUMA node.
+-- references: https://docs.kernel.org/scheduler/sched-bwc.html
+--   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#utilize-non-uniform-memory-access-numa-controls
+-- fix: Give every process on the node cores of its own. The thread that launches stands still
+--   {{ plural(facts.stalls, 'time') }} for {{ time(facts.median_ns) }} each as a rule, {{ time(facts.longest_ns) }} at most,
+--   {{ of_step(facts.stalled_ns / steps) }} together, in calls that take microseconds: {% for row in rows[:3] -%}
+--     {{ row.name | cut }} {{ time(row.stall_ns) }} (as a rule {{ time(row.usual_ns) }}){% if not loop.last %}, {% endif %}
+--   {%- endfor %}.
+--   {%- if facts.beat_ns %} These stretches {{ facts.beats }} at a beat of {{ time(facts.beat_ns) }}
+--     {%- if facts.beat_ns >= 100000000 %}, the period of a container's CPU quota{% else %}, as the ticks of a scheduler do
+--     {%- endif %}.
+--   {%- endif %}
+--   {%- if facts.communication_share > 0.1 %} {{ percent(facts.communication_share) }} of what it costs is spent in
+--     collectives: there the GPU waits for other ranks while this thread stands still, so all processes of the node have to be
+--     mended.
+--   {%- endif %} Count the cores (`nproc`; in a container `cat /sys/fs/cgroup/cpu.max`, and `nr_throttled` in cpu.stat)
+--   against the threads: per process the launching and the autograd thread, OMP_NUM_THREADS, num_workers of its
+--   DataLoader. Lower OMP_NUM_THREADS and num_workers, raise the quota, and bind each process:
+--   `numactl --cpunodebind=N --membind=N python train.py` with the GPU's NUMA node (`nvidia-smi topo -m`).
+-- confidence: {% if facts.nothing >= nothing_calls or facts.beat_ns %}high{% else %}medium{% endif %}
+-- reason: {% if facts.nothing >= nothing_calls %}{{ plural(facts.nothing, 'time') }} it stood still in a call that does nothing that could
+--     take long ({{ facts.nothing_name | cut }}).
+--   {%- elif facts.beat_ns %}The stretches keep the beat of a scheduler.
+--   {%- else %}The calls take a small part of that every other time; what ran instead is not in the trace.
+--   {%- endif %}
+-- wrong-if: The process is hardly ever switched out against its will: nonvoluntary_ctxt_switches in
+--   /proc/PID/task/TID/status does not grow while the loop runs.
+-- needs: gpu, steps, launches
+-- facts: host_preempted_facts
+-- low: 0.5
+-- likely: 1.0
+-- high: 1.0
+-- threshold: least_share = 0.03: what systems where nothing competes lose to the operating system is below that, 1 to 2.5 % (Petrini
+--   et al., The Case of the Missing Supercomputer Performance, SC'03)
+-- threshold: least_stalls = 5: fewer stretches show no pattern; a page fault, an interrupt or a lock explains each of them
+-- threshold: least_rate = 0.5: a core that is taken away is missed everywhere alike; half allows for chance
+-- threshold: nothing_calls = 3: one or two may be a page fault at a place where nobody expects it
+-- uses: idle, busy, counted
+with
+stall as (
+    select h.*
+    from host_stall as h
+    asof inner join step as s on s.trace_id = h.trace_id and h.ts >= s.ts
+    where h.trace_id = $trace_id and s.excluded is null and h.ts < s.ts_end
+),
+
+-- How much of the training thread's time in calls, and between them, it stands still.
+rate as (
+    select
+        sum(l.dur) filter (l.category in ('operator', 'launch')) as in_calls,
+        sum(l.dur) filter (l.category in ('annotation', 'none')) as between_calls,
+        coalesce((select sum(dur) from stall where place = 'call' and thread_id = any_value(l.thread_id)), 0) as stalled_in_calls,
+        coalesce((select sum(dur) from stall where place = 'between' and thread_id = any_value(l.thread_id)), 0) as stalled_between
+    from host_ledger as l
+    inner join counted using (step)
+    where l.trace_id = $trace_id
+),
+
+believed as (
+    select *
+    from stall
+    where
+        place = 'call'
+        or (select stalled_in_calls / nullif(in_calls, 0) >= $least_rate * stalled_between / nullif(between_calls, 0) from rate)
+),
+
+cost as (
+    select b.stall_id, b.slice_id, b.dur as stall_ns, b.usual as usual_ns, b.does_nothing, b.place, c.cause, c.gap_id, c.slice_id as busy_id, c.dur as claimed
+    from believed as b
+    inner join stall_cost as c on c.trace_id = $trace_id and c.stall_id = b.stall_id
+),
+
+piece as (
+    select p.step, p.ts, c.*
+    from cost as c
+    inner join idle as p on p.gap_id = c.gap_id and p.cause = c.cause
+    union all
+    select p.step, p.ts, c.* replace (least(c.claimed, p.ledger_dur) as claimed)
+    from cost as c
+    inner join busy as p on p.slice_id = c.busy_id and p.category = c.cause
+)
+
+select
+    p.step,
+    p.ts,
+    p.claimed as dur,
+    coalesce(s.name, 'between calls') as name,
+    p.slice_id,
+    p.claimed,
+    p.cause,
+    p.gap_id,
+    p.busy_id,
+    'host_preempted' as scenario,
+    p.stall_id,
+    p.stall_ns,
+    p.usual_ns,
+    p.does_nothing
+from piece as p
+left join cpu_slice as s on s.trace_id = $trace_id and s.slice_id = p.slice_id
+where
+    (select sum(claimed) from piece) >= $least_share * (select total from step_stats where trace_id = $trace_id)
+    and (select count(distinct stall_id) from piece) >= $least_stalls
