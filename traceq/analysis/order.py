@@ -65,7 +65,10 @@ TOPICS = (
     Topic(None, ("data_copy", "data_stall")),
     Topic("samples", ("memory_timeline", "memory_step")),
     Topic("calls", ("allocator_call",)),
-    Topic("communication", ("collective_issued", "collective_shapes", "collective_wait", "collective_slice", "stall_communication")),
+    Topic(
+        "communication",
+        ("collective_issued", "collective_shapes", "collective_wait", "collective_slice", "stall_communication"),
+    ),
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy")),
     Topic("shapes", ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes")),

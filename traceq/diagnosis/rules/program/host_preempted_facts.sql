@@ -43,7 +43,7 @@ select
     t.*,
     (select period_ns from beat) as beat_ns,
     (select edge from beat) as beats,
-    (select sum(claimed) filter (cause = 'communication') / sum(claimed) from rule_instances) as communication_share
+    (select coalesce(sum(claimed) filter (cause = 'communication') / sum(claimed), 0) from rule_instances) as communication_share
 from (
     select name, max(dur) as stall_ns, max_by(usual, {'dur': dur, 'stall_id': stall_id}) as usual_ns, bool_or(does_nothing) as does_nothing
     from stall

@@ -1,0 +1,151 @@
+"""Stretches of a launching thread in which nothing can have taken so long, and what GPUs lose in them."""
+
+from __future__ import annotations
+
+import pytest
+from builder import TraceBuilder
+
+MS = 1_000_000
+STALLS = """
+    select h.place, h.does_nothing, c.name, h.ts // 1000, h.dur // 1000, h.usual // 1000
+    from host_stall as h
+    left join cpu_slice as c using (slice_id)
+    order by h.ts
+"""
+
+
+def loop(*, rounds=30, held=5 * MS, at=(20,), name="aten::view", kind="op", inside="own"):
+    """One step of 400 ms: an operator that calls `name` and launches, 30 times; in rounds `at` the call stands still."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 400 * MS)
+    ts = 100_000
+    for number in range(rounds):
+        long = held if number in at else 0
+        trace.op("aten::linear", ts, 80_000 + long)
+        trace.cpu(kind, name, ts + 10_000, 6_000 + (long if inside == "own" else 0))
+        launched = ts + 40_000 + (long if inside != "after" else 0)
+        trace.kernel("gemm", launched + 8_000, 5_000, launched=(launched, 6_000))
+        ts += 100_000 + long
+    return trace
+
+
+def test_a_view_that_takes_milliseconds_is_a_stall_with_its_idle_time():
+    trace = loop().fill_all()
+    assert trace.rows(STALLS) == [("call", True, "aten::view", 2110, 5006, 6)]
+    assert trace.rows("select cause, gap_id is not null, dur // 1000 from stall_cost") == [("idle_launch", True, 5006)]
+
+
+def test_the_operator_itself_can_stand_still():
+    """After the view, before the launch."""
+    trace = loop(inside="between").fill_all()
+    assert trace.rows(STALLS) == [("call", False, "aten::linear", 2116, 5024, 24)]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"held": 900_000},  # shorter than any tick
+        {"at": range(30)},  # as long every time
+        {"rounds": 9, "at": (5,)},  # nobody knows what is usual
+        {"name": "cudaStreamSynchronize", "kind": "runtime"},
+        {"name": "cudaMalloc", "kind": "runtime"},
+        {"name": "cudaGraphInstantiate", "kind": "runtime"},
+        {"name": "cudaMemcpyAsync", "kind": "runtime"},
+        {"name": "poll", "kind": "os"},
+        {"name": "train.py(3): log", "kind": "python"},
+        {"at": (0,)},  # the first of its name
+        {"name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "kind": "annotation"},
+    ],
+)
+def test_what_has_a_reason_to_be_long_is_no_stall(settings):
+    assert loop(**settings).fill_all().rows("from host_stall") == []
+
+
+def test_a_launch_that_waits_for_room_is_no_stall():
+    """300 launches are queued when it is made."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 800 * MS)
+    for number in range(300):
+        trace.kernel("gemm", 50_000_000 + number * 2 * MS, 2 * MS - 1000, launched=(100_000 + number * 10_000, 6_000))
+    trace.kernel("gemm", 50_000_000 + 300 * 2 * MS, 10_000, launched=(4_000_000, 46_000_000))
+    assert trace.fill_all().rows("from host_stall") == []
+
+
+def test_a_launch_of_a_new_kernel_loads_its_code():
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100 * MS)
+    for number in range(20):
+        long = 5 * MS if number == 10 else 0
+        trace.kernel(
+            "new" if long else "gemm",
+            520_000 + number * 100_000 + long,
+            5_000,
+            launched=(500_000 + number * 100_000, 6_000 + long),
+        )
+        if long:
+            break
+    assert trace.fill_all().rows("from host_stall") == []
+
+
+def test_between_two_operators_it_has_to_be_usual_that_one_follows_the_other():
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100 * MS)
+    ts = 100_000
+    for number in range(20):
+        trace.op("aten::mul", ts, 20_000)
+        trace.kernel("mul", ts + 30_000, 5_000, launched=(ts + 5_000, 5_000))
+        ts += 30_000 + (4 * MS if number == 12 else 0)
+        trace.op("aten::add", ts, 20_000)
+        trace.kernel("add", ts + 30_000, 5_000, launched=(ts + 5_000, 5_000))
+        ts += 30_000
+    trace.op("aten::sum", ts + 4 * MS, 20_000)
+    trace.kernel("sum", ts + 4 * MS + 30_000, 5_000, launched=(ts + 4 * MS + 5_000, 5_000))
+    assert [row[:3] for row in trace.fill_all().rows(STALLS)] == [("between", False, "ProfilerStep#1")]
+
+
+def test_what_a_collective_takes_beyond_its_transfer_while_the_host_stands_still():
+    """Ten all-reduces of 50 us; one takes 5 ms longer, and the host stands still for 4 ms of them."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100 * MS)
+    ts = 100_000
+    for number in range(12):
+        long = 4 * MS if number == 8 else 0
+        trace.op("aten::view", ts + 20_000, 6_000 + long)
+        reduce = trace.kernel(
+            "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+            ts + 10_000,
+            50_000 + (5 * MS if long else 0),
+            launched=(ts, 6_000),
+        )
+        trace.add("collective", slice_id=reduce, op="nccl:all_reduce", bytes=1 << 20, group_name="0", group_size=8)
+        ts += 100_000 + (6 * MS if long else 0)
+    trace.fill_all()
+    assert [row[:3] for row in trace.rows(STALLS)] == [("call", True, "aten::view")]
+    ((cause, is_slice, dur),) = trace.rows(
+        "select cause, slice_id is not null, dur from stall_cost where cause = 'communication'"
+    )
+    assert (cause, is_slice) == ("communication", True)
+    assert dur == pytest.approx(4_006_000, abs=2)
+
+
+def test_the_replay_knows_what_is_won_alone_and_with_the_other_ranks():
+    """The host makes the step: idle time of the GPU goes as a whole."""
+    trace = loop(at=(8, 12, 16, 20, 24)).fill_all()
+    ((removable, saved, low, high),) = trace.rows(
+        "select removable, saved, saved_low, saved_high from replay where scenario = 'host_preempted'"
+    )
+    assert removable == 5 * 5_006_000
+    assert saved == pytest.approx(25_000_000, rel=0.01)
+    assert low <= saved <= high
+
+
+def test_without_gpu_work_the_training_thread_is_looked_at():
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 100 * MS)
+    for number in range(30):
+        trace.op(
+            "aten::view",
+            1_000_000 + number * 20_000 + (5 * MS if number > 20 else 0),
+            6_000 + (5 * MS if number == 20 else 0),
+        )
+    assert trace.fill_all().rows("select dur from host_stall") == [(5_006_000,)]
