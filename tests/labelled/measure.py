@@ -123,8 +123,8 @@ def _category(finding: Finding) -> str:
     """What to take out of the program to see what the finding's cause costs: the category of most of its pieces."""
     columns = finding.instances.columns
     causes = [str(row[columns.index("cause")]) for row in finding.instances.rows]
-    scenario = re.search(r"'(idle_sync)' as scenario", finding.summary.query)
-    return "idle_sync" if scenario else max(set(causes), key=causes.count)
+    scenario = re.search(r"'(idle_sync|host_preempted)' as scenario", finding.summary.query)
+    return scenario[1] if scenario else max(set(causes), key=causes.count)
 
 
 @dataclass(frozen=True)

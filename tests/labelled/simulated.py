@@ -40,6 +40,7 @@ OTHERS = {
     "autograd_thread": {"tiny-kernels", "host-bound"},
     "slow_loader": {"too-few-workers"},
     "pageable_copy": {"pageable-copy", "late-input-copy"},
+    "frozen_host": {"host-preempted"},
     "long_collective": {"gradient-overlap", "exposed-communication"},
 }
 HEALTHY = ("healthy", "hidden_loader", "prefetched_copy", "full_queue")
