@@ -32,7 +32,7 @@ def worlds(world: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
 
 
 # What analyses read from the staging area; all other rows of an importer are in their tables from the start.
-_STAGED = ("cpu_slice", "gpu_slice", "collective")
+_STAGED = ("cpu_slice", "gpu_slice", "collective", "thread_switch")
 _FILE = {"path": "made-up.json", "sha256": "", "size_bytes": 0, "ingested_at": datetime.now(UTC)}
 
 

@@ -465,7 +465,9 @@ def ways_of(metric, format_):
 
 
 def test_the_way_is_that_of_the_profiler_that_made_the_trace():
-    assert ways_of("idle", "nsys") == ["nsys: --trace=cuda,nvtx,osrt --cuda-graph-trace=node"]
+    assert ways_of("idle", "nsys") == [
+        "nsys: --trace=cuda,nvtx,osrt --cuda-graph-trace=node --sample=process-tree --cpuctxsw=process-tree"
+    ]
     assert ways_of("idle", "chrome") == ["torch.profiler: activities=[CPU, CUDA]"]
     assert ways_of("steps", "chrome") == ["torch.profiler: activities=[CPU]"]
     assert ways_of("python", "chrome") == ["torch.profiler: with_stack=True, with_modules=True"]

@@ -36,6 +36,7 @@ _IDLE = (
     Category("idle_compile", "compilation", ("#6b4cac", "#d6befb")),
     Category("idle_launch", "launching on the host", ("#a92a6b", "#c31d54")),
     Category("idle_python", "Python on the host", ("#5e0369", "#9f3ab1")),
+    Category("idle_cpu", "the program's own code on the host", ("#2b2dbf", "#e06a3c")),
     Category("idle_os", "calls of the operating system", ("#8a524d", "#edd8d9")),
     Category("idle_checkpoint", "checkpoints", ("#58144b", "#ac3793")),
     Category("idle_communication", "communication on the host", ("#6b86f8", "#4c63d7")),

@@ -27,7 +27,7 @@ class Topic(NamedTuple):
 
 # From staging to the tables of slices, launches, collectives and steps.
 JOINED = (
-    Topic(None, ("host_name", "nesting")),
+    Topic(None, ("host_name", "nesting", "thread_state")),
     Topic(None, ("communication", "launch", "serving_mark", "steps", "gpu_slice", "annotated")),
 )
 
@@ -39,6 +39,7 @@ TOPICS = (
             "device_activity",
             "phase_interval",
             "host_slice",
+            "host_running",
             "host_timeline",
             "stream_wait",
             "idle_interval",
@@ -57,6 +58,7 @@ TOPICS = (
             "host_stall",
         ),
     ),
+    Topic("cpu_samples", ("idle_sample",)),
     Topic("copies", ("copy_call", "copy_time", "copy_position", "copy_return", "copy_overlap")),
     Topic("unified_memory", ("copy_unified_memory",)),
     Topic(None, ("data_interval",)),

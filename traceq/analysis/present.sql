@@ -8,6 +8,7 @@ select
     or exists (from cpu_slice where kind = 'python' and contains(name, 'torch/utils/data/_utils/')) as workers,
     -- before 1.10 PyTorch's profiler told changes as instants
     exists (from counter) or exists (from cpu_slice where kind = 'other' and name = '[memory]') as samples,
+    exists (from cpu_sample) as cpu_samples,
     exists (from cpu_slice where kind = 'runtime') as calls,
     exists (from gpu_slice where is_communication) or exists (from collective)
     or exists (from communication_name where kind = 'range') as communication,

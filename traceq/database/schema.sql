@@ -369,6 +369,42 @@ comment on column page_fault.faults is 'Faults of the group; 1 for the CPU.';
 comment on column page_fault.access is 'read, write, atomic or prefetch; NULL when unknown.';
 comment on column page_fault.function is 'Function whose instruction faulted, on the CPU; NULL when unknown.';
 
+create table if not exists thread_state (
+    trace_id integer not null,
+    thread_id integer not null,
+    ts bigint not null,
+    dur bigint not null,
+    ts_end bigint generated always as (ts + dur),
+    on_cpu boolean not null,
+    cpu integer,
+    reason varchar
+);
+comment on table thread_state is 'One row per time for which a thread was on a CPU, or off all of them, as the scheduler had it; of threads of which something else was recorded, too.';
+comment on column thread_state.trace_id is 'Trace.';
+comment on column thread_state.thread_id is 'Thread; see thread.';
+comment on column thread_state.ts is 'Start, ns.';
+comment on column thread_state.dur is 'Until the thread was switched next, ns; after its last switch to the end of the last of any thread.';
+comment on column thread_state.ts_end is 'End, ns: ts + dur.';
+comment on column thread_state.on_cpu is 'Whether it was on a CPU.';
+comment on column thread_state.cpu is 'CPU it was on, or left.';
+comment on column thread_state.reason is 'Why it was off: preempted, waiting, page_fault, stopped or ended; NULL when on, and when the source does not say, as on Linux.';
+
+create table if not exists cpu_sample (
+    trace_id integer not null,
+    thread_id integer not null,
+    ts bigint not null,
+    symbol varchar,
+    module varchar,
+    caller varchar
+);
+comment on table cpu_sample is 'One row per sample of what a thread executed, taken at a rate while it was on a CPU; of threads of which something else was recorded, too.';
+comment on column cpu_sample.trace_id is 'Trace.';
+comment on column cpu_sample.thread_id is 'Thread; see thread.';
+comment on column cpu_sample.ts is 'When it was taken, ns.';
+comment on column cpu_sample.symbol is 'Innermost function whose name is known; NULL for none.';
+comment on column cpu_sample.module is 'File of the innermost function, without its folders; NULL when unknown.';
+comment on column cpu_sample.caller is 'Innermost function of the program itself: neither of the C and C++ libraries, the interpreter, drivers, nor of the standard library compiled into it; NULL for none.';
+
 create table if not exists import_note (
     trace_id integer not null,
     severity varchar not null,

@@ -30,6 +30,7 @@ NEEDS = {
     "annotations": Need("annotations", "no range is in the trace"),
     "phases": Need("phases", "nothing names forward, backward and optimizer"),
     "os_calls": Need("os_calls", "no call of the operating system was traced"),
+    "scheduling": Need("scheduling", "when threads were on a CPU was not recorded"),
     "python_frames": Need("python_frames", "no Python frame was traced"),
     "fetches": Need("fetches", "nothing names the fetching of input"),
     "synchronizations": Need("synchronizations", "no synchronization records: what streams waited for is not known"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from traceq.formats.format import Capture, Format, Options
 
 _GRAPH_NODES = {"--cuda-graph-trace": ("node",)}
+_SAMPLES = {"--sample": ("process-tree",), "--cpuctxsw": ("process-tree",)}
 _KERNELS = {"--trace": ("cuda",), **_GRAPH_NODES}
 _NO_SHAPES = "no shapes of operators, so no FLOPs, unless emit_nvtx(record_shapes=True) is around the program"
 
@@ -14,7 +15,9 @@ _OF_EXPORT = ("--include-blobs",)
 _CAPTURES: dict[str, Capture | str] = {
     "steps": Capture({"--trace": ("nvtx",)}, "mark the steps: traceq.annotate.step(), or an NVTX range around each"),
     "idle": Capture(
-        {"--trace": ("cuda", "nvtx", "osrt"), **_GRAPH_NODES}, "operators are seen only as far as NVTX ranges name them"
+        {"--trace": ("cuda", "nvtx", "osrt"), **_GRAPH_NODES, **_SAMPLES},
+        "operators are seen only as far as NVTX ranges name them; code outside of calls is sampled where the kernel lets nsys"
+        " (perf_event_paranoid at most 2)",
     ),
     "ledger": Capture(_KERNELS),
     "host": Capture(
@@ -41,7 +44,7 @@ _CAPTURES: dict[str, Capture | str] = {
     ),
     "flops": _NO_SHAPES,
     "mfu": _NO_SHAPES,
-    "python": "traceq reads no samples, which is how nsys sees Python (--python-sampling=true, for its own viewer)",
+    "python": "nsys samples Python for its own viewer only (--python-sampling=true); traceq reads its samples of native code",
     "graphs": Capture(_KERNELS),
     "os": Capture({"--trace": ("osrt",)}),
 }
@@ -58,12 +61,14 @@ COMMON_WAYS = {
     "described_collectives": "newer PyTorch profilers write them for NCCL",
     "fetch_work": f"profile(with_stack=True), or {_OSRT},",
     "reads": f"{_OSRT}, or profile(with_stack=True),",
+    "cpu_samples": "nsys profile --sample=process-tree --cpuctxsw=process-tree",
     "graph_nodes": "nsys profile --cuda-graph-trace=node",
     "loader_mark": "traceq.annotate.loader(loader)",
     "locks": "`nsys profile --trace=cuda,nvtx,osrt --sample=process-tree` shows locks, and when threads lost their core.",
     "matched_collectives": "PyTorch 2.1 and later with record_shapes=True",
     "os_calls": _OSRT,
     "page_faults": "nsys profile --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true",
+    "scheduling": "nsys profile --cpuctxsw=process-tree --sample=process-tree",
     "step_ranges": "calling `prof.step()` (PyTorch profiler) or by an NVTX range or record_function around each step",
     "process_groups": "PyTorch 2.2 and later, or NCCL 2.26 and later,",
     "worker_activity": "nsys profile --trace=osrt of all processes",
@@ -95,7 +100,7 @@ _WAYS = {
     "early_work": "nsys profile --capture-range=cudaProfilerApi, with torch.cuda.profiler.start() in the program",
     "foreign_work": "nsys profile --cuda-event-trace=true --gpu-metrics-devices=all",
     "host_side": "nsys profile --trace=cuda,nvtx,osrt",
-    "idle_causes": "nsys profile --trace=cuda,nvtx,osrt",
+    "idle_causes": "nsys profile --trace=cuda,nvtx,osrt --sample=process-tree --cpuctxsw=process-tree",
     "later_start": (
         "Start later: nsys profile --delay=60, or traceq record --backend nsys --skip 50 --steps 10 -- python train.py."
     ),
@@ -125,9 +130,8 @@ def _commands(options: Options) -> str:
     profile = {
         **options,
         "--trace": tuple(sorted(options["--trace"])),
-        # Both are on unless told otherwise, cost time, and give nothing that traceq reads.
-        "--sample": ("none",),
-        "--cpuctxsw": ("none",),
+        # Both are on unless told otherwise, and cost time.
+        **{name: options.get(name, ("none",)) for name in _SAMPLES},
         "--output": ("trace",),
     }
     export = ["--type=sqlite", *(f"{name}={','.join(options[name])}" for name in _OF_EXPORT if name in options)]

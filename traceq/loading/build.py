@@ -29,7 +29,7 @@ _INSERTS_AHEAD = 3
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
-    "import_note",
+    "cpu_sample", "import_note",
 )  # fmt: skip
 
 

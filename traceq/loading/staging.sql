@@ -24,3 +24,11 @@ create table staging.collective as
 select * exclude (trace_id), null::bigint as external_id
 from collective
 limit 0;
+
+create table staging.thread_switch (
+    thread_id integer not null,
+    ts bigint not null,
+    on_cpu boolean not null,
+    cpu integer,
+    reason varchar
+);

@@ -5,7 +5,7 @@
 -- Numbers under their names: as text they would be most of what the tables of every instant of the host hold.
 create temp type if not exists host_activity as enum (
     'none', 'data', 'checkpoint', 'compile', 'synchronization', 'allocation', 'communication', 'launch', 'operator', 'annotation',
-    'python', 'os', 'runtime', 'profiler', 'other'
+    'python', 'os', 'runtime', 'profiler', 'other', 'cpu', 'off'
 );
 
 create temp table _host_slice as

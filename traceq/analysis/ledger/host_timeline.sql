@@ -1,5 +1,7 @@
 -- The innermost open slice of each host thread at each instant, without gaps: every start and end of a slice is a boundary, and the
 -- beginning of time. After a start the slice that starts is the innermost, after an end the one around it.
+-- Where nothing is open, or only a range of a program without Python, whether the thread is on a CPU says what it does, as far as that
+-- is known (_host_running); its switches there are boundaries, too.
 -- Slices that do not nest (_slice_cut, _slice_outlasting, _slice_ended_under) end as the nesting sweep took them to.
 
 create temp table _host_timeline as
@@ -44,17 +46,39 @@ cut as (
     from (select thread_id, unnest([ts, ts_end]) as t from _phase_interval) as p
     asof inner join boundary as b on b.thread_id = p.thread_id and p.t >= b.ts
     where b.ts < p.t
+),
+
+segment as (
+    select
+        b.thread_id,
+        b.ts,
+        nullif(b.slice_id, -1) as slice_id,
+        coalesce(s.activity, 'none'::host_activity) as activity,
+        coalesce(s.phase, 'other'::host_phase) as phase,
+        s.synchronizing_id
+    from boundary as b
+    left join _host_slice as s using (slice_id)
+),
+
+-- a switch has what is open around it, whose start the CPU's state at that time goes with
+switched as (
+    select s.* replace (r.ts as ts), r.state
+    from (from _host_running where thread_id in (select thread_id from segment)) as r
+    asof inner join segment as s on s.thread_id = r.thread_id and r.ts >= s.ts
+    where r.ts > s.ts and s.activity in ('none', 'annotation')
+    union all
+    select s.*, r.state
+    from segment as s
+    asof left join _host_running as r on r.thread_id = s.thread_id and s.ts >= r.ts
 )
 
 select
-    b.thread_id,
-    b.ts,
-    nullif(b.slice_id, -1) as slice_id,
-    coalesce(s.activity, 'none'::host_activity) as activity,
-    -- between the operators of a pass, too
-    coalesce(nullif(s.phase, 'other'), if(b.ts < p.ts_end, p.phase, null), 'other'::host_phase) as phase,
-    s.synchronizing_id
-from cut as b
-left join _host_slice as s using (slice_id)
-asof left join _phase_interval as p on p.thread_id = b.thread_id and b.ts >= p.ts
-order by b.thread_id, b.ts;
+    * exclude (state) replace (
+        case
+            when activity = 'none' then coalesce(state, activity)
+            when activity = 'annotation' and thread_id in (from _thread_without_python) then coalesce(state, 'cpu')
+            else activity
+        end::host_activity as activity
+    )
+from switched
+order by thread_id, ts;

@@ -13,7 +13,8 @@ from (values
     ('launch', 'idle_launch'),
     ('operator', 'idle_launch'),
     ('python', 'idle_python'),
-    ('annotation', 'idle_python')
+    ('annotation', 'idle_python'),
+    ('cpu', 'idle_cpu')
 ) as t (activity, cause);
 
 -- What ends the gap may have been told to wait for an event; when the last work it waited for ended, or NULL when that is not known.

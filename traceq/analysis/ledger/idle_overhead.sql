@@ -2,16 +2,16 @@
 -- did at that time, unless a context says more.
 
 create temp table _host_part as
-select p.gap_id, g.device, p.ts, p.ts_end, p.activity, p.slice_id
+select p.gap_id, g.device, p.thread_id, p.ts, p.ts_end, p.activity, p.slice_id
 from _idle_piece as p
 inner join _gap as g using (gap_id)
-where p.activity <> 'none'
+where p.slice_id is not null or p.activity not in ('none', 'off')
 union all
-select h.gap_id, h.lane, p.ts, p.ts_end, p.activity, p.slice_id
+select h.gap_id, h.lane, p.thread_id, p.ts, p.ts_end, p.activity, p.slice_id
 from _host_piece as p
 inner join _idle_hole as h using (interval_id)
 union all
-select gap_id, lane, ts, ts_end, 'none', null
+select gap_id, lane, null, ts, ts_end, 'none', null
 from _idle_hole
 where thread_id is null;
 

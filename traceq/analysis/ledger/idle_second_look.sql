@@ -25,7 +25,7 @@ select
 from _idle_piece as p
 inner join _gap as g using (gap_id)
 asof left join launching as l on l.device = g.device and g.ts >= l.ts
-where p.activity = 'none';
+where p.slice_id is null and p.activity in ('none', 'off');
 
 create or replace temp table _host_interval as
 select interval_id, lane, thread_id, ts, ts_end

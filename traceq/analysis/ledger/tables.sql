@@ -138,7 +138,7 @@ create table if not exists idle_gap_cause (
 comment on table idle_gap_cause is 'One row per gap and cause; per gap the parts add up to idle_gap.dur exactly.';
 comment on column idle_gap_cause.trace_id is 'Trace.';
 comment on column idle_gap_cause.gap_id is 'Gap; see idle_gap.';
-comment on column idle_gap_cause.cause is 'idle_data, idle_sync, idle_allocation, idle_compile, idle_launch, idle_python, idle_os, idle_checkpoint, idle_communication, idle_dependency, idle_launch_latency, idle_earlier_work, idle_profiler or idle_unattributed.';
+comment on column idle_gap_cause.cause is 'idle_data, idle_sync, idle_allocation, idle_compile, idle_launch, idle_python, idle_cpu, idle_os, idle_checkpoint, idle_communication, idle_dependency, idle_launch_latency, idle_earlier_work, idle_profiler or idle_unattributed.';
 comment on column idle_gap_cause.ts is 'Where it begins first, ns.';
 comment on column idle_gap_cause.dur is 'Time in all, ns; it need not be in one piece.';
 comment on column idle_gap_cause.cpu_slice_id is 'The host slice with the most time of this cause; NULL when none was open. Of idle_launch_latency, idle_dependency and idle_earlier_work the launching call.';
@@ -157,6 +157,26 @@ comment on column idle_culprit.gap_id is 'Gap; see idle_gap.';
 comment on column idle_culprit.cause is 'As in idle_gap_cause.';
 comment on column idle_culprit.slice_id is 'The cpu_slice; what is nested in it has rows of its own.';
 comment on column idle_culprit.dur is 'Time of the gap in which it was the innermost slice, ns; it need not be in one piece.';
+
+create table if not exists idle_sample (
+    trace_id integer not null,
+    gap_id bigint not null,
+    cause varchar not null,
+    slice_id bigint,
+    symbol varchar,
+    module varchar,
+    caller varchar,
+    samples bigint not null
+);
+comment on table idle_sample is 'One row per gap, cause, host slice and function: samples (cpu_sample) of the late thread taken in that part of the gap. Gaps are shorter than the time between samples as a rule: shares of many gaps tell something, a single gap does not.';
+comment on column idle_sample.trace_id is 'Trace.';
+comment on column idle_sample.gap_id is 'Gap; see idle_gap.';
+comment on column idle_sample.cause is 'As in idle_gap_cause.';
+comment on column idle_sample.slice_id is 'cpu_slice that was innermost on the thread; NULL when none was open.';
+comment on column idle_sample.symbol is 'As in cpu_sample.';
+comment on column idle_sample.module is 'As in cpu_sample.';
+comment on column idle_sample.caller is 'As in cpu_sample.';
+comment on column idle_sample.samples is 'Samples.';
 
 create table if not exists host_ledger (
     trace_id integer not null,

@@ -201,3 +201,53 @@ from (
 group by slice_id
 union all
 select null, greatest(0, (select sum(claimed) from _claim) - coalesce((select sum(dur) from _part), 0));
+
+-- Names of functions without types of parameters and results: 'void a::b<int>(int, float)' is 'a::b'.
+create or replace macro _function_name(symbol) as
+regexp_extract(
+    regexp_replace(
+        regexp_replace(regexp_replace(regexp_replace(replace(symbol, '(anonymous namespace)', '{anonymous}'), '<[^<>]*>', '', 'g'), '<[^<>]*>', '', 'g'), '<[^<>]*>', '', 'g'),
+        '(<[^<>]*>|\(.*|\[.*|@.*)', '', 'g'
+    ),
+    '(operator ?[^ ]+|[^ ]+)$'
+);
+
+-- What a function does, by the names that libraries give theirs: text (formatting, parsing, reading and writing), waiting (for others, by
+-- asking again and again), memory (filling, copying, allocating), driver (of the GPU), python (the interpreter), or own.
+create or replace macro _function_work(symbol, module) as
+case
+    when symbol = '' and (module = '' or regexp_matches(module, '^(lib(c|dl|rt|pthread|stdc\+\+)[-.]|ld[-.]|\[)')) then null
+    when regexp_matches(symbol, 'printf|scanf|strto[dflu]|^_IO_|[io]stream|streambuf|num_(put|get)|dtoa|^__mpn_|hack_digit|itoa|f(write|read)|put[cs]|get(c|line)|PyUnicode_F|PyUnicodeWriter|PyOS_double_to|PyFile_|(to|from)_chars|^(__)?(libc_)?(write|read|fsync)$')
+        then 'text'
+    when regexp_matches(symbol, 'sched_yield|_progress|[Bb]arrier|spin|^P?MPI|MPI[RD]_|^(omp_|__?kmp|GOMP|gomp)|_poll$|^poll')
+        then 'waiting'
+    when
+        regexp_matches(symbol, 'mem(cpy|set|move)|(m|c|re)alloc|^(cfree|free|__libc_free)|operator (new|delete)|_int_free|clear_page|page_fault|std::(vector|_Vector|_Construct|_Destroy|allocator|__uninit|new_allocator)')
+        then 'memory'
+    when regexp_matches(module, '^lib(cuda|nvidia|hip|amdhip|hsa|nvrtc)') then 'driver'
+    when regexp_matches(module, '^(lib)?python\d') or regexp_matches(symbol, '^_?Py[A-Z_]') then 'python'
+    else 'own'
+end;
+
+create or replace view idle_function as
+select
+    s.trace_id,
+    g.device,
+    g.step,
+    s.gap_id,
+    s.cause,
+    s.slice_id,
+    coalesce(_function_name(s.caller), _function_name(s.symbol), s.module) as name,
+    coalesce(_function_name(s.symbol), s.module) as innermost,
+    _function_work(coalesce(s.symbol, ''), coalesce(s.module, '')) as work,
+    s.samples
+from idle_sample as s
+inner join idle_gap as g using (trace_id, gap_id)
+inner join step as t using (trace_id, step)
+where t.excluded is null;
+comment on view idle_function is 'One row per gap of a counted step, cause and function: idle_sample with names as they are read.';
+comment on column idle_function.device is 'Device.';
+comment on column idle_function.step is 'Step it elapsed in.';
+comment on column idle_function.name is 'The program''s own function; where there is none in the call chain the innermost whose name is known, else its file. Without the types of parameters and results.';
+comment on column idle_function.innermost is 'Innermost function whose name is known, else its file.';
+comment on column idle_function.work is 'What the innermost function does, by its name: text (formatting, parsing, reading, writing), waiting (asking again and again), memory (filling, copying, allocating), driver (of the GPU), python (the interpreter), or own; NULL where only a library of the system is known.';

@@ -14,6 +14,8 @@ _READ = (
     "cpu_slice",
     "gpu_slice",
     "thread",
+    "thread_state",
+    "cpu_sample",
     "host_name",
     "synchronization",
     "cuda_event",
@@ -56,7 +58,7 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
             if any(each.query.lstrip().startswith(f"create temp table {name}") for name in names):
                 connection.execute(f"drop table if exists temp.{next(name for name in names if name in each.query)}")
                 connection.execute(each)
-    for name in ("_host_slice", "_host_timeline"):
+    for name in ("_host_slice", "_host_running", "_thread_without_python", "_host_timeline"):
         connection.execute(f"drop table if exists temp.{name}")
-    run(connection, "analysis/ledger/host_slice.sql")
-    run(connection, "analysis/ledger/host_timeline.sql")
+    for name in ("host_slice", "host_running", "host_timeline"):
+        run(connection, f"analysis/ledger/{name}.sql")

@@ -92,6 +92,7 @@ _PLACES: tuple[str, ...] = (
     "launching/blocking_os_call",
     "launching/tiny_kernels",
     "launching/host_bound",
+    "launching/host_compute",
     "launching/python_bound",
     "launching/launch_latency",
     # kernels

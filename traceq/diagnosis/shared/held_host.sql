@@ -19,7 +19,7 @@ piece as (
                 (
                     p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_os')
                     -- what is long has a cause of its own, though nobody recorded it
-                    or (p.cause = 'idle_unattributed' and p.dur <= 20000)
+                    or (p.cause in ('idle_unattributed', 'idle_cpu') and p.dur <= 20000)
                 )
                 and g.drained_by is not null
                 and p.next_slice_id is not null

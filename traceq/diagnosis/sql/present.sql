@@ -67,6 +67,8 @@ select
         select 1 from cpu_slice where trace_id = $trace_id and kind = 'op' and contains(args, '"Input type"')
     )::integer as types,
     (select count(*) from device where trace_id = $trace_id) as gpus,
+    (select count(*) from thread_state where trace_id = $trace_id)
+    + (select count(*) from cpu_sample where trace_id = $trace_id) as scheduling,
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,

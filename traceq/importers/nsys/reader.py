@@ -6,7 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys import counters, gpu, host, mpi, nvtx, page_faults, payload, synchronizations
+from traceq.importers.nsys import (
+    counters,
+    gpu,
+    host,
+    mpi,
+    nvtx,
+    page_faults,
+    payload,
+    samples,
+    scheduling,
+    synchronizations,
+)
 from traceq.importers.nsys.capture import trace_row
 from traceq.importers.nsys.context import Job, Rows
 from traceq.importers.nsys.devices import Devices
@@ -24,7 +35,9 @@ _READERS = (
     mpi.read_mpi,
     counters.read_counters,
     page_faults.read_page_faults,
-    nvtx.read_nvtx,  # last, because open ranges end where everything else does
+    nvtx.read_nvtx,  # after these, because open ranges end where everything else does
+    scheduling.read_scheduling,  # last, because threads count of which there is something else
+    samples.read_samples,
 )
 _TABLES = (
     "StringIds",
@@ -36,6 +49,8 @@ _TABLES = (
     *page_faults.TABLES,
     *nvtx.TABLES,
     *payload.TABLES,
+    *scheduling.TABLES,
+    *samples.TABLES,
 )
 
 

@@ -43,6 +43,10 @@ class Threads:
             self._numbers.setdefault(one, len(self._numbers))
         return pc.index_in(ids, value_set=pa.array(list(self._numbers), pa.int64()))
 
+    def are_known(self, global_tids: pa.Array) -> pa.Array:
+        """For each row whether rows before named its thread."""
+        return pc.is_in(global_tids.fill_null(0), value_set=pa.array([one for one in self._numbers if one], pa.int64()))
+
     def name(self, global_tid: int, name: str) -> None:
         """A name the program itself gave a thread; it goes before the operating system's."""
         self._named[global_tid] = name

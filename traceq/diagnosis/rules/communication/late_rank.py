@@ -58,6 +58,7 @@ _WHAT = {
     "idle_sync": "its host waits for its GPU, which then has nothing to do",
     "idle_allocation": "it allocates memory",
     "idle_compile": "it compiles or loads code",
+    "idle_cpu": "its GPU waits for the program's own code on the host",
     "idle_os": "its host waits for the operating system",
     "idle_checkpoint": "it saves checkpoints",
     "idle_unattributed": "its GPU is idle, for no recorded cause",

@@ -8,7 +8,7 @@
 -- measured: Kernels below 10 us: launching takes 5 to 10 us by itself, and 20 to 50 with an operator of PyTorch around
 --   it. The rule applies when at least half of the kernels of the counted steps are so short, there are at least 100,
 --   and their median is below the median time from one launching call to the next (else the host is ahead). Claimed
---   are the pieces idle_launch, idle_python and idle_launch_latency (idle_piece) of gaps below 500 us that end with
+--   are the pieces idle_launch, idle_python, idle_cpu and idle_launch_latency (idle_piece) of gaps below 500 us that end with
 --   such a kernel and begin before its launching call has returned; in longer gaps the host does something else than
 --   launching. Kernels of CUDA graphs are left out. Gaps that a synchronizing call drained are left to the rules about
 --   those, unless they make up a quarter of these kernels: then the loop launches and waits in turn, and idle_sync,
@@ -50,7 +50,7 @@
 --   it does something else than launching
 -- threshold: synchronized_share = 0.25: one wait for every four kernels: the loop launches and waits in turn
 -- uses: idle, counted
--- categories: idle_launch, idle_launch_latency, idle_os, idle_python, idle_sync, idle_unattributed
+-- categories: idle_cpu, idle_launch, idle_launch_latency, idle_os, idle_python, idle_sync, idle_unattributed
 with
 kernel as (
     select
@@ -132,6 +132,6 @@ inner join gpu_slice as n on n.trace_id = p.trace_id and n.slice_id = p.next_sli
 where
     g.is_late
     and (
-        p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and not g.is_drained
-        or h.is_synchronized and p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_sync', 'idle_unattributed', 'idle_os')
+        p.cause in ('idle_launch', 'idle_python', 'idle_cpu', 'idle_launch_latency') and not g.is_drained
+        or h.is_synchronized and p.cause in ('idle_launch', 'idle_python', 'idle_cpu', 'idle_launch_latency', 'idle_sync', 'idle_unattributed', 'idle_os')
     )

@@ -5,7 +5,7 @@
 --   milliseconds with a large model or many cached samples. In a distributed job each rank pauses at another step, and
 --   all others wait.
 -- measured: Slices whose names say so; the patterns are in the query. Claimed is the idle time inside them
---   (idle_piece: idle_python, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed). No threshold but
+--   (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed). No threshold but
 --   that of all findings. Low 0.5, likely 1, high 1: a collection every few hundred steps remains.
 -- try: gc.collect() and gc.freeze() after the model is built, gc.disable(), then gc.collect(1) every few hundred
 --   steps, at the same step on all ranks. Remove gc.collect() and torch.cuda.empty_cache() from the loop.

@@ -8,7 +8,7 @@
 -- measured: A kernel counts when the call in cpu_slice that launched it ends at or after the kernel's own end. The
 --   rule applies when that holds for more than half of the kernels (share 0.5: without the setting it is below 2 %
 --   in every trace we know) of at least 20 (fewer say nothing of a habit). Claimed are the pieces idle_launch,
---   idle_python, idle_sync and idle_launch_latency in the gaps that begin where such a kernel ends (idle_piece).
+--   idle_python, idle_cpu, idle_sync and idle_launch_latency in the gaps that begin where such a kernel ends (idle_piece).
 --   Host work is hidden behind kernels once launches do not wait, so at most the time of those kernels is claimed
 --   in a step. Low 0.5, likely 1, high 1: waits that the program itself asks for remain.
 -- try: Unset CUDA_LAUNCH_BLOCKING (on AMD HIP_LAUNCH_BLOCKING and AMD_SERIALIZE_KERNEL) in the environment of
@@ -30,7 +30,7 @@
 --   for it: half lies between
 -- threshold: kernels = 20: fewer say nothing of a habit
 -- uses: idle, counted
--- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
+-- categories: idle_cpu, idle_launch, idle_launch_latency, idle_python, idle_sync
 with
 kernel as (
     select g.step, g.dur, g.ts_end, c.slice_id, c.name, c.ts_end >= g.ts_end as is_blocking
@@ -69,7 +69,7 @@ piece as (
     select p.step, p.ts, p.dur, p.cause, p.gap_id, g.slice_id, g.name, sum(p.dur) over (partition by p.step) as idle_dur
     from idle as p
     inner join gap as g using (gap_id)
-    where p.cause in ('idle_launch', 'idle_python', 'idle_sync', 'idle_launch_latency')
+    where p.cause in ('idle_launch', 'idle_python', 'idle_cpu', 'idle_sync', 'idle_launch_latency')
 )
 
 select

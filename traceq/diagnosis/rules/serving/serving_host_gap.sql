@@ -37,7 +37,7 @@
 -- low: 0.5
 -- likely: 0.8
 -- uses: idle
--- categories: idle_sync, idle_launch, idle_python, idle_os, idle_launch_latency, idle_unattributed
+-- categories: idle_cpu, idle_sync, idle_launch, idle_python, idle_os, idle_launch_latency, idle_unattributed
 with
 gap as (
     select s.step as next_step, s.kind, t.gpu_ts - s.gpu_gap as ts, t.gpu_ts as ts_end
@@ -73,7 +73,7 @@ from idle as p
 inner join idle_between as b using (gap_id)
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
 where
-    p.cause in ('idle_sync', 'idle_launch', 'idle_python', 'idle_os', 'idle_launch_latency', 'idle_unattributed')
+    p.cause in ('idle_sync', 'idle_launch', 'idle_python', 'idle_cpu', 'idle_os', 'idle_launch_latency', 'idle_unattributed')
     -- what was launched before the capture was not launched late
     and p.gap_id not in (
         select gap_id from idle_gap_cause where trace_id = $trace_id and device = $device and cause = 'idle_earlier_work'

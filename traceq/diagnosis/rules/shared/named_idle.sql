@@ -1,7 +1,7 @@
 -- Idle time inside host slices whose names say that they log, or collect garbage ($topic). A gap may hold many such slices, of which
 -- idle_piece names one at most: their time before an instant is a running sum, so what is inside a gap is a difference.
 -- uses: idle, host_slice_name
--- categories: idle_allocation, idle_launch, idle_os, idle_python, idle_sync, idle_unattributed
+-- categories: idle_allocation, idle_cpu, idle_launch, idle_os, idle_python, idle_sync, idle_unattributed
 with
 meant as (
     select kind, name
@@ -69,7 +69,7 @@ piece as (
     left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     left join cpu_slice as l on l.trace_id = p.trace_id and l.slice_id = p.launch_slice_id
     where
-        p.cause in ('idle_python', 'idle_launch', 'idle_sync', 'idle_os', 'idle_allocation', 'idle_unattributed')
+        p.cause in ('idle_python', 'idle_cpu', 'idle_launch', 'idle_sync', 'idle_os', 'idle_allocation', 'idle_unattributed')
         and exists (from named)
 ),
 
