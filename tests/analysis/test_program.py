@@ -129,6 +129,24 @@ PROGRAMS = {
     "GPUs that are listed": (["device Tesla T4"], "vendor nvidia"),
     "GPUs of AMD": (["device AMD Instinct MI300X"], "vendor amd"),
     "graphs": (["call cudaGraphLaunch"], "mode cuda_graph, vendor nvidia"),
+    "what is switched on": (
+        [
+            "kernel void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64> >(Flash_fwd_params)",
+            "kernel sm90_xmma_gemm_bf16bf16_bf16f32",
+            "kernel void at::native::multi_tensor_apply_kernel<at::native::FusedAdamMathFunctor<float> >(int)",
+            "call cuMemMap",
+            "call cudaMallocAsync_v11020",
+        ],
+        (
+            "feature expandable_segments, feature flash_attention, feature foreach_optimizer, feature fused_optimizer, "
+            "feature half_precision, feature memory_pool, framework PyTorch, mode eager, vendor nvidia, workload training"
+        ),
+    ),
+    "NHWC from end to end": (["kernel sm80_xmma_fprop_implicit_gemm_f16_nhwc_cudnn"], "feature channels_last"),
+    "NHWC that the library converts to": (
+        ["kernel sm80_xmma_fprop_implicit_gemm_f16_nhwc_cudnn", "kernel void cudnn::nchwToNhwcKernel<float>(int)"],
+        "",
+    ),
     "names that say nothing": (["annotation step", "os poll", "process trainer", "thread worker"], ""),
 }
 

@@ -15,7 +15,7 @@ from traceq.diagnosis.rules.declared import _environment, _of_trace, is_template
 OF_TRACE = set(_of_trace(MagicMock()))
 OF_CLAIM = {
     *("instances", "steps_with_it", "claimed_ns", "claimed_share", "longest_ns"),
-    *("worst", "pieces", "given", "copies", "collectives", "facts", "rows"),
+    *("worst", "pieces", "given", "copies", "collectives", "culprits", "facts", "rows"),
 }
 OF_REMARK = {"facts", "rows"}
 # They are asked before the claim is made, or because there is none.

@@ -24,6 +24,7 @@ def explain(rule: str, rules: tuple[Path, ...]) -> None:
       traceq explain synchronous-loader
     """  # noqa: D301 - click wants the backspace itself
     from traceq.diagnosis import user_rules
+    from traceq.diagnosis.rules_page import UNPROVEN
     from traceq.errors import NoSuchRule
 
     known = {each.name: each for each in user_rules.rules(rules)}
@@ -33,5 +34,6 @@ def explain(rule: str, rules: tuple[Path, ...]) -> None:
         hint = f"did you mean: {', '.join(close)}?" if close else "`traceq rules list` prints the names"
         raise NoSuchRule(f"no rule is called {rule!r}; {hint}")
     page = known[wanted].manual
-    text = f"{wanted}: {page.title}\n\n{page.text}".rstrip()
+    unproven = f"{UNPROVEN}\n\n" if known[wanted].unproven else ""
+    text = f"{wanted}: {page.title}\n\n{unproven}{page.text}".rstrip()
     click.echo("\n".join(map(printable, text.split("\n"))))

@@ -102,7 +102,7 @@ def _sources() -> str:
 
 def _files(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
     if place.is_file():
-        if path.endswith((".py", ".sql")):
+        if path.endswith((".py", ".sql", ".toml", ".json")):
             yield path, place.read_bytes()
         return
     for entry in sorted(place.iterdir(), key=lambda entry: entry.name):

@@ -10,12 +10,13 @@ from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.allocate import Allocated, Proposal
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.culprits import common
-from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Where
+from traceq.diagnosis.finding import Confidence, Evidence, Finding, Observation, Part, Where
 from traceq.diagnosis.query import printed, rule_query
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 
 _ONLY_BOUNDS = "A replay of these steps is too far from what was recorded to tell a likely saving."
+_UNPROVEN = "Not high, as no real trace has triggered this rule yet."
 
 
 def finding(subject: Subject, allocated: Allocated) -> Finding:
@@ -26,6 +27,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
     saving = min(claim.saving_ns * share, high)
     evidence = claim.worst(subject.worst(claim))
     only_bounds = bool(claim.row["only_bounds"])
+    confidence, reason = _confidence(rule, advice, only_bounds=only_bounds)
     return Finding(
         rule=rule.name,
         finding_id=finding_id(subject, rule, advice),
@@ -39,8 +41,8 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         only_bounds=only_bounds,
         assumed_share=float(str(claim.values["likely"])),
         expected_step_ns=subject.step_ns - saving,
-        confidence="low" if only_bounds else advice.confidence,
-        confidence_reason=f"{advice.reason} {_ONLY_BOUNDS}" if only_bounds else advice.reason,
+        confidence=confidence,
+        confidence_reason=reason,
         summary=claim.evidence(),
         instances=evidence,
         fix=advice.fix,
@@ -48,6 +50,15 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         references=rule.manual.references,
         parts=tuple(_part(subject, each) for each in allocated.parts),
     )
+
+
+def _confidence(rule: Rule, advice: Advice, *, only_bounds: bool) -> tuple[Confidence, str]:
+    """How sure a finding is, and why: never sure where no real trace has triggered its rule, and less with bounds only."""
+    if only_bounds:
+        return "low", f"{advice.reason} {_ONLY_BOUNDS}"
+    if rule.unproven and advice.confidence == "high":
+        return "medium", f"{advice.reason} {_UNPROVEN}"
+    return advice.confidence, advice.reason
 
 
 def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
@@ -80,7 +91,7 @@ def _part(subject: Subject, proposal: Proposal) -> Part:
         finding_id=finding_id(subject, rule, advice),
         title=advice.title or rule.manual.title,
         saving_ns=min(advice.claim.saving_ns, float(advice.claim.row["saving_high_ns"])),
-        confidence=advice.confidence,
+        confidence=_confidence(rule, advice, only_bounds=False)[0],
         fix=advice.fix,
         evidence=advice.claim.evidence(),
     )

@@ -15,6 +15,7 @@ from traceq.diagnosis.allocate import Allocated, Proposal, allocate
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
+from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace, rule_query
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged
@@ -104,6 +105,7 @@ def _subject(
         steps=trace["steps"],
         step_ns=trace["step_ns"] or 0.0,
         is_window=trace["step_source"] == "window",
+        program=program_of(connection, trace["trace_id"]),
         goal=goal,
         present=present,
         ledger={category: dur / trace["steps"] for category, dur in ledger.items()},

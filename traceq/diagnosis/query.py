@@ -26,6 +26,7 @@ _KEYS = (
     *("rule", "title", "finds", "matters", "measured", "try", "references"),
     *("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "remark"),
     *(
+        "for",
         "needs",
         "about",
         "unknown",

@@ -22,6 +22,9 @@ first. `traceq explain RULE` prints one page; this one is what `traceq rules lis
 """
 
 
+UNPROVEN = "Unproven: no real trace has triggered this rule yet, so what it finds is never of high confidence."
+
+
 def handbook(rules: Sequence[Rule]) -> str:
     """All manual pages in Markdown, with a table of contents."""
     lines = [f"* [{each.name}](#{each.name}): {_words(each.manual.title)}" for each in rules]
@@ -29,7 +32,9 @@ def handbook(rules: Sequence[Rule]) -> str:
 
 
 def _page(rule: Rule) -> str:
-    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n" + "\n".join(_sections(rule.manual.text)) + "\n"
+    unproven = f"{UNPROVEN}\n\n" if rule.unproven else ""
+    text = "\n".join(_sections(rule.manual.text))
+    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{unproven}{text}\n"
 
 
 def _sections(text: str) -> Iterator[str]:

@@ -10,7 +10,8 @@ from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
 from traceq.diagnosis.claim import WORST, Claim, check
 from traceq.diagnosis.culprits import Node, tree_of
-from traceq.diagnosis.needs import NEEDS, CannotTell
+from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
+from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import Query, Workspace, rule_query
 from traceq.formats.capabilities import format_of
 
@@ -46,6 +47,7 @@ class Subject:
     steps: int
     step_ns: float
     is_window: bool
+    program: Program
     goal: Goal
     present: Mapping[str, int] = field(repr=False)
     ledger: Mapping[str, float] = field(repr=False)
@@ -63,6 +65,14 @@ class Subject:
         for name in needs:
             if not self.has(name):
                 raise self.lacks(NEEDS[name].lacking, name)
+
+    def only_for(self, *kinds: str) -> None:
+        """Raise NothingThere for a program that is known to be of none of these kinds; "training" stands for all that train."""
+        others = set(kinds) - {"training"}
+        if others and self.program.kind not in ("", *others):
+            raise NothingThere(f"the program is {self.program.name}")
+        if "training" in kinds and not self.program.trains:
+            raise NothingThere("the program trains no model")
 
     def way(self, name: str, otherwise: str = "") -> str:
         """The words of Format.ways for what the trace's profiler has to record; `otherwise` where it is not known."""

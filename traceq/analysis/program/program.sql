@@ -175,6 +175,8 @@ from (values
     ('vendor', 'nvidia', 'device', '*GeForce*', null),
     ('vendor', 'nvidia', 'device', '*TITAN*', null),
     ('vendor', 'amd', 'call', 'hip[A-Z]*', 'HIP'),
+    ('vendor', 'amd', 'kernel', 'Cijk_*', 'Tensile, the matrix products of hipBLASLt'),
+    ('vendor', 'amd', 'kernel', '*miopen*', 'MIOpen'),
     ('vendor', 'amd', 'device', '*AMD*', null),
     ('vendor', 'amd', 'device', '*Radeon*', null),
     ('vendor', 'intel', 'call', 'ze[A-Z]*', 'Level Zero'),
@@ -196,6 +198,40 @@ from (values
     ('workload', 'serving', 'process', 'sglang::*', 'SGLang'),
     ('workload', 'inference', 'domain', 'TensorRT', 'it runs trained models'),
     ('workload', 'inference', 'kernel', '__myl_*', 'TensorRT'),
+
+    -- what is switched on already, so that nobody is told to
+    ('feature', 'flash_attention', 'kernel', '*flash_fwd*', 'FlashAttention'),
+    ('feature', 'flash_attention', 'kernel', '*flash_bwd*', 'FlashAttention'),
+    ('feature', 'flash_attention', 'kernel', '*[fF]lashAttn*', 'FlashAttention 3'),
+    ('feature', 'flash_attention', 'kernel', '*fmha*', 'xFormers, cuDNN, CUTLASS, Composable Kernel'),
+    ('feature', 'flash_attention', 'kernel', '*cudnn*sdpa*', 'cuDNN'),
+    ('feature', 'flash_attention', 'op', 'aten::_flash_attention_*', 'PyTorch'),
+    ('feature', 'flash_attention', 'op', 'aten::_efficient_attention_*', 'PyTorch'),
+    ('feature', 'flash_attention', 'op', 'flash_attn*', 'FlashAttention'),
+    ('feature', 'half_precision', 'kernel', '*bf16*', 'cuBLAS, CUTLASS, hipBLASLt'),
+    ('feature', 'half_precision', 'kernel', '*BFloat16*', 'PyTorch'),
+    ('feature', 'half_precision', 'kernel', '*c10::Half*', 'PyTorch'),
+    ('feature', 'half_precision', 'kernel', '*__nv_bfloat16*', 'CUDA'),
+    ('feature', 'half_precision', 'kernel', '*16816*', 'cuBLAS, CUTLASS: tensor cores in 16 bits'),
+    ('feature', 'half_precision', 'kernel', '*hgemm*', 'cuBLAS'),
+    ('feature', 'foreach_optimizer', 'kernel', '*multi_tensor_apply*', 'PyTorch, Apex: all parameters at once'),
+    ('feature', 'fused_optimizer', 'kernel', '*FusedAdam*', 'PyTorch'),
+    ('feature', 'fused_optimizer', 'kernel', '*FusedSgd*', 'PyTorch'),
+    ('feature', 'fused_optimizer', 'kernel', '*FusedAdagrad*', 'PyTorch'),
+    ('feature', 'fused_optimizer', 'op', 'aten::_fused_*', 'PyTorch'),
+    ('feature', 'checkpointing', 'op', 'CheckpointFunction*', 'PyTorch: activations are computed again'),
+    ('feature', 'checkpointing', 'python', '*/torch/utils/checkpoint.py', 'PyTorch'),
+    ('feature', 'expandable_segments', 'call', 'cuMemMap*', 'virtual memory management: what expandable segments call'),
+    ('feature', 'expandable_segments', 'call', 'hipMemMap*', 'the same on AMD'),
+    ('feature', 'memory_pool', 'call', 'cudaMallocAsync*', 'the driver''s pool'),
+    ('feature', 'memory_pool', 'call', 'cudaMallocFromPoolAsync*', 'the driver''s pool'),
+    ('feature', 'memory_pool', 'call', 'cuMemAllocAsync*', 'the driver''s pool'),
+    ('feature', 'memory_pool', 'call', 'cuMemAllocFromPoolAsync*', 'the driver''s pool'),
+    ('feature', 'memory_pool', 'call', 'hipMallocAsync*', 'the driver''s pool'),
+    -- conversions to it show that it is the library's choice and not the program's
+    ('nhwc', 'any', 'kernel', '*nhwc*', 'cuDNN, CUTLASS'),
+    ('conversion', 'any', 'kernel', '*nchwToNhwc*', 'cuDNN'),
+    ('conversion', 'any', 'kernel', '*nhwcToNchw*', 'cuDNN'),
 
     -- no property of its own: some model computes
     ('model', 'any', 'op', 'aten::linear', 'layers'),
@@ -312,6 +348,11 @@ where
     );
 
 insert into _program_shown
+select 'feature', 'channels_last', source, name, count
+from _program_shown
+where property = 'nhwc' and not _shown('conversion', 'any');
+
+insert into _program_shown
 -- layers forward, and nothing of a backward pass, an optimizer or a server anywhere
 select 'workload', 'inference', source, name, count
 from _program_shown
@@ -334,6 +375,6 @@ select
     first(source || ' ' || name order by count desc, source, name) as evidence,
     sum(count)::bigint as count
 from _program_shown
-where property <> 'model'
+where property not in ('model', 'nhwc', 'conversion')
 group by property, value
 order by property, sum(count) desc, value;

@@ -7,10 +7,11 @@ Its texts are templates of Jinja, in which stand
     facts, rows             the first row, and all, of the query that the header names (`facts`), or that a remark is about
     given                   the parameters of the query, with the row of that which the header has for each claim (`each`)
     steps, subject          the number of counted steps, and the trace; see traceq.diagnosis.subject
+    program, remedy         what program it is (traceq.diagnosis.program), and what to do in it (rules/shared/remedies.toml)
     the settings of the header, by name
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
     time, percent, bytes_in, size, short_size, rate, short, figure, part, plural, cut, names, kernel, operators, shares, unit,
-    step_range, padding, is_amd, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
+    step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
     allocations, places, culprits, busiest, per_fetch, workers_needed
                             which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression matches
@@ -20,6 +21,7 @@ What is about the claim is not there in the texts that are asked before it is ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import chain
@@ -41,6 +43,7 @@ from traceq.diagnosis.rules.shared import (
     late_host,
     wording,
 )
+from traceq.diagnosis.rules.shared.remedies import remedy
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -66,12 +69,17 @@ _ABOUT = {
 
 def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
     """Raise CannotTell or NothingThere where the trace lacks what the header needs, or what it is about."""
+    whom = query.listed("for")
+    subject.only_for(*(each for each in whom if each != "training"))
     for about in query.listed("about"):
         subject.needs("gpu", "steps")
         for column, reason in _ABOUT[about]:
             if not subject.present[column]:
                 raise NothingThere(reason)
     _check_needs(subject, query.listed("needs", default))
+    # what shows training may be what the trace lacks
+    if "training" in whom:
+        subject.only_for("training")
 
 
 def _check_needs(subject: Subject, needs: Iterable[str]) -> None:
@@ -179,7 +187,10 @@ def _rendered(query: Query, known: dict[str, Any]) -> dict[str, str]:
 
 
 def _render(text: str, known: dict[str, Any]) -> str:
-    return _environment().from_string(text).render(known).strip() if is_template(text) else text
+    if not is_template(text):
+        return text
+    # of a part that is empty the spaces around it are left
+    return re.sub(" {2,}", " ", _environment().from_string(text).render(known)).strip()
 
 
 def _of_trace(subject: Subject) -> dict[str, Any]:
@@ -208,7 +219,8 @@ def _of_trace(subject: Subject) -> dict[str, Any]:
         "kernel": kernels.short,
         "operators": kernels.names,
         "padding": kernels.padding,
-        "is_amd": partial(kernels.is_amd, subject),
+        "program": subject.program,
+        "remedy": partial(remedy, subject.program),
         "per_step": partial(wording.per_step, subject),
         "of_step": partial(wording.of_step, subject),
         "exposed": partial(exposed_copies.described, subject),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -153,12 +154,23 @@ RULES = tuple(place.partition("/")[2] for place in _PLACES)
 
 
 class Rule(NamedTuple):
-    """A rule: its id (kebab-case), its manual page, and its judgement. `remarks`: it never says what a fix could win."""
+    """A rule: its id (kebab-case), its manual page, and its judgement.
+
+    `remarks`: it never says what a fix could win. `unproven`: nothing but made-up traces has triggered it.
+    """
 
     name: str
     manual: Manual
     judge: Judgement
     remarks: bool = False
+    unproven: bool = False
+
+
+@cache
+def proven() -> dict[str, int]:
+    """How many real traces have triggered each rule, by id; written by tests/truth/proven.py."""
+    found: dict[str, int] = json.loads(files("traceq").joinpath("diagnosis/rules/proven.json").read_text("utf-8"))
+    return found
 
 
 @cache
@@ -174,6 +186,11 @@ def _load(place: str) -> Rule:
 
     if not files("traceq").joinpath(f"diagnosis/rules/{place}.py").is_file():
         judge = remarked(name, query) if "remark" in query.header else declared(claimed_by(name), query)
-        return Rule(name.replace("_", "-"), declared_manual(name, query), judge, remarks)
+        return _rule(name, declared_manual(name, query), judge, remarks=remarks)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
-    return Rule(name.replace("_", "-"), manual(module.__doc__ or ""), module.judge, remarks)
+    return _rule(name, manual(module.__doc__ or ""), module.judge, remarks=remarks)
+
+
+def _rule(name: str, page: Manual, judge: Judgement, *, remarks: bool) -> Rule:
+    rule = name.replace("_", "-")
+    return Rule(rule, page, judge, remarks, unproven=not proven().get(rule))

@@ -1,4 +1,4 @@
 select property, value, count
 from program
 where trace_id = $trace_id
-order by array_position(['language', 'framework', 'mode', 'workload', 'vendor'], property), count desc, value
+order by array_position(['language', 'framework', 'mode', 'workload', 'vendor', 'feature'], property), count desc, value

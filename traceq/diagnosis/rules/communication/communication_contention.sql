@@ -11,15 +11,14 @@
 -- try: Give NCCL fewer multiprocessors, or let copy engines and the network move the data.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/types.html
--- fix: {{ cut(worst.name) }} takes {{ time(worst.alone_ns) }} alone and {{ time(worst.accompanied_ns) }} beside
---   communication (medians). Let NCCL use fewer multiprocessors: NCCL_MAX_CTAS=8, or options =
---   dist.ProcessGroupNCCL.Options(); options.config.max_ctas = 8; dist.init_process_group("nccl",
---   pg_options=options). Measure the whole step: too few make the communication itself slower.
+-- fix: {{ remedy('fewer_channels') }} {{ cut(worst.name) }} takes {{ time(worst.alone_ns) }} alone and {{
+--   time(worst.accompanied_ns) }} beside communication (medians).
 -- confidence: low
 -- reason: The same kernels with the same geometry are compared, but they may do other work at other places of the
 --   step.
 -- wrong-if: These kernels differ in what they compute (sizes that the grid does not show), not in what runs beside
 --   them.
+-- heading: Let communication take fewer multiprocessors from kernels
 -- needs: gpu, steps, kernel_geometry
 -- about: communication
 -- low: 0.0

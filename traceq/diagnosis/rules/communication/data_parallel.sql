@@ -11,12 +11,14 @@
 -- try: torchrun --nproc-per-node=N, init_process_group("nccl"), DistributedDataParallel, DistributedSampler.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html
 --   https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html
--- fix: Run a process per GPU: torchrun --nproc-per-node={{ facts.devices }} train.py, with
+-- fix: Run a process per GPU: torchrun --nproc-per-node={{ facts.devices }} PROGRAM, with
 --   dist.init_process_group("nccl"), model = DistributedDataParallel(model.to(rank), device_ids=[rank]) in place of
 --   DataParallel(model), and DataLoader(..., sampler=DistributedSampler(dataset)).
 -- confidence: high
 -- reason: The ranges of DataParallel are in the trace, and kernels run on several GPUs.
 -- wrong-if: The ranges are named so by something else.
+-- heading: Run a process per GPU: DistributedDataParallel
+-- for: pytorch
 -- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: whether
 --   DataParallel ran is not known
 --   {%- endif %}

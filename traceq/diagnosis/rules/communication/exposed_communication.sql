@@ -10,13 +10,13 @@
 --   together; compare the ranks to see who is late.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
--- fix: {{ overlapped(facts) }}{{ late_device() }} The longest: {{ cut(worst.name) }}. Start it as soon as its input is
---   there and wait where the result is used: work = dist.all_reduce(x, async_op=True); ...; work.wait(). Put the
---   traces of all ranks into one database (traceq ingest rank*) to see whether it waits for a late rank.
+-- fix: {{ remedy('start_early') }} {{ overlapped(facts) }}{{ late_device() }} The longest: {{ cut(worst.name) }}. Put
+--   the traces of all ranks into one database (traceq ingest rank*) to see whether it waits for a late rank.
 -- confidence: {% if facts.knows_blocking %}medium{% else %}low{% endif %}
 -- reason: That the GPU computes nothing meanwhile is measured; whether compute was ready is not, or it was not.
 -- wrong-if: Compute was not ready either: then the step waits for the host or the input, and this time changes
 --   nothing.
+-- heading: Start communication earlier, and wait later
 -- needs: gpu, steps
 -- about: communication
 -- facts: collective_summary

@@ -15,6 +15,8 @@
 -- confidence: high
 -- reason: Copies from the GPU are launched inside Gloo's collectives.
 -- wrong-if: The tensors belong on the host and are copied only because the program asks for it; then keep them there.
+-- heading: Communicate tensors of the GPU by {{ program.words.nccl }}, not by Gloo
+-- for: pytorch
 -- needs: gpu, steps, launches
 -- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: Gloo's
 --   collectives would not be seen

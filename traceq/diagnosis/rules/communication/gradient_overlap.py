@@ -37,6 +37,7 @@ from typing import Any
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.rules.shared.collectives import asked_for, late_device, overlapped, size, summed_up
+from traceq.diagnosis.rules.shared.remedies import remedy
 from traceq.diagnosis.subject import Subject
 
 _LEAST_HIDDEN, _MOST_HIDDEN, _UNKNOWN_HIDDEN = 0.3, 0.7, 0.5
@@ -53,6 +54,7 @@ _SINGLE_PRECISION = ("float", "float32", "fp32", "c10::float")
 def judge(subject: Subject) -> Iterator[Advice]:
     """Gradients reduced with nothing beside."""
     asked_for(subject)
+    subject.only_for("training")
     given = {"role": "gradient", "kind": "any"}
     claim = subject.claim("collective_role", low=0.1, likely=1.0, high=1.0, **given)
     if claim is None:
@@ -64,6 +66,7 @@ def judge(subject: Subject) -> Iterator[Advice]:
     facts = summed_up(subject, claim)
     yield Advice(
         claim,
+        title="Reduce gradients beside the backward pass",
         fix=_fix(subject, facts),
         confidence="high" if facts["knows_blocking"] else "medium",
         reason=(
@@ -84,28 +87,14 @@ def _could_be_hidden(subject: Subject, claim: Claim) -> float:
 
 
 def _fix(subject: Subject, facts: dict[str, Any]) -> str:
-    text = f"{overlapped(facts)}{late_device(subject)} "
     if facts["bytes"] and facts["bytes"] > 2 * _DEFAULT_BUCKET and facts["per_step"] <= _FEW_BUCKETS:
-        buckets = (
-            f"The buckets of {size(facts['bytes'])} start late: DistributedDataParallel(model, bucket_cap_mb=25, "
-            "static_graph=True). "
-        )
+        sizes, bucket = f"Smaller buckets than {size(facts['bytes'])}, which start late", 25
     elif facts["bytes"] and facts["bytes"] < _DEFAULT_BUCKET / 2:
-        buckets = (
-            "Larger buckets use the link better: DistributedDataParallel(model, bucket_cap_mb=100, "
-            "gradient_as_bucket_view=True). "
-        )
+        sizes, bucket = "Larger buckets, which use the link better", 100
     else:
-        buckets = (
-            "Try other buckets: DistributedDataParallel(model, bucket_cap_mb=50, gradient_as_bucket_view=True, "
-            "static_graph=True). "
-        )
+        sizes, bucket = "Other buckets", 50
+    advice = [remedy(subject.program, "gradients_early", sizes=sizes, bucket=bucket)]
     if (facts["dtype"] or "float").lower() in _SINGLE_PRECISION:
-        buckets += (
-            "Send half the bytes of fp32 gradients: model.register_comm_hook(None, "
-            "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook). "
-        )
-    return (
-        f"{text}{buckets}Where gradients accumulate, reduce only those of the last micro-batch: with model.no_sync(): "
-        "loss.backward(). A larger batch per GPU spreads the same bytes over more compute."
-    )
+        advice.append(remedy(subject.program, "gradients_fewer_bytes"))
+    advice.append(remedy(subject.program, "gradients_less_often"))
+    return f"{' '.join(filter(None, advice))} {overlapped(facts)}{late_device(subject)}"

@@ -75,7 +75,7 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
         rank, trace, share = late
         yield Advice(
             claim,
-            title=f"Waiting for late rank {rank}",
+            title=f"Mend late rank {rank}, for which this one waits",
             fix=(
                 f"Of the {time(claim.claimed_ns)} per step that this rank waits in collectives, {percent(share)} is "
                 f"for rank {rank}{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)} Mend that rank first: "

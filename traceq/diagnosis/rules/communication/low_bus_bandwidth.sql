@@ -22,6 +22,7 @@
 -- confidence: low
 -- reason: Durations include waiting for other ranks: even the best of these may have waited.
 -- wrong-if: These always wait for a late rank, or run beside compute that takes the memory bandwidth.
+-- heading: Find out why collectives are slower than the link
 -- needs: gpu, steps, message_sizes
 -- about: communication
 -- unknown: {% if not subject.present.bus_bandwidth %}{{ lacks('the process groups of collectives are not known', 'process_groups', 'bring them') }}

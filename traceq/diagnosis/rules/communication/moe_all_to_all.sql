@@ -15,31 +15,14 @@
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
 --   https://docs.pytorch.org/torchrec/
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
--- fix: {{ overlapped(facts) }}{{ late_device() }}
---   {% if kind == 'experts' %}Let it run beside the shared experts or another micro-batch (Megatron:
---   --moe-shared-expert-overlap, --overlap-moe-expert-parallel-comm), use DeepEP to dispatch and combine
---   (--moe-token-dispatcher-type flex --moe-enable-deepep), keep experts inside a node, and watch the balance of
---   tokens: every rank waits for the fullest expert.
---   {%- elif kind == 'embeddings' %}Distribute the input and look up the embeddings of the next batch while the dense
---   part of this one computes: pipeline = TrainPipelineSparseDist(model, optimizer, device);
---   pipeline.progress(batches). Halve the bytes: QCommsConfig(forward_precision=CommType.FP16,
---   backward_precision=CommType.BF16). Let the planner balance the tables over the ranks.
---   {%- elif kind == 'sequence' %}The attention that follows needs the result, so hide it behind other work: exchange
---   q, k and v one after the other (dist.all_to_all_single(..., async_op=True)) while the next projection computes, or
---   send heads in parts so that attention starts on the first. Exchange once for q, k and v together where they are
---   small. Fewer ranks per sequence, inside one node, send less.
---   {%- else %}The trace does not say what it exchanges. Start it early and wait late: work =
---   dist.all_to_all_single(out, x, async_op=True), then independent work, then work.wait(). Experts: overlap with
---   shared experts, DeepEP. Embeddings: TrainPipelineSparseDist of TorchRec. Send bf16 instead of fp32.
---   {%- endif %}
+-- fix: {{ remedy({'experts': 'exchange_experts', 'embeddings': 'exchange_embeddings', 'sequence':
+--   'exchange_sequence'}.get(kind, 'exchange')) }} {{ overlapped(facts) }}{{ late_device() }}
 -- confidence: {% if kind == 'unknown' %}low{% else %}medium{% endif %}
 -- reason: That the GPU computes nothing meanwhile is measured; what is exchanged is read from the names around it.
 -- wrong-if: Most of the time is waiting for a rank that is late or has more to do: traces of the other ranks show it.
--- heading: {% if kind == 'experts' %}Exposed all-to-all of experts
---   {%- elif kind == 'embeddings' %}Exposed exchange of embeddings
---   {%- elif kind == 'sequence' %}Exposed all-to-all of sequence-parallel attention
---   {%- else %}Exposed all-to-all
---   {%- endif %}
+-- heading: {% if kind == 'experts' %}Hide the exchange of experts, and balance it {%- elif kind == 'embeddings'
+--   %}Exchange embeddings ahead of the dense part {%- elif kind == 'sequence' %}Hide the all-to-all of
+--   sequence-parallel attention {%- else %}Start all-to-alls earlier, and wait later {%- endif %}
 -- key: {{ kind }}
 -- about: communication
 -- facts: collective_summary

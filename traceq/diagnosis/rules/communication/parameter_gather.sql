@@ -14,25 +14,14 @@
 -- references: https://docs.pytorch.org/docs/stable/fsdp.html
 --   https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
 --   https://docs.pytorch.org/tutorials/intermediate/FSDP_tutorial.html
--- fix: {{ overlapped(facts) }}
---   {% if kind == 'layers' %}Gather earlier: FSDP(..., forward_prefetch=True,
---   backward_prefetch=BackwardPrefetch.BACKWARD_PRE, limit_all_gathers=False), or with fully_shard
---   module.set_modules_to_forward_prefetch([...]). Where memory allows, shard less: reshard_after_forward=False,
---   ShardingStrategy.SHARD_GRAD_OP, or HYBRID_SHARD (fully_shard: a 2-D mesh) so that gathers stay inside a node.
---   Gather bf16: MixedPrecision(param_dtype=torch.bfloat16), or MixedPrecisionPolicy.
---   {%- else %}Every rank updates a part and all wait for the whole. Gather in the low precision of the weights, in
---   buckets that overlap the update of the next or the next forward pass (Megatron: --overlap-param-gather; DeepSpeed:
---   "overlap_comm": true; ZeroRedundancyOptimizer(..., parameters_as_bucket_view=True, overlap_with_ddp=True);
---   Distributed Shampoo: communication_dtype bf16). Or update in groups of ranks inside a node, which gather over
---   NVLink.
---   {%- endif %}
+-- fix: {% if kind == 'layers' %}{{ remedy('gather_layers') }} {%- else %}Every rank updates a part and all wait for
+--   the whole. {{ remedy('gather_updated') }} {%- endif %} {{ overlapped(facts) }}
 -- confidence: medium
 -- reason: That the GPU computes nothing meanwhile is measured; that parameters are gathered is inferred from names and
 --   order.
 -- wrong-if: They gather something else (activations, metrics), or wait for a rank that is late.
--- heading: {% if kind == 'layers' %}Exposed gathering of sharded parameters
---   {%- else %}Exposed gathering after the optimizer's step
---   {%- endif %}
+-- heading: {% if kind == 'layers' %}Gather sharded parameters earlier, or shard less {%- else %}Gather updated
+--   parameters beside other work {%- endif %}
 -- key: {{ kind }}
 -- about: communication
 -- facts: collective_summary

@@ -19,11 +19,9 @@
 --   +{{ time(facts.more_ns) }} a step. Its compute takes {{ time(facts.compute_ns) }}, that of {{ unit(fastest) }}
 --   {{ time(fastest.compute_ns) }}.
 --   {%- endif %}
--- fix: {% if facts.more_of == 'compute' %}Give {{ unit(facts) }} less work (shorter sequences, fewer layers or experts),
---     or look for a slower GPU: nvidia-smi -q -d CLOCK,PERFORMANCE.
---   {%- else %}Mend {{ facts.more_of }} of {{ unit(facts) }} first, its findings say how; the collectives of the others
---     then get shorter.
---   {%- endif %}
+-- fix: {% if facts.more_of == 'compute' %}Give {{ unit(facts) }} less work (shorter sequences, fewer layers or
+--   experts), or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Mend {{ facts.more_of }} of {{
+--   unit(facts) }} first, its findings say how; the collectives of the others then get shorter. {%- endif %}
 -- unknown: {% if subject.is_window %}there are no steps: ranks cannot be compared; traceq.annotate marks
 --     steps
 --   {%- elif rows | length <= 1 and subject.world_size and subject.world_size > 1 %}one of {{ subject.world_size }} ranks

@@ -11,12 +11,11 @@
 --   optimizer.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
 --   https://docs.pytorch.org/docs/stable/notes/cuda.html
--- fix: {{ collectives() }} run on stream {{ worst.stream }}, which also computes. Use
---   DistributedDataParallel(model), which reduces on a stream of its own while backward goes on; by hand: works =
---   [dist.all_reduce(g, async_op=True) for g in gradients], and work.wait() for each just before optimizer.step().
+-- fix: {{ remedy('communicate_apart') }} {{ collectives() }} run on stream {{ worst.stream }}, which also computes.
 -- confidence: medium
 -- reason: Stream and phase are recorded; that the next kernels do not need the result is inferred from the phase.
 -- wrong-if: The kernels that follow on the stream use what was communicated.
+-- heading: Communicate on a stream of its own
 -- needs: gpu, steps, phases
 -- about: communication
 -- low: 0.1

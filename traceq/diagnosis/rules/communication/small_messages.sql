@@ -11,16 +11,13 @@
 -- try: Larger gradient buckets; one collective for several tensors.
 -- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/groups.html
--- fix: {{ described(facts) }}, {{ time(facts.dur) }} each (median), nearly all of it latency.
---   {% if worst.phase == 'backward' %}DistributedDataParallel(model, bucket_cap_mb=25) reduces gradients in large
---   buckets; without it, flatten them: flat = torch._utils._flatten_dense_tensors(gradients); dist.all_reduce(flat).
---   {%- else %}Send them as one: torch.cat the tensors before and split after, or dist.all_gather_into_tensor of one
---   buffer.
---   {%- endif %}
+-- fix: {{ remedy('join_gradients' if worst.phase == 'backward' else 'join_messages') }} {{ described(facts) }}, {{
+--   time(facts.dur) }} each (median), nearly all of it latency.
 -- confidence: medium
 -- reason: Sizes and times are recorded; that they can be joined is inferred: no kernel is launched between them, or
---   they are gradients.
+--   their results are needed at the end of the pass only.
 -- wrong-if: Each needs the result of the one before it.
+-- heading: Send many small messages as one
 -- needs: gpu, steps, message_sizes, launches
 -- about: communication
 -- facts: collective_summary

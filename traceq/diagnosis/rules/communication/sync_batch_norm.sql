@@ -15,6 +15,8 @@
 -- confidence: high
 -- reason: The collectives are launched inside SyncBatchNorm's operators.
 -- wrong-if: The batch per GPU is so small that training needs the statistics of all ranks.
+-- heading: Leave out SyncBatchNorm: it waits for all ranks in every layer
+-- for: pytorch, training
 -- about: communication
 -- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: whether
 --   SyncBatchNorm ran is not known

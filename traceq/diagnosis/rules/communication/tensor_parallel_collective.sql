@@ -15,18 +15,16 @@
 -- references: https://github.com/NVIDIA/Megatron-LM
 --   https://docs.pytorch.org/tutorials/intermediate/TP_tutorial.html
 -- fix: {{ described(facts) }}, {{ time(facts.dur) }} each (median).{% set fastest = facts.fastest_of_typical_size -%}
---   {% if fastest is not none and fastest < much_shorter * facts.dur %} The fastest of that size takes
---   {{ time(fastest) }}, so most of this is waiting for other ranks, not transfer.
---   {%- endif %}{{ late_device() }} Put the traces of all ranks into one database (traceq ingest rank*.json) to see
---   who is late. Then split the sequence as well (Megatron: --sequence-parallel; PyTorch: SequenceParallel in
---   parallelize_module), overlap with the matrix products (--tp-comm-overlap;
---   torch._inductor.config._micro_pipeline_tp = True), or lower the degree: half of --tensor-model-parallel-size with
---   more data parallelism, if the model fits.
+--   {% if fastest is not none and fastest < much_shorter * facts.dur %} The fastest of that size takes {{
+--   time(fastest) }}, so most of this is waiting for other ranks, not transfer. {%- endif %}{{ late_device() }} Put
+--   the traces of all ranks into one database (traceq ingest rank*.json) to see who is late. {{
+--   remedy('tensor_parallel') }}
 -- confidence: medium
 -- reason: That the GPU computes nothing meanwhile is measured; what they are for is inferred from their number, size
 --   and place.
 -- wrong-if: Traces of the other ranks show that most of it is waiting for a late rank: mend that rank.
--- heading: Exposed tensor-parallel {% if facts.ops == 'all_reduce' %}all-reduce{% else %}collectives{% endif %}
+-- heading: Hide or shrink tensor-parallel {% if facts.ops == 'all_reduce' %}all-reduces{% else %}collectives{% endif
+--   %}
 -- about: communication
 -- facts: collective_summary
 -- low: 0.05

@@ -12,15 +12,13 @@
 -- try: cudaMemcpyAsync on a stream of its own, with pinned memory; events instead of waiting.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html
--- fix: {{ copies() }} Replace cudaMemcpy(to, from, bytes, kind) by cudaMemcpyAsync(to, from, bytes, kind, stream) on a
---   stream of its own, let the stream that needs the data wait with cudaStreamWaitEvent, and synchronize only where
---   the host reads the result. In PyTorch: x.to(device, non_blocking=True).
---   {%- if 'Pageable' in pieces | map(attribute='name') | join %} Pin the memory (cudaMallocHost or cudaHostRegister):
---   it is pageable, and such copies are never asynchronous.
---   {%- endif %}
+-- fix: {{ remedy('copy_back_beside' if pieces[0].direction == 'd2h' else 'copy_beside') }} {{ copies() }} Their calls
+--   hold the host until they are done. {%- if 'Pageable' in pieces | map(attribute='name') | join %} {{ remedy('pin')
+--   }} {%- endif %}
 -- confidence: high
 -- reason: The call is synchronous by its name, and the trace shows the time.
 -- wrong-if: The host needs the result at once, and has no other work to launch before it.
+-- heading: Copy asynchronously, beside the kernels
 -- needs: gpu, steps, calls
 -- about: copies
 -- low: 0.2

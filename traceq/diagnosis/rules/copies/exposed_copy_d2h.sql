@@ -10,15 +10,12 @@
 -- try: Copy on a stream of its own into pinned memory; reduce on the GPU and copy the result.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
--- fix: {% set remedy = 'Reduce or convert on the GPU and copy the result (torch.argmax, half precision), copy less
---   often, and copy while the next piece is computed: into pinned memory with cudaMemcpyAsync on a stream of its own
---   (PyTorch: buffer.copy_(x, non_blocking=True) with torch.cuda.stream(copies)), with an event before the host
---   reads.' -%}
---   {{ copies() }} {{ exposed(given, claimed_ns, remedy) }}
+-- fix: {{ copies() }} {{ exposed(given, claimed_ns, remedy('copy_back_beside')) }}
 -- confidence: low
 -- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
 -- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
--- heading: Exposed copies: to the host{% if not given.overlapped %}, all{% endif %} with nothing beside them
+-- heading: Copy to the host beside compute, or copy less{% if not given.overlapped %}: nothing runs beside copies{%
+--   endif %}
 -- about: copies
 -- each: exposed_copy_facts
 -- low: 0.0

@@ -10,15 +10,13 @@
 -- try: Copy ahead on a stream of its own from pinned memory; send fewer bytes; keep on the GPU what does not change.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
--- fix: {% set remedy = 'Copy the next piece while this one is computed: pinned memory, cudaMemcpyAsync on a stream of
---   its own (PyTorch: with torch.cuda.stream(copies): x.to(device, non_blocking=True)), and an event where it is
---   needed. Keep on the GPU what stays the same, send half precision or integers and convert on the GPU, and do more
---   with what is there before the next piece.' -%}
---   {{ copies() }} {{ exposed(given, claimed_ns, remedy) }}
+-- fix: {{ copies() }} {{ exposed(given, claimed_ns, remedy('copy_beside') ~ ' Keep on the GPU what stays the same,
+--   and send fewer bytes (half precision, integers).') }}
 -- confidence: low
 -- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
 -- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
--- heading: Exposed copies: to the GPU{% if not given.overlapped %}, all{% endif %} with nothing beside them
+-- heading: Copy to the GPU beside compute, or copy less{% if not given.overlapped %}: nothing runs beside copies{%
+--   endif %}
 -- about: copies
 -- each: exposed_copy_facts
 -- low: 0.0

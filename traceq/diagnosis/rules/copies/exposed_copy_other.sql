@@ -8,15 +8,12 @@
 --   the copies in steps that recur it is 0.9: then the data is not worth moving.
 -- try: Let kernels write where the data is wanted; swap pointers instead of copying; fuse copies into kernels.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#memory-optimizations
--- fix: {% set remedy = 'Swap the pointers of two buffers instead of copying one into the other, let the kernel write
---   its result where it is wanted (out=, views of one buffer), and move what must be copied to a stream of its own
---   beside kernels.' -%}
---   {{ copies() }} {{ exposed(given, claimed_ns, remedy) }}
+-- fix: {{ copies() }} {{ exposed(given, claimed_ns, remedy('copy_less') ~ ' Move what must be copied to a stream of
+--   its own beside kernels.') }}
 -- confidence: low
 -- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
 -- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
--- heading: Exposed copies: inside or between GPUs{% if not given.overlapped %}, all{% endif %} with nothing beside
---   them
+-- heading: Copy less inside and between GPUs{% if not given.overlapped %}: nothing runs beside copies{% endif %}
 -- absent: {% if not subject.present.copies %}no copy ran on the GPU{% endif %}
 -- each: exposed_copy_facts
 -- low: 0.0

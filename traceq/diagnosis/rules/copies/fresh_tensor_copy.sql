@@ -20,6 +20,8 @@
 -- confidence: medium
 -- reason: The copy follows the making of a tensor on the host directly; that it copies this one is inferred.
 -- wrong-if: The tensor is changed on the host before it is copied, or another tensor is copied.
+-- heading: Make tensors on the GPU, not on the host
+-- for: pytorch
 -- needs: gpu, steps, operators, calls
 -- about: copies
 -- low: 0.5

@@ -13,13 +13,11 @@
 -- try: Do the work in between on the GPU (torch instead of numpy, a kernel instead of a loop on the host).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device
--- fix: {{ copies() }} Find what happens between .cpu() or .numpy() and the copy back, and do it on the GPU: x =
---   torch.clamp(x, 0, 1) instead of x = torch.from_numpy(np.clip(x.cpu().numpy(), 0, 1)).to(device). If the host
---   must do it, let the result stay there until it is needed, and start both copies with non_blocking=True and
---   pinned memory.
+-- fix: {{ remedy('stay_on_gpu') }} {{ copies() }}
 -- confidence: medium
 -- reason: Sizes and order match in every pair; the trace does not say what bytes were copied.
 -- wrong-if: What comes back is other data that has the same size.
+-- heading: Keep data on the GPU: it leaves and comes back within a step
 -- needs: gpu, steps, calls, several_steps
 -- about: copies
 -- low: 0.6

@@ -10,12 +10,11 @@
 --   left out: see item-read. Low, likely and high share: 0.3, 0.7 and 0.9.
 -- try: Pack what belongs together into one pinned buffer, copy once, and take views of it on the other side.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device
--- fix: {{ copies() }} Copy them together: on the host flat = torch.cat([x.reshape(-1) for x in parts]).pin_memory(),
---   then flat.to(device, non_blocking=True).split(sizes); to the host the same the other way round. Better still, keep
---   on the GPU what does not change from step to step.
+-- fix: {{ remedy('pack_copies') }} {{ copies() }}
 -- confidence: medium
 -- reason: Number and sizes are facts; that these copies can be made together is not known.
 -- wrong-if: Each of them is needed before the next one can be made.
+-- heading: Copy small pieces together
 -- about: copies
 -- unknown: {% if subject.is_window %}nothing marks steps: how many copies a step makes is not known;
 --   traceq.annotate brings it

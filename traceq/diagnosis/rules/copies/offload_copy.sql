@@ -12,14 +12,13 @@
 -- try: A stream of its own, pinned buffers kept from step to step, fetching a layer ahead; or less offloading.
 -- references: https://docs.pytorch.org/tutorials/intermediate/autograd_saved_tensors_hooks_tutorial.html
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
--- fix: {{ copies() }} They run in {{ pieces | map(attribute='position') | unique | sort | join(' and ') }}. Copy on
---   a stream of its own (with torch.cuda.stream(copies):) from and to pinned buffers that are kept, with
---   non_blocking=True, and fetch one layer ahead with two buffers in turn: copies.wait_event(...) before,
---   torch.cuda.current_stream().wait_stream(copies) where the data is used. DeepSpeed: pin_memory=true and
---   overlap_comm=true. If memory allows, offload less, or recompute activations instead (torch.utils.checkpoint).
+-- fix: {{ remedy('offload_less') }} {{ copies() }} They run in {{ pieces | map(attribute='position') | unique | sort
+--   | join(' and ') }}.
 -- confidence: medium
 -- reason: Places, sizes and recurrence say offloading; what the copies hold is not known.
 -- wrong-if: What goes to the host is a result, and what comes to the device is new input.
+-- heading: {% if program.uses('FSDP', 'DeepSpeed') or program.is_server %}Keep on the GPU what is offloaded{% else
+--   %}Offload less, or beside computation{% endif %}
 -- needs: gpu, steps, calls, phases, several_steps
 -- about: copies
 -- low: 0.3

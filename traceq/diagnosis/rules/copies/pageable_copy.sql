@@ -12,19 +12,8 @@
 -- try: Pin the host memory once, keep it, and copy with non_blocking=True.
 -- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#pinned-memory
--- fix: {{ copies() }}
---   {%- if not has('operators') %} Allocate the host buffer with cudaMallocHost(&pointer, bytes) once (or pin it with
---   cudaHostRegister): from pageable memory cudaMemcpyAsync is not asynchronous.
---   {%- else %}
---     {%- for row in rows %}
---       {%- if row.direction == 'h2d' %} Pin the source: DataLoader(..., pin_memory=True), or x = x.pin_memory() once
---       for a buffer that is used again, then x.to(device, non_blocking=True).
---       {%- elif row.direction == 'd2h' %} Copy into a pinned buffer that is kept: buffer = torch.empty(x.shape,
---       dtype=x.dtype, pin_memory=True), buffer.copy_(x, non_blocking=True), and synchronize an event before the host
---       reads it, while later work is queued.
---       {%- endif %}
---     {%- endfor %}
---   {%- endif %}
+-- fix: {{ remedy('pin') }} {%- if 'd2h' in rows | map(attribute='direction') %} {{ remedy('copy_back_beside') }} {%-
+--   endif %} {{ copies() }}
 -- confidence: high
 -- reason: The trace says that the memory is pageable and that the call was asynchronous.
 -- wrong-if: Pinning the memory leaves the rate of these copies as it is, and the data is needed at once.
@@ -37,3 +26,4 @@
 -- high: 1.0
 -- settings: kind=pageable
 -- query: held_copy
+-- heading: Pin host memory: copies of pageable memory are not asynchronous

@@ -1,5 +1,5 @@
 -- Copies of parameters from the host inside the ranges that fetch them before a layer computes.
--- title: Keep parameters on the GPU: each pass copies them from the host
+-- title: Parameters are copied from the host in each pass
 -- finds: Copies of at least 1 MiB from the host to the GPU inside ranges that fetch the parameters of a layer: FSDP with
 --   CPU offload, DeepSpeed ZeRO with offload, Accelerate's hooks.
 -- matters: Every pass moves all parameters over PCIe, tens of times slower than the GPU's memory.
@@ -9,13 +9,12 @@
 --   high 1): parameters that stay on the GPU are not copied.
 -- try: FSDP without CPUOffload; sharding over more GPUs; parameters in bf16, which halves the copies; quantized weights.
 -- references: https://docs.pytorch.org/docs/stable/fsdp.html
--- fix: {{ copies() }} They are the parameters of layers, fetched in {{ worst.range | cut }}. Keep them on the GPU: FSDP
---   without CPUOffload(offload_params=True), or shard them over more GPUs. If they do not fit, copy them in bf16
---   (MixedPrecision(param_dtype=torch.bfloat16) does not change what is copied: convert the module first), and fetch
---   the next layer while this one computes. Overlapping alone wins no more than the time that the GPU computes.
+-- fix: {{ remedy('keep_parameters') }} {{ copies() }} They are the parameters of layers, fetched in {{ worst.range |
+--   cut }}. Overlapping alone wins no more than the time that the GPU computes.
 -- confidence: {% if facts.share > mostly %}high{% else %}medium{% endif %}
 -- reason: The ranges around the copies fetch parameters, and nothing runs beside them.
 -- wrong-if: The parameters do not fit into the GPU's memory, even in bf16 and sharded.
+-- heading: Keep parameters on the GPU
 -- needs: gpu, steps, calls, annotations
 -- about: copies
 -- facts: parameter_offload_facts

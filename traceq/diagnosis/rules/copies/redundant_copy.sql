@@ -29,13 +29,12 @@
 -- confidence: medium
 -- reason: The operators around the copies say where they come from; whether they can be left out is not known.
 -- wrong-if: Something writes to the tensor or to its copy while the other is still needed.
--- heading: {% if origin == 'bucket' %}Gradients copied into and out of DDP's buckets
---   {%- elif origin == 'gradient' %}Gradients copied as they are accumulated
---   {%- elif origin == 'buffer' %}Buffers copied for DDP's broadcast in every forward pass
---   {%- elif origin == 'compiled' %}Copies at the border of compiled graphs
---   {%- elif origin == 'cat' %}Tensors copied to be concatenated
---   {%- else %}Tensors on the GPU copied by clone(), to() or contiguous()
---   {%- endif %}
+-- heading: {% if origin == 'bucket' %}Let gradients live in DDP's buckets: they are copied in and out {%- elif origin
+--   == 'gradient' %}Accumulate gradients without copying them {%- elif origin == 'buffer' %}Do not broadcast buffers
+--   in every forward pass {%- elif origin == 'compiled' %}Give compiled graphs inputs that stay in place {%- elif
+--   origin == 'cat' %}Write parts where they belong instead of concatenating {%- else %}Leave out clone(), to() and
+--   contiguous() on the GPU {%- endif %}
+-- for: pytorch
 -- key: {{ origin }}
 -- same-fix: no-copies-within-gpu
 -- needs: gpu, steps, operators, launches

@@ -11,14 +11,12 @@
 -- try: A stream for copies, and an event where the data is needed.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
--- fix: {{ copies() }} They run on stream {{ pieces | map(attribute='stream') | unique | sort | join(', ') }}, as
---   the kernels do. Make a stream for copies, copies = torch.cuda.Stream(), copy there, with
---   torch.cuda.stream(copies): y = x.to(device, non_blocking=True), and before the first use
---   torch.cuda.current_stream().wait_stream(copies) and y.record_stream(torch.cuda.current_stream()). For copies to
---   the host let the copying stream wait for the kernel that makes the data.
+-- fix: {{ remedy('copy_back_beside' if pieces[0].direction == 'd2h' else 'copy_beside') }} {{ copies() }} They run on
+--   stream {{ pieces | map(attribute='stream') | unique | sort | join(', ') }}, as the kernels do.
 -- confidence: medium
 -- reason: Memory, call and stream are facts; whether the kernels after a copy need its data is not.
 -- wrong-if: The kernel after each copy needs its data, and nothing else is left to run.
+-- heading: Copy on a stream of its own
 -- needs: gpu, steps, calls, copy_memory
 -- about: copies
 -- low: 0.2

@@ -16,25 +16,17 @@
 --   (cudaMemAdvise), initialise data on the GPU, or use cudaMalloc and explicit copies of pinned memory.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming
 --   https://developer.nvidia.com/blog/maximizing-unified-memory-performance-cuda/
--- fix: The counted steps have {{ '{:,}'.format(facts.migrations_h2d) }} migrations to the device
---   ({{ short_size(facts.bytes_h2d) }}) and {{ '{:,}'.format(facts.migrations_d2h) }} to the host
---   ({{ short_size(facts.bytes_d2h) }})
---   {%- if facts.gpu_faults %}, and {{ '{:,}'.format(facts.gpu_faults) }} page faults of the GPU
---   {%- endif %}.
---   {% for waiting in pieces | selectattr('cause', 'equalto', 'compute') %}{% if loop.first %}The kernel
---   {{ cut(waiting.name) }} waits for pages while it runs. {% endif %}
---   {%- endfor %}
---   {%- if facts.prefetches %}The program prefetches already (calls of cudaMemPrefetchAsync:
---   {{ '{:,}'.format(facts.prefetches) }}), but pages still move one by one: call cudaMemPrefetchAsync(pointer, bytes,
---   device, stream) for the rest.
---   {%- else %}Before the first kernel that needs the data call cudaMemPrefetchAsync(pointer, bytes, device, stream),
---   and before the host reads with cudaCpuDeviceId.
---   {%- endif %} cudaMemAdvise(pointer, bytes, cudaMemAdviseSetReadMostly, device) keeps copies of what is only read,
---   and data that only the GPU uses belongs in cudaMalloc, filled by cudaMemcpyAsync from pinned memory or by a
---   kernel.
+-- fix: {% if facts.prefetches %}{{ remedy('prefetch_pages_more') }} The program prefetches already ({{
+--   plural(facts.prefetches, 'call') }}), but pages still move one by one. {%- else %}{{ remedy('prefetch_pages') }}
+--   {%- endif %} The counted steps have {{ '{:,}'.format(facts.migrations_h2d) }} migrations to the device ({{
+--   short_size(facts.bytes_h2d) }}) and {{ '{:,}'.format(facts.migrations_d2h) }} to the host ({{
+--   short_size(facts.bytes_d2h) }}) {%- if facts.gpu_faults %}, and {{ '{:,}'.format(facts.gpu_faults) }} page faults
+--   of the GPU {%- endif %}. {% for waiting in pieces | selectattr('cause', 'equalto', 'compute') %}{% if loop.first
+--   %}The kernel {{ cut(waiting.name) }} waits for pages while it runs. {% endif %} {%- endfor %}
 -- confidence: {% if has('launches') %}high{% else %}medium{% endif %}
 -- reason: The driver recorded the migrations; that kernels waited for those beside them is inferred.
 -- wrong-if: The pages are touched by host and GPU in turns by design, and each side needs all of them.
+-- heading: Move pages before they are needed, or use device memory
 -- absent: {% if not subject.present.migrations %}no unified memory migrated{% endif %}
 -- facts: unified_memory_facts
 -- low: 0.2

@@ -10,16 +10,17 @@
 --   faster interface (GLOO_SOCKET_IFNAME).
 -- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
 --   https://docs.pytorch.org/docs/stable/distributed.html
--- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is waiting for collectives ({{ worst.during | cut }})
--- fix: {% if subject.rank is none or subject.world_size is none %}Compare this with the traces of the other ranks
---   {%- else %}Ingest the traces of all {{ subject.world_size }} ranks into one database{% endif %}: the rank that waits least is the one that
---   the others wait for. If all wait alike it is the network: choose its interface (GLOO_SOCKET_IFNAME), send less
---   (larger batches, accumulation with model.no_sync(), a bf16 communication hook), and let it run beside the backward
---   pass (DistributedDataParallel, bucket_cap_mb).
+-- heading: Find the late rank: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{%
+--   endif %} is waiting for collectives
+-- fix: {% if subject.rank is none or subject.world_size is none %}Compare this with the traces of the other ranks {%-
+--   else %}Ingest the traces of all {{ subject.world_size }} ranks into one database{% endif %}: the rank that waits
+--   least is the one that the others wait for. If all wait alike it is the network: choose its interface
+--   (GLOO_SOCKET_IFNAME), send less and less often, and let it run beside other work. {{
+--   remedy('gradients_less_often') if program.trains else remedy('host_collective') }}
 -- confidence: medium
--- reason: A collective runs on another thread, or on this one, and the training thread runs nothing; whether a late rank or
---   the network makes it long is not in one trace.
--- wrong-if: The training thread does work then that was not traced.
+-- reason: A collective runs on another thread, or on this one, and the main thread runs nothing; whether a late rank
+--   or the network makes it long is not in one trace.
+-- wrong-if: The main thread does work then that was not traced.
 -- needs: steps, host_alone
 -- absent: {% if has('gpu') %}a GPU works in the steps: the rules about communication tell{% endif %}
 -- low: 0.1

@@ -9,21 +9,17 @@
 -- try: num_workers, with persistent_workers; more of them where there are some; cheaper transforms.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is
---   {%- if worst.loader_kind is not none %} DataLoader.__next__{% else %} fetching input ({{ worst.name | cut }}){% endif %} in the
---   {%- if worst.loader_kind == 'multi_process' %} main process, waiting for workers{% else %} training process{% endif %}
--- fix: {% if worst.loader_kind == 'multi_process' -%}
---   The workers are too slow: a fetch takes {{ per_fetch(facts) }}. More of them (num_workers={{ [2 * (facts.workers or 1), most_workers] | min }},
---   prefetch_factor=4, persistent_workers=True) help while there are cores to spare; where every core computes, only
---   cheaper transforms or data that is prepared once do.
---   {%- else %}A fetch takes {{ per_fetch(facts) }}. Let worker processes make the batches: DataLoader(...,
---   num_workers={{ workers_needed(facts) }}, persistent_workers=True). Where the steps are computed on the same cores, leave some
---   to the workers (torch.set_num_threads), or prepare the data once and store it.
---   {%- endif %} {{ busiest(facts) }}
+-- heading: {% if worst.loader_kind == 'multi_process' %}Start more workers, or make batches cheaper{% else %}Load
+--   batches in worker processes{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{%
+--   else %}a step{% endif %} is fetching
+-- fix: {% if worst.loader_kind == 'multi_process' -%} The workers are too slow: a fetch takes {{ per_fetch(facts) }}.
+--   More of them ({{ [2 * (facts.workers or 1), most_workers] | min }}) help while there are cores to spare; where
+--   every core computes, only cheaper transforms or data that is prepared once do. {%- else %}A fetch takes {{
+--   per_fetch(facts) }}. {{ remedy('workers', workers=workers_needed(facts)) }} Where the steps are computed on the
+--   same cores, leave some to the workers, or prepare the data once and store it. {%- endif %} {{ busiest(facts) }}
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
--- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom.
---   {%- else %}The name of the fetch says who makes the batches, and the training thread does nothing else meanwhile.
---   {%- endif %}
+-- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- else %}The name of
+--   the fetch says who makes the batches, and the main thread does nothing else meanwhile. {%- endif %}
 -- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
 --   hold, is what the steps wait for{% endif %}.
 -- needs: steps, host_alone

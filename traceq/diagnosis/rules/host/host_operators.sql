@@ -9,17 +9,18 @@
 -- try: torch.compile, bfloat16 autocast where the CPU has it, torch.set_num_threads, fused optimizers.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/notes/cpu_threading_torchscript_inference.html
--- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is operators on the CPU, most in {{ rows[0].name | cut }}
--- fix: {% if subject.present.gpus %}The trace lists a GPU and holds nothing of its work: record that first ({{ way('gpu') }}).
---   {% endif %}Most of it is in {{ shares(rows) }}. Compile the model (torch.compile), so that operators are fused; try bfloat16,
---   torch.autocast("cpu", dtype=torch.bfloat16), and the number of threads, torch.set_num_threads: as many as physical
---   cores, less those of the loader's workers.
---   {%- if facts.optimizer_share >= least_optimizer %} {{ percent(facts.optimizer_share) }} of it is the optimizer: fused=True, or foreach=True,
---     updates all parameters at once.
---   {%- endif %}
---   {%- if facts.mean_ns < short_operator %} An operator takes {{ time(facts.mean_ns) }} on average, of which calling it is most: larger batches
---     make fewer and longer ones.
---   {%- endif %}
+-- heading: {% if program.is_compiled %}Compute less on the CPU{% else %}Compile operators on the CPU{% endif %}: {{
+--   percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}, most in {{
+--   rows[0].name | cut }}
+-- for: pytorch
+-- fix: {% if subject.present.gpus %}The trace lists a GPU and holds nothing of its work: record that first ({{
+--   way('gpu') }}). {% endif %}Most of it is in {{ shares(rows) }}. {% if not program.is_compiled %}Compile the model
+--   (torch.compile), so that operators are fused; {% endif %}try bfloat16, torch.autocast("cpu",
+--   dtype=torch.bfloat16), and the number of threads, torch.set_num_threads: as many as physical cores, less those of
+--   the loader's workers. {%- if facts.optimizer_share >= least_optimizer %} {{ percent(facts.optimizer_share) }} of
+--   it is the optimizer: fused=True, or foreach=True, updates all parameters at once. {%- endif %} {%- if
+--   facts.mean_ns < short_operator %} An operator takes {{ time(facts.mean_ns) }} on average, of which calling it is
+--   most: larger batches make fewer and longer ones. {%- endif %}
 -- confidence: low
 -- reason: How much faster the operators can be is not in the trace.
 -- wrong-if: The operators are as fast as this machine allows{% if subject.present.gpus %}, or wait for a GPU, whose work this trace

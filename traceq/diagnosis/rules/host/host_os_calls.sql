@@ -1,5 +1,5 @@
 -- The training thread's time in calls of the operating system, in a trace without GPU work.
--- title: The training thread waits in the operating system
+-- title: The main thread waits in the operating system
 -- finds: Calls of the operating system in which the training thread waits or reads, outside of fetching input, in traces
 --   without GPU activity.
 -- matters: The thread does nothing while it waits for a file, a lock, a socket or another process.
@@ -7,7 +7,8 @@
 --   likely 0.5, high 1: what it waits for takes its time on another thread as well.
 -- try: Read ahead, keep locks short, do it on a thread of its own.
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is in calls of the operating system, the longest {{ worst.name | cut }}
+-- heading: Take {{ worst.name | cut }} out of the loop: {{ percent(claimed_share) }} of {% if subject.is_window %}the
+--   window{% else %}a step{% endif %} is in calls of the system
 -- fix: The longest are {{ names(pieces) }}, {{ plural(instances, 'time') }} in all. Do what needs no result at once (writing, reading
 --   ahead) on another thread; for locks see which thread holds them meanwhile.
 -- confidence: medium

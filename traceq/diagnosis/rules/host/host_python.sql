@@ -8,12 +8,10 @@
 -- try: torch.compile, fewer and larger operators, moving what is not training to another thread.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
--- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is Python between operators
--- fix: Most of it is in {{ shares(rows) }}.
---   {% if has('python_frames') %}The frames say where to look.
---   {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') }}
---   {%- endif %} Compile the part that repeats, `model = torch.compile(model)`; move metrics, logging and preparing input to a
---   thread or process of their own; replace loops over tensors by one operation.
+-- heading: Do less in Python between operators: {{ percent(claimed_share) }} of {% if subject.is_window %}the
+--   window{% else %}a step{% endif %}
+-- fix: Most of it is in {{ shares(rows) }}. {% if has('python_frames') %}The frames say where to look. {%- else %}{{
+--   way('python_lines', 'Python stacks would say which lines.') }} {%- endif %} {{ remedy('less_host_work') }}
 -- confidence: {% if subject.present.gpus %}low{% else %}medium{% endif %}
 -- reason: {% if has('python_frames') %}The frames are in the trace.
 --   {%- else %}No operator is open on the thread, and none on another: that is Python as a rule, or work that was not traced.

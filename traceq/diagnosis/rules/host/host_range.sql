@@ -10,7 +10,8 @@
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
 -- each: host_ranges
--- heading: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is in {{ worst.name | cut }}
+-- heading: Record what happens in {{ worst.name | cut }}: {{ percent(claimed_share) }} of {% if subject.is_window
+--   %}the window{% else %}a step{% endif %}
 -- key: {{ worst.range | cut }}
 -- fix: Nothing is recorded inside {{ worst.name | cut }} ({{ per_step(claimed_ns) }}). Record the GPU
 --   ({{ way('gpu', 'if there is one') }}) and what the host calls; then ask again. If it computes on the host, it is the first

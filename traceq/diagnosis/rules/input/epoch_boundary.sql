@@ -10,19 +10,17 @@
 --   out. Shares: low 0.5 (the queue has to be filled once all the same), likely 1, high 1.
 -- try: persistent_workers=True; one long iterator over several epochs.
 -- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
--- fix: The {% if worst.is_first is not none %}first fetch of a new iterator{% else %}longest fetch{% endif %} takes
---   {{ time(worst.fetch_ns) }}, others {{ time(worst.usual_ns) }}{% if worst.iterator_ns %}, after
---   {{ time(worst.iterator_ns) }} for making the iterator{% endif %}. Keep the workers: DataLoader(..., num_workers=4,
---   persistent_workers=True), made once, before the loop over epochs. If epochs are short, draw several from one
---   iterator, for instance with a sampler that repeats the data set.
+-- fix: {{ remedy('keep_workers') }} The {% if worst.is_first is not none %}first fetch of a new iterator{% else
+--   %}longest fetch{% endif %} takes {{ time(worst.fetch_ns) }}, others {{ time(worst.usual_ns) }}{% if
+--   worst.iterator_ns %}, after {{ time(worst.iterator_ns) }} for making the iterator{% endif %}.
 -- confidence: {% if worst.is_first is not none %}high{% else %}medium{% endif %}
 -- reason: {% if worst.is_first is not none %}Frames show that the iterator was made right before this fetch.
 --   {%- else %}Its length and rarity say so; frames that would show the making of an iterator are not in the trace.
 --   {%- endif %}
--- wrong-if: {% if worst.is_first is not none %}The loader has persistent_workers=True already.
---   {%- else %}The long fetches are not at the beginning of an epoch: then a few batches are slow by themselves.
---   {%- endif %}
--- heading: {% if worst.is_first is none %}A few fetches of input are much longer than the others{% endif %}
+-- wrong-if: {% if worst.is_first is not none %}The workers are kept already. {%- else %}The long fetches are not at
+--   the beginning of an epoch: then a few batches are slow by themselves. {%- endif %}
+-- heading: {% if worst.is_first is none %}Find out why a few fetches take much longer{% else %}Keep the loader from
+--   epoch to epoch{% endif %}
 -- needs: gpu, steps, fetches
 -- low: 0.5
 -- likely: 1.0

@@ -13,23 +13,19 @@
 -- try: pin_memory=True, non_blocking=True, and copying one batch ahead on a stream of its own.
 -- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory
--- fix: Batches are copied {% if worst.is_pageable %}from pageable memory{% else %}by a blocking call{% endif %}
---   {%- if worst.bytes is not none %} ({{ size(worst.bytes) }}{% if worst.bandwidth %} at
---   {{ figure(worst.bandwidth) }} GB/s{% endif %})
---   {%- endif %}, and the GPU does nothing else for {{ per_step(claimed_ns) }}.
---   {% if worst.is_pageable is not false %}Let the loader pin its batches, DataLoader(..., pin_memory=True), or pin a
---   buffer once and reuse it, and copy
---   {%- else %}The memory is pinned, but the call waits: copy
---   {%- endif %} with batch = batch.to(device, non_blocking=True). To hide the copy behind the step before, fetch and
---   copy the next batch right after launching this one, with torch.cuda.stream(copy_stream), and let the current
---   stream wait for it: torch.cuda.current_stream().wait_stream(copy_stream).
+-- fix: {% if worst.is_pageable is not false %}{{ remedy('input_early') }}{% else %}{{ remedy('input_early_pinned')
+--   }}{% endif %} Batches are copied {% if worst.is_pageable %}from pageable memory{% else %}by a blocking call{%
+--   endif %} {%- if worst.bytes is not none %} ({{ size(worst.bytes) }}{% if worst.bandwidth %} at {{
+--   figure(worst.bandwidth) }} GB/s{% endif %}) {%- endif %}, and the GPU does nothing else for {{
+--   per_step(claimed_ns) }}.
 -- confidence: {% if worst.is_pageable is not none %}high{% else %}medium{% endif %}
 -- reason: {% if worst.is_pageable is not none %}The profiler records the kind of memory, and nothing runs beside these
 --   copies.
 --   {%- else %}The call is known to hold the host; the kind of memory is not in the trace.
 --   {%- endif %}
 -- wrong-if: The batch is made right before it is copied, so that it cannot be copied earlier.
--- heading: {% if worst.is_pageable %}Input is copied to the GPU from pageable memory{% endif %}
+-- heading: {% if worst.is_pageable is not false %}Pin batches, and copy them ahead{% else %}Copy batches ahead,
+--   without waiting{% endif %}
 -- same-fix: pinned-memory
 -- absent: {% if not (has('operators') or has('fetches')) %}nothing names a loop that fetches batches: copies are
 --   just copies{% endif %}

@@ -1,5 +1,5 @@
 -- Idle time under fetches from worker processes in which the training thread itself is busy: what it does takes of it.
--- title: The training thread works on batches that workers prepared
+-- title: The main thread works on batches that workers prepared
 -- finds: Fetches from a DataLoader with worker processes in which the training thread does not wait for them but works
 --   itself: it unpacks, converts, collates or pins.
 -- matters: More workers do not help: this part of the work is done by the one thread that also has to launch the GPU's
@@ -12,32 +12,29 @@
 --   thread.
 -- references: https://docs.pytorch.org/docs/stable/data.html#working-with-collate-fn
 --   https://docs.pytorch.org/docs/stable/data.html#memory-pinning
--- fix: {% if facts.transform_ns >= facts.python_ns and facts.transform_ns >= facts.calls_ns %}{% set what = 'PyTorch operators' -%}
---     {% set most_ns = facts.transform_ns -%}
---     {% set how = 'Move these operators into the Dataset or the collate function, which workers run: DataLoader(...,
---     collate_fn=collate), so that workers return finished batches.' -%}
---     {% elif facts.python_ns >= facts.calls_ns %}{% set what = 'Python code' -%}
---     {% set most_ns = facts.python_ns -%}
---     {% set how = 'Let the collate function return few large tensors and not lists of Python objects, which this
---     thread has to unpack: DataLoader(..., collate_fn=lambda samples: torch.stack(samples)).' -%}
---     {% else %}{% set what = 'CUDA and operating system calls' -%}
---     {% set most_ns = facts.calls_ns -%}
---     {% set how = "Let the loader's own thread pin memory, DataLoader(..., pin_memory=True), and call neither
---     pin_memory() nor to(device) inside the fetch." -%}
---     {% endif %}Workers prepare batches, but a fetch keeps the training thread busy for {{ per_fetch(facts) }}, most
---     with {{ what }} ({{ percent(part(most_ns, facts.fetch_ns)) }}), and the GPU idles {{ per_step(claimed_ns) }} for
---     it. {{ how }} {{ busiest(facts) }}
+-- fix: {% if facts.transform_ns >= facts.python_ns and facts.transform_ns >= facts.calls_ns %}{% set what = 'PyTorch
+--   operators' -%} {% set most_ns = facts.transform_ns -%} {% set how = 'Move these operators into the Dataset or the
+--   collate function, which workers run: DataLoader(..., collate_fn=collate), so that workers return finished
+--   batches.' -%} {% elif facts.python_ns >= facts.calls_ns %}{% set what = 'Python code' -%} {% set most_ns =
+--   facts.python_ns -%} {% set how = 'Let the collate function return few large tensors and not lists of Python
+--   objects, which this thread has to unpack: DataLoader(..., collate_fn=lambda samples: torch.stack(samples)).' -%}
+--   {% else %}{% set what = 'CUDA and operating system calls' -%} {% set most_ns = facts.calls_ns -%} {% set how =
+--   "Let the loader's own thread pin memory, DataLoader(..., pin_memory=True), and call neither pin_memory() nor
+--   to(device) inside the fetch." -%} {% endif %}Workers prepare batches, but a fetch keeps the main thread busy for
+--   {{ per_fetch(facts) }}, most with {{ what }} ({{ percent(part(most_ns, facts.fetch_ns)) }}), and the GPU idles {{
+--   per_step(claimed_ns) }} for it. {{ how }} {{ busiest(facts) }}
 -- confidence: {% if has('python_frames') or (facts.transform_ns >= facts.python_ns and facts.transform_ns >=
 --   facts.calls_ns) %}high
 --   {%- else %}medium
 --   {%- endif %}
--- reason: What the training thread does inside its fetches was recorded.
+-- reason: What the main thread does inside its fetches was recorded.
 -- wrong-if: The same work in the workers makes them the limit (too-few-workers).
+-- heading: Finish batches in the workers, not in the main thread
+-- for: pytorch
 -- needs: gpu, steps, fetches
--- unseen: {% set fetched = ask('input_facts')[0] -%}
---   {% if not has('python_frames') and not has('os_calls') and part(fetched.unexplained_ns, fetched.fetch_ns) > 1 -
---   least_busy %}{{ lacks('what the training thread does in its fetches is not traced', 'fetch_work') }}
---   {%- endif %}
+-- unseen: {% set fetched = ask('input_facts')[0] -%} {% if not has('python_frames') and not has('os_calls') and
+--   part(fetched.unexplained_ns, fetched.fetch_ns) > 1 - least_busy %}{{ lacks('what the main thread does in its
+--   fetches is not traced', 'fetch_work') }} {%- endif %}
 -- facts: input_facts
 -- low: 0.4
 -- likely: 1.0

@@ -10,13 +10,12 @@
 -- try: prefetch_factor above its default of 2; batches that cost alike; in_order=False where the order does not
 --   matter.
 -- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
--- fix: {{ facts.workers }} workers are busy only {{ percent(facts.worker_busy) }} of their time, and yet one fetch in
---   ten takes {{ time(facts.long_ns) }} or more (median {{ time(facts.median_ns) }}). Let more batches be ready:
---   DataLoader(..., prefetch_factor=4), twice the default. Where batches may come in any order, recent PyTorch also
---   has DataLoader(..., in_order=False).
+-- fix: {{ remedy('prefetch') }} {{ facts.workers }} workers are busy only {{ percent(facts.worker_busy) }} of their
+--   time, and yet one fetch in ten takes {{ time(facts.long_ns) }} or more (median {{ time(facts.median_ns) }}).
 -- confidence: medium
--- reason: Workers are seen to wait while training waits now and then; that a deeper queue bridges it is inferred.
--- wrong-if: prefetch_factor is high already, or the slow batches come in long runs.
+-- reason: Workers are seen to wait while the program does now and then; that a deeper queue bridges it is inferred.
+-- wrong-if: Many batches are prefetched already, or the slow ones come in long runs.
+-- heading: Prefetch more batches
 -- needs: gpu, steps, fetches
 -- unknown: {% if ask('input_facts')[0].worker_busy is none %}{{ lacks('how busy workers are is not traced', 'worker_activity') }}
 --   {%- endif %}

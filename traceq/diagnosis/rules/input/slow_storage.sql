@@ -1,5 +1,5 @@
 -- Idle time under fetches that mostly read files, or whose workers mostly do; what reading takes of it.
--- title: Reading files holds up training
+-- title: Reading files holds up the program
 -- finds: Fetches of input, or worker processes, that spend most of their time in calls that read files, while the GPU
 --   waits.
 -- matters: More workers or faster transforms win little when storage is what is slow: the bytes have to come nearer
@@ -11,19 +11,19 @@
 -- try: Local NVMe instead of network storage, fewer and larger files, memory mapping, more reads at once.
 -- references: https://docs.pytorch.org/docs/stable/data.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: {% set own = part(facts.reading_ns, facts.fetch_ns) -%}
---   Reading files takes
---   {% if own >= least_reading %}{{ percent(own) }} of the time of fetching on the training thread
---   {%- else %}{{ percent(worst.reading_share) }} of the time that workers work
---   {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it. Copy the data to a local NVMe disk, or store it
---   as a few large files that are read in sequence, for instance webdataset.WebDataset('shards-{000000..000099}.tar')
---   or one array opened by numpy.load(path, mmap_mode='r'). Where latency and not bandwidth is the limit, read more at
---   once: DataLoader(..., num_workers=8, prefetch_factor=4).
+-- fix: {% set own = part(facts.reading_ns, facts.fetch_ns) -%} Reading files takes {% if own >= least_reading %}{{
+--   percent(own) }} of the time of fetching on the main thread {%- else %}{{ percent(worst.reading_share) }} of the
+--   time that workers work {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it. Copy the data to a
+--   local NVMe disk, or store it as a few large files that are read in sequence, for instance {% if
+--   program.is_pytorch %}webdataset.WebDataset('shards-{000000..000099}.tar') or {% endif %}one array opened by
+--   numpy.load(path, mmap_mode='r'). Where latency and not bandwidth is the limit, read more at once.{% if not
+--   facts.workers %} {{ remedy('workers', workers=8) }}{% endif %}
 -- confidence: {% if has('os_calls') %}high{% else %}medium{% endif %}
 -- reason: {% if has('os_calls') %}The calls that read were recorded.
 --   {%- else %}Python frames that read files were recorded; whether the disk was slow was not.
 --   {%- endif %}
 -- wrong-if: A second run over the same files, now cached in memory, is no faster.
+-- heading: Read faster: local disk, large files, more reads at once
 -- needs: gpu, steps, fetches
 -- unknown: {% if not has('os_calls') and not has('python_frames') %}{{ lacks('reads are not traced', 'reads', 'brings them') }}
 --   {%- endif %}

@@ -1,4 +1,4 @@
--- title: Training waits for the loader's workers
+-- title: The program waits for the loader's workers
 -- finds: Fetches from a loader with worker processes in which the training thread waits for a batch, and the GPU with
 --   it.
 -- matters: The workers together make batches more slowly than the GPU uses them up; prefetching only delays that.
@@ -11,24 +11,20 @@
 -- try: More workers, cheaper transforms, data prepared in advance, decoding on the GPU.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% set times = subject.step_ns / [subject.step_ns - claimed_ns, 1.0] | max -%}
---   Training waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles
---   {{ per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) for it.
---   {%- if not facts.workers %} Start
---     {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times as many{% else %}one or two more{% endif %}, up
---     to the cores per GPU: DataLoader(..., num_workers=N, persistent_workers=True).
---   {%- else %}
---     {%- set enough = (facts.workers * times) | round(0, 'ceil') | int %}
---     {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %} {{ facts.workers }} workers are seen
---     {%- if facts.worker_busy is not none %}, busy {{ percent(facts.worker_busy) }} of their time{% endif %}; about
---     {{ needed }} would keep up: DataLoader(..., num_workers={{ needed }}, persistent_workers=True).
---   {%- endif %} If the machine has no more cores, make a batch cheaper: decode and resize in advance, or on the GPU
---   (torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI).
+-- fix: {% set times = subject.step_ns / [subject.step_ns - claimed_ns, 1.0] | max -%} The program waits for the
+--   loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles {{ per_step(claimed_ns) }} (a step
+--   takes {{ time(subject.step_ns) }}) for it. {%- if not facts.workers %} Start {% if times >= worth_a_factor
+--   %}about {{ '%.1f' | format(times) }} times as many{% else %}one or two more{% endif %}, up to the cores per GPU.
+--   {{ remedy('workers', workers='N') }} {%- else %} {%- set enough = (facts.workers * times) | round(0, 'ceil') |
+--   int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %} {{ facts.workers }} workers
+--   are seen {%- if facts.worker_busy is not none %}, busy {{ percent(facts.worker_busy) }} of their time{% endif %};
+--   about {{ needed }} would keep up. {{ remedy('workers', workers=needed) }} {%- endif %} If the machine has no more
+--   cores, make a batch cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %}
+--   (torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI) {%- endif %}.
 -- confidence: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
--- reason: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The training thread is seen
---     to wait for workers.
---   {%- else %}The loader has workers, and nothing else is seen in its fetches: that they wait is inferred.
---   {%- endif %}
+-- reason: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The main thread is
+--   seen to wait for workers. {%- else %}The loader has workers, and nothing else is seen in its fetches: that they
+--   wait is inferred. {%- endif %}
 -- doubted: {% if facts.fetches < least_fetches %}fewer than {{ least_fetches }} fetches were captured: one may be late for any
 --     reason; capture more steps
 --   {%- endif %}
@@ -43,6 +39,7 @@
 --   GPU)
 -- query: waiting_fetch
 -- wrong-if: The cores of the machine, or its storage, are saturated already: then more workers only compete.
+-- heading: {% if facts.workers %}Start more workers, or make batches cheaper{% else %}Start more workers{% endif %}
 -- needs: gpu, steps, fetches
 -- low: 0.3
 -- likely: 0.9

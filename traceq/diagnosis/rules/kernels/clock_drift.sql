@@ -14,14 +14,13 @@
 -- try: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER while it runs tells the reason. Better cooling, a
 --   higher limit of power (nvidia-smi -pl); locked clocks (nvidia-smi -lgc) for comparisons.
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
--- fix: The same kernels take {{ percent(worst.drift_share) }} longer at the end of the trace than at its start.
---   Look at clocks, temperature and power while the job runs (nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER,
---   Clocks Event Reasons), and mend cooling or raise the limit of power: nvidia-smi -pl WATTS. At the first speed
---   each step would compute {{ time(claimed_ns) }} less.
+-- fix: The same kernels take {{ percent(worst.drift_share) }} longer at the end of the trace than at its start. {{
+--   remedy('clocks') }} At the first speed each step would compute {{ time(claimed_ns) }} less.
 -- confidence: medium
 -- reason: {{ percent(worst.slower_share) }} of the compared time slowed down alike; clocks themselves were not
 --   recorded.
 -- wrong-if: Clocks stay the same while it runs: then the work itself grows, or something else uses the GPU.
+-- heading: Keep the clock up: kernels slow down over the trace
 -- needs: gpu, steps, several_steps, kernel_geometry
 -- low: 0.3
 -- threshold: shortest = 5000: a kernel's start and end take a few us, which clocks do not stretch

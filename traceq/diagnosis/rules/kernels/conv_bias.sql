@@ -11,11 +11,13 @@
 -- try: nn.Conv2d(..., bias=False) before nn.BatchNorm2d. For inference fold the batch norm into the convolution
 --   (torch.nn.utils.fuse_conv_bn_eval).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Convolutions that a batch norm follows need no bias: nn.Conv2d(..., bias=False). Adding it and summing its
---   gradient takes {{ of_step(claimed_ns) }}.
+-- fix: Convolutions that a batch norm follows need no bias: nn.Conv2d(..., bias=False). Adding it {%- if
+--   program.trains %} and summing its gradient {%- endif %} takes {{ of_step(claimed_ns) }}.
 -- confidence: high
 -- reason: The additions run inside convolutions whose next operator is a batch norm.
 -- wrong-if: The batch norm does not normalise over the batch (evaluation mode); then fold it into the convolution.
+-- heading: Leave out the bias of convolutions before a batch norm
+-- for: pytorch
 -- needs: gpu, steps, launches, operators
 -- low: 0.6
 -- uses: busy

@@ -14,14 +14,13 @@
 --   residual), in-place operations, half precision.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.compile.html
--- fix: Let a compiler fuse them: model = torch.compile(model). {{ plural(instances / steps, 'kernel') }} per step
---   stand in runs of elementwise work, up to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{
---   operators(pieces) }}; fused they would take {{ time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step less
---   at best.
+-- fix: {{ remedy('fuse') }} {{ plural(instances / steps, 'kernel') }} per step stand in runs of elementwise work, up
+--   to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{ operators(pieces) }}; fused they would
+--   take {{ time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step less at best.
 -- confidence: medium
 -- reason: Kernels that follow one another are told by name and order; whether they work on the same tensor is not
 --   recorded.
--- wrong-if: The kernels of a run work on different tensors, or the model does not compile.
+-- wrong-if: The kernels of a run work on different tensors, or cannot be compiled together.
 -- same-fix: fusion
 -- needs: gpu, steps
 -- low: 0.1
@@ -29,6 +28,7 @@
 -- high: 0.9
 -- uses: busy
 -- categories: compute
+-- heading: Fuse elementwise kernels
 with
 -- Names are few and long, kernels many: names are looked at once each, and sorted are kernels without them.
 named as (

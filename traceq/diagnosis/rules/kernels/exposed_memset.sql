@@ -7,12 +7,12 @@
 -- try: torch.empty in place of torch.zeros where everything is written anyway; buffers that are zeroed once and
 --   kept; zero_grad(set_to_none=True).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {{ plural(instances / steps, 'memset') }} per step take {{ time(claimed_ns) }} in which nothing else runs.
---   Zero only what is not written in full anyway (torch.empty in place of torch.zeros), and once in place of over
---   and over; let gradients be None: optimizer.zero_grad(set_to_none=True).
+-- fix: {{ remedy('zero_less') }} {{ plural(instances / steps, 'memset') }} per step take {{ time(claimed_ns) }} in
+--   which nothing else runs.
 -- confidence: medium
 -- reason: The time is recorded; which of the memsets are needed is not.
 -- wrong-if: They are the workspaces of a library, which needs them zeroed.
+-- heading: Zero less memory
 -- needs: gpu, steps
 -- about: memsets
 -- low: 0.0

@@ -13,21 +13,16 @@
 --   (torch.compile(mode="max-autotune")); more blocks in kernels of one's own.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: Give each launch more to do: {{ kernel(worst.name) }} ({{ time(worst.dur) }}) has
---   {{ plural(worst.blocks, 'block') }}
---   {%- if worst.multiprocessors_share < 1 %} for
---   {{ plural(worst.blocks / worst.multiprocessors_share, 'multiprocessor') }}
---   {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part of the GPU
---   {%- endif %}.
---   {% if worst.family == 'unknown' %}Launch it with more and smaller blocks, at least one per multiprocessor
---   (kernel<<<blocks, 256>>>).
---   {%- elif worst.family in ('cublas', 'cutlass', 'nvjet') %}torch.compile(model, mode="max-autotune") tries kernels
---   that split the sum over more blocks; a larger batch size adds blocks.
---   {%- else %}A larger batch size (DataLoader(..., batch_size=...)) adds blocks.
---   {%- endif %} What all such kernels leave empty is as much as an idle GPU for {{ per_step(claimed_ns) }}.
+-- fix: Give each launch more to do: {{ kernel(worst.name) }} ({{ time(worst.dur) }}) has {{ plural(worst.blocks,
+--   'block') }} {%- if worst.multiprocessors_share < 1 %} for {{ plural(worst.blocks / worst.multiprocessors_share,
+--   'multiprocessor') }} {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part
+--   of the GPU {%- endif %}. {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas')
+--   else 'more_blocks') }} What all such kernels leave empty is as much as an idle GPU for {{ per_step(claimed_ns)
+--   }}.
 -- confidence: low
 -- reason: How many multiprocessors have a block follows from the geometry; whether that limits the kernel does not.
 -- wrong-if: The kernels reach the bandwidth of memory with the blocks they have.
+-- heading: Give each launch more to do: kernels do not fill the GPU
 -- needs: gpu, steps, occupancy
 -- low: 0.0
 -- likely: 0.3

@@ -12,13 +12,8 @@
 --   {% if subject.is_window %}{{ plural(facts.launches, 'time') }} in the trace
 --   {%- else %}{{ plural(facts.launches / steps, 'time') }} per step
 --   {%- endif %}, {{ time(facts.mean_ns) }} each.
--- fix: {% if facts.family == 'flash_attention' %}Attention limits the step: fewer tokens or a window of them; on
---   Hopper and later FlashAttention 3, or cuDNN's with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION).
---   {%- elif is_amd(facts.family) %}Look at this kernel first, for instance with ROCm Compute Profiler:
---   rocprof-compute profile -n hotspot -k {{ kernel(facts.name).split()[0] }} -- PROGRAM.
---   {%- else %}Look at this kernel first, for instance with Nsight Compute: ncu --set full -k
---   regex:{{ kernel(facts.name).split()[0] }} -c 5 PROGRAM.
---   {%- endif %}
+-- fix: {% if facts.family == 'flash_attention' %}{{ remedy('faster_attention') }} {%- else %}{{
+--   remedy('look_at_kernel_with', kernel=kernel(facts.name).split()[0]) }} {%- endif %}
 -- threshold: least = 0.5: more than all other kernels together
 -- threshold: of_step = 0.2: below a fifth of the step even a kernel twice as fast wins less than a tenth
 -- remarks: yes

@@ -13,12 +13,12 @@
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
 -- fix: Find out what slows single launches down: {{ plural(instances, 'launch', 'launches') }} took over {{
 --   percent(above - 1) }} longer than the same launch in other steps, at worst {{ kernel(worst.name) }} with {{
---   time(worst.dur) }} in place of {{ time(worst.usual_ns) }} in step {{ worst.step }}. Look for other processes on
---   the GPU (nvidia-smi pmon), for clocks that change (nvidia-smi -q -d CLOCK,PERFORMANCE), and at inputs that
---   differ between steps.
+--   time(worst.dur) }} in place of {{ time(worst.usual_ns) }} in step {{ worst.step }}. {{ remedy('other_users') }},
+--   and at inputs that differ between steps.
 -- confidence: low
 -- reason: The work is taken to be the same by name, geometry and place in the step; shapes and data may differ.
 -- wrong-if: The slow launches have larger inputs of the same geometry.
+-- heading: Find what slows single launches down
 -- needs: gpu, steps, several_steps, kernel_geometry
 -- low: 0.2
 -- likely: 0.7

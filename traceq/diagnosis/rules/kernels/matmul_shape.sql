@@ -15,15 +15,15 @@
 --   and later), and copy odd views to contiguous tensors.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Make sizes a multiple of {{ worst.multiple }}:
---   {% if worst.operator %}{{ cut(worst.operator) }}{% if worst.sizes %} of {{ cut(worst.sizes) }}{% endif %}
---   {%- else %}a product
---   {%- endif %} runs {{ kernel(worst.name) }}, which loads {{ worst.alignment }} element
---   {{- 's' if worst.alignment > 1 }} at a time. {{ padding(worst) }} (weights and tables when they are created, sequences
---   in the collate function). At best that saves {{ of_step(claimed_ns) }}.
+-- fix: Make sizes a multiple of {{ worst.multiple }}: {% if worst.operator %}{{ cut(worst.operator) }}{% if
+--   worst.sizes %} of {{ cut(worst.sizes) }}{% endif %} {%- else %}a product {%- endif %} runs {{ kernel(worst.name)
+--   }}, which loads {{ worst.alignment }} element {{- 's' if worst.alignment > 1 }} at a time. {{ padding(worst) }}
+--   (weights and tables when they are created, sequences when they are put together). At best that saves {{
+--   of_step(claimed_ns) }}.
 -- confidence: medium
 -- reason: The names of the kernels say that their operands are not aligned; what aligned ones take is estimated.
 -- wrong-if: The product is limited by something else: it takes as long with padded sizes.
+-- heading: Pad sizes to what tensor cores like
 -- needs: gpu, steps
 -- low: 0.2
 -- likely: 0.7

@@ -11,11 +11,12 @@
 -- try: A block of 128 or 256 threads, with a test of the index in the kernel.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 -- fix: Launch {{ kernel(worst.name) }} with a whole number of warps per block: it has {{
---   plural(worst.threads_per_block, 'thread') }}. Take 128 or 256 (kernel<<<(n + 255) / 256, 256>>>(...), if (index
---   < n) in the kernel; in Triton and Numba the size of the block). At best that saves {{ of_step(claimed_ns) }}.
+--   plural(worst.threads_per_block, 'thread') }}. Take 128 or 256, and let the kernel leave out what is beyond the
+--   end. At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: The number of threads is recorded; whether these lanes limit the kernel is not.
 -- wrong-if: The kernel waits for memory: then idle lanes cost nothing.
+-- heading: Launch whole warps
 -- needs: gpu, steps, kernel_geometry
 -- low: 0.0
 -- likely: 0.5

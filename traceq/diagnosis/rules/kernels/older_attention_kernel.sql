@@ -13,28 +13,24 @@
 -- try: FlashAttention 3 (Hopper), cuDNN's attention (Hopper, Blackwell), FlashAttention 4 (Blackwell).
 -- references: https://arxiv.org/abs/2407.08608
 --   https://docs.pytorch.org/docs/stable/generated/torch.nn.attention.sdpa_kernel.html
--- fix: {{ kernel(worst.name) }} is made for Ampere, and takes {{ per_step(worst.all_ns / steps) }} on this
---   {{ 'Blackwell' if worst.is_blackwell else 'Hopper' }} GPU; one made for it is 1.5 to 2 times as fast.
---   {% if worst.is_pytorch %}Choose cuDNN's: with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
---   scaled_dot_product_attention(q, k, v).
---   {%- elif worst.is_blackwell %}Call flash_attn.cute (FlashAttention 4), or
---   torch.nn.functional.scaled_dot_product_attention under
---   torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION).
---   {%- else %}Install FlashAttention 3 (flash-attention/hopper) and call flash_attn_interface.flash_attn_func, or
---   torch.nn.functional.scaled_dot_product_attention under
---   torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION).
---   {%- endif %}
+-- fix: {{ remedy('newest_attention_of_blackwell' if worst.is_blackwell and not worst.is_pytorch else
+--   'newest_attention_own' if worst.is_pytorch else 'newest_attention') }} {{ kernel(worst.name) }} is made for
+--   Ampere, and takes {{ per_step(worst.all_ns / steps) }} on this {{ 'Blackwell' if worst.is_blackwell else 'Hopper'
+--   }} GPU; one made for it is 1.5 to 2 times as fast.
 -- confidence: medium
 -- reason: The name of the kernel and the GPU are certain; how much faster another is depends on the sizes of the heads and
 --   of the sequences.
 -- wrong-if: The heads are of a size, or the mask of a kind, that the newer kernels do not have.
+-- heading: Attend with a kernel made for this GPU
 -- needs: gpu, steps
 -- unknown: {% set seen = ask('older_attention_kernel_gpu', shortest=shortest) %}{% if seen[0].kernels and
 --   not subject.compute_capability and not seen[0].capability %}the trace does not say which GPU ran the attention{% endif %}
 -- low: 0.5
 -- likely: 0.75
 -- high: 1.0
--- settings: shortest=200000, reachable=0.75
+-- threshold: shortest = 200000: a kernel of a few waves is limited by its start and end, in which generations differ
+--   little
+-- threshold: reachable = 0.75: FlashAttention 3 reaches 0.75 of the peak of an H100 (Shah and others 2024)
 -- uses: busy, kernel_name, gpu_generation
 -- categories: compute
 with

@@ -28,6 +28,8 @@
 --   them is a checkpoint's.{% else %}Operators that only a forward pass calls run inside nodes of the backward
 --   pass.{% endif %}
 -- wrong-if: The memory that activations would take is not there: the run ends out of memory without checkpoints.
+-- heading: Checkpoint less: forward work runs again in the backward pass
+-- for: pytorch, training
 -- needs: gpu, steps, launches, operators
 -- low: 0.2
 -- likely: 0.5

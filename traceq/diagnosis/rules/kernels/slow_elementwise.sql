@@ -16,11 +16,8 @@
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 -- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} moves {{ '{:.0f}'.format(worst.achieved_bandwidth) }} of
 --   {{ '{:.0f}'.format(worst.peak_bandwidth) }} GB/s ({{ percent(worst.achieved_bandwidth / worst.peak_bandwidth)
---   }}). {% if worst.is_strided %}Its kernel is one for operands that are strided, expanded or of different types:
---   make them contiguous once (x = x.contiguous(), channels_last from end to end) and of one type, or compile it:
---   torch.compile(model).{% else %}It likely goes over its input more than once: use an operator that is fused with
---   it (attention, cross-entropy), or torch.compile(model).{% endif %} At best that saves {{ of_step(claimed_ns)
---   }}.
+--   }}). {{ remedy('contiguous' if worst.is_strided else 'read_once') }} {% if not program.is_compiled %}Or: {{
+--   remedy('fuse') }}{% endif %} At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: medium
 -- reason: Bytes follow from the shapes, each operand counted once.
 -- wrong-if: The operator has to read more than once: rows too long for shared memory, or operands spread in memory.
@@ -36,6 +33,7 @@
 -- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- uses: busy
 -- categories: compute
+-- heading: Speed up elementwise kernels: they are far below the memory's bandwidth
 with
 cost as (
     select

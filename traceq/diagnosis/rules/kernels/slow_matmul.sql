@@ -10,17 +10,15 @@
 --   Engine where the type allows it.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
--- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '%.0f' % worst.achieved }} of
---   {{ '%.0f' % worst.peak }} TFLOP/s in {{ worst.compute_type }} ({{ percent(worst.achieved / worst.peak) }}).
---   {% if worst.kind == 'convolution' %}torch.backends.cudnn.benchmark = True looks for a better algorithm, and
---   model.to(memory_format=torch.channels_last) gives it the layout that tensor cores want
---   {%- else %}torch.compile(model, mode="max-autotune") looks for a better kernel; sizes that are multiples of 128
---   fill its tiles
---   {%- endif %}. At {{ percent(reachable) }} of the peak all such would take {{ of_step(claimed_ns) }} less.
+-- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '%.0f' % worst.achieved }} of {{ '%.0f' %
+--   worst.peak }} TFLOP/s in {{ worst.compute_type }} ({{ percent(worst.achieved / worst.peak) }}). {{
+--   remedy('better_convolutions' if worst.kind == 'convolution' else 'better_products') }} At {{ percent(reachable)
+--   }} of the peak all such would take {{ of_step(claimed_ns) }} less.
 -- confidence: medium
 -- reason: Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is
 --   estimated.
 -- wrong-if: The same shapes are as slow in a benchmark of their own with every algorithm tried.
+-- heading: Speed up matrix products: they are far below the peak
 -- needs: gpu, steps, launches, operators, peaks
 -- low: 0.1
 -- likely: 0.5

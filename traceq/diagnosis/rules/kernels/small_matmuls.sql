@@ -13,14 +13,15 @@
 --   torch.vmap for ensembles, one projection with stacked weights for several of one input.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.bmm.html
 --   https://docs.nvidia.com/cuda/cublas/index.html
--- fix: Batch them: {{ plural(instances / steps, 'small product') }} per step run one after another, up to {{
---   worst.run_length }} in a row, such as {{ kernel(worst.name) }} of {{ time(worst.dur) }}.{% if worst.sm_coverage
---   is none %}{% else %} Each reaches {{ percent(worst.sm_coverage) }} of the multiprocessors.{% endif %} Stack the
---   operands: torch.bmm(torch.stack(a), torch.stack(b)), or torch.einsum over all of them at once.
+-- fix: {{ remedy('batch_products') }} {{ plural(instances / steps, 'small product') }} per step run one after
+--   another, up to {{ worst.run_length }} in a row, such as {{ kernel(worst.name) }} of {{ time(worst.dur) }}.{% if
+--   worst.sm_coverage is none %}{% else %} Each reaches {{ percent(worst.sm_coverage) }} of the multiprocessors.{%
+--   endif %}
 -- confidence: {% if worst.sm_coverage is not none %}medium{% else %}low{% endif %}
 -- reason: They are of the same kernel and size and nothing runs between them; whether each needs the one before it
 --   is not in the trace.
 -- wrong-if: Each product needs the result of the one before it.
+-- heading: Batch small matrix products
 -- needs: gpu, steps
 -- low: 0.2
 -- likely: 0.6

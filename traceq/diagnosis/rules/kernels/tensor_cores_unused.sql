@@ -17,21 +17,16 @@
 -- references: https://docs.pytorch.org/docs/stable/amp.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/amp_recipe.html
 --   https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html
--- fix: Compute products and convolutions in 16 bits:
---   {% if worst.has_bfloat %}with torch.autocast("cuda", dtype=torch.bfloat16): loss = criterion(model(x), y)
---   {%- else %}with torch.autocast("cuda", dtype=torch.float16): loss = criterion(model(x), y), then
---   scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update() with scaler = torch.amp.GradScaler()
---   {%- endif %}.
---   {% if worst.half_share > 0 %}{{ percent(worst.half_share) }} of their time is in 16 bits now
---   {%- else %}None is now
---   {%- endif %}; the kernels in 32 bits, such as {{ kernel(worst.name) }} in
---   {% if worst.arithmetic == 'tf32' %}TF32{% else %}fp32 without tensor cores{% endif %}, would take
---   {{ of_step(claimed_ns) }} less at best.
+-- fix: {{ remedy('half_products' if worst.has_bfloat else 'half_products_old') }} {% if worst.half_share > 0 %}{{
+--   percent(worst.half_share) }} of their time is in 16 bits now {%- else %}None is now {%- endif %}; the kernels in
+--   32 bits, such as {{ kernel(worst.name) }} in {% if worst.arithmetic == 'tf32' %}TF32{% else %}fp32 without tensor
+--   cores{% endif %}, would take {{ of_step(claimed_ns) }} less at best.
 -- confidence: {% if worst.half_share > 0 %}low{% else %}medium{% endif %}
 -- reason: {% if worst.half_share > 0 %}A part is in 16 bits already; the rest may be meant to be in 32.
 --   {%- else %}What the kernels compute in is told by their names; how much faster they get is estimated by the peaks.
 --   {%- endif %}
 -- wrong-if: Results are needed in 32 bits, or these products are too small to fill tensor cores.
+-- heading: Compute matrix products in 16 bits
 -- needs: gpu, steps
 -- low: 0.25
 -- likely: 0.9

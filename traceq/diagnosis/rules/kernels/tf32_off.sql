@@ -13,16 +13,12 @@
 --   networks train as well with it.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html
--- fix: Before the first step:
---   {% for kind in pieces | map(attribute='kind') | unique %}{% if not loop.first %} and {% endif %}
---     {%- if kind == 'matmul' %}torch.set_float32_matmul_precision("high")
---     {%- else %}torch.backends.cudnn.allow_tf32 = True
---     {%- endif %}
---   {%- endfor %}. {{ kernel(worst.name) }} and others compute in fp32 without tensor cores; TF32 would leave
---   {{ time(claimed_ns) }} less of each step at best.
+-- fix: {{ remedy('tf32') }} {{ kernel(worst.name) }} and others compute in fp32 without tensor cores; TF32 would
+--   leave {{ time(claimed_ns) }} less of each step at best.
 -- confidence: high
 -- reason: The names of the kernels say fp32 without tensor cores, and none of their sort uses TF32.
 -- wrong-if: The program needs all 23 bits of the mantissa in these products (some scientific codes do).
+-- heading: Switch TF32 on
 -- unknown: {% if subject.compute_capability is none %}the compute capability of the GPU is not known; a newer
 --   profiler, which describes it, brings it
 --   {%- endif %}

@@ -16,12 +16,10 @@
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
 --   https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html
 --   https://arxiv.org/abs/2205.14135
--- fix: Products and softmax of attention take {{ of_step(claimed_ns) }} more than a fused kernel would
---   ({{ percent(claimed_share) }}; mostly
---   {{ kernel((pieces | rejectattr('is_product') | first | default(worst)).name) }}). Replace (q @ k.transpose(-2, -1)
---   * scale + mask).softmax(-1) @ v by torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask,
---   dropout_p=p) with is_causal=True in place of a causal mask; with Transformers: from_pretrained(...,
---   attn_implementation="sdpa").
+-- fix: Products and softmax of attention take {{ of_step(claimed_ns) }} more than a fused kernel would ({{
+--   percent(claimed_share) }}; mostly {{ kernel((pieces | rejectattr('is_product') | first | default(worst)).name)
+--   }}). {% if program.has('flash_attention') %}Other layers have a fused kernel already; for these: {% endif %}{{
+--   remedy('fused_attention') }}
 -- confidence: {% if pieces | selectattr('operator') | list %}high{% else %}medium{% endif %}
 -- reason: {% if pieces | selectattr('operator') | list %}Two batched matrix products with a softmax between were
 --   launched one after another.
@@ -29,6 +27,7 @@
 --   {%- endif %}
 -- wrong-if: The weights of attention are themselves an output, or something is computed from the scores that no fused
 --   kernel does.
+-- heading: Use a fused kernel for attention
 -- needs: gpu, steps
 -- low: 0.4
 -- likely: 0.8

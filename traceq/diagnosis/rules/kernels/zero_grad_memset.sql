@@ -18,6 +18,8 @@
 -- reason: The work was launched inside zero_grad, or adds to as many gradients as it zeroed.
 -- wrong-if: Something relies on gradients being there as zeros, or several backward passes add to them before the next
 --   zero_grad.
+-- heading: Let gradients be None in place of zeros
+-- for: pytorch, training
 -- needs: gpu, steps, launches, python_frames|annotations
 -- clean: nothing was zeroed by zero_grad
 -- low: 0.5

@@ -11,25 +11,26 @@
 --   holds them? Sleeping and polling: wait for the event instead. Shells and processes started inside the loop: once,
 --   before it.
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: {% set call = facts.name -%}
---   {% if call | matched('^(sem_|pthread_(mutex|cond|rwlock|join|barrier)|futex)') %}The thread waits for another one: look
---     at what that thread does at this time, and hand over work without waiting (a queue.Queue with more than one place).
---   {%- elif call | matched('sleep') %}Remove the sleep, or wait for what it stands for: an event, a future, a queue.
---   {%- elif call | matched('^(p?poll|select|epoll|recv|accept|connect|send)') %}The thread waits for another process, a
---     device or the network: let a thread of its own wait, and hand the result over when it is there.
---   {%- elif call | matched('^(f?(read|get)|p?readv?|open|stat|lstat|fstat|fopen|access|getc|scanf|fscanf)') %}Read ahead in
---     a thread of its own, and in large pieces (in Python:
---     `future = concurrent.futures.ThreadPoolExecutor(1).submit(read, path)`, used when the result is needed).
---   {%- elif call | matched('^(f?(write|put|print|sync|flush|close)|p?writev?|puts|putc|fdatasync|vfprintf)') %}Write behind
---     in a thread of its own (in Python: `concurrent.futures.ThreadPoolExecutor(1).submit(write, data)`).
---   {%- elif call | matched('^ioctl') %}The GPU's driver does this: it sets up the GPU, or maps memory. Allocate and
---     register memory once, before the loop; at the start of a program it is part of starting up.
---   {%- elif call | matched('^(mmap|munmap|madvise|brk|mprotect)') %}Reuse memory of the host instead of mapping it anew:
---     allocate buffers once, before the loop.
---   {%- elif call | matched('^(fork|vfork|execve|posix_spawn|system|waitpid|wait4|pthread_create|clone)') %}Start threads
---     and processes once, before the loop (DataLoader: persistent_workers=True).
---   {%- else %}Take it out of the thread that launches.
---   {%- endif %} By call: {{ shares(rows) }}; up to {{ time(longest_ns) }} at a time.
+-- fix: {% set call = facts.name -%} {% if call | matched('^(sem_|pthread_(mutex|cond|rwlock|join|barrier)|futex)')
+--   %}The thread waits for another one: look at what that thread does at this time, and hand over work without
+--   waiting (a queue with more than one place). {%- elif call | matched('sleep') %}Remove the sleep, or wait for what
+--   it stands for: an event, a future, a queue. {%- elif call |
+--   matched('^(p?poll|select|epoll|recv|accept|connect|send)') %}The thread waits for another process, a device or
+--   the network: let a thread of its own wait, and hand the result over when it is there. {%- elif call |
+--   matched('^(f?(read|get)|p?readv?|open|stat|lstat|fstat|fopen|access|getc|scanf|fscanf)') %}Read ahead in a thread
+--   of its own, and in large pieces {%- if program.language == 'python' %} (`future =
+--   concurrent.futures.ThreadPoolExecutor(1).submit(read, path)`, used when the result is needed) {%- endif %}. {%-
+--   elif call | matched('^(f?(write|put|print|sync|flush|close)|p?writev?|puts|putc|fdatasync|vfprintf)') %}Write
+--   behind in a thread of its own {%- if program.language == 'python' %}
+--   (`concurrent.futures.ThreadPoolExecutor(1).submit(write, data)`) {%- endif %}. {%- elif call | matched('^ioctl')
+--   %}The GPU's driver does this: it sets up the GPU, or maps memory. Allocate and register memory once, before the
+--   loop; at the start of a program it is part of starting up. {%- elif call |
+--   matched('^(mmap|munmap|madvise|brk|mprotect)') %}Reuse memory of the host instead of mapping it anew: allocate
+--   buffers once, before the loop. {%- elif call |
+--   matched('^(fork|vfork|execve|posix_spawn|system|waitpid|wait4|pthread_create|clone)') %}Start threads and
+--   processes once, before the loop {%- if program.is_pytorch and program.trains %} (DataLoader:
+--   persistent_workers=True) {%- endif %}. {%- else %}Take it out of the thread that launches. {%- endif %} By call:
+--   {{ shares(rows) }}; up to {{ time(longest_ns) }} at a time.
 -- facts: blocking_os_call_facts
 -- confidence: medium
 -- reason: The call is in the trace; why the program makes it is not.
@@ -42,6 +43,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_os
+-- heading: Take {{ cut(facts.name) }} out of the thread that launches
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, p.slice_dur as in_slice_ns, c.dur as call_ns
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id

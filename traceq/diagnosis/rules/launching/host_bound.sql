@@ -13,20 +13,12 @@
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://developer.nvidia.com/blog/cuda-graphs/
 -- fix: {% set phase = rows | selectattr('what', 'equalto', 'phase') | selectattr('idle_share', 'gt', most_in_phase) |
---   first | default(none) -%}
---   {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%}
---   The host is late mostly in {{ shares(operators) }};
---   {{ percent(rows | selectattr('what', 'equalto', 'call') | sum(attribute='idle_share')) }} of the time in
---   {% if is_amd() %}HIP{% else %}CUDA{% endif %} calls themselves, the rest in what is around them{% if phase %};
---   {{ percent(phase.idle_share) }} in phase {{ phase.name }}{% endif %}.
---   {% if not has('operators') and 'aten::' not in operators | map(attribute='name') | join %}Launch less often:
---   replay the repeated part as a CUDA graph (cudaStreamBeginCapture, cudaGraphLaunch;
---   torch.cuda.make_graphed_callables), do more per launch, merge kernels.
---   {%- elif phase and phase.name == 'optimizer' %}Launch less often in the optimizer: `torch.optim.AdamW(...,
---   fused=True)`, or `torch.compile(optimizer.step)` for one without a fused variant.
---   {%- else %}Launch less often: `model = torch.compile(model, mode="reduce-overhead")`, which fuses operators and
---   replays CUDA graphs where shapes are fixed, or a larger batch per step where memory allows.
---   {%- endif %}
+--   first | default(none) -%} {% set operators = rows | selectattr('what', 'equalto', 'operator') | list -%} {{
+--   remedy('fused_optimizer' if phase and phase.name == 'optimizer' and not program.has('fused_optimizer') else
+--   'launch_less') }} The host is late mostly in {{ shares(operators) }}; {{ percent(rows | selectattr('what',
+--   'equalto', 'call') | sum(attribute='idle_share')) }} of the time in {{ 'HIP' if program.is_amd else 'CUDA' }}
+--   calls themselves, the rest in what is around them{% if phase %}; {{ percent(phase.idle_share) }} in phase {{
+--   phase.name }}{% endif %}.
 -- confidence: high
 -- reason: The calls and operators that the GPU waits for are in the trace.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
@@ -44,6 +36,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch
+-- heading: Launch less often: the host is late
 select
     p.step,
     p.ts,

@@ -47,6 +47,7 @@
 --   {%- else %}The thread was in a range of the program, and in no call that was recorded.
 --   {%- endif %}
 -- wrong-if: The code polls for something else to be done, such as another process.
+-- heading: Move work of the CPU off the launching thread
 -- needs: gpu, steps
 -- rules-out: scheduling
 -- low: 0.2

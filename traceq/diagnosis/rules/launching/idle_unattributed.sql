@@ -23,7 +23,8 @@
 -- fix: Capture more before changing anything:
 --   {{ way('idle_causes', 'calls, ranges and whatever else the profiler can record of the host') }}
 -- needs: gpu, steps
--- settings: long_ns=100000, least=0.01
+-- threshold: long_ns = 100000: twenty times a launch (5 us): the work waited for something else than being launched
+-- threshold: least = 0.01: what is worth listing at all (WORTH_LISTING)
 -- remarks: yes
 -- uses: idle, counted
 select

@@ -12,11 +12,9 @@
 -- try: CUDA graphs, fusion, a larger batch.
 -- references: https://developer.nvidia.com/blog/cuda-graphs/
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: {{ plural(facts.gaps, 'gap') }}, {{ time(facts.median_ns) }} each as a rule: fewer and longer kernels have fewer
---   of them.
---   {%- if facts.graph_share > most %} {{ percent(facts.graph_share) }} of it is in graphs already.
---   {%- endif %} `torch.compile(model, mode="reduce-overhead")` fuses kernels and replays them as CUDA graphs; a
---   larger batch does more per kernel.
+-- fix: {{ plural(facts.gaps, 'gap') }}, {{ time(facts.median_ns) }} each as a rule: fewer and longer kernels have
+--   fewer of them. {%- if facts.graph_share > most %} {{ percent(facts.graph_share) }} of it is in graphs already.
+--   {%- endif %} {{ remedy('launch_less') }}
 -- confidence: high
 -- reason: Launches and starts are measured one by one.
 -- wrong-if: The clocks of host and GPU disagree by as much as these gaps are long.
@@ -32,6 +30,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch_latency
+-- heading: Launch fewer and longer kernels
 select
     p.step,
     p.ts,

@@ -22,6 +22,8 @@
 -- confidence: medium
 -- reason: Inferred from equal sequences of operators that begin with an indexing operator.
 -- wrong-if: The rounds are layers of a model, each of which happens to index once.
+-- heading: Replace the loop by one operation on the whole tensor
+-- for: pytorch
 -- needs: gpu, steps, launches, operators
 -- low: 0.4
 -- likely: 1.0

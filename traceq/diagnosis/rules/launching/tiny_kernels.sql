@@ -19,24 +19,17 @@
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 --   https://developer.nvidia.com/blog/cuda-graphs/
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {{ percent(worst.tiny_kernels / worst.kernels) }} of {{ plural(worst.kernels, 'kernel') }} take less than
---   {{ tiny_ns // 1000 }} µs, while launching one takes {{ time(worst.launch_ns) }} and the host gets to the next
---   every {{ time(worst.launched_every_ns) }}
---   {%- if worst.is_synchronized %}; {{ '{:,}'.format(worst.synchronized) }} of them start after the host has waited
---   for the ones before. Remove the synchronization after each, or read results once per several rounds
---   {%- endif %}.
---   {% if has('operators') %}Launch them together: `model = torch.compile(model, mode="reduce-overhead")` fuses them
---   and replays CUDA graphs; with fixed shapes torch.cuda.make_graphed_callables does so for parts. A larger batch
---   makes each kernel longer for the same launches.
---   {%- else %}Launch them together: capture the loop body once (cudaStreamBeginCapture, cudaGraphInstantiate) and
---   replay it with cudaGraphLaunch, with conditional nodes where the host decides; or merge kernels, up to one
---   cooperative kernel (grid.sync()) for the loop. In PyTorch: torch.compile(model, mode="reduce-overhead"), a larger
---   batch.
---   {%- endif %}
+-- fix: {% if worst.is_synchronized %}Remove the synchronization after each few kernels, or read results once per
+--   several rounds. {% endif %}{{ remedy('launch_less') }} {{ percent(worst.tiny_kernels / worst.kernels) }} of {{
+--   plural(worst.kernels, 'kernel') }} take less than {{ (tiny_ns / 1000) | round | int }} µs, while launching one
+--   takes {{ time(worst.launch_ns) }} and the host gets to the next every {{ time(worst.launched_every_ns) }} {%- if
+--   worst.is_synchronized %}; {{ '{:,}'.format(worst.synchronized) }} of them start after the host has waited for the
+--   ones before {%- endif %}.
 -- confidence: high
 -- reason: Kernels, launches and the gaps between them are measured one by one.
 -- wrong-if: Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.
--- heading: {% if worst.is_synchronized %}Tiny kernels, and a synchronization after every few of them{% endif %}
+-- heading: {% if worst.is_synchronized %}Launch in one go, and wait seldom: kernels are shorter than their launches{%
+--   else %}Launch in one go: kernels are shorter than their launches{% endif %}
 -- same-fix: fewer-launches
 -- needs: gpu, steps, launches
 -- low: 0.3

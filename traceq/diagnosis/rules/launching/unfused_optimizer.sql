@@ -28,6 +28,8 @@
 --   {%- else %}Inferred from many short kernels in the phase that is named optimizer.
 --   {%- endif %}
 -- wrong-if: The range named optimizer holds more than the update, such as logging of gradients.
+-- heading: Update all parameters in one call: fused or foreach optimizer
+-- for: pytorch, training
 -- needs: gpu, steps, launches, phases
 -- low: 0.4
 -- likely: 0.85

@@ -19,8 +19,10 @@
 --     in the counted steps.
 --     {%- endif %}
 --   {%- endif %}
--- fix: Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before the program starts. If that changes nothing, it is
---   the cache of a larger peak before: torch.cuda.memory._record_memory_history() shows which.
+-- fix: {% if not program.has('expandable_segments') %}{{ remedy('expandable') }} If that changes nothing, it is{%
+--   else %}It may be{% endif %} the cache of a larger peak before: torch.cuda.memory._record_memory_history() shows
+--   which.
+-- for: pytorch
 -- needs: gpu, steps, memory_samples
 -- unknown: {% if not rows %}{{ lacks("the trace does not say what PyTorch's allocator reserved", 'allocator') }}
 --   {%- elif facts.reserved_share is none %}the trace does not say how much memory the GPU has

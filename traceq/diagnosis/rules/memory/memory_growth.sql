@@ -16,12 +16,12 @@
 --     {{ '{:,.0f}'.format([0, (facts.capacity_bytes - facts.allocated_bytes) / facts.growth_bytes] | max) }} more steps.
 --   {%- endif %}
 -- key: {{ facts.memory }}
--- fix: {% if facts.memory == 'host' %}Look for what collects tensors on the host: outputs.append(out.cpu()) in the loop,
---     a dataset or cache that keeps what it has read.
---   {%- else %}Look for tensors that outlive the step: total += loss keeps each graph, total += loss.item() or
---     loss.detach() does not. torch.cuda.memory._record_memory_history() and _dump_snapshot() name the lines that
---     allocated what is left.
---   {%- endif %}
+-- fix: {% if facts.memory == 'host' %}Look for what collects results on the host in the loop, and for caches that
+--   keep what was read. {%- else %}Look for tensors that outlive the step{% if 'training' in program.workloads %}:
+--   total += loss keeps each graph, total += loss.item() or loss.detach() does not{% endif %}. {% if program.kind in
+--   ('', 'pytorch') %}torch.cuda.memory._record_memory_history() and _dump_snapshot() name the lines that allocated
+--   what is left. {%- endif %} {%- endif %}
+-- for: pytorch, vllm, sglang, tensorrt_llm
 -- needs: steps, several_steps, memory_samples
 -- each: row
 -- threshold: enough_steps = 3: two steps that differ are no trend

@@ -19,15 +19,13 @@
 --   {{ bytes_in('GiB', facts.reserved_bytes, 1) }} GiB {{ of }} ({{ percent(facts.used_share) }}), though tensors need
 --   {{ bytes_in('GiB', facts.peak_bytes, 1) }} GiB at most. NCCL and other processes get only what is left.
 --   {%- endif %}
--- fix: {% if facts.peak_share >= nearly_full %}Trade time for memory before a run fails:
---   torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, bfloat16 by
---   torch.autocast, optimizer.zero_grad(set_to_none=True), or a smaller batch.
---     {%- if subject.world_size and subject.world_size > 1 %} With {{ subject.world_size }} ranks, shard parameters
---     and optimizer states: fully_shard(model), or ZeroRedundancyOptimizer.
---     {%- endif %}
---   {%- else %}Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; let batches have one shape, the largest first. A
---   larger batch still fits.
---   {%- endif %}
+-- fix: {% if facts.peak_share >= nearly_full %}{{ remedy('full_memory') }} {%- if program.is_pytorch and 'training'
+--   in program.workloads and not program.has('half_precision') %} bfloat16 halves activations: torch.autocast. {%-
+--   endif %} {%- if program.is_pytorch and program.trains and not program.uses('FSDP', 'DeepSpeed', 'Megatron') and
+--   subject.world_size and subject.world_size > 1 %} With {{ subject.world_size }} ranks, shard parameters and
+--   optimizer states: fully_shard(model), or ZeroRedundancyOptimizer. {%- endif %} {%- else %}{% if not
+--   program.has('expandable_segments') %}{{ remedy('expandable') }} {% endif %}Let batches have one shape, the
+--   largest first. A larger batch still fits. {%- endif %}
 -- heading: {% if facts.peak_share < nearly_full %}GPU memory is nearly full of cached blocks{% endif %}
 -- key: {% if facts.peak_share < nearly_full %}reserved{% endif %}
 -- needs: gpu, steps, memory_samples

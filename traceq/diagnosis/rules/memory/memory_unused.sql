@@ -27,8 +27,7 @@
 --     times.
 --     {%- endif %}
 --   {%- endif %}
--- fix: Double the batch until time a step grows with it: DataLoader(..., batch_size=2 * batch_size); scale the
---   learning rate.
+-- fix: {{ remedy('unused_memory') }}
 -- needs: gpu, steps, memory_samples
 -- unknown: {% if not facts.is_total %}{{ lacks('only changes of memory are known, not totals', 'allocator_totals', 'brings them') }}
 --   {%- elif facts.used_share is none %}the trace does not say how much memory the GPU has

@@ -11,16 +11,14 @@
 --   a thread of its own writes. Save less often. Let each rank write its part.
 -- references: https://docs.pytorch.org/tutorials/recipes/distributed_async_checkpoint_recipe.html
 --   https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
--- fix: Save in the background: {{ names(pieces[:3]) }} holds up training (
---   {%- if facts.saves %}{{ plural(facts.saves, 'save') }} in {{ facts.steps }} of
---   {{ plural(steps, 'counted step') }}, {{ time(facts.save_ns) }} each
---   {%- else %}{{ time(longest_ns) }} at a time
---   {%- endif %}). `future = torch.distributed.checkpoint.async_save(state, checkpoint_id=path)` returns once the
---   state is copied to the host; wait for `future.result()` before the next save. Or save every n-th time only: what a
---   save costs per step falls with the number of steps between two.
+-- fix: Save in the background: {{ names(pieces[:3]) }} holds up the program ( {%- if facts.saves %}{{
+--   plural(facts.saves, 'save') }} in {{ facts.steps }} of {{ plural(steps, 'counted step') }}, {{
+--   time(facts.save_ns) }} each {%- else %}{{ time(longest_ns) }} at a time {%- endif %}). {{ remedy('save_beside')
+--   }} Or save every n-th time only: what a save costs per step falls with the number of steps between two.
 -- confidence: high
 -- reason: The range or frame around this time says that it saves.
 -- wrong-if: The capture happens to hold a save that a long run makes rarely: then its share of the run is smaller.
+-- heading: Save checkpoints in the background
 -- needs: gpu, steps
 -- facts: checkpoint_blocking_facts
 -- low: 0.5

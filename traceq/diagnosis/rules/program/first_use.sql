@@ -1,5 +1,5 @@
 -- Idle time in calls that are slow because they are the first of their name: libraries, contexts and pools are set up in them.
--- title: Warm up before what is judged: the GPU waits for first calls
+-- title: First calls in what is judged
 -- finds: CUDA and HIP calls that are the first of their name in the capture and take many times as long as later ones do.
 -- matters: The first call creates the context, loads libraries and fills pools: that takes up to seconds, once. In a
 --   loop that runs for hours it does not count; in what is measured or served cold it does.
@@ -14,6 +14,7 @@
 -- confidence: high
 -- reason: Later calls of the same names are at least {{ times }} times as fast, or the call is made once.
 -- wrong-if: The program calls it anew in each run of the loop.
+-- heading: Warm up before what is judged: the GPU waits for first calls
 -- same-fix: code-loading
 -- needs: gpu, steps, calls
 -- absent: {% if not subject.is_window %}steps recur, and warm-up steps are left out{% endif %}

@@ -11,14 +11,15 @@
 --   steps, at the same step on all ranks. Remove gc.collect() and torch.cuda.empty_cache() from the loop.
 -- references: https://docs.python.org/3/library/gc.html
 -- fix: {% if 'collect' in pieces | map(attribute='name') | join %}The program asks for it ({{ names(pieces[:3]) }}):
---   take that call out of the loop, or make it every few hundred steps.
---   {%- else %}Freeze what lives as long as training, and collect when you choose: after building model and loader
---   `gc.collect(); gc.freeze(); gc.disable()`, then `if step % 500 == 0: gc.collect(1)`.
---   {%- endif %} It costs {{ time(claimed_ns) }} per step on average, up to {{ time(longest_ns) }} at a time. In a
---   distributed job let all ranks do it at the same step, so that they do not wait for one another.
+--   take that call out of the loop, or make it every few hundred steps. {%- else %}Freeze what lives as long as the
+--   program, and collect when you choose: after setting up `gc.collect(); gc.freeze(); gc.disable()`, then `if step %
+--   500 == 0: gc.collect(1)`. {%- endif %} It costs {{ time(claimed_ns) }} per step on average, up to {{
+--   time(longest_ns) }} at a time. In a distributed job let all ranks do it at the same step, so that they do not
+--   wait for one another.
 -- confidence: high
 -- reason: The trace names the collection.
 -- wrong-if: Memory of the host grows without bounds once it is off: then objects in cycles are made in every step.
+-- heading: Collect garbage when you choose, not inside steps
 -- unseen: {% if not ask('garbage_collection_facts')[0].collections %}{{ lacks('nothing in the trace names a collection', 'collections', 'bring it') }}
 --   {%- endif %}
 -- clean: the GPU was busy while garbage was collected

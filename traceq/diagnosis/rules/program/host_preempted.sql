@@ -19,22 +19,18 @@
 --   NUMA node.
 -- references: https://docs.kernel.org/scheduler/sched-bwc.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#utilize-non-uniform-memory-access-numa-controls
--- fix: Give every process on the node cores of its own. The thread that launches stands still
---   {{ plural(facts.stalls, 'time') }} for {{ time(facts.median_ns) }} each as a rule, {{ time(facts.longest_ns) }} at most,
---   {{ of_step(facts.stalled_ns / steps) }} together, in calls that take microseconds: {% for row in rows[:3] -%}
---     {{ row.name | cut }} {{ time(row.stall_ns) }} (as a rule {{ time(row.usual_ns) }}){% if not loop.last %}, {% endif %}
---   {%- endfor %}.
---   {%- if facts.beat_ns %} These stretches {{ facts.beats }} at a beat of {{ time(facts.beat_ns) }}
---     {%- if facts.beat_ns >= 100000000 %}, the period of a container's CPU quota{% else %}, as the ticks of a scheduler do
---     {%- endif %}.
---   {%- endif %}
---   {%- if facts.communication_share > 0.1 %} {{ percent(facts.communication_share) }} of what it costs is spent in
---     collectives: there the GPU waits for other ranks while this thread stands still, so all processes of the node have to be
---     mended.
---   {%- endif %} Count the cores (`nproc`; in a container `cat /sys/fs/cgroup/cpu.max`, and `nr_throttled` in cpu.stat)
---   against the threads: per process the launching and the autograd thread, OMP_NUM_THREADS, num_workers of its
---   DataLoader. Lower OMP_NUM_THREADS and num_workers, raise the quota, and bind each process:
---   `numactl --cpunodebind=N --membind=N python train.py` with the GPU's NUMA node (`nvidia-smi topo -m`).
+-- fix: Give every process on the node cores of its own. The thread that launches stands still {{ plural(facts.stalls,
+--   'time') }} for {{ time(facts.median_ns) }} each as a rule, {{ time(facts.longest_ns) }} at most, {{
+--   of_step(facts.stalled_ns / steps) }} together, in calls that take microseconds: {% for row in rows[:3] -%} {{
+--   row.name | cut }} {{ time(row.stall_ns) }} (as a rule {{ time(row.usual_ns) }}){% if not loop.last %}, {% endif
+--   %} {%- endfor %}. {%- if facts.beat_ns %} These stretches {{ facts.beats }} at a beat of {{ time(facts.beat_ns)
+--   }} {%- if facts.beat_ns >= 100000000 %}, the period of a container's CPU quota{% else %}, as the ticks of a
+--   scheduler do {%- endif %}. {%- endif %} {%- if facts.communication_share > 0.1 %} {{
+--   percent(facts.communication_share) }} of what it costs is spent in collectives: there the GPU waits for other
+--   ranks while this thread stands still, so all processes of the node have to be mended. {%- endif %} Count the
+--   cores (`nproc`; in a container `cat /sys/fs/cgroup/cpu.max`, and `nr_throttled` in cpu.stat) against the threads:
+--   {{ remedy('count_threads') }} Raise the quota, and bind each process: `numactl --cpunodebind=N --membind=N
+--   PROGRAM` with the GPU's NUMA node (`{{ 'amd-smi topology' if program.is_amd else 'nvidia-smi topo -m' }}`).
 -- confidence: {% if facts.nothing >= nothing_calls or facts.beat_ns %}high{% else %}medium{% endif %}
 -- reason: {% if facts.nothing >= nothing_calls %}{{ plural(facts.nothing, 'time') }} it stood still in a call that does nothing that could
 --     take long ({{ facts.nothing_name | cut }}).
@@ -43,6 +39,7 @@
 --   {%- endif %}
 -- wrong-if: The process is hardly ever switched out against its will: nonvoluntary_ctxt_switches in
 --   /proc/PID/task/TID/status does not grow while the loop runs.
+-- heading: Give processes cores of their own: the launching thread stands still
 -- needs: gpu, steps, launches
 -- facts: host_preempted_facts
 -- low: 0.5

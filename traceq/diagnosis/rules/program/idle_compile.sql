@@ -9,23 +9,19 @@
 --   Compile regions that repeat instead of the whole model.
 -- references: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_tutorial.html
 --   https://docs.pytorch.org/tutorials/recipes/regional_compilation.html
--- fix: {% set named = worst.name | string -%}
---   {% if named | matched('^Fusion|KernelExecutor|CompiledKernel|ExecutorDispatch|nvfuser') %}nvFuser compiles each fusion
---     when it first runs, and again for other shapes: run every shape once before what is measured, and keep shapes fixed
---     so that its cache is hit.
---   {%- elif named | matched('dynamo|inductor|compile_fx|OutputGraph|GraphLowering|async_compile|aot') %}Call the compiled
---     model once with every shape before what is measured; keep TORCHINDUCTOR_CACHE_DIR between runs, or
---     torch.compiler.save_cache_artifacts() and load_cache_artifacts(); compile the repeated block instead of the whole
---     model: `for block in model.blocks: block.compile()`.
---   {%- elif named | matched('(?i)xla|hlo|jit_compile') %}Call the compiled function once with every shape before what is
---     measured.
---   {%- elif named | matched('(?i)^(cu|cuda|hip)?(Module|Library|Link)|^(cu|cuda|hip)(Module|Library|Kernel|Link)|lazy|module loading')
---     %}Code is loaded when it is first used: run the step once before what is measured, or set CUDA_MODULE_LOADING=EAGER.
---   {%- else %}Compile and load before what is measured: run the step once with every shape, and keep the compiler's
---     cache.
---   {%- endif %} Here the GPU waits {{ time(claimed_ns) }}
---   {%- if not subject.is_window %} per step, in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}
---   {%- endif %} for it, up to {{ time(longest_ns) }} at a time ({{ names(pieces[:3]) }}).
+-- fix: {% set named = worst.name | string -%} {% if named |
+--   matched('^Fusion|KernelExecutor|CompiledKernel|ExecutorDispatch|nvfuser') %}nvFuser compiles each fusion when it
+--   first runs, and again for other shapes: run every shape once before what is measured, and keep shapes fixed so
+--   that its cache is hit. {%- elif named |
+--   matched('dynamo|inductor|compile_fx|OutputGraph|GraphLowering|async_compile|aot') %}{{ remedy('compile_before')
+--   }} {%- elif named | matched('(?i)xla|hlo|jit_compile') %}Call the compiled function once with every shape before
+--   what is measured. {%- elif named |
+--   matched('(?i)^(cu|cuda|hip)?(Module|Library|Link)|^(cu|cuda|hip)(Module|Library|Kernel|Link)|lazy|module
+--   loading') %}Code is loaded when it is first used: run the step once before what is measured, or set
+--   CUDA_MODULE_LOADING=EAGER. {%- else %}Compile and load before what is measured: run the step once with every
+--   shape, and keep the compiler's cache. {%- endif %} Here the GPU waits {{ time(claimed_ns) }} {%- if not
+--   subject.is_window %} per step, in {{ steps_with_it }} of {{ plural(steps, 'counted step') }} {%- endif %} for it,
+--   up to {{ time(longest_ns) }} at a time ({{ names(pieces[:3]) }}).
 -- confidence: high
 -- reason: A range, frame or call of a compiler or loader is open while the GPU is idle.
 -- wrong-if: The capture covers the start of the program on purpose: then this is paid once per run.
@@ -36,6 +32,7 @@
 -- rest: yes
 -- uses: idle_context
 -- categories: idle_compile
+-- heading: Compile and load before what is measured
 select step, ts, dur, name, slice_id, claimed, cause, gap_id, context_ns as compile_ns
 from idle_context
 where cause = 'idle_compile'

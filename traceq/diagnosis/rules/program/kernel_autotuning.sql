@@ -15,20 +15,16 @@
 --   torch.backends.cudnn.benchmark = False; keep Triton's and Inductor's caches between runs.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/backends.html
--- fix: {% if pieces | rejectattr('trials', 'none') | list %}If shapes vary, switch the search off:
---   `torch.backends.cudnn.benchmark = False`, or pad inputs to a few shapes. If they do not, run the step once with
---   each shape before training: what was found is kept.
---   {%- else %}Tune before training: run the step once with every shape, and keep the caches between runs
---   (TRITON_CACHE_DIR, TORCHINDUCTOR_CACHE_DIR). Pad shapes that vary to a few, or take them out of the autotuner's
---   key.
---   {%- endif %} {{ plural(steps_with_it, 'counted step') }} of {{ steps }} tune, {{ time(claimed_ns) }} per step on
---   average ({{ names(pieces[:3]) }}).
+-- fix: {% if pieces | rejectattr('trials', 'none') | list %}{{ remedy('tune_convolutions') }} {%- else %}{{
+--   remedy('tune_before') }} {%- endif %} {{ plural(steps_with_it, 'counted step') }} of {{ steps }} tune, {{
+--   time(claimed_ns) }} per step on average ({{ names(pieces[:3]) }}).
 -- confidence: {% if pieces | rejectattr('trials', 'none') | list %}medium{% else %}high{% endif %}
 -- reason: {% if pieces | rejectattr('trials', 'none') | list %}Inferred from convolutions that launch many times as
 --   many kernels as usual.
 --   {%- else %}Ranges or frames of an autotuner surround this time.
 --   {%- endif %}
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
+-- heading: Tune kernels before what is measured
 -- needs: gpu, steps, launches
 -- rules-out: operators|python_frames
 -- low: 0.5

@@ -16,13 +16,12 @@
 --   error only.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
 --   https://docs.pytorch.org/docs/stable/notes/cuda.html
--- fix: Of {{ plural(worst.kernels, 'kernel') }}, {{ '{:,}'.format(worst.blocking_kernels) }} had ended when the
---   call that launched them returned. Run with `unset CUDA_LAUNCH_BLOCKING` (AMD: HIP_LAUNCH_BLOCKING,
---   AMD_SERIALIZE_KERNEL), and look for os.environ["CUDA_LAUNCH_BLOCKING"] in the program, the job script and the
---   image.
+-- fix: {{ remedy('blocking_launches') }} Of {{ plural(worst.kernels, 'kernel') }}, {{
+--   '{:,}'.format(worst.blocking_kernels) }} had ended when the call that launched them returned.
 -- confidence: high
 -- reason: The calls return after their kernels have ended, which launches do not do by themselves.
 -- wrong-if: The variable is not set and no debugger or sanitizer runs: then the clocks of host and GPU disagree.
+-- heading: Do not wait for each kernel: launches block
 -- needs: gpu, steps, launches
 -- low: 0.5
 -- likely: 1.0

@@ -13,12 +13,13 @@
 -- try: No torch.autograd.set_detect_anomaly(True) in runs that train. Log every n-th step. Keep sums on the GPU
 --   (loss_sum += loss.detach()) and read them when they are written. Let a thread or process of its own write.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Do it every n-th step: `if step % 100 == 0:` around {{ names(pieces[:3]) }}, which costs {{ time(claimed_ns) }} per
---   step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}. Keep what is logged on the GPU
---   until then (`loss_sum += loss.detach()`), and read it once.
+-- fix: Do it every n-th step: `if step % 100 == 0:` around {{ names(pieces[:3]) }}, which costs {{ time(claimed_ns)
+--   }} per step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}. {{
+--   remedy('log_less') }}
 -- confidence: medium
 -- reason: Inferred from the names of ranges or frames around idle time.
 -- wrong-if: The range named does more than logging.
+-- heading: Log every n-th step only
 -- needs: gpu, steps
 -- rules-out: python_frames
 -- also: logging_in_step_anomaly

@@ -1,6 +1,7 @@
 -- Idle time of autograd's anomaly detection: after each node it asks whether its result holds a NaN (aten::isnan, then aten::item,
 -- under the node itself), and waits for the answer.
--- heading: Anomaly detection is on
+-- heading: Switch anomaly detection off
+-- for: pytorch, training
 -- key: anomaly
 -- fix: Switch anomaly detection off: remove `torch.autograd.detect_anomaly()` and
 --   `torch.autograd.set_detect_anomaly(True)`, in Lightning Trainer(detect_anomaly=True). After every node of the backward

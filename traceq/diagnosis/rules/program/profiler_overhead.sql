@@ -31,6 +31,7 @@
 -- confidence: high
 -- reason: The profiler records this time as its own.
 -- wrong-if: The step takes as long without the profiler.
+-- heading: Leave the profiler's own work out of what is judged
 -- needs: gpu, steps
 -- low: 1.0
 -- rest: yes

@@ -14,15 +14,13 @@
 --   shapes.
 -- references: https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler_dynamic_shapes.html
--- fix: {{ plural(steps_with_it, 'counted step') }} of {{ steps }} compile ({{ names(pieces[:3]) }}), up to
---   {{ time(longest_ns) }} at a time.
---   {%- if rows %} {{ cut(facts.name) }}: that frame has been compiled {{ facts.version + 1 }} times.
---   {%- endif %} Run with TORCH_LOGS=recompiles to see which guard failed. If a dimension varies, mark it before the
---   first call: `torch._dynamo.mark_dynamic(batch, 0)`, or pad batches to a few fixed shapes and compile each before
---   training (for nvFuser and XLA this is the way). If a Python number changes, pass it as a tensor.
+-- fix: {{ plural(steps_with_it, 'counted step') }} of {{ steps }} compile ({{ names(pieces[:3]) }}), up to {{
+--   time(longest_ns) }} at a time. {%- if rows %} {{ cut(facts.name) }}: that frame has been compiled {{
+--   facts.version + 1 }} times. {%- endif %} {{ remedy('why_compiled') }}
 -- confidence: high
 -- reason: Ranges or frames of the compiler are open in steps that should have nothing left to compile.
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
+-- heading: Keep shapes fixed: code is compiled again inside steps
 -- needs: gpu, steps, several_steps
 -- facts: recompilation_facts
 -- low: 0.5

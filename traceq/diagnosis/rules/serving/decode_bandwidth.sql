@@ -16,22 +16,20 @@
 -- references: https://kipp.ly/transformer-inference-arithmetic/
 --   https://docs.vllm.ai/en/stable/configuration/optimization/
 -- fix: A decode step of {{ plural(facts.requests, 'request') }} has to read {{ size(facts.weight_bytes) }} of weights
---   {%- if facts.kv_bytes %} and {{ size(facts.kv_bytes) }} of keys and values{% endif %}, {{ time(facts.least_ns) }} at
---   the peak of memory; its kernels take {{ time(facts.busy_ns) }} (medians), mostly {{ kernel(worst.name) }}.
---   {% if facts.dialect == 'vllm' %}Try another --attention-backend, and tuned kernels for this batch
---   (--compilation-config with cudagraph_mode FULL
---   {%- if is_amd(worst.family) %}; VLLM_ROCM_USE_AITER=1{% endif %})
---   {%- elif facts.dialect == 'sglang' %}Try another --attention-backend
---   {%- if is_amd(worst.family) %} (aiter){% else %} (fa3, flashinfer){% endif %} and --enable-torch-compile
---   {%- elif facts.dialect == 'tensorrt_llm' %}Build with the attention and GEMM plugins for this batch size, or turn
---   autotuning on
---   {%- else %}Try another attention backend, and matrix kernels tuned for a few rows
---   {%- endif %}. Weights and cache in fp8 halve what is read.
+--   {%- if facts.kv_bytes %} and {{ size(facts.kv_bytes) }} of keys and values{% endif %}, {{ time(facts.least_ns) }}
+--   at the peak of memory; its kernels take {{ time(facts.busy_ns) }} (medians), mostly {{ kernel(worst.name) }}. {%
+--   if facts.dialect == 'vllm' %}Try another --attention-backend, and tuned kernels for this batch
+--   (--compilation-config with cudagraph_mode FULL {%- if program.is_amd %}; VLLM_ROCM_USE_AITER=1{% endif %}) {%-
+--   elif facts.dialect == 'sglang' %}Try another --attention-backend {%- if program.is_amd %} (aiter){% else %} (fa3,
+--   flashinfer){% endif %} and --enable-torch-compile {%- elif facts.dialect == 'tensorrt_llm' %}Build with the
+--   attention and GEMM plugins for this batch size, or turn autotuning on {%- else %}Try another attention backend,
+--   and matrix kernels tuned for a few rows {%- endif %}. Weights and cache in fp8 halve what is read.
 -- confidence: medium
 -- reason: The bytes follow from shapes and from the step's own annotation; how near kernels can come to the bandwidth with
 --   these sizes is estimated.
 -- wrong-if: The batch is so large that products are bound by arithmetic, or requests read other weights than the first
 --   steps (adapters, experts).
+-- heading: Read weights and cache faster: decoding is far from the memory's bandwidth
 -- needs: gpu, steps
 -- absent: {% set told = ask('decode_bandwidth_told') %}{% if not told[0].steps %}no step decodes only
 --   {%- elif told[0].known and told[0].slow_share <= 2 / reachable %}decode steps take {{ '%.1f' % told[0].slow_share }} times what
@@ -43,7 +41,8 @@
 -- low: 0.1
 -- likely: 0.4
 -- high: 0.8
--- settings: reachable=0.8, slow=2
+-- threshold: reachable = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
+-- threshold: slow = 2: twice the time of reading: beyond what kernels, batches and contexts of other sizes differ by
 -- uses: busy
 -- categories: compute
 with

@@ -21,22 +21,11 @@
 --   decodes takes {{ time(facts.decode_ns) }}{% endif %}. Up to {{ plural(facts.most_waiting, 'request') }} wait at a time.
 --   It is time per token, not throughput: the GPU computes prompts meanwhile.
 --   {%- endif %}
--- fix: {% if facts.cause == 'prefill' %}Compute prompts in parts beside next tokens:
---   {% if facts.dialect == 'vllm' %}vllm serve --enable-chunked-prefill --max-num-batched-tokens 2048.
---   {%- elif facts.dialect == 'sglang' %}--enable-mixed-chunk --chunked-prefill-size 2048.
---   {%- elif facts.dialect == 'tensorrt_llm' %}enable_chunked_prefill: true, with a max_num_tokens that bounds a step.
---   {%- else %}chunked prefill.
---   {%- endif %}
---   {%- else %}Let a step compute less of a prompt:
---   {% if facts.dialect == 'vllm' %}a smaller --max-num-batched-tokens.
---   {%- elif facts.dialect == 'sglang' %}a smaller --chunked-prefill-size.
---   {%- elif facts.dialect == 'tensorrt_llm' %}a smaller max_num_tokens.
---   {%- else %}smaller chunks.
---   {%- endif %}
---   {%- endif %} First tokens then come later, and prompts per second get fewer. Or compute prompts on GPUs of their own
---   {%- if facts.dialect == 'vllm' %} (--kv-transfer-config)
---   {%- elif facts.dialect == 'sglang' %} (--disaggregation-mode prefill, and decode)
---   {%- endif %}: tokens then wait for no prompt, and the KV cache has to be sent.
+-- fix: {% if facts.cause == 'prefill' %}Compute prompts in parts beside next tokens: {{ remedy('chunked_prefill') }}
+--   {%- else %}Let a step compute less of a prompt: {{ remedy('smaller_prefill') }} {%- endif %} First tokens then
+--   come later, and prompts per second get fewer. Or compute prompts on GPUs of their own {%- if facts.dialect ==
+--   'vllm' %} (--kv-transfer-config) {%- elif facts.dialect == 'sglang' %} (--disaggregation-mode prefill, and
+--   decode) {%- endif %}: tokens then wait for no prompt, and the KV cache has to be sent.
 -- key: {{ facts.cause }}
 -- each: row
 -- needs: several_steps

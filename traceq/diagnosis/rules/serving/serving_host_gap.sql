@@ -12,23 +12,18 @@
 --   loop what it does for each request: detokenization, logging, structured output, penalties on the host.
 -- references: https://docs.vllm.ai/en/stable/configuration/optimization/
 --   https://nvidia.github.io/TensorRT-LLM/features/overlap-scheduler.html
--- fix: Between two steps the GPU has nothing to do for {{ time(facts.gap_ns) }} (median)
---   {%- if facts.between_share is not none %}, {{ percent(facts.between_share) }} of it between their annotations (sampling,
---   answering, scheduling), the rest while a batch is prepared or handed over{% endif %}.
---   Schedule ahead, so that the host does it beside the GPU:
---   {% if facts.dialect == 'vllm' %}vllm serve --async-scheduling (newer versions do it unless something that was turned on
---   does not go with it: the log of the start says).
---   {%- elif facts.dialect == 'sglang' %}leave the overlap scheduler on, without --disable-overlap-schedule; the log of the
---   start says what turned it off.
---   {%- elif facts.dialect == 'tensorrt_llm' %}disable_overlap_scheduler: false.
---   {%- else %}prepare the next batch while the GPU computes this one, and read the tokens a step later.
---   {%- endif %} Where the batch is still prepared by many small launches, CUDA graphs shorten that. A profile with Python
---   stacks shows what the host does meanwhile.
+-- fix: Schedule ahead, so that the host does it beside the GPU: {{ remedy('schedule_ahead') }} Between two steps the
+--   GPU has nothing to do for {{ time(facts.gap_ns) }} (median) {%- if facts.between_share is not none %}, {{
+--   percent(facts.between_share) }} of it between their annotations (sampling, answering, scheduling), the rest while
+--   a batch is prepared or handed over{% endif %}. {% if not program.has_graphs %}Where the batch is still prepared
+--   by many small launches, a {{ program.words.graph }} for it shortens that. {% endif %}A profile with Python stacks
+--   shows what the host does meanwhile.
 -- confidence: medium
 -- reason: The annotations say that the requests were there, and the GPU had nothing to do; whether the scheduler could run
 --   ahead is not in the trace.
 -- wrong-if: The next token is needed for what the host does, as with some structured output, or the profiler itself slows
 --   the host down.
+-- heading: Schedule ahead, beside the GPU
 -- needs: gpu, several_steps
 -- absent: {% if not ask('serving_told') %}no step is one of a server{% endif %}
 -- unknown: {% set told = ask('serving_told') %}{% if told and not told[0].steps_told %}the annotations do not say how many

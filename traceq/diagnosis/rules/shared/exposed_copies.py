@@ -19,7 +19,7 @@ def described(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, rem
         text += (
             f"{facts['waiting_for_other']} copies of one direction were asked for on another stream while one of the other "
             "direction was running, and began when that was done: the GPU, or its driver, has one engine for both directions "
-            "(cudaDeviceProp.asyncEngineCount). "
+            "(the device's asyncEngineCount). "
         )
     if facts["hidden_share"] >= _HIDING:
         return f"{text}The compute that follows them could hide {percent(facts['hidden_share'])} of the time. {remedy}"

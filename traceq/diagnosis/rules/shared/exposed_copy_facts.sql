@@ -2,6 +2,10 @@
 -- uses: counted
 -- threshold: turn_ns = 10000: a launch and its start take 5 to 10 us: what follows within that did not wait for
 --   anything else
+-- threshold: pointless = 0.1: compute of less than a tenth of the time of the copies could run ten times slower on the
+--   host and still win
+-- threshold: pointless_goes = 0.9: as much as the copies take more than the compute
+-- threshold: hidden_goes = 0.8: some of the compute that could hide copies needs them
 with
 compute as (
     select step, sum(dur) as dur
@@ -72,8 +76,8 @@ select
     *,
     least(1, could_overlap / exposed) as hidden_share,
     compute > 0
-    and compute < 0.1 * exposed
+    and compute < $pointless * exposed
     and recurs as is_pointless,
-    if(is_pointless, 0.9, 0.8 * hidden_share)::double as likely
+    if(is_pointless, $pointless_goes, $hidden_goes * hidden_share)::double as likely
 from fact
 where exposed > 0

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from traceq.diagnosis.rules.shared.wording import cut
-from traceq.diagnosis.subject import Subject
 
 # What stands before the name of a kernel, and what wraps the one that says more.
 _DECORATION = re.compile(r"^void\s+|\(anonymous namespace\)::|<unnamed>::|\((int|bool|unsigned long)\)")
 _WRAPPERS = {"Kernel", "Kernel2", "device_kernel"}
 _FUNCTOR = re.compile(r"\b(\w*Functor\w*|\w+_kernel_cuda|\w+_kernel_impl|\w+KernelImpl|\w+Ops)\b")
-_OF_AMD = {"hipblas", "miopen"}
 # The last two sizes of an operand.
 _ENDS = re.compile(r"(\d+), ?(\d+)\]")
 _SAYS_NOTHING = re.compile(r"^(A?B?UnaryFunctor|BinaryFunctor|gpu_kernel_impl|ReduceOps)$")
@@ -28,11 +26,6 @@ def short(name: object) -> str:
         base = re.split(r"[<>(,]", rest)[0].rpartition("::")[2].strip()
     functors = [each for each in _FUNCTOR.findall(rest) if not _SAYS_NOTHING.match(each) and each != base]
     return cut(f"{base} ({functors[0]})" if functors else base or bare)
-
-
-def is_amd(subject: Subject, *families: object) -> bool:
-    """Whether the GPU is AMD's, by its name, else by the families of its kernels."""
-    return "AMD" in (subject.device_name or "") or not _OF_AMD.isdisjoint(families)
 
 
 def names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:

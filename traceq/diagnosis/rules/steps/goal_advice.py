@@ -39,6 +39,7 @@ from typing import Any, NamedTuple
 from traceq.common.units import bytes_in
 from traceq.diagnosis.advice import Remark
 from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.remedies import remedy
 from traceq.diagnosis.rules.shared.wording import percent, time
 from traceq.diagnosis.subject import Subject
 
@@ -83,13 +84,14 @@ Turn = Callable[[Facts, bool], Knob | None]
 
 def judge(subject: Subject) -> Iterator[Remark]:
     """The knobs that the trace speaks for."""
+    subject.only_for("pytorch")
     subject.needs("gpu", "steps")
     if subject.is_window:
         raise CannotTell("there are no steps; traceq.annotate marks them")
     if subject.ask("serving_told"):
         raise NothingThere("the steps are those of a server, which has other knobs")
     (measured,) = subject.ask("goal_advice")
-    facts = _with_tensor_parallel(subject, measured)
+    facts = {**_with_tensor_parallel(subject, measured), "program": subject.program}
     is_latency = subject.goal == "latency"
     knobs = [knob for turn in _KNOBS if (knob := turn(facts, is_latency)) is not None][:MOST_KNOBS]
     turned = [knob for knob in knobs if knob.code and knob.is_trade]
@@ -220,7 +222,7 @@ def _launches(facts: Facts, is_latency: bool) -> Knob | None:
     effect = "no smaller batch shortens that" if is_latency else "every step pays that once, whatever its batch"
     return Knob(
         f"Fewer launches: the GPU waits {percent(facts['launch_bound_share'])} of the step for them; {effect}.",
-        "model = torch.compile(model, mode='reduce-overhead'), which replays CUDA graphs.",
+        remedy(facts["program"], "launch_less"),
         facts["launch_bound_share"],
         is_trade=is_latency,
     )
@@ -231,8 +233,7 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
         return Knob(
             "Precision down: matrix multiplications and convolutions on fp32 data take "
             f"{percent(facts['fp32_share'])} of the step.",
-            "with torch.autocast('cuda', dtype=torch.bfloat16): around forward and loss (float16 with GradScaler "
-            "before Ampere), or torch.set_float32_matmul_precision('high').",
+            remedy(facts["program"], "half_products") + " Or TF32: torch.set_float32_matmul_precision('high').",
             facts["fp32_share"],
             is_trade=False,
         )
@@ -240,7 +241,7 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
         return Knob(
             f"Precision down: TF32 arithmetic takes {percent(facts['tf32_share'])} of the step; bfloat16 has twice "
             "its peak and half the bytes.",
-            "with torch.autocast('cuda', dtype=torch.bfloat16): around forward and loss.",
+            remedy(facts["program"], "half_products"),
             facts["tf32_share"],
             is_trade=False,
         )
@@ -259,7 +260,8 @@ def _fusion(facts: Facts, _is_latency: bool) -> Words | None:
     return Words(
         "Fusion: elementwise, normalization, reduction, softmax, optimizer and copy kernels take "
         f"{percent(facts['fusible_share'])} of the step.",
-        "model = torch.compile(model); scaled_dot_product_attention instead of softmax(q @ k.T) @ v.",
+        remedy(facts["program"], "fuse")
+        + ("" if facts["program"].has("flash_attention") else f" {remedy(facts['program'], 'fused_attention')}"),
     )
 
 
@@ -279,13 +281,12 @@ def _gradients(facts: Facts, is_latency: bool) -> Words | None:
         return Words(
             f"Data parallelism: exchanging gradients is exposed for {percent(share)} of the step (waits for late "
             "ranks included); accumulation would not cut a step.",
-            "Halve the bytes: model.register_comm_hook(None, "
-            "torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook).",
+            remedy(facts["program"], "gradients_fewer_bytes"),
         )
     return Words(
         f"Accumulation, or a larger batch per GPU: exchanging gradients is exposed for {percent(share)} of the step "
         f"(waits for late ranks included), once per optimizer step whatever the batch; {_memory(facts)}.",
-        "with model.no_sync(): for all micro-batches but the last (FSDP2: model.set_requires_gradient_sync(False)).",
+        remedy(facts["program"], "gradients_less_often"),
     )
 
 
@@ -317,8 +318,7 @@ def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
         return Words(
             f"Tensor parallelism: keep it within NVLink and overlap it; {start}, against "
             f"{percent(facts['compute_share'])} compute.",
-            "torch._inductor.config._micro_pipeline_tp = True with torch.compile (async tensor parallelism), or "
-            "--tp-comm-overlap in Megatron.",
+            remedy(facts["program"], "tensor_parallel"),
         )
     return Words(
         f"Tensor parallelism down, data parallelism up: {start}; {_memory(facts)}.",

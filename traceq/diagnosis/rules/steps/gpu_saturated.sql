@@ -23,23 +23,17 @@
 --     {%- else %}A larger batch takes about proportionally longer and hardly raises the samples per second.
 --     {%- endif %}
 --   {%- endif %}
--- fix: {% set tensor = facts.tensor_core_share -%}
---   {% set few = tensor is not none and tensor < 0.3 and (facts.tensor_core_known_share or 0) >= 0.5 -%}
---   {% set fusible = rows | selectattr('family', 'in', ['elementwise', 'norm', 'reduce', 'softmax', 'optimizer',
---   'copy']) | selectattr('kernel_share') | sum(attribute='kernel_share') -%}
---   {% set profiler = 'rocprof-compute' if is_amd(*rows | map(attribute='family')) else 'ncu' -%}
---   {% if few %}Only {{ percent(tensor) }} of the kernel time that can be told is on tensor cores: with
---   torch.autocast('cuda', dtype=torch.bfloat16) around forward and loss.
---   {%- endif %}
---   {%- if fusible >= 0.3 %} Elementwise, normalization, reduction and copy kernels take {{ percent(fusible) }} of the
---   kernel time: model = torch.compile(model) fuses them.
---   {%- endif %}
---   {%- if not few and fusible < 0.3 %}
---     {%- if facts.family in (none, 'unknown') %}Look at the longest kernels first, with {{ profiler }}.
---     {%- else %}Kernels of the family {{ facts.family }} take {{ percent(facts.kernel_share or 0) }} of the kernel
---     time: look there first, with {{ profiler }} for the longest of them.
---     {%- endif %}
---   {%- endif %}{% if subject.goal == 'latency' %} Then try a smaller batch, or tensor parallelism.{% endif %}
+-- fix: {% set tensor = facts.tensor_core_share -%} {% set few = tensor is not none and tensor < 0.3 and
+--   (facts.tensor_core_known_share or 0) >= 0.5 -%} {% set fusible = rows | selectattr('family', 'in',
+--   ['elementwise', 'norm', 'reduce', 'softmax', 'optimizer', 'copy']) | selectattr('kernel_share') |
+--   sum(attribute='kernel_share') -%} {% set profiler = program.words.profiler -%} {% if few %}Only {{
+--   percent(tensor) }} of the kernel time that can be told is on tensor cores. {{ remedy('half_products') }} {%-
+--   endif %} {%- if fusible >= 0.3 %} Elementwise, normalization, reduction and copy kernels take {{ percent(fusible)
+--   }} of the kernel time. {{ remedy('fuse') }} {%- endif %} {%- if not few and fusible < 0.3 %} {%- if facts.family
+--   in (none, 'unknown') %}Look at the longest kernels first, with {{ profiler }}. {%- else %}Kernels of the family
+--   {{ facts.family }} take {{ percent(facts.kernel_share or 0) }} of the kernel time: look there first, with {{
+--   profiler }} for the longest of them. {%- endif %} {%- endif %}{% if subject.goal == 'latency' %} Then try a
+--   smaller batch, or tensor parallelism.{% endif %}
 -- absent: {% if rows and facts.compute_share >= saturated %}
 --     {%- if facts.mean_coverage_share is not none and facts.mean_coverage_share < 0.8 %}the GPU is busy, but its
 --     kernels give work to {{ percent(facts.mean_coverage_share) }} of it: a larger batch fills the rest

@@ -23,14 +23,11 @@
 --     no single place to mend.
 --     {%- endif %}
 --   {%- endif %}
--- fix: {% if facts.size != 'long' %}Launch less often: model = torch.compile(model, mode='reduce-overhead') (CUDA
---   graphs), or more work a kernel by a larger batch.
---   {%- elif facts.main_cause == 'idle_launch_latency' %}The host had launched the work that ends most of them, so
---   faster launching would not cut them: find out what it waited for, such as an event, a collective of other ranks or
---   another process{% if way('stream_events') %}; {{ way('stream_events') }} records events{% endif %}.
---   {%- else %}Mend the few places where these gaps arise, see the findings; faster launching (CUDA graphs,
---   torch.compile) would not cut them.
---   {%- endif %}
+-- fix: {% if facts.size != 'long' %}{{ remedy('launch_less') }} {%- elif facts.main_cause == 'idle_launch_latency'
+--   %}The host had launched the work that ends most of them, so faster launching would not cut them: find out what it
+--   waited for, such as an event, a collective of other ranks or another process{% if way('stream_events') %}; {{
+--   way('stream_events') }} records events{% endif %}. {%- else %}Mend the few places where these gaps arise, see the
+--   findings; faster launching would not cut them. {%- endif %}
 -- key: {{ facts.size }}-gaps
 -- unknown: {% if subject.is_window %}there are no steps to compare with; traceq.annotate
 --   marks steps

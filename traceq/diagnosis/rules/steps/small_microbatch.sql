@@ -26,6 +26,7 @@
 --   batch_size=2 * batch_size), accumulation_steps =
 --   {{ [1, (facts.micro_batches_per_update / 2) | round | int] | max }}.{% if facts.memory_share is none %} Look at
 --   torch.cuda.max_memory_allocated() first.{% endif %}
+-- for: pytorch, training
 -- needs: gpu, steps, phases, launches
 -- absent: {% if facts.micro_batches_per_update is none or facts.micro_batches_per_update < 2 %}one forward and
 --   backward pass per optimizer step, or no optimizer step to tell

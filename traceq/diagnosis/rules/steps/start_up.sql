@@ -12,32 +12,27 @@
 -- try: Caches that outlive the process, modules loaded when they are used, a pool of processes that are kept.
 -- references: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_tutorial.html
 --   https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading
--- remark: {% if facts.is_starting and part(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns) > least_share -%}
---     Before the {% if subject.is_window %}window that is judged{% else %}first step{% endif %} pass
---     {{ time(facts.phase_ns) }} of the {{ time(facts.run_ns) }} that were captured
---     ({{ percent(part(facts.phase_ns, facts.run_ns)) }} of the run;
---     {%- if facts.gpu_busy_ns %} a GPU works {{ time(facts.gpu_busy_ns) }} of it{% else %} no GPU works in it{% endif %}).
---     {%- if facts.profiler_ns %} Initialising the profiler takes {{ time(facts.profiler_ns) }} of that, and nothing without it.
---     {%- endif %} At most {{ percent(part(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns)) }} of such a
---     run can be won here. The training thread:
---     {%- for row in (rows | selectattr('phase_share', 'ge', told_share) | list)[:4] %} {{ row.what }}
---     {%- if row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{ percent(row.phase_share) }}
---     {%- if not loop.last %},{% endif %}{% endfor %}.
---   {%- endif %}
--- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%}
---   {% if what == 'creating the CUDA context and allocating' %}Keep the process: a pool of workers, or one process for many runs, makes
---     the context once; CUDA_VISIBLE_DEVICES leaves out GPUs that are not used
---   {%- elif what == 'compiling and loading code' %}Keep what was compiled: TORCHINDUCTOR_CACHE_DIR and CUDA_CACHE_PATH on a disk that
---     outlives the run, torch.export with AOTInductor where it is deployed; CUDA_MODULE_LOADING=LAZY loads kernels when they
---     are used
---   {%- elif what == 'importing modules' %}Import what is needed where it is needed; python -X importtime says which
---     modules take longest
---   {%- elif what == 'reading files' %}Read less, or from a local disk: weights as safetensors are mapped, not parsed
---     (safetensors.torch.load_file(..., device="cuda"))
---   {%- elif what == 'the profiler' or what == 'nothing traced' %}The trace does not say what takes that time: python -X importtime shows
---     imports, and nsys profile --trace=cuda,nvtx,osrt --python-backtrace=cuda what the thread waits for
---   {%- else %}Keep the process for several runs, or keep the result of what takes longest between runs
---   {%- endif %}. For a run that goes on for hours it does not matter.
+-- remark: {% if facts.is_starting and part(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns) >
+--   least_share -%} Before the {% if subject.is_window %}window that is judged{% else %}first step{% endif %} pass {{
+--   time(facts.phase_ns) }} of the {{ time(facts.run_ns) }} that were captured ({{ percent(part(facts.phase_ns,
+--   facts.run_ns)) }} of the run; {%- if facts.gpu_busy_ns %} a GPU works {{ time(facts.gpu_busy_ns) }} of it{% else
+--   %} no GPU works in it{% endif %}). {%- if facts.profiler_ns %} Initialising the profiler takes {{
+--   time(facts.profiler_ns) }} of that, and nothing without it. {%- endif %} At most {{ percent(part(facts.phase_ns -
+--   facts.profiler_ns, facts.run_ns - facts.profiler_ns)) }} of such a run can be won here. The main thread: {%- for
+--   row in (rows | selectattr('phase_share', 'ge', told_share) | list)[:4] %} {{ row.what }} {%- if row.longest %}
+--   (the longest {{ row.longest | cut }}){% endif %} {{ percent(row.phase_share) }} {%- if not loop.last %},{% endif
+--   %}{% endfor %}. {%- endif %}
+-- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%} {% if what == 'creating
+--   the CUDA context and allocating' %}Keep the process: a pool of workers, or one process for many runs, makes the
+--   context once; CUDA_VISIBLE_DEVICES leaves out GPUs that are not used {%- elif what == 'compiling and loading
+--   code' %}{{ remedy('keep_compiled') }} {%- elif what == 'importing modules' %}Import what is needed where it is
+--   needed; python -X importtime says which modules take longest {%- elif what == 'reading files' %}Read less, or
+--   from a local disk{% if program.is_pytorch %}: weights as safetensors are mapped, not parsed
+--   (safetensors.torch.load_file(..., device="cuda")){% endif %} {%- elif what == 'the profiler' or what == 'nothing
+--   traced' %}The trace does not say what takes that time: {% if program.language in ('', 'python') %}python -X
+--   importtime shows imports, and {% endif %}{% if program.is_amd %}rocprofv3 --sys-trace{% else %}nsys profile
+--   --trace=cuda,nvtx,osrt{% endif %} what the thread waits for {%- else %}Keep the process for several runs, or keep
+--   the result of what takes longest between runs {%- endif %}. For a run that goes on for hours it does not matter.
 -- needs:
 -- unknown: {% if facts is defined and not facts.is_starting and part(facts.phase_ns, facts.run_ns) > least_share %}nothing in the trace says
 --     that the program was starting before the steps; the profiler may have been switched on early

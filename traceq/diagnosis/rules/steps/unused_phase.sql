@@ -13,15 +13,15 @@
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
 -- fix: Range '{{ cut(worst.name) }}' takes {{ percent(worst.range_share) }} of the steps ({{ worst.ranges }} times,
---   {{ time(worst.range_ns) }} in the longest) with GPU and host idle. If it is a sleep, a barrier or a log, remove it
---   or do it rarely: if step % 100 == 0: ... If it is needed, run it beside training:
---   concurrent.futures.ThreadPoolExecutor(1).submit(...).
+--   {{ time(worst.range_ns) }} in the longest) with GPU and host idle. If it is a sleep, a barrier or a log, remove
+--   it or do it rarely. If it is needed, run it beside the loop, on a thread of its own {%- if program.language ==
+--   'python' %}: concurrent.futures.ThreadPoolExecutor(1).submit(...) {%- endif %}.
 -- confidence: {% if worst.waits %}medium{% else %}low{% endif %}
 -- reason: {% if worst.waits %}The host waits in {{ cut(worst.inside) }} meanwhile.
 --   {%- else %}Nothing recorded works in the range; Python code without stacks leaves no record.
 --   {%- endif %}
 -- wrong-if: A capture with Python stacks or calls of the operating system shows work inside the range.
--- heading: Range '{{ cut(worst.name) }}': neither GPU nor host works
+-- heading: Take range '{{ cut(worst.name) }}' out of the loop: neither GPU nor host works in it
 -- needs: gpu, steps, annotations
 -- low: 0.5
 -- threshold: idle_share = 0.8: the rest is entering and leaving the range

@@ -10,15 +10,11 @@
 --   first batch.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf
 --   https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.empty_cache.html
--- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%}
---   The driver allocates inside steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{ allocations(calls) }}.
---   {% if 'free' in calls | map(attribute='operation') %}Memory is given back and fetched again: remove
---   torch.cuda.empty_cache() from the loop; if there is none, memory is so full that PyTorch empties its cache: use a
---   smaller batch or checkpointing.
---   {%- else %}The cache of PyTorch keeps growing, as shapes change or are seen for the first time: pad to a few fixed
---   shapes, and begin with the largest batch.
---   {%- endif %} Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True before starting Python. In CUDA C++ allocate
---   before the loop, or use cudaMallocAsync.
+-- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%} {% if
+--   'free' in calls | map(attribute='operation') %}{{ remedy('keep_memory') }} {% endif %}{{
+--   remedy('allocate_before') }} {%- if not program.has('expandable_segments') %} {{ remedy('expandable') }} {%-
+--   endif %} The driver allocates inside steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{
+--   allocations(calls) }}.
 -- confidence: high
 -- reason: The calls are in the trace, and the GPU has nothing to do during them.
 -- wrong-if: The captured steps are the first of the run: then this is warm-up.
@@ -32,3 +28,4 @@
 -- likely: 1.0
 -- settings: kind=memory
 -- query: allocation_call
+-- heading: Use memory again: the driver allocates inside steps

@@ -13,26 +13,9 @@
 --   the host is.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
 --   https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
--- fix: {% set call = facts.name -%}
---   {% set api = 'hip' if call.startswith('hip') else 'cuda' -%}
---   The host waits for the GPU, and the GPU then for the host, {{ per_step(claimed_ns) }}: {{ places(rows) }}.
---   {% if has('operators') or ' aten::' in ' ' ~ (rows | map(attribute='operator') | select | join(' ')) %}
---     {%- if 'Event' in call %}To time steps, record events and read them a step later, when they are long done:
---     start.record(); ...; end.record(); then, after the next step, previous_start.elapsed_time(previous_end).
---     {%- elif 'Stream' in call %}Let streams wait for one another on the GPU,
---     torch.cuda.current_stream().wait_stream(other), and not the host: drop stream.synchronize().
---     {%- else %}Drop torch.cuda.synchronize() (cudaDeviceSynchronize) from the loop. If it is there for timing, use
---     torch.cuda.Event(enable_timing=True) and read it a step later, or synchronize once every 50 steps.
---     {%- endif %}
---   {%- elif 'Event' in call %}To time the loop, record events and read them an iteration later, when they are long
---   done: {{ api }}EventElapsedTime of the pair before. To order work, let the stream wait and not the host:
---   {{ api }}StreamWaitEvent(stream, event).
---   {%- elif 'Stream' in call %}Work on one stream runs in order without it; for another stream:
---   {{ api }}StreamWaitEvent(stream, event). Wait once, before the host reads a result.
---   {%- else %}Take it out of the loop (PyTorch: torch.cuda.synchronize()): work on one stream runs in order without
---   it, and {{ api }}GetLastError() right after a launch finds wrong launches. Wait once, before the host reads a
---   result; to time kernels, record events ({{ api }}EventRecord) and read them later.
---   {%- endif %}
+-- fix: {% set call = facts.name -%} {{ remedy('drop_event_sync' if 'Event' in call else 'drop_stream_sync' if
+--   'Stream' in call else 'drop_device_sync') }} The host waits for the GPU, and the GPU then for the host, {{
+--   per_step(claimed_ns) }}: {{ places(rows) }}.
 -- confidence: {% if has('operators') %}high{% else %}medium{% endif %}
 -- reason: {% if has('operators') %}The calls are in the trace, outside of any operator, and the GPU ran dry while they
 --   held the host.
@@ -47,3 +30,4 @@
 -- likely: 1.0
 -- settings: kind=explicit
 -- query: host_wait
+-- heading: Do not wait for the GPU in the loop: {{ facts.name }}

@@ -8,17 +8,14 @@
 -- try: Allocate and pin before the loop, and use the memory again.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: The GPU idles {{ per_step(claimed_ns) }} while the host allocates or pins memory{% if rows %}:
---   {{ allocations(rows) }}{% endif %}.
---   {% if subject.is_window %}No steps are marked, so that setting up counts as well: mark them (traceq.annotate)
---   to see what the loop allocates.
---   {% endif %}Allocate before the loop and use the memory again; pin few large buffers, torch.empty(shape,
---   pin_memory=True), once; in CUDA C++ use cudaMallocAsync.
+-- fix: {{ remedy('allocate_before') }} The GPU idles {{ per_step(claimed_ns) }} while the host allocates or pins
+--   memory{% if rows %}: {{ allocations(rows) }}{% endif %}. {% if subject.is_window %}No steps are marked, so that
+--   setting up counts as well: mark them (traceq.annotate) to see what the loop allocates. {%- endif %}
 -- confidence: {% if subject.is_window %}low{% else %}high{% endif %}
 -- reason: {% if subject.is_window %}Without steps nobody can tell the loop from setting up.
 --   {%- else %}The calls are in the trace, and the GPU has nothing to do during them.
 --   {%- endif %}
--- wrong-if: The calls are made once, before training begins.
+-- wrong-if: The calls are made once, before the loop begins.
 -- same-fix: no-allocation
 -- needs: gpu, steps, calls
 -- facts: allocation_facts
@@ -27,6 +24,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_allocation
+-- heading: Allocate and pin before the loop
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, p.slice_dur as in_slice_ns
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id

@@ -8,10 +8,8 @@
 -- try: Find out who calls: profile(with_stack=True), or torch.cuda.set_sync_debug_mode("warn").
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.cuda.set_sync_debug_mode.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
--- fix: The GPU idles {{ per_step(claimed_ns) }} while the host is in calls that wait for it, the longest in {{
---   cut(worst.name) }} ({{ time(worst.claimed) }}). Let PyTorch say which lines wait:
---   torch.cuda.set_sync_debug_mode("warn"). Use non_blocking=True with pinned memory for copies, and read values
---   every 50 steps instead of each.
+-- fix: {{ remedy('find_syncs') }} The GPU idles {{ per_step(claimed_ns) }} while the host is in calls that wait for
+--   it, the longest in {{ cut(worst.name) }} ({{ time(worst.claimed) }}).
 -- confidence: medium
 -- reason: The call is in the trace; why the program makes it is not.
 -- wrong-if: The host needs the result before it can go on.
@@ -22,6 +20,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_sync
+-- heading: Find the calls that wait for the GPU, and wait later
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id

@@ -12,17 +12,15 @@
 -- try: Keep values on the GPU; read them every N steps; torch.where instead of if; one read of several stacked values.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
 --   https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
--- fix: The host waits for values from the GPU, and the GPU then for the host, {{ per_step(claimed_ns) }}:
---   {{ places(rows) }}. Keep the value on the GPU, loss_sum += loss.detach(), and read it seldom: if step % 50 == 0:
---   print(loss_sum.item() / 50). Replace if tensor: by torch.where(condition, a, b). A value needed later can be
---   copied without waiting: value.to('cpu', non_blocking=True), into pinned memory, and read after the event recorded
---   behind it.
+-- fix: {{ remedy('read_late') }} The host waits for values from the GPU, and the GPU then for the host, {{
+--   per_step(claimed_ns) }}: {{ places(rows) }}.
 -- confidence: {% if facts.operator is not none %}high{% else %}medium{% endif %}
 -- reason: {% if facts.operator is not none %}The operator that reads the value, and the gap that follows it, are in
 --   the trace.
 --   {%- else %}A copy of a few bytes to the host, followed by waiting, is taken for the reading of a value.
 --   {%- endif %}
 -- wrong-if: The host needs the value before it can decide what to launch next.
+-- heading: Read values from the GPU seldom, or a step later
 -- needs: gpu, steps, launches
 -- facts: host_wait_place
 -- low: 0.5

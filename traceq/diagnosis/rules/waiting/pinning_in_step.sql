@@ -8,13 +8,12 @@
 -- try: Pin buffers once and use them again; let the loader's thread pin.
 -- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory
--- fix: Host memory is pinned inside steps, and the GPU idles {{ per_step(claimed_ns) }} for it:
---   {{ allocations(rows | selectattr('operation', 'in', ['pin', 'unpin']) | list) }}. Pin once, buffer =
---   torch.empty(shape, pin_memory=True), and fill it with buffer.copy_(batch) in each step, or let the loader's thread
---   pin ahead: DataLoader(..., pin_memory=True).
+-- fix: {{ remedy('pin_before') }} Host memory is pinned inside steps, and the GPU idles {{ per_step(claimed_ns) }}
+--   for it: {{ allocations(rows | selectattr('operation', 'in', ['pin', 'unpin']) | list) }}.
 -- confidence: high
 -- reason: The calls are in the trace, and the GPU has nothing to do during them.
 -- wrong-if: The captured steps are the first of the run, whose buffers are used again later.
+-- heading: Pin host memory once, before the loop
 -- needs: gpu, steps, calls
 -- unknown: {% if subject.is_window %}setting up and training are not told apart; traceq.annotate, or
 --   --step-range, marks steps

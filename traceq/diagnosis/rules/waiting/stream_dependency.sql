@@ -11,23 +11,17 @@
 --   between. Between stages: more and smaller micro-batches.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 --   https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
--- fix: Up to {{ time(worst.claimed) }} at a time, {{ cut(worst.name) }} on stream {{ worst.stream }} waits for
---   {% if not worst.waited_for %}an event. Move event.wait() or stream.wait_stream() down to the first kernel that
---   needs the result.
---   {%- elif worst.waited_for_device != subject.device %}{{ cut(worst.waited_for) }} on device
---   {{ worst.waited_for_device }}. Give the waiting device other work meanwhile: split the batch into micro-batches,
---   so that it computes one while the other device prepares the next (for part in batch.chunk(8): ...), or balance the
---   layers over the devices.
---   {%- else %}{{ cut(worst.waited_for) }} on stream {{ worst.waited_for_stream }}.
---     {% if worst.waited_for_kind == 'memcpy' %}Start that copy one step earlier, on its stream: with
---     torch.cuda.stream(copies): batch = next(loader).to(device, non_blocking=True)
---     {%- else %}Launch it earlier, and move torch.cuda.current_stream().wait_stream(...) down to the first kernel
---     that needs the result.
---     {%- endif %}
---   {%- endif %}
+-- fix: {% if not worst.waited_for %}{{ remedy('wait_late') }} Up to {{ time(worst.claimed) }} at a time, {{
+--   cut(worst.name) }} on stream {{ worst.stream }} waits for an event. {%- else %}{% if worst.waited_for_device !=
+--   subject.device %}{{ remedy('split_between_devices') }} {%- elif worst.waited_for_kind == 'memcpy' %}{{
+--   remedy('copy_beside') }} {%- else %}Launch what is waited for earlier. {{ remedy('wait_late') }} {%- endif %} Up
+--   to {{ time(worst.claimed) }} at a time, {{ cut(worst.name) }} on stream {{ worst.stream }} waits for {{
+--   cut(worst.waited_for) }} on {% if worst.waited_for_device != subject.device %}device {{ worst.waited_for_device
+--   }}{% else %}stream {{ worst.waited_for_stream }}{% endif %}. {%- endif %}
 -- confidence: {% if worst.waited_for %}high{% else %}medium{% endif %}
 -- reason: The work was launched before the gap began, and its stream was told to wait for an event.
 -- wrong-if: The work that is waited for does nothing but wait itself: then mend what it waits for.
+-- heading: Let work wait later, and for less: {{ cut(worst.waited_for or 'an event') }}
 -- needs: gpu, steps
 -- rules-out: synchronizations
 -- low: 0.2

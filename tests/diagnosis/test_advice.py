@@ -1,0 +1,107 @@
+"""Advice fits the program: whom a text is for shows where it stands, and nobody is told what is switched on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from string import Template
+
+import pytest
+from labelled.programs import FORBIDDEN, PROGRAMS, SWITCHED_ON, TRAINING
+
+from traceq.database.sql import shelved
+from traceq.diagnosis.advice_page import page
+from traceq.diagnosis.program import Program
+from traceq.diagnosis.query import rule_query
+from traceq.diagnosis.rules import registry
+from traceq.diagnosis.rules.registry import RULES
+from traceq.diagnosis.rules.shared.remedies import remedies, remedy
+
+DOCS = Path(__file__).parents[2] / "docs"
+GIVEN = {"workers": 4, "sizes": "Larger buckets", "bucket": 50, "kernel": "gemm"}
+QUERIES = {name: rule_query(name) for name in shelved("diagnosis/rules")}
+# Of rules that are for training, or that found the backward pass.
+OF_TRAINING = {"gradients_early", "gradients_fewer_bytes", "gradients_less_often", "join_gradients", "fused_optimizer"}
+# What stands in an `if program...` is for that program only: such a part is checked where it is rendered.
+FOR_SOME = re.compile(r"\{%-? *(?:if|elif)[^%]*\bprogram\b.*?\{%-? *(?:endif|else)", re.DOTALL)
+SAID = ("fix", "reason", "wrong-if", "heading", "title", "remark")
+
+
+@pytest.mark.parametrize("whom", PROGRAMS)
+@pytest.mark.parametrize("name", remedies())
+def test_a_remedy_fits_the_program(whom, name):
+    text = remedy(PROGRAMS[whom], name, **GIVEN)
+    assert not FORBIDDEN[whom].search(text), text
+    if "training" not in PROGRAMS[whom].workloads and name not in OF_TRAINING:
+        assert not TRAINING.search(text), text
+
+
+@pytest.mark.parametrize(("feature", "word"), SWITCHED_ON)
+def test_what_is_switched_on_is_not_asked_for(feature, word):
+    training = PROGRAMS["PyTorch, training"]
+    program = replace(
+        training,
+        modes=training.modes | {feature},
+        features=training.features | {feature},
+        frameworks=training.frameworks | {feature},
+    )
+    for name in remedies():
+        if name not in ("fused_attention", "half_products", "half_products_old", "expandable"):
+            assert not re.search(word, remedy(program, name, **GIVEN)), name
+
+
+@pytest.mark.parametrize("name", remedies())
+def test_every_remedy_has_a_text_for_everybody_and_no_unknown_variant(name):
+    kinds = {program.kind for program in PROGRAMS.values()} - {""}
+    parallel = {"ddp", "fsdp", "megatron", "deepspeed", "server", "amd", "any"}
+    for variant in remedies()[name]:
+        kind, _, state = variant.partition("_with_") if "_with_" in variant else variant.partition("_")
+        known = variant in kinds | parallel or kind in kinds
+        assert known, variant
+        assert state in ("", "graphs", "pool", "compiled", "training", "inference", "channels_last") or variant in kinds
+    assert "any" in remedies()[name]
+
+
+def test_every_remedy_is_used():
+    package = Path(registry.__file__).parent
+    texts = "".join(path.read_text("utf-8") for path in package.rglob("*") if path.suffix in (".sql", ".py"))
+    assert [name for name in remedies() if not re.search(rf"['\"]{name}['\"]", texts)] == []
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_headers_speak_to_everybody(name):
+    """Words of a framework stand in remedies, or in a rule that is for it, or behind a question about the program."""
+    header = QUERIES[name].header
+    whom = QUERIES[name].listed("for")
+    for key in SAID:
+        text = FOR_SOME.sub("", header.get(key, ""))
+        text = re.sub(r"\{\{[^}]*\}\}|\{%.*?%\}", "", text)
+        if "pytorch" not in whom:
+            assert not FORBIDDEN["unknown"].search(text), (key, FORBIDDEN["unknown"].search(text))
+        if "training" not in whom and "pytorch" not in whom:
+            assert not TRAINING.search(text), (key, TRAINING.search(text))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_findings_name_the_deed(rule):
+    query = QUERIES.get(rule)
+    if query is None or "remark" in query.header or "remarks" in query.header:
+        return
+    if "fix" in query.header:
+        assert query.header.get("heading"), rule
+
+
+def test_names_that_remedies_need_are_known():
+    words = Program().words | GIVEN
+    for name, texts in remedies().items():
+        for text in texts.values():
+            assert set(Template(text).get_identifiers()) <= set(words), name
+
+
+def test_advice_md_is_all_remedies(request):
+    written = page(PROGRAMS, GIVEN)
+    path = DOCS / "advice.md"
+    if request.config.getoption("--update-golden", default=False):
+        path.write_text(written, "utf-8")
+    assert path.read_text("utf-8") == written

@@ -1,0 +1,181 @@
+"""What program a trace is of, as advice needs it: what it is written with, and what it has switched on already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from traceq.database.query import ask
+
+if TYPE_CHECKING:
+    import duckdb
+
+# What its user would change, by framework: of several the first. What stands on PyTorch is PyTorch.
+_KINDS = {
+    "vLLM": "vllm",
+    "SGLang": "sglang",
+    "TensorRT-LLM": "tensorrt_llm",
+    "PyTorch": "pytorch",
+    "JAX": "jax",
+    "TensorFlow": "tensorflow",
+    "cuDF": "rapids",
+    "RMM": "rapids",
+    "CuPy": "cupy",
+    "Numba": "numba",
+    "CUDA.jl": "julia",
+    "OpenMP": "openmp",
+    "OpenACC": "openacc",
+    "Kokkos": "cuda",
+    "RAJA": "cuda",
+    "CUDA C++": "cuda",
+    "HIP C++": "cuda",
+}
+_NAMES = {
+    "pytorch": "PyTorch",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tensorrt_llm": "TensorRT-LLM",
+    "jax": "JAX",
+    "tensorflow": "TensorFlow",
+    "rapids": "RAPIDS",
+    "cupy": "CuPy",
+    "numba": "Numba",
+    "julia": "Julia",
+    "openmp": "OpenMP",
+    "openacc": "OpenACC",
+    "cuda": "a program in C++ or Fortran",
+}
+SERVERS = ("vllm", "sglang", "tensorrt_llm")
+_IN_PYTHON = (*SERVERS, "pytorch", "jax", "tensorflow", "rapids", "cupy", "numba")
+# Who shards or replicates a model of PyTorch, the outermost first.
+_PARALLEL = {"Megatron": "megatron", "DeepSpeed": "deepspeed", "FSDP": "fsdp", "DDP": "ddp"}
+
+
+_OF_NVIDIA = {
+    "api": "cuda",
+    "host_alloc": "cudaMallocHost",
+    "graph": "CUDA graph",
+    "nccl": "NCCL",
+    "profiler": "ncu",
+    "smi": "nvidia-smi",
+}
+_OF_AMD = {
+    "api": "hip",
+    "host_alloc": "hipHostMalloc",
+    "graph": "HIP graph",
+    "nccl": "RCCL",
+    "profiler": "rocprof-compute",
+    "smi": "amd-smi",
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """What the table program says of a trace; all of it may be empty."""
+
+    languages: frozenset[str] = frozenset()
+    frameworks: frozenset[str] = frozenset()
+    modes: frozenset[str] = frozenset()
+    vendors: frozenset[str] = frozenset()
+    workloads: frozenset[str] = frozenset()
+    features: frozenset[str] = frozenset()
+
+    @property
+    def kind(self) -> str:
+        """What its user would change: one of the kinds that remedies are for, empty where the trace does not say."""
+        return next((kind for name, kind in _KINDS.items() if name in self.frameworks), "")
+
+    @property
+    def name(self) -> str:
+        """The kind in words."""
+        return _NAMES.get(self.kind, "unknown")
+
+    @property
+    def language(self) -> str:
+        """python, julia, c++, or empty where the trace does not say; of several the one that calls the others."""
+        if self.kind in _IN_PYTHON:
+            return "python"
+        return next((each for each in ("python", "julia", "c++") if each in self.languages), "")
+
+    @property
+    def is_pytorch(self) -> bool:
+        """Whether its user writes PyTorch: servers are set up, not written."""
+        return self.kind == "pytorch"
+
+    @property
+    def trains(self) -> bool:
+        """Whether it trains a model, or may do so as nothing says what it is for."""
+        return "training" in self.workloads or not self.workloads
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it answers requests for tokens."""
+        return self.kind in SERVERS or "serving" in self.workloads
+
+    @property
+    def is_amd(self) -> bool:
+        """Whether its GPUs are AMD's."""
+        return "amd" in self.vendors
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler made some of its kernels."""
+        return "compiled" in self.modes
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether it replays graphs of launches."""
+        return "cuda_graph" in self.modes
+
+    def has(self, *features: str) -> bool:
+        """Whether it uses one of these features."""
+        return not self.features.isdisjoint(features)
+
+    def uses(self, *frameworks: str) -> bool:
+        """Whether it uses one of these frameworks."""
+        return not self.frameworks.isdisjoint(frameworks)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Whom advice may be for that fits it, from the most specific to everybody ("any")."""
+        found = [kind for name, kind in _PARALLEL.items() if name in self.frameworks] if self.is_pytorch else []
+        states = {
+            "with_graphs": self.has_graphs,
+            "compiled": self.is_compiled,
+            "with_pool": self.has("memory_pool"),
+            "channels_last": self.has("channels_last"),
+            "training": "training" in self.workloads,
+            "inference": not self.trains,
+        }
+        found += [f"{self.kind}_{state}" for state, holds in states.items() if holds]
+        return (
+            *found,
+            *filter(None, [self.kind]),
+            *(["server"] if self.is_server else []),
+            *(["amd"] if self.is_amd else []),
+            "any",
+        )
+
+    @property
+    def words(self) -> dict[str, str]:
+        """How what it runs on names things: the API's prefix, graphs, collectives, tools."""
+        if self.is_amd:
+            return _OF_AMD
+        return _OF_NVIDIA
+
+
+def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
+    """The program of a trace."""
+    rows = ask(connection, "select property, value from program where trace_id = $trace_id", trace_id=trace_id)
+    found = {name: frozenset(row["value"] for row in rows if row["property"] == name) for name in _PROPERTIES}
+    return Program(**{column: found[name] for name, column in _PROPERTIES.items()})
+
+
+_PROPERTIES = {
+    "language": "languages",
+    "framework": "frameworks",
+    "mode": "modes",
+    "vendor": "vendors",
+    "workload": "workloads",
+    "feature": "features",
+}
