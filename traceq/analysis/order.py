@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from traceq.analysis.kernels.module_timeline import fill_timeline
+from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
@@ -48,6 +49,8 @@ TOPICS = (
             "host_piece",
             "idle_overhead",
             "host_piece",
+            "idle_gap_cause",
+            "host_debt",
             "idle_gap",
             "time_ledger",
             "host_ledger_interval",
@@ -114,6 +117,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "way": _fill_way,
     "long_stretch": lambda connection, _values: find_long_stretches(connection),
     "host_piece": lambda connection, _values: cut_intervals(connection),
+    "host_debt": lambda connection, _values: fill_debt(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
     "replay": lambda connection, values: fill_replay(connection, values["trace_id"]),
 }

@@ -124,7 +124,7 @@ comment on column idle_gap.cause is 'The cause with the most time in it.';
 comment on column idle_gap.cpu_slice_id is 'The host slice with the most time of that cause; NULL when none was open.';
 comment on column idle_gap.annotation is 'Innermost annotation around that slice, or the slice itself.';
 comment on column idle_gap.operator is 'Innermost operator around that slice, or the slice itself.';
-comment on column idle_gap.late_after is 'cpu_slice of the synchronizing call whose delay the host had not made up when the gap began: drained_by, else the last before it, until work waits in the queue for as long as that call had held the host; of these gaps up to 100 us. NULL for none.';
+comment on column idle_gap.late_after is 'cpu_slice of the synchronizing call whose delay the host had not made up when the gap began: drained_by, else the last before it, until work waits in the queue for as long as that call had held the host; then a longer one before that, which is not made up; of these gaps up to 100 us. NULL for none.';
 
 create table if not exists idle_gap_cause (
     trace_id integer not null,

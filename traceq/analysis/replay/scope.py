@@ -35,7 +35,7 @@ _READ = (
 _MADE_IN = {
     "analysis/ledger/stream_wait.sql": ("_event_recorded",),
     "analysis/ledger/idle_interval.sql": ("_training_thread",),
-    "analysis/ledger/idle_gap.sql": ("_idle_cause",),
+    "analysis/ledger/idle_gap_cause.sql": ("_idle_cause",),
 }
 
 
