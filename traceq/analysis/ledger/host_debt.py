@@ -40,7 +40,7 @@ def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
 def debts(calls: Iterable[tuple[int, int | None, int, int, int]]) -> Iterator[tuple[int, int]]:
     """For each call the longest wait that is not made up then, its own or one before it: call and ns.
 
-    `calls`, in order: device, process, call, how long it had held the host, and how far ahead the host was at most until the next.
+    `calls`, in order: device, process, call, how long it had held the host, how far ahead the host was at most until the next.
     """
     lane, furthest = None, 0
     owed = (0, 0)
