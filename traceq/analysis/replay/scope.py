@@ -58,7 +58,14 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
             if any(each.query.lstrip().startswith(f"create temp table {name}") for name in names):
                 connection.execute(f"drop table if exists temp.{next(name for name in names if name in each.query)}")
                 connection.execute(each)
-    for name in ("_host_slice", "_host_running", "_thread_without_python", "_host_timeline"):
+    for name in (
+        "_graph_node",
+        "_phase_interval",
+        "_host_slice",
+        "_host_running",
+        "_thread_without_python",
+        "_host_timeline",
+    ):
         connection.execute(f"drop table if exists temp.{name}")
-    for name in ("host_slice", "host_running", "host_timeline"):
+    for name in ("phase_interval", "host_slice", "host_running", "host_timeline"):
         run(connection, f"analysis/ledger/{name}.sql")
