@@ -1,6 +1,7 @@
 -- What the launching thread ran on the CPU while the GPU was idle: functions and kinds of work by samples, ranges by time. A step that has more
 -- of it than all others together is told apart: what it does is not what each step does.
 -- uses: idle
+-- threshold: least_share = 0.01: what is worth listing at all (WORTH_LISTING)
 with
 piece as (
     select p.step, p.gap_id, p.dur, c.name as range_name
@@ -63,7 +64,7 @@ from (
     from piece
     where range_name is not null
     group by all
-    having sum(dur) >= 0.01 * (select sum(dur) from piece)
+    having sum(dur) >= $least_share * (select sum(dur) from piece)
     union all
     select 'nothing', null, 0
 ) as w

@@ -24,8 +24,8 @@
 --   of_step(facts.stalled_ns / steps) }} together, in calls that take microseconds: {% for row in rows[:3] -%} {{
 --   row.name | cut }} {{ time(row.stall_ns) }} (as a rule {{ time(row.usual_ns) }}){% if not loop.last %}, {% endif
 --   %} {%- endfor %}. {%- if facts.beat_ns %} These stretches {{ facts.beats }} at a beat of {{ time(facts.beat_ns)
---   }} {%- if facts.beat_ns >= 100000000 %}, the period of a container's CPU quota{% else %}, as the ticks of a
---   scheduler do {%- endif %}. {%- endif %} {%- if facts.communication_share > 0.1 %} {{
+--   }} {%- if facts.beat_ns >= quota_ns %}, the period of a container's CPU quota{% else %}, as the ticks of a
+--   scheduler do {%- endif %}. {%- endif %} {%- if facts.communication_share > of_others %} {{
 --   percent(facts.communication_share) }} of what it costs is spent in collectives: there the GPU waits for other
 --   ranks while this thread stands still, so all processes of the node have to be mended. {%- endif %} Count the
 --   cores (`nproc`; in a container `cat /sys/fs/cgroup/cpu.max`, and `nr_throttled` in cpu.stat) against the threads:
@@ -51,6 +51,8 @@
 -- threshold: least_rate = 0.5: a core that is taken away is missed everywhere alike; half allows for chance
 -- threshold: nothing_calls = 3: one or two may be a page fault at a place where nobody expects it
 -- uses: idle, busy, counted
+-- threshold: of_others = 0.1: of the cost: less is the end of a collective that was under way
+-- threshold: quota_ns = 100000000: the default period of the CPU controller of cgroups (cpu.max: 100 ms)
 with
 stall as (
     select h.*
