@@ -29,11 +29,13 @@ WITHIN_OTHERS = {
     "data_worker_interval",
     "host_ledger_interval",
     "host_name",
+    "host_running",
     "host_slice",
     "host_timeline",
     "idle_interval",
     "idle_overhead",
     "idle_second_look",
+    "stall_communication",
 }
 
 

@@ -60,10 +60,10 @@ _WAYS = {
     "flops": _WITH_SHAPES,
     "peaks": _WITH_SHAPES,
     "message_sizes": "PyTorch 2.2 and later",
+    "host_alone": _GPU,
     "memory_samples": "profile(profile_memory=True)",
     # what single rules and sections name
     "early_work": "schedule=torch.profiler.schedule(wait=5, warmup=3, active=5)",
-    "foreign_work": _SYNC_EVENTS,
     "host_side": "ProfilerActivity.CPU",
     "idle_causes": "ProfilerActivity.CPU and CUDA, with_stack=True, traceq.annotate",
     "later_start": "Let the profiler wait: torch.profiler.schedule(wait=5, warmup=2, active=10).",

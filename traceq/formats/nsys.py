@@ -95,10 +95,10 @@ _WAYS = {
     "flops": _WITH_SHAPES,
     "peaks": _WITH_SHAPES,
     "message_sizes": "nsys with NCCL's NVTX payloads (NCCL 2.18 and later)",
+    "host_alone": _CUDA,
     "memory_samples": "nsys profile --cuda-memory-usage=true",
     # what single rules and sections name
     "early_work": "nsys profile --capture-range=cudaProfilerApi, with torch.cuda.profiler.start() in the program",
-    "foreign_work": "nsys profile --cuda-event-trace=true --gpu-metrics-devices=all",
     "host_side": "nsys profile --trace=cuda,nvtx,osrt",
     "idle_causes": "nsys profile --trace=cuda,nvtx,osrt --sample=process-tree --cpuctxsw=process-tree",
     "later_start": (
