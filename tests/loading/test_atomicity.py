@@ -444,7 +444,7 @@ def test_database_of_another_version(database, source, version, way_out):
 
 
 # Blocks that an ingest reads: between them lie free ones, and those of gpu_model.
-@pytest.mark.parametrize("part", [0.0005, 0.2, 0.25, 0.4, 0.45, 0.6, 0.65, 0.75, 0.95])
+@pytest.mark.parametrize("part", [0.0005, 0.15, 0.25, 0.4, 0.45, 0.6, 0.65, 0.75, 0.95])
 def test_damaged_database(database, source, part):
     content = bytearray(database.read_bytes())
     begin = int(len(content) * part)

@@ -54,10 +54,12 @@ segment as (
         b.ts,
         nullif(b.slice_id, -1) as slice_id,
         coalesce(s.activity, 'none'::host_activity) as activity,
-        coalesce(s.phase, 'other'::host_phase) as phase,
+        -- between the operators of a pass, too
+        coalesce(nullif(s.phase, 'other'), if(b.ts < p.ts_end, p.phase, null), 'other'::host_phase) as phase,
         s.synchronizing_id
-    from boundary as b
+    from cut as b
     left join _host_slice as s using (slice_id)
+    asof left join _phase_interval as p on p.thread_id = b.thread_id and b.ts >= p.ts
 ),
 
 -- a switch has what is open around it, whose start the CPU's state at that time goes with
