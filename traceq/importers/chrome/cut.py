@@ -55,7 +55,7 @@ def _is_top_level(header: bytes) -> bool:
     closed = header + b"]}"
     try:
         msgspec.json.decode(closed, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Damaged metadata must not hide the events: then the first match counts.
         return header.count(b'"traceEvents"') == 1
     return True
