@@ -35,7 +35,6 @@ def test_findings_are_ranked_by_saving_per_counted_step():
     savings = [each.saving_ns for each in report.findings]
     assert savings == sorted(savings, reverse=True)
     claimed = {each.rule: each.claimed_ns for each in report.findings}
-    assert claimed["exposed-copy-d2h"] == 15.0
     assert claimed["exposed-communication"] == 7.5
     assert all(each.saving_low_ns <= each.saving_ns <= each.saving_high_ns for each in report.findings)
     assert all(each.expected_step_ns == 100 - each.saving_ns for each in report.findings)
@@ -43,11 +42,11 @@ def test_findings_are_ranked_by_saving_per_counted_step():
 
 def test_findings_are_about_the_busiest_gpu():
     trace = MadeUp().step(0, 100)
-    trace.gpu("compute", 0, 80, device=0).gpu("h2d", 80, 10, device=0)
-    trace.gpu("compute", 0, 10, device=1).gpu("h2d", 10, 30, device=1)
+    trace.gpu("compute", 0, 80, device=0).gpu("communication", 80, 10, device=0)
+    trace.gpu("compute", 0, 10, device=1).gpu("communication", 10, 30, device=1)
     report = only(trace)
     assert {each.where.device for each in report.findings} == {0}
-    assert {each.rule: each.claimed_ns for each in report.findings}["exposed-copy-h2d"] == 10
+    assert {each.rule: each.claimed_ns for each in report.findings}["exposed-communication"] == 10
 
 
 def test_savings_never_exceed_the_step():
@@ -67,8 +66,12 @@ def test_the_queries_of_a_finding_give_its_evidence(trace):
             for evidence in (finding.summary, finding.instances):
                 assert connection.execute(evidence.query).fetchall() == list(evidence.rows)
             row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
-            assert row["claimed_ns"] == finding.claimed_ns
-            assert row["saving_ns"] >= finding.saving_ns
+            if finding.parts:
+                # Findings that the same fix wins are parts of it, with claims of their own.
+                assert row["claimed_ns"] <= finding.claimed_ns
+            else:
+                assert row["claimed_ns"] == finding.claimed_ns
+                assert row["saving_ns"] >= finding.saving_ns
 
 
 @pytest.mark.parametrize("trace", [training, hostile, unmarked, waiting, on_host_only, marked, complete])

@@ -80,10 +80,10 @@ def test_a_window_says_why_there_are_no_steps():
 
 def test_savings_in_a_window_are_shares_of_it_and_of_the_run():
     trace = MadeUp().step(0, 1000, source="window").run(("start_up", 3000), ("window", 1000))
-    trace.gpu("compute", 0, 600).gpu("d2h", 600, 400)
+    trace.gpu("d2h", 0, 400).gpu("compute", 400, 600)
     text = " ".join(to_text(made_up.report(trace)).split())
     assert "The window that is judged lasts 1.000 µs, 25.0 % of the run." in text
-    assert "It would likely win 200 ns of the window (20.0 %, 5.0 % of the run, 1.25x as fast" in text
+    assert "It would likely win 320 ns of the window (32.0 %, 8.0 % of the run, 1.47x as fast" in text
 
 
 def test_steps_left_out_say_why():

@@ -23,7 +23,7 @@ from traceq.reports.topics import KernelName
 @cache
 def plain():
     """The report of a trace of nothing in particular, of which tests change what they are about."""
-    report = build(database(MadeUp().step(0, 100).gpu("compute", 0, 80).gpu("h2d", 80, 20)), 10)
+    report = build(database(MadeUp().step(0, 100).gpu("h2d", 0, 20).gpu("compute", 20, 80)), 10)
     return replace(report, traces=(replace(report.traces[0], queries={}, not_applicable=(), clean=()),))
 
 

@@ -177,7 +177,9 @@ def test_queries_can_be_copied_from_the_text(case):
     assert len(queries) > 3
     results = [connected(case).execute(query).fetchall() for query in queries]
     told = {value for rows in results for row in rows for value in row}
-    assert {finding.claimed_ns for finding in report(case).traces[0].findings} <= told
+    # What a finding has from others, which the same fix wins, is theirs.
+    alone = [finding for finding in report(case).traces[0].findings if not finding.parts]
+    assert {finding.claimed_ns for finding in alone} <= told
 
 
 _HARMLESS = {"h1", "h2", "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "blockquote", "details", "summary"}

@@ -15,7 +15,7 @@
 -- threshold: most = 20: several times what the calls that profilers leave out explain (3 to 6 numbers a recorded call)
 -- remarks: yes
 select
-    max(correlation_id) - min(correlation_id) as numbers,
+    coalesce(max(correlation_id) - min(correlation_id), 0) as numbers,
     (select count(*) from cpu_slice where trace_id = $trace_id and kind = 'runtime') as calls
 from gpu_slice
 where trace_id = $trace_id
