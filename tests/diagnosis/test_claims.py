@@ -16,8 +16,8 @@ from traceq.diagnosis.rules.registry import built_in
     ("rule", "case", "claimed_us"),
     [
         # the copy, the call before and after it, and what the host then needs to launch the kernel: call, Python, latency
-        ("late_input_copy", "found", 200 + 10 + 10 + 30 + 15 + 15),
-        ("late_input_copy", "found_blocking", 200 + 10 + 10 + 30 + 15 + 15),
+        ("late_input_copy", "found", 200 + 10 + 10 + 30 + 15 + 15 + 7.5),
+        ("late_input_copy", "found_blocking", 200 + 10 + 10 + 30 + 15 + 15 + 7.5),
     ],
 )
 def test_a_rule_claims_what_its_cause_costs_per_step(rule, case, claimed_us):
