@@ -24,8 +24,9 @@ def profile_command(output: Path, *, windowed: bool) -> list[str]:
         "--trace=cuda,nvtx,osrt,cudnn,cublas",
         # Kernels inside CUDA graphs are otherwise one opaque block, and the GPU seems to have no kernels.
         "--cuda-graph-trace=node",
-        "--sample=none",
-        "--cpuctxsw=none",
+        # What the launching thread computes between its calls, and when it has no core; nsys goes on without where the kernel refuses.
+        "--sample=process-tree",
+        "--cpuctxsw=process-tree",
         *window,
         f"--output={_literal(output)}",
         "--force-overwrite=true",

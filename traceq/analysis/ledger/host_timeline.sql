@@ -13,8 +13,10 @@ slice as (
         c.depth,
         c.ts,
         coalesce(cut.ts_end, c.ts_end) as ts_end,
+        coalesce(o.depth, c.depth) as depth_at_end,
         coalesce(o.inside, c.parent_id, -1) as around,
-        u.slice_id is null as ends_in_sight
+        -- a slice that is cut ends with its parent, which says what is around both
+        u.slice_id is null and cut.slice_id is null as ends_in_sight
     from cpu_slice as c
     left join _slice_cut as cut using (slice_id)
     left join _slice_outlasting as o using (slice_id)
@@ -31,7 +33,7 @@ boundary as (
     from (
         select thread_id, ts, slice_id, depth + 1 as rank from slice
         union all
-        select thread_id, ts_end, around, -depth from slice where ends_in_sight
+        select thread_id, ts_end, around, -depth_at_end from slice where ends_in_sight
         union all
         select distinct thread_id, -9223372036854775808, -1, 0 from cpu_slice
     )

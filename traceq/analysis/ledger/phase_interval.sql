@@ -21,10 +21,12 @@ numbered as (
         try_cast(try(json_extract_string(c.args, '$."Sequence number"')) as bigint) as number
     from cpu_slice as c
     inner join thread as t using (thread_id)
+    left join cpu_slice as around on around.slice_id = c.phase_id
     where
         c.kind = 'op'
-        -- what a node of the backward pass runs inside has numbers of its own
-        and (c.phase_id is null or c.name in (from backward_name))
+        -- What a node of the backward pass runs inside has numbers of its own. A forward pass that is marked counts all the same:
+        -- it ends the backward pass before it.
+        and (c.name in (from backward_name) or around.name is null or around.name not in (from backward_name))
         and contains(c.args, '"Sequence number"')
         and exists (from backward_name)
 ),

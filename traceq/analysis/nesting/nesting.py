@@ -45,7 +45,7 @@ def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int
     _keep(
         connection,
         "_slice_outlasting",
-        {"slice_id": [each.slice_id for each in outlasting], "inside": [each.inside for each in outlasting]},
+        {name: [getattr(each, name) for each in outlasting] for name in ("slice_id", "inside", "depth")},
     )
     return len(cut), len(outlasting)
 

@@ -76,11 +76,15 @@ class Open(NamedTuple):
 
 
 class Outlasting(NamedTuple):
-    """A slice that ends after slices it started in: after all of `ended`, innermost first; `inside` still lasts."""
+    """A slice that ends after slices it started in: after all of `ended`, innermost first; `inside` still lasts.
+
+    `depth` is how many slices are around it then.
+    """
 
     slice_id: int
     ended: tuple[int, ...]
     inside: int
+    depth: int
 
 
 class Stack:
@@ -155,7 +159,7 @@ class Stack:
         inside = len(self.ends)
         while inside and self.ends[inside - 1] < end:
             inside -= 1
-        self.outlasting.append(Outlasting(slice_id, tuple(self.ids[:inside:-1]), self.ids[inside]))
+        self.outlasting.append(Outlasting(slice_id, tuple(self.ids[:inside:-1]), self.ids[inside], inside))
         self.early = min(self.early, self.ends[-1])
         return end
 

@@ -18,7 +18,7 @@ select
     case
         when c.dur is null or p.is_beyond then true
         when cause in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work') then p.dur is not null
-        when cause = 'idle_unattributed' then coalesce(p.dur > c.dur, false)
+        when cause in ('idle_unattributed', 'idle_cpu') then coalesce(p.dur > c.dur, false)
         else p.dur is distinct from c.dur
     end as is_broken,
     'gap ' || gap_id || ', ' || cause as place
