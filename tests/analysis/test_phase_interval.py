@@ -16,11 +16,14 @@ def numbered(trace, name, ts, dur, number, thread=0):
     trace.op(name, ts, dur, thread, args=json.dumps({"Sequence number": number, "Fwd thread id": thread}))
 
 
-def training(backward=True):
-    """Two steps on thread 0: input, two layers, backward on thread 1, an update."""
+def training(backward=True, marked=False):
+    """Two steps on thread 0: input, two layers, backward on thread 1, an update; `marked`: a range names the forward pass."""
     trace = TraceBuilder()
     for step in (0, 1000):
         trace.annotation("ProfilerStep#1", step, 1000)
+        if marked:
+            trace.annotation("forward", step + 90, 200)
+        numbered(trace, "aten::to", step + 30, 20, 7 + step)
         trace.kernel("copy of the batch", step + 50, 10, launched=(step + 40, 5))
         for layer in (0, 1):
             numbered(trace, "aten::linear", step + 100 + 100 * layer, 50, 7 + layer + step)
@@ -58,6 +61,12 @@ def test_the_thread_that_waits_for_the_backward_pass_is_in_it():
     """In each of two steps 150 ns of both layers 150 ns in which thread 1 runs backward, and 20 ns of an update."""
     rows = training().fill_all().rows("select phase, sum(dur) from host_ledger group by phase order by phase")
     assert rows == [("backward", 300), ("forward", 300), ("optimizer", 40), ("other", 1360)]
+
+
+def test_a_marked_forward_pass_ends_the_backward_pass_before_it():
+    rows = training(marked=True).fill_all().rows(PHASES)
+    assert [phase for name, phase in rows if name == "copy of the batch"] == ["other", "other"]
+    assert [phase for name, phase in rows if name == "gradient 0"] == ["backward", "backward"]
 
 
 def test_numbers_alone_are_no_training():

@@ -25,9 +25,6 @@ OTHER_TABLES = {
 }
 TABLES_OF_MACHINE = ("TARGET_INFO_SYSTEM_ENV", "EXPORT_META_DATA", "META_DATA_EXPORT")
 UNSTORED = {
-    "samples of the scheduler": "select count(*) from SCHED_EVENTS",
-    "samples of the processor": "select count(*) from COMPOSITE_EVENTS",
-    "call stacks of samples": "select count(*) from SAMPLING_CALLCHAINS",
     "call stacks of system calls": "select count(*) from OSRT_CALLCHAINS",
     "marks of the profiler among system calls": "select count(*) from OSRT_API where globalTid & 0xFFFFFF = 0",
     "calls once more, to carry their call stack": """

@@ -56,7 +56,8 @@ def test_a_baseline_of_0_1_is_the_run_it_was_made_from(folder):
     (old,) = kept.runs
     # Ids of findings have the name of the run, which the trace of the baseline had not.
     assert replace(run, source=old.source, findings=old.findings, parts=old.parts, cannot_tell=old.cannot_tell) == old
-    # There are more rules now.
+    # There are more rules now. One is for programs of PyTorch, and upgraded databases do not say whether theirs was.
+    del old.cannot_tell["main-thread-collate"]
     assert old.cannot_tell.items() <= run.cannot_tell.items()
     # What a fix is likely to win is what today's rules say.
     assert [

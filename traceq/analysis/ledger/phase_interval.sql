@@ -33,12 +33,22 @@ numbered as (
 
 undone as (
     select pid, number, max(ts) as ts from numbered where is_backward group by pid, number
+),
+
+-- The number is the next one when an operator starts: what adds no node, as the copy of a batch, has that of the operator after it.
+adding as (
+    select n.pid, n.number, max(n.ts) as ts
+    from numbered as n
+    inner join undone as u on u.pid is not distinct from n.pid and u.number = n.number
+    where not n.is_backward and n.ts_end <= u.ts
+    group by n.pid, n.number
 )
 
 select n.pid, n.thread_id, n.ts, n.ts_end, n.is_backward
 from numbered as n
 left join undone as u on u.pid is not distinct from n.pid and u.number = n.number
-where n.number is not null and (n.is_backward or u.ts >= n.ts_end);
+left join adding as a on a.pid is not distinct from n.pid and a.number = n.number
+where (n.is_backward and n.number is not null) or n.ts_end between a.ts and u.ts;
 
 -- Forward lasts from the first to the last operator between two passes backward, and backward from its first to its last node.
 create temp table _phase_interval as
