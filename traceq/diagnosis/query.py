@@ -43,7 +43,8 @@ _KEYS = (
     ),
     *("low", "likely", "high", "query", "uses", "categories", "settings", "threshold", "remarks", "rest"),
 )
-_KEY = re.compile(rf"--\s*({'|'.join(_KEYS)}):\s*(.*)")
+# A text goes on further in: whatever its next line begins with is no key.
+_KEY = re.compile(rf"-- ?({'|'.join(_KEYS)}):\s*(.*)")
 
 # Factors of thresholds by place and name.
 Scaled = Mapping[tuple[str, str], float]
