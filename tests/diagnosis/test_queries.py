@@ -69,7 +69,7 @@ def test_every_shared_query_is_used_and_every_used_one_is_there():
 
 def test_a_header_gives_shares_settings_and_texts_that_go_on():
     query = read(
-        "-- About it.\n-- fix: Do less:\n--   much less\n--   for: now.\n-- likely: 0.3\n-- settings: a=1, b=0.5, c=word\nselect 1"
+        "-- It.\n-- fix: Do less:\n--   much less\n--   for: now.\n-- likely: 0.3\n-- settings: a=1, b=0.5, c=word\nselect 1"
     )
     assert query.header["fix"] == "Do less: much less for: now."
     assert query.settings == {"low": 0.3, "likely": 0.3, "high": 1.0, "a": 1, "b": 0.5, "c": "word"}

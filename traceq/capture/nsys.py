@@ -24,7 +24,7 @@ def profile_command(output: Path, *, windowed: bool) -> list[str]:
         "--trace=cuda,nvtx,osrt,cudnn,cublas",
         # Kernels inside CUDA graphs are otherwise one opaque block, and the GPU seems to have no kernels.
         "--cuda-graph-trace=node",
-        # What the launching thread computes between its calls, and when it has no core; nsys goes on without where the kernel refuses.
+        # What the launching thread computes between its calls, and when it has no core; nsys goes on without where it may not.
         "--sample=process-tree",
         "--cpuctxsw=process-tree",
         *window,

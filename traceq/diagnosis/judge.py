@@ -81,6 +81,7 @@ def _subject(
 ) -> Subject:
     device = -2 if trace["device"] is None else trace["device"]
     present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]
+    present |= ask(connection, statement("diagnosis/shared/recorded_launch.sql"), trace_id=trace["trace_id"])[0]
     present |= {"steps": trace["steps"], "several_steps": int(trace["steps"] >= _SEVERAL_STEPS)}
     unknown = {need.column for need in NEEDS.values()} - set(present)
     if unknown:
@@ -88,7 +89,8 @@ def _subject(
     capability = trace["compute_capability"]
     ledgers = _ledgers(connection, trace["trace_id"])
     ledger = _host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
-    if _is_sampled(present, scaled):
+    judges_idle = not (_is_sampled(present, scaled) or _is_recording(present, scaled))
+    if not judges_idle:
         ledger = {category: dur for category, dur in ledger.items() if category not in IDLE}
     return Subject(
         connection=connection,
@@ -105,6 +107,7 @@ def _subject(
         steps=trace["steps"],
         step_ns=trace["step_ns"] or 0.0,
         is_window=trace["step_source"] == "window",
+        judges_idle=judges_idle,
         program=program_of(connection, trace["trace_id"]),
         goal=goal,
         present=present,
@@ -117,6 +120,12 @@ def _is_sampled(present: Mapping[str, int], scaled: Scaled) -> bool:
     """Whether the file holds a sample of the records: idle time is only what was left out then (rule sampled-capture)."""
     most = float(rule_query("sampled_capture").limits(scaled)["most"])
     return 0 < most * present["calls"] < present["correlations"]
+
+
+def _is_recording(present: Mapping[str, int], scaled: Scaled) -> bool:
+    """Whether most of what is launched is recorded into graphs: the GPU has nothing to run then (rule graph-recording)."""
+    most = float(rule_query("graph_recording").limits(scaled)["most"])
+    return present["recorded_launches"] > most * present["launch_calls"]
 
 
 def _ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:

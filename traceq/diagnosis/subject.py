@@ -31,7 +31,8 @@ class Subject:
     `present` counts what the trace holds (diagnosis/sql/present.sql); `step_ns` is the mean of the counted steps; `place`
     completes the ids of findings. `ledger` is that of the device, without one the training thread's (host_ledger): ns per
     counted step by category; `ledgers` are those of all devices, in ns of all counted steps. `device` is None, and `step_ns`
-    0, where there is none.
+    0, where there is none. Where idle time is only what the capture left out, or nothing was to run, `judges_idle` is False, and
+    `ledger` has no idle categories.
     """
 
     connection: duckdb.DuckDBPyConnection = field(repr=False)
@@ -47,6 +48,7 @@ class Subject:
     steps: int
     step_ns: float
     is_window: bool
+    judges_idle: bool
     program: Program
     goal: Goal
     present: Mapping[str, int] = field(repr=False)

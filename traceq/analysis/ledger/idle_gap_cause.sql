@@ -60,6 +60,14 @@ and not exists (
         and regexp_matches(c.name, '^(cuda|cu|hip)(DeviceSynchronize|CtxSynchronize|HostAlloc|MallocHost|MemAllocHost|HostMalloc|FreeHost|Free)(_v\d+)?$')
 );
 
+-- Before the first work of a device that waits so, all is earlier work: what ended it was in the queue before the capture began.
+create temp table _gap_of_earlier_work as
+select gap_id
+from _gap
+where
+    next_slice_id in (from _behind_earlier_work)
+    and next_slice_id in (select arg_min(slice_id, {'ts': ts, 'slice_id': slice_id}) from gpu_slice group by device);
+
 create temp table _part as
 select gap_id, ts, ts_end, activity, slice_id
 from _host_part
@@ -71,9 +79,15 @@ inner join _overlaid as o using (interval_id);
 
 create temp table _gap_part as
 -- the host was late
-select p.gap_id, p.ts, p.ts_end, coalesce(c.cause, 'idle_unattributed') as cause, p.slice_id
+select
+    p.gap_id,
+    p.ts,
+    p.ts_end,
+    if(e.gap_id is null, coalesce(c.cause, 'idle_unattributed'), 'idle_earlier_work') as cause,
+    if(e.gap_id is null, p.slice_id, null) as slice_id
 from _part as p
 left join _idle_cause as c using (activity)
+left join _gap_of_earlier_work as e using (gap_id)
 union all
 -- the host was in time, or the launch was on its way
 select

@@ -20,6 +20,8 @@ _NEARLY_ALL = 0.95
 _BUSY_ENOUGH = 0.9
 _TO_WIN = frozenset(IDLE) - {"idle_earlier_work"}
 _UNKNOWN = ("idle_unattributed", "idle_launch_latency")
+# Remarks that say why rules on idle time were not asked.
+_NO_IDLE_TIME = ("sampled-capture", "graph-recording")
 
 
 def headline(report: TraceReport) -> Iterator[Block]:
@@ -53,6 +55,9 @@ def headline(report: TraceReport) -> Iterator[Block]:
 
 def _nothing(report: TraceReport) -> str:
     """The words of a report without findings: that nothing can be won, where a GPU is busy or no idle cause is worth listing."""
+    for told in report.observations:
+        if told.rule in _NO_IDLE_TIME:
+            return f"{told.title}: idle time is not judged, and nothing else would win 1 % of the {report.unit}."
     # What the device computes, launched before the capture, is no idle time to win.
     idle = min(
         (

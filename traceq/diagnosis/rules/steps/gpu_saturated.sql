@@ -3,7 +3,7 @@
 -- finds: Steps in which the GPU computes nearly all the time, with kernels that have work for nearly all of it.
 -- matters: There is no waiting left to win. A larger batch then takes proportionally longer, so samples per second
 --   stay what they are; only less work, cheaper arithmetic or better kernels make a step faster.
--- measured: Compute is at least 90 % of the counted steps of the critical device (time_ledger): what remains is less
+-- measured: Compute is at least 90 % of the counted steps of the critical device (time_ledger), without time for work that was launched before the capture: what remains is less
 --   than most changes of the batch size move. Kernels give a block to at least 80 % of the multiprocessors, by time
 --   (kernel_occupancy.sm_coverage; below, a larger batch fills the rest for nothing), and matrix multiplications that
 --   memory limits (operator_cost.bound) take less than half of their time: those read the same weights for a larger
@@ -46,7 +46,8 @@
 -- uses: counted
 with
 ledger as (
-    select sum(dur) as total, coalesce(sum(dur) filter (category = 'compute'), 0) as compute
+    -- what was launched before the capture is not in it: how much of that time is computing is not known
+    select sum(dur) filter (category <> 'idle_earlier_work') as total, coalesce(sum(dur) filter (category = 'compute'), 0) as compute
     from time_ledger
     inner join counted using (step)
     where trace_id = $trace_id and device = $device

@@ -13,7 +13,7 @@
 --   launched, what that waited for. Short gaps: fewer and larger kernels, CUDA graphs, torch.compile, a larger batch.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- remark: {% if facts.step_share > mostly_idle %}{% set number = '{:,.3g}'.format(facts.gaps_per_step) if
+-- remark: {% if facts.step_share > mostly_idle and subject.judges_idle %}{% set number = '{:,.3g}'.format(facts.gaps_per_step) if
 --   facts.gaps_per_step < 100 else '{:,.0f}'.format(facts.gaps_per_step) -%}
 --     The GPU is busy {{ percent(1 - facts.step_share) }} of the step. {{ percent(facts.idle_share) }} of its idle
 --     time is in {{ number }} gap{% if number != '1' %}s{% endif %} a step
@@ -32,7 +32,7 @@
 -- unknown: {% if subject.is_window %}there are no steps to compare with; traceq.annotate
 --   marks steps
 --   {%- endif %}
--- absent: {% if rows and facts.step_share > mostly_idle and (facts.idle_share < 0.6 or facts.size == 'medium') %}the
+-- absent: {% if rows and subject.judges_idle and facts.step_share > mostly_idle and (facts.idle_share < 0.6 or facts.size == 'medium') %}the
 --   GPU is idle {{ percent(facts.step_share) }} of the step, in gaps of no one size; the findings name their causes
 --   {%- endif %}
 -- threshold: mostly_idle = 0.5: busy for less than half: what TensorBoard's profiler calls low

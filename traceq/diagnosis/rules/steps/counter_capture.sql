@@ -1,0 +1,26 @@
+-- Captures of counters: kernels run again and again for them, so that times are not those of the program.
+-- title: The capture counts, it does not time
+-- finds: Captures with CUPTI's range profiler on (PyTorch's CuptiProfilerConfig): counters of each kernel, and no kernels.
+-- matters: To read counters the profiler runs one kernel at a time, some of them several times, and holds the launching call
+--   meanwhile. Steps take many times as long as without it, and no time in the file is that of the program.
+-- measured: Slices of category cuda_profiler_range, and the time of calls that launch.
+-- try: A timeline in one run, counters in another.
+-- references: https://docs.nvidia.com/cupti/main/main.html#cupti-range-profiling-api
+-- remark: {% if facts.ranges -%}
+--     The file has the counters of {{ plural(facts.ranges, 'kernel') }} instead of their times. Reading them holds the host in launching
+--     calls for {{ time(facts.launch_ns) }} ({{ percent(part(facts.launch_ns, facts.total_ns)) }} of what is judged): how fast the
+--     program is cannot be told from this capture.
+--   {%- endif %}
+-- fix: Capture a timeline without counters: torch.profiler without experimental_config's profiler_metrics. Take counters of single kernels
+--   from another run.
+-- for: pytorch
+-- needs: steps
+-- remarks: yes
+-- uses: counted
+select
+    (select count(*) from cpu_slice where trace_id = $trace_id and category = 'cuda_profiler_range') as ranges,
+    coalesce(sum(dur) filter (category = 'launch'), 0) as launch_ns,
+    coalesce(sum(dur), 0) as total_ns
+from host_ledger
+inner join counted using (step)
+where trace_id = $trace_id

@@ -1,0 +1,23 @@
+-- Time in which the GPU does what was launched before the capture.
+-- title: The GPU does what was launched before the capture
+-- finds: Captures that begin while the GPU's queue is full: their first work waits for work that is not in the file.
+-- matters: That time looks idle and is not. No finding claims it, and shares of the step are too small by it.
+-- measured: idle_earlier_work in the counted steps (time_ledger), from 1 % of them on.
+-- try: Capture later steps, too: the schedule of the profiler, or a longer window. Steps are then as long as the GPU needs for them.
+-- references: https://docs.pytorch.org/docs/stable/profiler.html
+-- remark: {% if facts.earlier_ns >= least * facts.total_ns and facts.earlier_ns -%}
+--     For {{ of_step(facts.earlier_ns / subject.steps) }} the GPU does what was launched before the capture began, and what that is stands in
+--     no file. In the time that is left it computes {{ percent(part(facts.compute_ns, facts.total_ns - facts.earlier_ns)) }}.
+--   {%- endif %}
+-- fix: Judge the time that is left, or capture several steps: those after the first hold all of their work.
+-- needs: gpu, steps
+-- threshold: least = 0.01: what is worth listing at all (WORTH_LISTING)
+-- remarks: yes
+-- uses: counted
+select
+    coalesce(sum(dur), 0) as total_ns,
+    coalesce(sum(dur) filter (category = 'idle_earlier_work'), 0) as earlier_ns,
+    coalesce(sum(dur) filter (category = 'compute'), 0) as compute_ns
+from time_ledger
+inner join counted using (step)
+where trace_id = $trace_id and device = $device
