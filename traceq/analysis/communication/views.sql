@@ -59,3 +59,46 @@ comment on column host_collective.group_size is 'Ranks in the process group; NUL
 comment on column host_collective.bytes is 'Message size as in collective.bytes; NULL when unknown.';
 comment on column host_collective.ts is 'Start of the call, ns.';
 comment on column host_collective.dur is 'Duration of the call, ns; of one that only starts the operation (MPI_Isend) not that of the transfer.';
+
+-- How long collectives take without waiting for other ranks, where that is known. By their class: the 5th percentile of the durations of
+-- operation, group and size with 8 members or more; what takes more than half as much again, and 25 us, waited. All-to-alls send
+-- different amounts under one size. By the slowest link that ranks are joined with: 10 Gbit/s Ethernet, 1.25 bytes a ns, over which a ring
+-- moves twice the message, and all-to-alls once for each rank (8 where that is not known); 1 ms is ten times the latency of such a network.
+create or replace view collective_transfer as
+with
+class as (
+    select trace_id, op, group_name, bytes, quantile_disc(dur, 0.05) as transfer
+    from collective_slice
+    where bytes is not null and op not like 'all_to_all%'
+    group by trace_id, op, group_name, bytes
+    having count(*) >= 8
+),
+
+link as (
+    select
+        s.trace_id,
+        s.slice_id,
+        (1000000 + 2 * s.bytes * if(s.op like 'all_to_all%', coalesce(s.group_size, t.world_size, 8), 1) / 1.25)::bigint as transfer
+    from collective_slice as s
+    inner join trace as t using (trace_id)
+    where s.bytes is not null and s.op is not null and s.op not in ('send', 'recv', 'send_recv')
+)
+
+select
+    s.trace_id,
+    s.slice_id,
+    case
+        when s.dur > 1.5 * c.transfer and s.dur > c.transfer + 25000 then least(c.transfer, l.transfer)
+        else least(s.dur, l.transfer)
+    end as transfer,
+    c.transfer is not null as is_by_class
+from collective_slice as s
+left join class as c
+    on c.trace_id = s.trace_id and c.op is not distinct from s.op and c.group_name is not distinct from s.group_name and c.bytes = s.bytes
+left join link as l on l.trace_id = s.trace_id and l.slice_id = s.slice_id
+where c.transfer is not null or s.dur > l.transfer;
+comment on view collective_transfer is 'One row per collective whose time without waiting for other ranks is known: by the fastest of its class, or by a bound that no network of GPUs is slower than.';
+comment on column collective_transfer.trace_id is 'Trace.';
+comment on column collective_transfer.slice_id is 'Slice of the collective.';
+comment on column collective_transfer.transfer is 'What it would take at most if no rank came late, ns.';
+comment on column collective_transfer.is_by_class is 'Whether its class has members enough to say how long a transfer takes; else only the bound is known.';

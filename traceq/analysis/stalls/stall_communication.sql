@@ -1,25 +1,15 @@
--- Stalls while a collective of the same process ran with nothing beside it: what it took beyond the 5th percentile of its class
--- (operation, group, size; 8 members and more: as in replay_transfer.sql) it waited for other ranks. As long as the host stood still meanwhile, the GPU would have
--- had to wait for it without them.
+-- Stalls while a collective of the same process ran with nothing beside it: what it took beyond its transfer (collective_transfer) it
+-- waited for other ranks. As long as the host stood still meanwhile, the GPU would have had to wait for it without them.
 insert into stall_cost by name
 with
-class as (
-    select op, group_name, bytes, quantile_disc(dur, 0.05) as transfer
-    from collective_slice
-    where bytes is not null and op not like 'all_to_all%'
-    group by op, group_name, bytes
-    having count(*) >= 8
-),
-
 waiting as (
     select s.slice_id, g.device, coalesce(g.pid, t.pid) as pid, g.ts, g.ts_end, s.exposed, s.dur, s.dur - c.transfer as waited
     from collective_slice as s
     inner join gpu_slice as g using (slice_id)
     left join cpu_slice as l on l.slice_id = g.launch_id
     left join thread as t using (thread_id)
-    inner join class as c
-        on c.op is not distinct from s.op and c.group_name is not distinct from s.group_name and c.bytes = s.bytes
-    where s.exposed > 0 and s.dur > 1.5 * c.transfer and s.dur > c.transfer + 25000
+    inner join collective_transfer as c using (slice_id)
+    where s.exposed > 0 and s.dur > c.transfer
 ),
 
 overlap as (

@@ -75,6 +75,7 @@ _PLACES: tuple[str, ...] = (
     "communication/host_collective",
     "communication/sync_batch_norm",
     "communication/late_rank",
+    "communication/waiting_not_network",
     "communication/small_messages",
     "communication/same_stream_collective",
     "communication/slow_collective",
