@@ -24,6 +24,8 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
 # A size is right within this share of the label's, or between the bounds that the label gives.
 _NEAR = 0.3
+# Bounds of labels have two digits.
+_DIGITS = 0.01
 
 Verdict = Literal["right", "partly", "wrong"]
 
@@ -41,7 +43,7 @@ class Bottleneck:
     def has_size(self, share: float, step_ns: float) -> bool:
         """Whether a saving of this share of a step of `step_ns` is the size of it, as a share or in time."""
         return any(
-            abs(each - self.size) <= _NEAR * self.size or self.low <= each <= self.high
+            abs(each - self.size) <= _NEAR * self.size or (1 - _DIGITS) * self.low <= each <= (1 + _DIGITS) * self.high
             # Some labels count from the first to the last work on the GPU, of which the step or window is more.
             for each in (share, share * step_ns / self.step_ns)
         )

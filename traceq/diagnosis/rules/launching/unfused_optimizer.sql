@@ -29,6 +29,7 @@
 --   {%- endif %}
 -- wrong-if: The range named optimizer holds more than the update, such as logging of gradients.
 -- heading: Update all parameters in one call: fused or foreach optimizer
+-- same-fix: fewer-launches
 -- for: pytorch, training
 -- needs: gpu, steps, launches, phases
 -- low: 0.4
