@@ -23,8 +23,9 @@
 --   short_size(facts.bytes_d2h) }}) {%- if facts.gpu_faults %}, and {{ '{:,}'.format(facts.gpu_faults) }} page faults
 --   of the GPU {%- endif %}. {% for waiting in pieces | selectattr('cause', 'equalto', 'compute') %}{% if loop.first
 --   %}The kernel {{ cut(waiting.name) }} waits for pages while it runs. {% endif %} {%- endfor %}
--- confidence: {% if has('launches') %}high{% else %}medium{% endif %}
--- reason: The driver recorded the migrations; that kernels waited for those beside them is inferred.
+-- confidence: medium
+-- reason: The driver recorded the migrations; that kernels waited for those beside them is inferred, and how
+--   much has to move in any case is not known.
 -- wrong-if: The pages are touched by host and GPU in turns by design, and each side needs all of them.
 -- heading: Move pages before they are needed, or use device memory
 -- absent: {% if not subject.present.migrations %}no unified memory migrated{% endif %}
