@@ -56,14 +56,14 @@ def test_messages_are_collectives(tmp_path):
         ("ncclCommInitRank", blob(INIT, "Qiiii", ID, 8, 2, 2, 0)),
         ("ncclAllGather", blob(GATHER, "QQ", 5, 1000)),
     )
-    assert picked(tables["collective"], "slice_id op bytes group_name group_size") == [
-        (1, "ncclAllReduce", 4096, hex(ID), 8),
-        (2, "ncclAllGather", 8000, hex(ID), 8),
-        (3, "ncclSend", 64, hex(ID), 8),
-        (6, "ncclAllGather", None, "0x5", None),
+    assert picked(tables["collective"], "slice_id op bytes group_name group_size group_rank reduction") == [
+        (1, "ncclAllReduce", 4096, hex(ID), 8, 2, "Sum"),
+        (2, "ncclAllGather", 8000, hex(ID), 8, 2, None),
+        (3, "ncclSend", 64, hex(ID), 8, 2, None),
+        (6, "ncclAllGather", None, "0x5", None, None, None),
     ]
     assert [json.loads(row["args"]) for row in tables["collective"]] == [
-        {"message_bytes": 4096, "reduction_operation": 0},
+        {"message_bytes": 4096},
         {"message_bytes": 1000},
         {"message_bytes": 64, "peer_rank": 3},
         {"message_bytes": 1000},

@@ -83,7 +83,8 @@ create table if not exists thread (
     pid bigint,
     tid bigint,
     process_name varchar,
-    thread_name varchar
+    thread_name varchar,
+    rank integer
 );
 comment on table thread is 'One row per host thread that did something.';
 comment on column thread.trace_id is 'Trace.';
@@ -92,6 +93,7 @@ comment on column thread.pid is 'Process id on the traced machine; NULL when the
 comment on column thread.tid is 'Thread id on the traced machine; NULL when the source names the thread by text only.';
 comment on column thread.process_name is 'Name of the process, without its path; NULL when unknown.';
 comment on column thread.thread_name is 'Name of the thread; NULL when unknown.';
+comment on column thread.rank is 'Rank of its process, where the source says it of processes: several may be in one trace; else NULL, and trace.rank tells.';
 
 create table if not exists cpu_slice (
     trace_id integer not null,
@@ -316,7 +318,9 @@ create table if not exists collective (
     group_name varchar,
     group_size integer,
     sequence bigint,
-    args varchar using compression zstd
+    args varchar using compression zstd,
+    group_rank integer,
+    reduction varchar
 );
 comment on table collective is 'One row per communication operation the source describes.';
 comment on column collective.trace_id is 'Trace.';
@@ -328,8 +332,10 @@ comment on column collective.in_elements is 'Elements of the input on this rank.
 comment on column collective.out_elements is 'Elements of the output on this rank.';
 comment on column collective.group_name is 'Process group; where it has no name, what the source tells groups of this rank apart by (an address, a communicator''s id).';
 comment on column collective.group_size is 'Ranks in the process group.';
-comment on column collective.sequence is 'Number of the operation within its group; NULL when the source does not say.';
+comment on column collective.sequence is 'Number of the operation within its group, the same on all its ranks; NULL when the source does not say, and the first of the group is not in the trace.';
 comment on column collective.args is 'JSON: what else the source says (ranks, splits, peers, description of the group).';
+comment on column collective.group_rank is 'Rank of this process in the process group; NULL when the source does not say.';
+comment on column collective.reduction is 'How it reduces, as the source has it, e.g. Sum, Avg; NULL of operations that do not, and when the source does not say.';
 
 create table if not exists counter (
     trace_id integer not null,

@@ -71,6 +71,9 @@ select
     sum(c.bytes) filter (c.op = 'ncclRecv') as received,
     if(count(distinct c.group_name) = 1, any_value(c.group_name), null) as group_name,
     if(count(distinct c.group_name) = 1, any_value(c.group_size), null) as group_size,
+    if(count(distinct c.group_name) = 1, any_value(c.group_rank), null) as group_rank,
+    if(count(distinct c.reduction) = 1, any_value(c.reduction), null) as reduction,
+    if(count(distinct c.group_name) = 1, min(c.sequence), null) as sequence,
     any_value(c.args) as args
 from _collective_issued as i
 inner join collective as c using (slice_id)
@@ -87,6 +90,9 @@ select
     case when ops = 1 then bytes when is_transfer and bytes is not null then greatest(sent, received) end::bigint as bytes,
     group_name,
     group_size,
+    group_rank,
+    reduction,
+    sequence,
     if(parts = 1, args, json_object('parts', parts)::varchar) as args
 from _collective_carried
 order by slice_id;

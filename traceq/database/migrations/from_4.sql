@@ -6,6 +6,9 @@ alter table idle_gap add column late_after bigint;
 update idle_gap set late_after = drained_by;
 alter table cpu_slice add column module_id bigint;
 alter table cpu_slice add column line_id bigint;
+alter table thread add column rank integer;
+alter table collective add column group_rank integer;
+alter table collective add column reduction varchar;
 alter table idle_gap_cause add column slice_dur bigint;
 -- Of the slices that filled a gap only the one with most of each cause was known: it stands for all.
 create table idle_culprit

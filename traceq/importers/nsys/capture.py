@@ -88,24 +88,35 @@ def _utc_origin(source: Source) -> int | None:
 
 
 def _rank(job: Job) -> tuple[int | None, int | None]:
-    """Rank and world size, when the whole file belongs to one rank; (None, None) otherwise.
+    """Rank and world size, as far as the whole file belongs to one rank and one job.
 
     MPI tells the rank itself. A launcher tells it in the environment, of which only these two numbers are
     taken, and only when a single process used a GPU: with more, the environment is that of a parent of
-    several ranks.
+    several ranks. NCCL tells both of its largest communicator, which is that of all ranks in most programs.
     """
     ranks = {rank for (rank,) in job.source.rows("MPI_RANKS", ["rank"])} | set(job.threads.mpi_ranks())
     if ranks:
         rank = ranks.pop()
         return (rank, None) if not ranks and isinstance(rank, int) and rank >= 0 else (None, None)
+    return _rank_of_launcher(job) or _rank_of_nccl(job)
+
+
+def _rank_of_launcher(job: Job) -> tuple[int, int] | None:
     if len(job.gpu_pids) != 1:
-        return None, None
+        return None
     variables = _numeric_variables(job.source)
     for rank_name, size_name in _RANK_VARIABLES:
         rank, size = variables.get(rank_name), variables.get(size_name)
         if rank is not None and size is not None and 0 <= rank < size:
             return rank, size
-    return None, None
+    return None
+
+
+def _rank_of_nccl(job: Job) -> tuple[int | None, int | None]:
+    members = [job.members.get(pid) for pid in job.gpu_pids]
+    sizes = {member.ranks if member else None for member in members}
+    rank = members[0].rank if len(members) == 1 and members[0] else None
+    return rank, sizes.pop() if len(sizes) == 1 else None
 
 
 def _numeric_variables(source: Source) -> dict[str, int]:

@@ -16,6 +16,7 @@ from traceq.importers.nsys.threads import Threads
 if TYPE_CHECKING:
     from traceq.importers.nsys.devices import Devices
     from traceq.importers.nsys.notes import Notes
+    from traceq.importers.nsys.payload import Member
     from traceq.importers.nsys.source import Source
     from traceq.importers.nsys.strings import Strings
 
@@ -35,6 +36,8 @@ class Job:
     """Latest end of any slice so far, ns."""
     gpu_pids: set[int] = field(default_factory=set)
     """Processes that had work on a GPU."""
+    members: dict[int, Member] = field(default_factory=dict)
+    """What NCCL says of each process: its rank, and how many there are."""
     _next_id: int = 0
 
     def timed(

@@ -47,9 +47,11 @@ def read_nvtx(job: Job) -> Rows:
     reader, payloads = _Nvtx(job), Payloads(job)
     computed = {"payload": _payload_expression(job)}
     for rows in job.timed(TABLE, _COLUMNS, keep=reader.slices_of, texts=(*_TEXTS, _BINARY), computed=computed):
-        made = reader.slices(rows)
-        payloads.add(rows, made)
+        texts = reader.json_payloads(rows)
+        made = reader.slices(rows, texts)
+        payloads.add(rows, made, texts)
         yield "cpu_slice", made
+    job.members = payloads.members()
     yield from payloads.collectives()
 
 
@@ -121,8 +123,8 @@ class _Nvtx:
         )
         return batch.filter(wanted)
 
-    def slices(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Slices of ranges and marks."""
+    def slices(self, rows: pa.RecordBatch, payloads: pa.Array) -> pa.RecordBatch:
+        """Slices of ranges and marks; `payloads` are their extended payloads."""
         job = self._job
         starts, ends = rows.column("start"), self._ends(rows)
         lengths = durations(starts, ends, TABLE, job.notes)
@@ -140,7 +142,7 @@ class _Nvtx:
                 "ts": starts,
                 "dur": lengths,
                 "is_async": pc.is_in(rows.column("eventType"), value_set=pa.array(_START_END, pa.int64())),
-                "args": self._args(rows, domains, named.args),
+                "args": self._args(rows, domains, {"json": payloads, **named.args}),
             }
         )
 
@@ -182,7 +184,7 @@ class _Nvtx:
         return pc.replace_with_mask(texts, empty, registered)
 
     def _args(
-        self, rows: pa.RecordBatch, named_domains: pa.Array | None, of_names: dict[str, pa.Array]
+        self, rows: pa.RecordBatch, named_domains: pa.Array | None, others: dict[str, pa.Array]
     ) -> pa.Array | None:
         domains, categories = rows.column("domainId"), without(rows.column("category"), 0)
         if self._categories:
@@ -198,12 +200,11 @@ class _Nvtx:
             "category": categories,
             "end_tid": pc.if_else(moved, pc.bit_wise_and(end_tids, _TID_MASK), pa.scalar(None, pa.int64())),
             "payload": _present(rows.column("payload").cast(pa.string())),
-            "json": self._json_payloads(rows),
-            **of_names,
+            **others,
         }
         return json_objects(members)
 
-    def _json_payloads(self, rows: pa.RecordBatch) -> pa.Array:
+    def json_payloads(self, rows: pa.RecordBatch) -> pa.Array:
         """Extended payloads, as JSON values; text that is no JSON becomes a JSON string."""
         own = _present(decoded(rows.column("jsonText"), self._job.notes))
         registered = self._job.strings.optional(without(rows.column("jsonTextId"), 0))

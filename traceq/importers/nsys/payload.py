@@ -1,7 +1,9 @@
-"""What NCCL attaches to its NVTX ranges: communicator, message size, peer. Rows of collective.
+"""What NCCL attaches to its NVTX ranges: communicator, rank, message size, peer. Rows of collective.
 
-`nsys export --include-blobs=true` writes the bytes to NVTX_EVENTS.binaryData: little-endian, a header of 32 bytes (domain,
-schema, size of the payload, size of all, 8 bytes each) and the payload, a C struct laid out by NVTX_PAYLOAD_SCHEMA_ENTRIES.
+nsys of 2025 and later writes it to NVTX_EVENTS.jsonText as a JSON object, e.g. {"NCCL communicator ID": 1342,
+"Message size [bytes]": 4096, "Reduction operation": "Sum"}. `nsys export --include-blobs=true` writes the bytes to
+NVTX_EVENTS.binaryData: little-endian, a header of 32 bytes (domain, schema, size of the payload, size of all, 8 bytes each) and
+the payload, a C struct laid out by NVTX_PAYLOAD_SCHEMA_ENTRIES.
 """
 
 from __future__ import annotations
@@ -10,15 +12,15 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from traceq.importers.nsys.threads import pid_of
 from traceq.importers.rows import Batches, batches_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from traceq.importers.nsys.context import Job
 
 _ENTRIES = "NVTX_PAYLOAD_SCHEMA_ENTRIES"
@@ -33,24 +35,42 @@ _ENUM = "i"
 _FIRST_ENUM = 1 << 24
 
 _COMMUNICATOR = "NCCL communicator ID"
-_RANKS = "No. of ranks"
+_RANKS, _RANK = "No. of ranks", "Rank"
 _SIZES = ("Message size [bytes]", "Bytes")
-_KEPT = {"Peer rank": "peer_rank", "Root": "root_rank", "Reduction operation": "reduction_operation"}
+_REDUCTION = "Reduction operation"
+_KEPT = {"Peer rank": "peer_rank", "Root": "root_rank"}
+# ncclRedOp_t of nccl.h; what a program makes for itself has larger numbers.
+_REDUCTIONS = ("Sum", "Prod", "Max", "Min", "Avg")
 # NCCL counts the part of one rank here.
 _PER_RANK = ("ncclAllGather", "ncclReduceScatter", "ncclAlltoAll", "ncclAllToAll", "ncclGather", "ncclScatter")
+# Each rank counts those by itself.
+_POINT_TO_POINT = ("ncclSend", "ncclRecv")
 _MOST = (1 << 63) - 1
 _MOST_RANKS = 1 << 31
 
-Fields = dict[str, int]
+Fields = dict[str, Any]
 _Schema = list[tuple[str, struct.Struct, int]]
+
+
+class Member(NamedTuple):
+    """A process in a communicator: its rank there, and how many ranks that has; None where it is not known, or several."""
+
+    rank: int | None
+    ranks: int | None
 
 
 @dataclass(frozen=True)
 class _Message:
     slice_id: int
+    ts: int
+    pid: int
     op: str
     size: int
     fields: Fields
+
+    @property
+    def communicator(self) -> int:
+        return int(self.fields[_COMMUNICATOR])
 
 
 class Payloads:
@@ -61,21 +81,21 @@ class Payloads:
         self._job = job
         self._schemas = _schemas(job)
         self._sizes: dict[int, int] = {}
+        # By process and communicator: its ranks there, and when the first was made.
+        self._ranks: dict[tuple[int, int], set[int]] = {}
+        self._made: dict[tuple[int, int], int] = {}
         self._messages: list[_Message] = []
 
-    def add(self, rows: pa.RecordBatch, made: pa.RecordBatch) -> None:
-        """Take in the payloads of rows of NVTX_EVENTS; `made` are their slices."""
-        filled = pc.indices_nonzero(pc.binary_length(rows.column("binaryData")))
-        if not len(filled):
-            return
-        blobs = rows.column("binaryData").take(filled).to_pylist()
-        domains = rows.column("domainId").take(filled).to_pylist()
-        names = made.column("name").take(filled).to_pylist()
-        ids = made.column("slice_id").take(filled).to_pylist()
+    def add(self, rows: pa.RecordBatch, made: pa.RecordBatch, texts: pa.Array) -> None:
+        """Take in the payloads of rows of NVTX_EVENTS; `made` are their slices, `texts` their payloads as JSON."""
+        named = pc.fill_null(pc.match_substring(texts.cast(pa.string()), _COMMUNICATOR), False)
+        for row, text in zip(*_picked(pc.indices_nonzero(named), rows, made, texts), strict=True):
+            self._take(row, _json_fields(text))
+        blobs = rows.column("binaryData")
+        filled = pc.and_(pc.greater(pc.binary_length(blobs), 0), pc.invert(named))
         left_out = 0
-        for blob, domain, name, slice_id in zip(blobs, domains, names, ids, strict=True):
-            fields = self._fields(blob, domain)
-            left_out += not self._take(slice_id, name, fields)
+        for row, blob in zip(*_picked(pc.indices_nonzero(filled), rows, made, blobs), strict=True):
+            left_out += not self._take(row, self._fields(blob, row.domain))
         self._job.notes.data_loss(
             "payload_not_imported",
             left_out,
@@ -98,33 +118,117 @@ class Payloads:
             if offset + field.size <= len(payload)
         }
 
-    def _take(self, slice_id: int, name: str, fields: Fields) -> bool:
+    def _take(self, row: _Row, fields: Fields) -> bool:
         """Whether the payload is NCCL's."""
-        communicator = fields.get(_COMMUNICATOR)
+        communicator = _integer(fields.get(_COMMUNICATOR))
         if communicator is None:
             return False
-        if 0 < fields.get(_RANKS, 0) < _MOST_RANKS:
-            self._sizes[communicator] = fields[_RANKS]
-        size = next((fields[key] for key in _SIZES if key in fields), None)
-        if size is not None and size <= _MOST:
-            self._messages.append(_Message(slice_id, name, size, fields))
+        ranks, rank = _integer(fields.get(_RANKS)), _integer(fields.get(_RANK))
+        if ranks is not None and 0 < ranks < _MOST_RANKS:
+            self._sizes[communicator] = ranks
+            if rank is not None and 0 <= rank < ranks:
+                self._ranks.setdefault((row.pid, communicator), set()).add(rank)
+            if row.name.startswith("ncclCommInit"):
+                self._made.setdefault((row.pid, communicator), row.ts)
+        size = next((found for key in _SIZES if (found := _integer(fields.get(key))) is not None), None)
+        if size is not None and 0 <= size <= _MOST:
+            self._messages.append(_Message(row.slice_id, row.ts, row.pid, row.name, size, fields))
         return True
+
+    def members(self) -> dict[int, Member]:
+        """What the largest communicators of each process say of it, by process id.
+
+        Where a process has another rank in each of several, none of them has all ranks of the job: then nothing is known.
+        """
+        largest: dict[int, set[Member]] = {}
+        for pid, communicator in self._ranks:
+            member = self._member(pid, communicator)
+            size = max((other.ranks or 0 for other in largest.get(pid, ())), default=0)
+            if (member.ranks or 0) >= size:
+                largest[pid] = {member} | (largest.get(pid, set()) if member.ranks == size else set())
+        return {pid: members.pop() if len(members) == 1 else Member(None, None) for pid, members in largest.items()}
+
+    def _member(self, pid: int, communicator: int) -> Member:
+        ranks = self._ranks.get((pid, communicator), set())
+        return Member(next(iter(ranks)) if len(ranks) == 1 else None, self._sizes.get(communicator))
 
     def collectives(self) -> Batches:
         """Rows of collective for the ranges that move data."""
-        return batches_of("collective", [self._row(message) for message in self._messages])
+        numbers = self._numbers()
+        return batches_of("collective", [self._row(message, numbers) for message in self._messages])
 
-    def _row(self, message: _Message) -> dict[str, Any]:
-        communicator = message.fields[_COMMUNICATOR]
-        ranks = self._sizes.get(communicator)
+    def _numbers(self) -> dict[int, int]:
+        """The place of each collective among those of its communicator, by slice, where the first of them is in the trace.
+
+        All ranks of a communicator ask for the same collectives in the same order: those of one number belong together.
+        """
+        counts: dict[tuple[int, int], int] = {}
+        numbers: dict[int, int] = {}
+        for message in sorted(self._messages, key=lambda each: (each.ts, each.slice_id)):
+            key = message.pid, message.communicator
+            is_one_rank = self._member(*key).rank is not None
+            if message.op in _POINT_TO_POINT or not is_one_rank or self._made.get(key, message.ts + 1) > message.ts:
+                continue
+            numbers[message.slice_id] = counts[key] = counts.get(key, -1) + 1
+        return numbers
+
+    def _row(self, message: _Message, numbers: dict[int, int]) -> dict[str, Any]:
+        member = self._member(message.pid, message.communicator)
         return {
             "slice_id": message.slice_id,
             "op": message.op,
-            "bytes": _bytes(message, ranks),
-            "group_name": f"{communicator:#x}",
-            "group_size": ranks,
+            "bytes": _bytes(message, member.ranks),
+            "group_name": f"{message.communicator:#x}",
+            "group_size": member.ranks,
+            "group_rank": member.rank,
+            "reduction": _reduction(message.fields.get(_REDUCTION)),
+            "sequence": numbers.get(message.slice_id),
             "args": _args(message),
         }
+
+
+class _Row(NamedTuple):
+    """A range with a payload."""
+
+    slice_id: int
+    ts: int
+    pid: int
+    domain: int | None
+    name: str
+
+
+def _picked(
+    places: pa.Array, rows: pa.RecordBatch, made: pa.RecordBatch, payloads: pa.Array
+) -> tuple[list[_Row], list[Any]]:
+    """The ranges at these places, and their payloads."""
+    columns = (
+        made.column("slice_id"),
+        rows.column("start"),
+        rows.column("globalTid").fill_null(0),
+        rows.column("domainId"),
+        made.column("name"),
+    )
+    values = zip(*(column.take(places).to_pylist() for column in columns), strict=True)
+    found = [_Row(slice_id, ts, pid_of(thread), domain, name) for slice_id, ts, thread, domain, name in values]
+    return found, payloads.take(places).to_pylist()
+
+
+def _json_fields(text: str) -> Fields:
+    """The members of a JSON object, none of anything else."""
+    fields = json.loads(text)
+    return fields if isinstance(fields, dict) else {}
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _reduction(value: object) -> str | None:
+    """The name of a reduction, of which a blob has the number."""
+    if isinstance(value, str):
+        return value
+    number = _integer(value)
+    return _REDUCTIONS[number] if number is not None and 0 <= number < len(_REDUCTIONS) else None
 
 
 def _bytes(message: _Message, ranks: int | None) -> int | None:

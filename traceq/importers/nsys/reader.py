@@ -82,7 +82,9 @@ def _tables(path: Path, source: Source, notes: Notes) -> Rows:
             yield table, batch
     if not batches and notes.has("table_damaged"):
         raise UnusableTrace(f"{path}: the SQLite file is damaged, no table with events can be read; copy it again")
-    yield from batches_of("thread", job.threads.rows(source, job.strings))
+    yield from batches_of(
+        "thread", job.threads.rows(source, job.strings, {pid: member.rank for pid, member in job.members.items()})
+    )
     yield from job.devices.batches()
     yield from batches_of("trace", [trace_row(job)])
     note_diagnostics(job)

@@ -56,8 +56,8 @@ class Threads:
         found = (re.fullmatch(r"MPI Rank ([0-9]{1,7})", name) for name in self._named.values())
         return [int(match[1]) for match in found if match]
 
-    def rows(self, source: Source, strings: Strings) -> list[dict[str, Any]]:
-        """Rows of `thread` for the threads that were used."""
+    def rows(self, source: Source, strings: Strings, ranks: dict[int, int | None]) -> list[dict[str, Any]]:
+        """Rows of `thread` for the threads that were used; `ranks` are those of processes."""
         names = _thread_names(source, strings, self._numbers) | self._named
         programs = _program_names(source, {pid_of(one) for one in self._numbers if one})
         return [
@@ -67,6 +67,7 @@ class Threads:
                 "tid": one & _ID_MASK if one else None,
                 "process_name": programs.get(pid_of(one)),
                 "thread_name": names.get(one),
+                "rank": ranks.get(pid_of(one)),
             }
             for one, number in self._numbers.items()
         ]
