@@ -72,7 +72,14 @@ TOPICS = (
     Topic("calls", ("allocator_call",)),
     Topic(
         "communication",
-        ("collective_issued", "collective_shapes", "collective_wait", "collective_slice", "stall_communication"),
+        (
+            "collective_issued",
+            "collective_shapes",
+            "collective_wait",
+            "collective_slice",
+            "collective_link",
+            "stall_communication",
+        ),
     ),
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy")),

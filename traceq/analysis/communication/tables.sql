@@ -79,3 +79,21 @@ comment on column collective_slice.exposed is 'The rest, ns.';
 comment on column collective_slice.blocking is 'Of exposed, the time in which issued compute waited for nothing but this, ns; NULL when the trace cannot tell.';
 comment on column collective_slice.algorithm_bandwidth is 'bytes / dur, in bytes per nanosecond, which is GB/s; NULL when either is unknown or the duration is 0.';
 comment on column collective_slice.bus_bandwidth is 'algorithm_bandwidth times the factor of nccl-tests for op and group_size, GB/s; NULL when one of them is unknown.';
+
+create table if not exists collective_link (
+    trace_id integer not null,
+    device integer not null,
+    group_name varchar not null,
+    group_size integer not null,
+    evidence varchar not null,
+    link varchar not null,
+    bandwidth double not null
+);
+comment on table collective_link is 'One row per device and process group whose ranks are known to be GPUs of one machine, where the model of the GPU is known: the link between them.';
+comment on column collective_link.trace_id is 'Trace.';
+comment on column collective_link.device is 'Device.';
+comment on column collective_link.group_name is 'Process group, as in collective.';
+comment on column collective_link.group_size is 'Ranks in the process group.';
+comment on column collective_link.evidence is 'How it is known: all_ranks_here (all are in this trace), job_fits (the job has no more ranks than the machine has GPUs), ranks_of_one (their ranks are those that launchers give to one machine).';
+comment on column collective_link.link is 'gpu_model.peer_link, or host_link where there is none or only a bridge, which need not be there.';
+comment on column collective_link.bandwidth is 'What the group has of it at the least, GB/s per direction and GPU, as makers publish it: (group_size - 1) / 7 of a peer link, which may be split among the seven others of a board of eight.';

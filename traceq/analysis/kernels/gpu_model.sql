@@ -49,9 +49,9 @@ model as (
         (13, 'V100 PCIe 32GB', '\bV100-PCIE-32GB$', '7.0', 80, 32, 900, 7, null, 14, null, 112, null, null, null, 'PCIe 3.0 x16', null, null, 'NVIDIA V100 datasheet; multiprocessors: NVIDIA V100 GPU architecture whitepaper'),
         (14, 'V100S PCIe 32GB', '\bV100S-PCIE-32GB$', '7.0', 80, 32, 1134, 8.2, null, 16.4, null, 130, null, null, null, 'PCIe 3.0 x16', null, null, 'NVIDIA V100 datasheet; multiprocessors: NVIDIA V100 GPU architecture whitepaper'),
         (20, 'T4', '\bT4$', '7.5', 40, 16, 320, null, null, 8.1, null, 65, null, null, 130, 'PCIe 3.0 x16', null, null, 'NVIDIA T4 product brief'),
-        (21, 'Quadro RTX 6000', '\bQuadro RTX 6000$', '7.5', 72, 24, 672, null, null, 16.3, null, 130.5, null, null, 261, 'PCIe 3.0 x16', 'NVLink 2', 50, 'NVIDIA Turing GPU architecture whitepaper'),
-        (22, 'TITAN RTX', '\bTITAN RTX$', '7.5', 72, 24, 672, null, null, 16.3, null, 130, null, null, null, 'PCIe 3.0 x16', 'NVLink 2', 50, 'NVIDIA TITAN RTX product page'),
-        (23, 'GeForce RTX 2080 Ti', '\bRTX 2080 Ti$', '7.5', 68, 11, 616, null, null, 13.4, null, 53.8, null, null, 215.2, 'PCIe 3.0 x16', 'NVLink 2', 50, 'NVIDIA Turing GPU architecture whitepaper, reference clocks'),
+        (21, 'Quadro RTX 6000', '\bQuadro RTX 6000$', '7.5', 72, 24, 672, null, null, 16.3, null, 130.5, null, null, 261, 'PCIe 3.0 x16', 'NVLink 2 bridge', 50, 'NVIDIA Turing GPU architecture whitepaper'),
+        (22, 'TITAN RTX', '\bTITAN RTX$', '7.5', 72, 24, 672, null, null, 16.3, null, 130, null, null, null, 'PCIe 3.0 x16', 'NVLink 2 bridge', 50, 'NVIDIA TITAN RTX product page'),
+        (23, 'GeForce RTX 2080 Ti', '\bRTX 2080 Ti$', '7.5', 68, 11, 616, null, null, 13.4, null, 53.8, null, null, 215.2, 'PCIe 3.0 x16', 'NVLink 2 bridge', 50, 'NVIDIA Turing GPU architecture whitepaper, reference clocks'),
         (30, 'A100 PCIe 40GB', '\bA100-PCIE-40GB$', '8.0', 108, 40, 1555, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3 bridge', 300, 'NVIDIA A100 datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
         (31, 'A100 SXM 40GB', '\bA100-SXM4-40GB$', '8.0', 108, 40, 1555, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3', 300, 'NVIDIA A100 datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
         (32, 'A100 PCIe 80GB', '\bA100( 80GB PCIe|-PCIE-80GB)$', '8.0', 108, 80, 1935, 9.7, 19.5, 19.5, 156, 312, 312, null, 624, 'PCIe 4.0 x16', 'NVLink 3 bridge', 300, 'NVIDIA A100 80GB datasheet; multiprocessors: NVIDIA A100 GPU architecture whitepaper'),
@@ -88,10 +88,10 @@ model as (
         (90, 'MI210', '(^|Instinct )MI210$', null, 104, 64, 1638, 22.6, 45.3, 22.6, null, 181, 181, null, 181, 'PCIe 4.0 x16', null, null, 'AMD Instinct MI210 datasheet'),
         (91, 'MI250X (one of two dies)', '(^|Instinct )MI250X$', null, 110, 64, 1638, 23.95, 47.85, 23.95, null, 191.5, 191.5, null, 191.5, null, null, null, 'AMD Instinct MI250X datasheet, halved: a device is one of two dies'),
         (92, 'MI250 (one of two dies)', '(^|Instinct )MI250$', null, 104, 64, 1638, 22.65, 45.25, 22.65, null, 181.05, 181.05, null, 181.05, null, null, null, 'AMD Instinct MI250 datasheet, halved: a device is one of two dies'),
-        (93, 'MI300X', '(^|Instinct )MI300X( OAM)?$', null, 304, 192, 5325, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI300X datasheet'),
-        (94, 'MI325X', '(^|Instinct )MI325X( OAM)?$', null, 304, 256, 6000, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI325X datasheet'),
-        (95, 'MI350X', '(^|Instinct )MI350X( OAM)?$', null, 256, 288, 8000, 72.1, 72.1, 144.2, null, 2306.9, 2306.9, 4613.7, 4613.7, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI350X datasheet'),
-        (96, 'MI355X', '(^|Instinct )MI355X( OAM)?$', null, 256, 288, 8000, 78.6, 78.6, 157.3, null, 2516.6, 2516.6, 5033.2, 5033.2, 'PCIe 5.0 x16', null, null, 'AMD Instinct MI355X datasheet')
+        (93, 'MI300X', '(^|Instinct )MI300X( OAM)?$', null, 304, 192, 5325, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', 'xGMI', 448, 'AMD Instinct MI300X datasheet'),
+        (94, 'MI325X', '(^|Instinct )MI325X( OAM)?$', null, 304, 256, 6000, 81.7, 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9, 'PCIe 5.0 x16', 'xGMI', 448, 'AMD Instinct MI325X datasheet'),
+        (95, 'MI350X', '(^|Instinct )MI350X( OAM)?$', null, 256, 288, 8000, 72.1, 72.1, 144.2, null, 2306.9, 2306.9, 4613.7, 4613.7, 'PCIe 5.0 x16', 'xGMI', 537.6, 'AMD Instinct MI350X datasheet'),
+        (96, 'MI355X', '(^|Instinct )MI355X( OAM)?$', null, 256, 288, 8000, 78.6, 78.6, 157.3, null, 2516.6, 2516.6, 5033.2, 5033.2, 'PCIe 5.0 x16', 'xGMI', 537.6, 'AMD Instinct MI355X datasheet')
     ) as t (
         rank_order, model, pattern, compute_capability, sm_count, memory_gigabytes, memory_gigabytes_per_second, fp64, fp64_tensor, fp32,
         tf32, fp16, bf16, fp8, int8, host_link, peer_link, peer_link_bandwidth, source

@@ -1,24 +1,38 @@
--- Collectives whose bandwidth on the bus is far below what smaller ones of the same group reach: what they take longer for it.
+-- Collectives whose bandwidth on the bus is far below that of the link, or what smaller ones of the same group reach: what they take
+-- longer for it.
 -- title: Collectives slower than the link
--- finds: Collectives that move their bytes far slower than smaller ones of the same group do in the same trace.
--- matters: A larger message uses a link at least as well as a smaller one. Where it does not, it takes another
---   algorithm, another path, or its tensors are laid out so that they are copied first.
+-- finds: Collectives that move their bytes far slower than the link between their GPUs does, or than smaller ones of the
+--   same group in the same trace.
+-- matters: A larger message uses a link at least as well as a smaller one, and NCCL reaches most of the link with large
+--   ones. Where it does not, it takes another path (host memory, sockets), another algorithm, or its tensors are laid
+--   out so that they are copied first.
 -- measured: bus_bandwidth of collective_slice (nccl-tests' definition), for all-reduce, all-gather and reduce-scatter
 --   of at least 4 MiB (below, latency rules), in the counted steps. A class (group, operation, size) of at least 8 is
---   slow when its best is below half of the best of classes of the same group with no more bytes. Its best, not its
---   mean: the others also wait for late ranks. Claimed is what the best would take less at that bandwidth. low 0,
---   likely 0.4, high 0.9. Where the peak of the link is not known, a group whose collectives are all slow is not
---   found.
+--   slow when its best is below half of the best of classes of the same group with no more bytes. Within a machine
+--   (collective_link) it is slow when its best takes more than 4 times what the ring of NCCL needs by its latency and
+--   the bandwidth of the link, and the group's take equally long each time: nine in ten at most 1.5 times the
+--   shortest of their class, of at least 4 in all. Its best, not its mean: the others also wait for late ranks.
+--   Claimed is what the best would take less at that bandwidth. low 0, likely 0.6, high 0.9. Between machines, where
+--   the trace does not know the link, a group whose collectives are all slow is not found.
 -- try: NCCL_DEBUG=INFO says which path each channel takes. NCCL_ALGO and NCCL_PROTO can be tried by hand; nccl-tests
---   measures the link.
+--   (AMD: rccl-tests) measures the link.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+--   https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 -- fix: {{ worst.op }} of {{ size(worst.bytes) }} among {{ worst.group_size }} ranks reaches at best
---   {{ short(worst.best_bandwidth) }} GB/s on the bus; smaller ones of the same group reach
---   {{ short(worst.reachable_bandwidth) }} GB/s. Run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING and
---   compare the algorithm and channels chosen; all_reduce_perf -b {{ worst.bytes }} -e {{ worst.bytes }} of nccl-tests
---   measures it alone. Remove settings of NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS that someone left in the
---   environment.
+--   {{ short(worst.best_bandwidth) }} GB/s on the bus; {% if worst.link %}over {{ worst.link }} (at least
+--   {{ short(worst.link_bandwidth) }} GB/s between these GPUs) it should reach about
+--   {{ short(worst.reachable_bandwidth) }} GB/s, and it takes equally long each time. Run with NCCL_DEBUG=INFO
+--   NCCL_DEBUG_SUBSYS=INIT,GRAPH and look which path the channels take: P2P is direct, SHM goes through host memory,
+--   NET/Socket over the network stack. Usual reasons: NCCL_P2P_DISABLE or NCCL_SHM_DISABLE in the environment, PCIe
+--   access control (ACS) or an IOMMU that is not in pass-through, a container with little shared memory (--ipc=host).
+--   all_reduce_perf -b {{ worst.bytes }} -e {{ worst.bytes }} of {{ 'rccl-tests' if program.is_amd else 'nccl-tests' }}
+--   measures the link alone: if that is fast, another rank comes late each time, and its trace says why. {%- else
+--   %}smaller ones of the same group reach {{ short(worst.reachable_bandwidth) }} GB/s. Run with NCCL_DEBUG=INFO
+--   NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING and compare the algorithm and channels chosen; all_reduce_perf
+--   -b {{ worst.bytes }} -e {{ worst.bytes }} of {{ 'rccl-tests' if program.is_amd else 'nccl-tests' }} measures it
+--   alone. Remove settings of NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS that someone left in the environment.
+--   {%- endif %}
 -- confidence: low
 -- reason: Durations include waiting for other ranks: even the best of these may have waited.
 -- wrong-if: These always wait for a late rank, or run beside compute that takes the memory bandwidth.
@@ -28,18 +42,26 @@
 -- unknown: {% if not subject.present.bus_bandwidth %}{{ lacks('the process groups of collectives are not known', 'process_groups', 'bring them') }}
 --   {%- endif %}
 -- low: 0.0
--- likely: 0.4
+-- likely: 0.6
 -- high: 0.9
 -- threshold: least = 4194304: at 4 MiB NCCL's latency (tens of us) is below a tenth of the transfer on any link of a
 --   node, so that bandwidth is what is measured (nccl-tests)
 -- threshold: far = 0.5: algorithms and protocols of NCCL differ by less than a factor of two at large sizes
 --   (nccl-tests); below half something else is wrong
 -- threshold: fewest = 8: the best of fewer may have waited for a late rank each time
+-- threshold: slower_than_link = 4.0: NCCL reaches 70 to 90 % of a link with large messages (nccl-tests); a slot with half
+--   of its lanes, or the way through host memory that PCIe without peer access takes, halves that each
+-- threshold: steady = 1.5: transfers of the same bytes take the same time but for clocks and the compute beside them,
+--   which cost less than half; ranks that come late do not come equally late
+-- threshold: steady_fewest = 4: of two sizes twice each; fewer are alike by chance
+-- threshold: ring_start = 8400: ns before the first step of a ring: NCCL's tuning model (src/graph/tuning.cc, baseLat,
+--   protocol Simple, the slowest)
+-- threshold: ring_step = 5700: ns of each step of a ring: as above (hwLat over PCIe; NVLink takes 3400)
 -- uses: busy
 -- categories: communication
 with
 slice as (
-    select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, c.op, c.bytes, c.group_size, c.group_name, c.bus_bandwidth
+    select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, c.device, c.op, c.bytes, c.group_size, c.group_name, c.bus_bandwidth
     from busy as b
     inner join collective_slice as c on c.trace_id = b.trace_id and c.slice_id = b.slice_id
     where
@@ -52,14 +74,50 @@ slice as (
 
 -- the best of a class has waited least: that of a class where all wait says nothing of the link, so the class must have many
 class as (
-    select group_name, op, bytes, max(bus_bandwidth) as best, count(*) as number
+    select
+        device,
+        group_name,
+        group_size,
+        op,
+        bytes,
+        max(bus_bandwidth) as best,
+        count(*) as number,
+        min(dur) as shortest,
+        quantile_cont(dur, 0.9) as long,
+        -- what each rank sends of such a message
+        max(bus_bandwidth * dur) as sent,
+        (group_size - 1) * if(op = 'all_reduce', 2, 1) as ring_steps
     from slice
-    group by group_name, op, bytes
+    group by device, group_name, group_size, op, bytes
+),
+
+linked as (
+    select
+        c.*,
+        l.link,
+        l.bandwidth as link_bandwidth,
+        $ring_start + c.ring_steps * $ring_step + c.sent / l.bandwidth as link_dur,
+        max(c.long / c.shortest) over same <= $steady and sum(c.number) over same >= $steady_fewest as is_steady
+    from class as c
+    left join collective_link as l
+        on l.trace_id = $trace_id and l.device = c.device and l.group_name = c.group_name and l.group_size = c.group_size
+    window same as (partition by c.device, c.group_name)
 ),
 
 reached as (
-    select *, max(best) over (partition by group_name order by bytes range between unbounded preceding and current row) as reachable
-    from class
+    select
+        *,
+        coalesce(is_steady and shortest > $slower_than_link * link_dur, false) as below_link,
+        max(best) over (
+            partition by device, group_name order by bytes range between unbounded preceding and current row
+        ) as best_of_smaller
+    from linked
+),
+
+slow as (
+    select *, if(below_link, sent / link_dur, best_of_smaller) as reachable
+    from reached
+    where below_link or (best < $far * best_of_smaller and number >= $fewest)
 )
 
 select
@@ -76,7 +134,9 @@ select
     s.bytes,
     s.group_size,
     r.best as best_bandwidth,
-    r.reachable as reachable_bandwidth
+    r.reachable as reachable_bandwidth,
+    if(r.below_link, r.link, null) as link,
+    if(r.below_link, r.link_bandwidth, null) as link_bandwidth
 from slice as s
-inner join reached as r on r.group_name = s.group_name and r.op = s.op and r.bytes = s.bytes
-where r.best < $far * r.reachable and r.number >= $fewest and s.ledger_dur > 0
+inner join slow as r on r.device = s.device and r.group_name = s.group_name and r.op = s.op and r.bytes = s.bytes
+where s.ledger_dur > 0

@@ -41,7 +41,8 @@ select
     c.bandwidth,
     c.best_bandwidth,
     m.host_link_bandwidth as host_link_rate,
-    m.peer_link_bandwidth as peer_link_rate,
+    -- AMD joins each pair of eight by one of seven links
+    m.peer_link_bandwidth / if(m.peer_link = 'xGMI', 7, 1) as peer_link_rate,
     c.src_device,
     c.dst_device
 from counted_copy as c
