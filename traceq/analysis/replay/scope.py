@@ -51,7 +51,7 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
             f" where trace_id = {int(trace_id)}"
         )
     connection.execute("create or replace temp table _slice_cut (slice_id bigint, ts_end bigint)")
-    connection.execute("create or replace temp table _slice_outlasting (slice_id bigint, inside bigint)")
+    connection.execute("create or replace temp table _slice_outlasting (slice_id bigint, inside bigint, depth bigint)")
     connection.execute("create or replace temp table _slice_ended_under (slice_id bigint)")
     for file, names in _MADE_IN.items():
         for each in parsed(statement(file)):
