@@ -59,7 +59,7 @@ class Change(NamedTuple):
 
 # Moved work slows the rest down by so many times what is likely, at worst.
 _AT_WORST = 2.0
-# The slow-down was seen where what moved took this part of the rest of the step (decision 0018); what takes less slows it down less.
+# The slow-down was seen where what moved took this part of the rest of the step (decision 0018); less slows it down less.
 _MOVED_OF_REST = 0.4
 
 

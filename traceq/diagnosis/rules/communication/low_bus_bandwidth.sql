@@ -12,7 +12,7 @@
 --   (collective_link) it is slow when its best takes more than 4 times what the ring of NCCL needs by its latency and
 --   the bandwidth of the link, and the group's take equally long each time: nine in ten at most 1.5 times the
 --   shortest of their class, of at least 4 in all. Its best, not its mean: the others also wait for late ranks.
---   Claimed is what the best would take less at that bandwidth. low 0, likely 0.6, high 0.9. Between machines, where
+--   Claimed is what the best would take less at that bandwidth. low 0, likely 0.4, high 0.9. Between machines, where
 --   the trace does not know the link, a group whose collectives are all slow is not found.
 -- try: NCCL_DEBUG=INFO says which path each channel takes. NCCL_ALGO and NCCL_PROTO can be tried by hand; nccl-tests
 --   (AMD: rccl-tests) measures the link.
@@ -42,7 +42,7 @@
 -- unknown: {% if not subject.present.bus_bandwidth %}{{ lacks('the process groups of collectives are not known', 'process_groups', 'bring them') }}
 --   {%- endif %}
 -- low: 0.0
--- likely: 0.6
+-- likely: 0.4
 -- high: 0.9
 -- threshold: least = 4194304: at 4 MiB NCCL's latency (tens of us) is below a tenth of the transfer on any link of a
 --   node, so that bandwidth is what is measured (nccl-tests)
