@@ -29,7 +29,7 @@ LEDGER = TOPICS[0].analyses
 CHAIN = LEDGER[: LEDGER.index("time_ledger") + 1]
 NOTHING_CROSSES = """
     create temp table _slice_cut (slice_id bigint, ts_end bigint);
-    create temp table _slice_outlasting (slice_id bigint, inside bigint);
+    create temp table _slice_outlasting (slice_id bigint, inside bigint, depth integer);
     create temp table _slice_ended_under (slice_id bigint);
 """
 BOUNDARIES = st.lists(TIME, min_size=2, max_size=5, unique=True).map(sorted)

@@ -52,13 +52,18 @@ def test_the_operator_itself_can_stand_still():
         {"name": "cudaGraphInstantiate", "kind": "runtime"},
         {"name": "cudaMemcpyAsync", "kind": "runtime"},
         {"name": "poll", "kind": "os"},
-        {"name": "train.py(3): log", "kind": "python"},
+        {"name": "<built-in method sleep>", "kind": "python"},
         {"at": (0,)},  # the first of its name
         {"name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "kind": "annotation"},
     ],
 )
 def test_what_has_a_reason_to_be_long_is_no_stall(settings):
     assert loop(**settings).fill_all().rows("from host_stall") == []
+
+
+def test_a_function_of_python_stands_still_where_it_takes_microseconds_as_a_rule():
+    found = loop(name="train.py(3): log", kind="python").fill_all()
+    assert {place for (place,) in found.rows("select place from host_stall")} == {"python"}
 
 
 def test_a_launch_that_waits_for_room_is_no_stall():

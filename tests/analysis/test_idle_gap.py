@@ -252,26 +252,27 @@ def test_a_stream_that_did_something_in_the_capture_holds_nothing_earlier():
     assert "idle_earlier_work" not in captured((7, 100, 50, 20)).text(EARLIER)
 
 
-def test_the_host_is_late_after_a_wait_until_it_has_caught_up():
-    """A wait of 900 ns. Gaps after it are its doing, until a kernel waits in the queue for as long as that."""
+def test_a_host_that_was_held_comes_late_until_it_has_made_up_for_it():
+    """A wait of 900 ns until the device is dry at 1000: so much of later gaps is its doing, beside 50 in which it waits."""
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 6000)
     trace.kernel("waited for", 20, 980, launched=(0, 10))
     trace.call("cudaStreamSynchronize", 100, 950)
     trace.kernel("drained", 1200, 100, launched=(1150, 10))
     trace.kernel("late", 1400, 1600, launched=(1350, 10))
-    trace.kernel("caught up", 3000, 100, launched=(2000, 10))
-    trace.kernel("late by itself", 4000, 100, launched=(3950, 10))
+    trace.kernel("in time", 3000, 100, launched=(2000, 10))
+    trace.kernel("would be late without it, too", 4000, 100, launched=(3950, 10))
     assert trace.fill("time_ledger").text("""
-        select g.ts, d.name as drained_by, l.name as late_after
+        select g.ts, g.dur, d.name as drained_by, l.name as late_after, w.dur as owed
         from idle_gap as g
         left join cpu_slice as d on d.slice_id = g.drained_by
         left join cpu_slice as l on l.slice_id = g.late_after
+        left join wait_debt as w using (gap_id)
         where g.ts > 0
         order by g.ts
     """).splitlines() == [
-        "1000 cudaStreamSynchronize cudaStreamSynchronize",
-        "1300 - cudaStreamSynchronize",
-        "3100 - -",
-        "4100 - -",
+        "1000 200 cudaStreamSynchronize cudaStreamSynchronize 150",
+        "1300 100 - cudaStreamSynchronize 100",
+        "3100 900 - cudaStreamSynchronize 650",
+        "4100 1900 - - -",
     ]

@@ -179,7 +179,7 @@ def first_verdict(truth: Truth, said: Sequence[Said], remarks: Sequence[str]) ->
     if _named(said[0].rule) & truth.first:
         # A cause without a size of its own stands for the largest bottleneck, and has to be about as large.
         largest = max(truth.bottlenecks, key=lambda each: each.size, default=None)
-        is_small = largest is not None and said[0].share < (1 - _DIGITS) * largest.low
+        is_small = largest is not None and said[0].share < min((1 - _NEAR) * largest.size, (1 - _DIGITS) * largest.low)
         has_own = any(each.cause in _named(said[0].rule) for each in truth.bottlenecks)
         return "partly" if is_small and not has_own and said[0].verdict == "right" else said[0].verdict
     return "wrong" if said[0].verdict == "wrong" else "partly"

@@ -108,6 +108,22 @@ class Trace:
         threads = marks or [track(event) for event in self.host if event.get("cat") in OPERATORS]
         return max(sorted(set(threads), key=str), key=threads.count)
 
+    def moved(self) -> dict[int, object]:
+        """What collectives move, by number of their GPU work: elements and type, by the kernel or the range around it."""
+        asked = sorted(
+            (start(e), end(e), str(e["args"]["Input Dims"]))
+            for e in self.host
+            if e["name"].startswith("nccl:") and "Input Dims" in e["args"]
+        )
+        found: dict[int, object] = {}
+        for number, (event, work) in enumerate(zip(self.gpu, self.works, strict=True)):
+            place = bisect_left(asked, (work.launch or 0, 0, "")) - 1
+            if "In msg nelems" in event["args"]:
+                found[number] = (event["args"]["In msg nelems"], event["args"].get("dtype"))
+            elif work.launch is not None and place >= 0 and work.launch < asked[place][1]:
+                found[number] = asked[place][2]
+        return found
+
     def boundaries(self, thread: object) -> list[int]:
         """Where an operator of a thread begins that no other operator encloses: between two statements of the program."""
         found, until = [], 0

@@ -19,13 +19,15 @@ Row = dict[str, Any]
 GPU = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 SYNCS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+SCHEDULED = "SCHED_EVENTS"
+OVERHEADS, FULL = ("PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD"), "Command Buffer Full"
 ON_HOST = (
     CALLS,
     "NVTX_EVENTS",
     "OSRT_API",
     "PROFILER_OVERHEAD",
     "CUPTI_ACTIVITY_KIND_OVERHEAD",
-    "SCHED_EVENTS",
+    SCHEDULED,
     "COMPOSITE_EVENTS",
 )
 SYNC_NAMES = re.compile(r"cu(da)?(Stream|Device|Event|Ctx)Synchronize")
@@ -54,7 +56,7 @@ class Export:
         self._match_collectives()
         waits = [call for call in self.calls if EVENT_WAIT.match(self.name(call))]
         explain(self.works, [(process(call), call["globalTid"], call["start"]) for call in waits])
-        self.waits = without_overlap([*self._waits(), *full_queue(self.works)])
+        self.waits = without_overlap([*self._waits(), *full_queue(self.works, self._told_full())])
 
     def rows(self, table: str) -> list[Row]:
         """All rows of a table with their rowid; none where the export does not have it."""
@@ -76,6 +78,17 @@ class Export:
         if call is None:
             return Work(process(row), stream, row["start"], row["end"])
         return Work(process(row), stream, row["start"], row["end"], call["start"], call["end"], call["globalTid"])
+
+    def _told_full(self) -> set[int]:
+        """Work whose launch waits for room: the file has it as an overhead."""
+        full = [row for table in OVERHEADS for row in self.rows(table) if self.strings.get(row["nameId"]) == FULL]
+        starts = sorted((row["start"], row["end"]) for row in full)
+        found = set()
+        for number, work in enumerate(self.works):
+            place = bisect_left(starts, (work.launched or 0, 0)) - 1
+            if work.launch is not None and place >= 0 and starts[place][1] > work.launch:
+                found.add(number)
+        return found
 
     def _match_collectives(self) -> None:
         """The n-th collective of each of several processes is one, if they have equally many."""
@@ -201,6 +214,17 @@ class Export:
             span = {"start": begin + 1000, "end": finish - 500, "correlationId": highest}
             none = {"syncType": CONTEXT_SYNC, "streamId": 0xFFFFFFFF, "eventId": 0}
             self.insert(SYNCS, {**of_process[0], **span, **none})
+
+    def take_off_cpu(self, owner: object, begin: int, finish: int) -> None:
+        """The scheduler's records of it: threads of a process that have a core lose it, and get it back."""
+        last: dict[int, Row] = {}
+        for row in sorted(self.rows(SCHEDULED), key=lambda row: (row["start"], row["isSchedIn"])):
+            if row["start"] <= begin and process(row) == owner:
+                last[row["globalTid"]] = row
+        for row in last.values():
+            if row["isSchedIn"]:
+                self.insert(SCHEDULED, {**row, "start": begin, "isSchedIn": 0})
+                self.insert(SCHEDULED, {**row, "start": finish, "isSchedIn": 1})
 
     def unpin(self, number: int) -> None:
         """The copy to the GPU comes from pageable memory."""

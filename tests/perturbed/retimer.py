@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from statistics import median
 
 NEAR = 50_000  # ns within which an event follows from another: several launch latencies (5-10 us each)
@@ -40,6 +41,7 @@ class Work:
     thread: object = None
     collective: object = None
     factor: float = 1.0
+    extra: int = 0  # ns that it takes more, beside the factor
     needs: list[tuple[int, int]] = field(default_factory=list)  # work on other streams, and the lag behind its end
     latency: int = 0
     gap: int = 0
@@ -61,6 +63,7 @@ class Wait:
     works: tuple[int, ...]
     least: int
     lag: int = RETURN
+    room: int | None = None  # it waits until no more than so much work is queued
 
 
 @dataclass
@@ -218,8 +221,11 @@ def _recorded_waits(works: Sequence[Work], by_stream: dict, event_waits: Sequenc
                 work.needs.append((other, min(work.start - works[other].end, RETURN)))
 
 
-def full_queue(works: Sequence[Work]) -> list[Wait]:
-    """Launch calls that wait for room in the queue: they end when earlier work does."""
+def full_queue(works: Sequence[Work], told: Collection[int] = ()) -> list[Wait]:
+    """Launch calls that wait for room in the queue: they end when earlier work does. The others of their process would, too.
+
+    `told`: numbers of work of whose launch the file says so.
+    """
     waits = []
     usual = median(
         work.launched - work.launch for work in works if work.launch is not None and work.launched is not None
@@ -231,17 +237,23 @@ def full_queue(works: Sequence[Work]) -> list[Wait]:
     for process, line in by_process.items():
         line.sort(key=lambda number: works[number].launch or 0)
         ends = sorted((works[number].end, number) for number in line)
+        found, prompt, most = len(waits), [], 0
         for place, number in enumerate(line):
             work = works[number]
             assert work.launch is not None
             assert work.launched is not None
-            if work.launched - work.launch < SLOW * usual:
-                continue
             done = bisect_right(ends, (work.launch, len(works)))
+            most = max(most, place + 1 - done)
             last = bisect_right(ends, (work.launched, len(works))) - 1
-            if place - done >= QUEUE and last >= 0 and ends[last][0] > work.launch:
+            is_slow = work.launched - work.launch >= SLOW * usual and place - done >= QUEUE
+            if (is_slow or number in told) and last >= 0 and ends[last][0] > work.launch:
                 lag = work.launched - ends[last][0]
                 waits.append(Wait(process, work.launch, work.launched, (ends[last][1],), int(usual), lag))
+            else:
+                prompt.append(Wait(process, work.launch, work.launched, (), work.launched - work.launch))
+        if len(waits) > found:
+            waits += [replace(wait, room=most) for wait in (*waits[found:], *prompt)]
+            del waits[found : len(waits) - len(line)]
     return waits
 
 
@@ -276,6 +288,7 @@ class _Pass:
         self.starts: list[int | None] = [None] * len(works)
         self.ends: list[int] = [0] * len(works)
         self.done: dict[object, int] = defaultdict(int)  # the end of all that a process has launched so far
+        self.queued: dict[object, list[int]] = defaultdict(list)  # the ends of what had not ended when last looked at
 
     def result(self, waits: Sequence[Wait], inserts: Sequence[Insert]) -> Retimed:
         """The new times."""
@@ -308,6 +321,7 @@ class _Pass:
             self._place(each, clock)
         process = self.works[number].process
         self.done[process] = max(self.done[process], self.ends[number])
+        heappush(self.queued[process], self.ends[number])
 
     def _place(self, number: int, clock: Clock) -> None:
         work = self.works[number]
@@ -315,7 +329,7 @@ class _Pass:
         if work.before is not None:
             start = max(start, self.ends[work.before] + work.gap)
         start = max([start, *(self.ends[other] + lag for other, lag in work.needs if self.starts[other] is not None)])
-        dur = round((work.end - work.start) * work.factor)
+        dur = round((work.end - work.start) * work.factor) + work.extra
         peer = self.peers[number]
         if peer is not None:  # waiting for the last rank, then what it took from there on
             dur = max(peer - start, 0) + round((work.end - max(self.last[number], work.start)) * work.factor)
@@ -325,7 +339,13 @@ class _Pass:
         if clock.old and clock.old[-1] > wait.start:
             raise ValueError(f"a wait at {wait.start} overlaps another, or something was inserted into it")
         start = clock.now(wait.start)
-        end = max(start + wait.least, max((self.ends[each] for each in wait.works), default=0) + wait.lag)
+        end = start + wait.least
+        if wait.works:
+            end = max(end, max(self.ends[each] for each in wait.works) + wait.lag)
+        if wait.room is not None:
+            queued = self.queued[wait.process]
+            while queued and (queued[0] <= end or len(queued) > wait.room):
+                end = max(end, heappop(queued))
         if end - start != wait.end - wait.start:
             clock.add(wait.start, start, start)
             clock.add(wait.end, end, end)

@@ -19,6 +19,11 @@ def found(trace):
     run(trace, lambda number: _kernels(number, 0.04), steps=9)
 
 
+def found_every_second_step(trace):
+    """All kernels take a quarter longer in every second step."""
+    run(trace, lambda number: _kernels(number % 2, 0.25), steps=9)
+
+
 def clean_steady(trace):
     run(trace, lambda number: _kernels(number % 2, 0.03), steps=9)
 

@@ -1,8 +1,9 @@
-"""How far the host has fallen behind by calls that wait for a GPU, where they follow on one another before it has caught up."""
+"""Which gaps calls that wait for a GPU are to blame for: those that the host comes late to because it was held before."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -11,41 +12,106 @@ if TYPE_CHECKING:
 
     import duckdb
 
-_CALLS = """
-select d.device, d.pid, d.drained_by, d.held, coalesce(max(a.lead), 0) as furthest
-from _dry as d
-left join _ahead as a using (device, drained_by)
-group by d.device, d.pid, d.drained_by, d.held, d.ts
-order by d.device, d.pid nulls first, d.ts, d.drained_by
+# Calls that let a device run dry, and gaps that the host comes late to, in the order of time. Of calls: how long they had held
+# the host by then. Of gaps: how long they last without the call that is still waiting, and how far ahead of the device the host
+# can be there: CUDA holds the launches of about 1,024 kernels that have not started.
+_EVENTS = """
+with
+work as (
+    select device, slice_id, lag(ts, 1000) over (partition by device order by ts, slice_id) as thousandth_before
+    from gpu_slice
+),
+
+waiting as (
+    select gap_id, sum(ts_end - ts)::bigint as dur
+    from _idle_piece
+    where synchronizing_id is not null
+    group by gap_id
+)
+
+select device, pid, ts, 0 as place, drained_by as id, held as dur, null::bigint as ahead
+from _dry
+union all
+select g.device, t.pid, g.ts, 1, g.gap_id, g.ts_end - g.ts - coalesce(w.dur, 0), g.ts - n.thousandth_before
+from _gap as g
+inner join thread as t using (thread_id)
+left join work as n on n.slice_id = g.next_slice_id
+left join waiting as w on w.gap_id = g.gap_id
+where g.launched > g.ts and g.device in (select device from _dry)
+order by device, pid nulls first, ts, place, id
 """
 
 
+# An operator with its launch takes the host 20 to 50 us: in longer gaps it did something else.
+_LONGEST = 100_000
+
+
+class Event(NamedTuple):
+    """A call that held the host for `dur` ns until the device ran dry (place 0), or a gap of `dur` ns (place 1).
+
+    `ahead`: how far ahead of the device the host can be when the gap begins, ns; None for no limit.
+    """
+
+    device: int
+    pid: int | None
+    ts: int
+    place: int
+    id: int
+    dur: int
+    ahead: int | None
+
+
 def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
-    """The temporary table _debt: device, drained_by; the call whose wait the host had not made up then, and its length, ns."""
-    calls = connection.sql(_CALLS).fetchall()
-    owed = list(debts(calls))
-    found_debt = pa.table(
-        {
-            "device": pa.array([call[0] for call in calls], pa.int64()),
-            "drained_by": pa.array([call[2] for call in calls], pa.int64()),
-            "owed_to": pa.array([each[0] for each in owed], pa.int64()),
-            "debt": pa.array([each[1] for each in owed], pa.int64()),
-        }
-    )
+    """The temporary table _owed: gap_id, slice_id, dur, a row a gap and call to which the host owes so many ns of it."""
+    owed = list(debts(map(Event._make, connection.sql(_EVENTS).fetchall())))
+    columns = {
+        name: pa.array([each[place] for each in owed], pa.int64())
+        for place, name in enumerate(("gap_id", "slice_id", "dur"))
+    }
+    found_debt = pa.table(columns)
     connection.register("found_debt", found_debt)
-    connection.execute("create or replace temp table _debt as from found_debt")
+    connection.execute("create or replace temp table _owed as from found_debt")
     connection.unregister("found_debt")
 
 
-def debts(calls: Iterable[tuple[int, int | None, int, int, int]]) -> Iterator[tuple[int, int]]:
-    """For each call the longest wait that is not made up then, its own or one before it: call and ns.
+def debts(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
+    """Gap, call and ns: what would not be idle if the host had not waited, charged to the last calls that held it for so long.
 
-    `calls`, in order: device, process, call, how long it had held the host, how far ahead the host was at most until the next.
+    Had no call held the host, it would launch everything earlier by as long as they held it. A gap to which it comes late would
+    be shorter by that, less what gaps before it were shorter by, as the device would have come to it earlier, too. A long gap is
+    owed to the call that is still waiting when it begins, but to none before it.
     """
-    lane, furthest = None, 0
-    owed = (0, 0)
-    for device, process, call, held, ahead in calls:
-        if lane != (device, process) or furthest >= owed[1] or held >= owed[1]:
-            owed = (call, held)
-        lane, furthest = (device, process), ahead
-        yield owed
+    lane: tuple[int, int | None] | None = None
+    held: deque[Event] = deque()  # calls, with what they held the host for beyond the gaps that were charged to them
+    total = 0
+    for event in events:
+        if lane != (event.device, event.pid):
+            lane, total = (event.device, event.pid), 0
+            held.clear()
+        if not event.place:
+            held.append(event)
+            total += event.dur
+            continue
+        if event.ahead is not None and total > event.ahead:
+            _drop(held, total - event.ahead)
+            total = event.ahead
+        late = event.dur
+        while late > 0 and held:
+            latest = held[-1]
+            charged = min(late, latest.dur)
+            if charged and (event.dur <= _LONGEST or latest.ts == event.ts):
+                yield event.id, latest.id, charged
+            held[-1] = latest._replace(dur=latest.dur - charged)
+            total -= charged
+            late -= charged
+            if not held[-1].dur:
+                held.pop()
+
+
+def _drop(held: deque[Event], too_much: int) -> None:
+    """So many ns go, the earliest first."""
+    while too_much > 0:
+        earliest = held.popleft()
+        if earliest.dur > too_much:
+            held.appendleft(earliest._replace(dur=earliest.dur - too_much))
+        too_much -= earliest.dur

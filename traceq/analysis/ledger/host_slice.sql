@@ -45,6 +45,8 @@ from cpu_slice as c
 cross join lateral (
     select case
         when c.kind = 'op' then 'operator'
+        -- not of the profiler: the driver's queue is full, and a launch waits for room in it
+        when c.kind = 'overhead' and c.name = 'Command Buffer Full' then 'launch'
         when c.kind = 'overhead' then 'profiler'
         else c.kind
     end as activity

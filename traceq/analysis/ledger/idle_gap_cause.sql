@@ -190,11 +190,3 @@ inner join (
     inner join thread as t using (thread_id)
 ) as c on c.slice_id = d.slice_id
 group by g.device, d.slice_id;
-
--- How long work had waited in the queue when it started: so far ahead was the host then. From one call that let the device run dry
--- to the next.
-create temp table _ahead as
-select d.device, d.drained_by, g.ts, g.ts - l.ts_end as lead
-from gpu_slice as g
-inner join cpu_slice as l on l.slice_id = g.launch_id
-asof inner join _dry as d on d.device = g.device and g.ts >= d.ts;

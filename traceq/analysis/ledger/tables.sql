@@ -124,7 +124,19 @@ comment on column idle_gap.cause is 'The cause with the most time in it.';
 comment on column idle_gap.cpu_slice_id is 'The host slice with the most time of that cause; NULL when none was open.';
 comment on column idle_gap.annotation is 'Innermost annotation around that slice, or the slice itself.';
 comment on column idle_gap.operator is 'Innermost operator around that slice, or the slice itself.';
-comment on column idle_gap.late_after is 'cpu_slice of the synchronizing call whose delay the host had not made up when the gap began: drained_by, else the last before it, until work waits in the queue for as long as that call had held the host; then a longer one before that, which is not made up; of these gaps up to 100 us. NULL for none.';
+comment on column idle_gap.late_after is 'cpu_slice of the synchronizing call that is most to blame for the gap: drained_by, else the one that most of it is owed to (wait_debt). NULL for none.';
+
+create table if not exists wait_debt (
+    trace_id integer not null,
+    gap_id bigint not null,
+    slice_id bigint not null,
+    dur bigint not null
+);
+comment on table wait_debt is 'One row per gap and synchronizing call without which the gap would be shorter: the host came late to it because that call had held it before. Beside the time in which the call itself still waits. Definition: docs/metrics.md.';
+comment on column wait_debt.trace_id is 'Trace.';
+comment on column wait_debt.gap_id is 'Gap; see idle_gap.';
+comment on column wait_debt.slice_id is 'cpu_slice of the call.';
+comment on column wait_debt.dur is 'By how much the gap would be shorter, ns. Those of a gap add up to its duration at most, those of a call to how long it held the host until the device ran dry.';
 
 create table if not exists idle_gap_cause (
     trace_id integer not null,

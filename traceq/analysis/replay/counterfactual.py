@@ -41,6 +41,7 @@ KINDS = {
     "move": "lets it run beside the rest: host work in other threads (factor: how many), kernels on a stream of their own",
     "graph": "launches the kernels between two waits at once, as one CUDA graph does",
     "transfer": "takes out of collectives what is more than the fastest of their kind took: waiting for other ranks",
+    "halve": "takes half of what collectives need for their bytes, as half the bytes do; what they wait for ranks stays",
 }
 
 
@@ -108,6 +109,10 @@ def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
         return _in_a_graph(world, scenario)
     if change.kind == "transfer":
         return replace(scenario, weights=_without_waiting(world, scenario.weights))
+    if change.kind == "halve":
+        dur, transfer = scenario.weights.dur, _transfers(world)
+        half = np.where(_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
+        return replace(scenario, weights=replace(scenario.weights, dur=dur - half))
     raise ValueError(f"unknown change {change.kind!r}; there are {', '.join(KINDS)}")
 
 
@@ -279,9 +284,12 @@ def _captured(world: World) -> tuple[Booleans, Booleans]:
 
 
 def _without_waiting(world: World, weights: Weights) -> Weights:
-    """Collectives as short as the fastest of their class, where it has members enough to say so (replay_transfer.sql)."""
+    """Collectives as short as the fastest of their class, where it has members enough to say so."""
+    return replace(weights, dur=np.minimum(weights.dur, _transfers(world)))
+
+
+def _transfers(world: World) -> Floats:
+    """What each collective takes at most if no rank comes late (replay_transfer.sql), ns; infinite where that is not known."""
     found = run(world.connection, "analysis/replay/replay_transfer.sql").fetchnumpy()
-    work = world.recorded.work
     best = dict(zip(found["slice_id"].tolist(), found["transfer"].tolist(), strict=True))
-    most = np.array([best.get(one, np.inf) for one in work.slice_id.tolist()], dtype=np.float64)
-    return replace(weights, dur=np.minimum(weights.dur, most))
+    return np.array([best.get(one, np.inf) for one in world.recorded.work.slice_id.tolist()], dtype=np.float64)

@@ -38,6 +38,7 @@ SPECIAL = {
     "data_in_workers": (Change("move", "idle_data", _WORKERS, SLOWER), "idle_data"),
     "communication_waiting": (Change("transfer", "communication"), "communication"),
     "communication_overlap": (Change("overlap", "communication"), "communication"),
+    "communication_half": (Change("halve", "communication"), "communication"),
     "copies_overlap": (Change("overlap", "copies"), "copies"),
     "launch_graph": (Change("graph", "kernels"), "idle_launch"),
     STALLS: (Change("remove", STALLS), STALLS),
@@ -163,6 +164,8 @@ def _row(
         found = Saving(None, 0.0, found.high)
     if not told.is_tied:
         found = Saving(None, 0.0, float(removable))
+    if name == "communication_half":
+        removable //= 2
     most = max(removable, 1)
     return {
         "trace_id": trace_id,

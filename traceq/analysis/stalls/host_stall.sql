@@ -1,5 +1,16 @@
 -- host_stall: long stretches of launching threads in which nothing can have taken so long. The definition is in docs/metrics.md.
 
+-- Calls of asynchronous copies that do not wait: within a device, or to and from pinned memory.
+create temp table _prompt_copy as
+select distinct g.launch_id as slice_id
+from gpu_slice as g
+inner join cpu_slice as c on c.slice_id = g.launch_id
+where
+    g.kind = 'memcpy'
+    and regexp_matches(c.name, '^(cuda|cu|hip)Memcpy\w*Async')
+    and (g.copy_kind = 'd2d' or 'pinned' in (g.src_memory, g.dst_memory))
+    and not 'pageable' in (g.src_memory, g.dst_memory);
+
 create temp table _stretch as
 select
     s.place,
@@ -12,9 +23,11 @@ select
     coalesce(c.name, '') as name,
     b.slice_id as before_id,
     a.slice_id as after_id,
-    coalesce(bc.name, '') as before_name,
-    coalesce(ac.name, '') as after_name,
-    c.operator_id
+    -- between any two nodes of autograd its engine does the same
+    regexp_replace(coalesce(bc.name, ''), '^(autograd::engine::evaluate_function: ).*', '\1') as before_name,
+    regexp_replace(coalesce(ac.name, ''), '^(autograd::engine::evaluate_function: ).*', '\1') as after_name,
+    c.operator_id,
+    r.ts is not null as is_off_core
 from _long_stretch as s
 inner join _host_timeline as t on t.rowid = s.place
 inner join _host_timeline as b on b.rowid = s.place - 1
@@ -22,11 +35,21 @@ inner join _host_timeline as a on a.rowid = s.place + 1
 left join cpu_slice as c on c.slice_id = t.slice_id
 left join cpu_slice as bc on bc.slice_id = b.slice_id
 left join cpu_slice as ac on ac.slice_id = a.slice_id
+-- off the CPU in no call of the operating system, where those are recorded: nothing that the thread asked for
+left join (
+    from _host_running
+    where state = 'off' and thread_id in (select thread_id from cpu_slice where kind = 'os')
+) as r on r.thread_id = s.thread_id and r.ts = s.ts
 where
-    -- what waits, works or loads by its nature may take any time, and so may a frame of Python by itself
-    t.activity in ('none', 'launch', 'operator', 'annotation')
-    and coalesce(c.kind, '') in ('op', 'runtime', 'annotation', '')
-    and not regexp_matches(coalesce(c.name, ''), '^(cuda|cu|hip)(Graph|Memcpy|Stream(Create|Destroy|BeginCapture|EndCapture)|Event(Create|Destroy)|Init|Ctx|DevicePrimaryCtx|SetDevice|HostRegister|IpcOpen|Mem)')
+    -- what waits, works or loads by its nature may take any time, and so may what Python calls that is not written in it
+    (t.activity in ('none', 'launch', 'operator', 'annotation', 'python') or r.ts is not null and t.activity = 'off')
+    and (
+        coalesce(c.kind, '') in ('op', 'runtime', 'annotation', '')
+        or c.kind = 'python' and not starts_with(c.name, '<')
+    )
+    -- a copy holds the host where its memory on the host is pageable
+    and (not regexp_matches(coalesce(c.name, ''), '^(cuda|cu|hip)Memcpy') or c.slice_id in (from _prompt_copy))
+    and not regexp_matches(coalesce(c.name, ''), '^(cuda|cu|hip)(Graph|Stream(Create|Destroy|BeginCapture|EndCapture)|Event(Create|Destroy)|Init|Ctx|DevicePrimaryCtx|SetDevice|HostRegister|IpcOpen|Mem(Alloc|Free|Host|Prefetch|Advise|Map|Pool|Create|Get|Set))')
     -- the profiler's own work and the loading of code are told beside a call
     and 'overhead' not in (coalesce(bc.kind, ''), coalesce(ac.kind, ''));
 
@@ -80,7 +103,7 @@ with
 named as (
     select distinct kind, name
     from _stretch
-    where kind in ('op', 'runtime')
+    where kind in ('op', 'runtime', 'python')
 ),
 
 many as (
@@ -120,12 +143,12 @@ between as (
 many as (
     select name, greatest(1, count(*) // 50000) as one_of
     from cpu_slice
-    where name in (select before_name from between)
+    where regexp_replace(name, '^(autograd::engine::evaluate_function: ).*', '\1') in (select before_name from between)
     group by name
 ),
 
 before as (
-    select c.slice_id, c.name as before_name
+    select c.slice_id, regexp_replace(c.name, '^(autograd::engine::evaluate_function: ).*', '\1') as before_name
     from cpu_slice as c
     inner join many as m using (name)
     where hash(c.slice_id) % m.one_of = 0
@@ -140,11 +163,16 @@ stretch as (
     where exists (from between)
 )
 
-select coalesce(c.name, '') as name, s.before_name, a.name as after_name, count(*) as stretches, median(s.dur) as usual
+select
+    coalesce(c.name, '') as name,
+    s.before_name,
+    regexp_replace(a.name, '^(autograd::engine::evaluate_function: ).*', '\1') as after_name,
+    count(*) as stretches,
+    median(s.dur) as usual
 from stretch as s
 left join cpu_slice as c on c.slice_id = s.slice_id
 inner join cpu_slice as a on a.slice_id = s.after_id
-where (coalesce(c.name, ''), s.before_name, a.name) in (select (name, before_name, after_name) from between)
+where (coalesce(c.name, ''), s.before_name, regexp_replace(a.name, '^(autograd::engine::evaluate_function: ).*', '\1')) in (select (name, before_name, after_name) from between)
 group by all;
 
 insert into host_stall by name
@@ -160,9 +188,9 @@ queued as (
 judged as (
     select
         s.*,
-        if(s.kind in ('op', 'runtime'), 'call', 'between') as place_of,
-        coalesce(u.usual, b.usual) as usual,
-        coalesce(u.stretches >= 10, b.stretches >= 5) as is_known,
+        case when s.is_off_core then 'off_core' when s.kind in ('op', 'runtime') then 'call' when s.kind = 'python' then 'python' else 'between' end as place_of,
+        if(s.is_off_core, 0, coalesce(u.usual, b.usual)) as usual,
+        s.is_off_core or coalesce(u.stretches >= 10, b.stretches >= 5) as is_known,
         q.queue_depth
     from _stretch as s
     left join _usual_stretch as u using (kind, name)
@@ -191,8 +219,8 @@ where
     is_known
     and usual <= 50000
     and ts_end - ts >= 20 * greatest(usual, 1)
-    -- a launch waits for room where the queue is full
-    and coalesce(queue_depth < 256, true)
+    -- a launch waits for room where the queue is full, which it is not when the device runs dry before the launch returns
+    and (coalesce(queue_depth < 256, true) or slice_id in (select launch_slice_id from _gap where launched > ts))
     and place not in (from _new_stretch);
 
 insert into stall_cost by name
@@ -202,11 +230,18 @@ overlap as (
     from host_stall as s
     inner join _gap_part as p on p.slice_id = s.slice_id and p.ts < s.ts_end and p.ts_end > s.ts
     union all
+    -- where nothing is open on the thread that is late, the training thread says what the program is at
     select s.stall_id, p.gap_id, p.cause, least(p.ts_end, s.ts_end) - greatest(p.ts, s.ts)
     from _gap_part as p
     inner join _gap as g using (gap_id)
     asof inner join (from host_stall where slice_id is null) as s on s.thread_id = g.thread_id and s.ts < p.ts_end
-    where p.slice_id is null and s.ts_end > p.ts and p.cause = 'idle_unattributed'
+    left join cpu_slice as c on c.slice_id = p.slice_id
+    where
+        s.ts_end > p.ts
+        and (
+            p.slice_id is null and p.cause = 'idle_unattributed'
+            or c.thread_id <> g.thread_id and p.cause in ('idle_python', 'idle_launch')
+        )
 )
 
 select $trace_id as trace_id, stall_id, cause, gap_id, sum(dur)::bigint as dur

@@ -21,7 +21,7 @@ comment on column host_stall.ts is 'Start, ns.';
 comment on column host_stall.dur is 'Duration, ns.';
 comment on column host_stall.ts_end is 'End, ns: ts + dur.';
 comment on column host_stall.usual is 'Median length of a stretch in slices of this name (place between: also between the same two), ns.';
-comment on column host_stall.place is 'call (inside an operator or a CUDA call itself) or between (in no slice, or a range only: the same two neighbours are there at least five times).';
+comment on column host_stall.place is 'call (inside an operator or a CUDA call itself), python (in a function of Python itself), between (in no slice, or a range only: the same two neighbours are there at least five times), or off_core (the scheduler had the thread off its core, in no call of the operating system, where those are recorded).';
 comment on column host_stall.does_nothing is 'Whether the call by its name works on no data and waits for nothing: views and empty tensors, records of events, queries.';
 
 create table if not exists stall_cost (

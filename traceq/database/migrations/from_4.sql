@@ -4,6 +4,19 @@
 
 alter table idle_gap add column late_after bigint;
 update idle_gap set late_after = drained_by;
+-- The rest of a gap in which a call still waits when it begins; of later gaps nothing was known.
+create table wait_debt
+(
+    trace_id integer not null,
+    gap_id bigint not null,
+    slice_id bigint not null,
+    dur bigint not null
+);
+insert into wait_debt
+select g.trace_id, g.gap_id, g.drained_by, g.dur - coalesce(c.dur, 0)
+from idle_gap as g
+left join idle_gap_cause as c on c.trace_id = g.trace_id and c.gap_id = g.gap_id and c.cause = 'idle_sync'
+where g.drained_by is not null and g.dur > coalesce(c.dur, 0);
 alter table cpu_slice add column module_id bigint;
 alter table cpu_slice add column line_id bigint;
 alter table thread add column rank integer;

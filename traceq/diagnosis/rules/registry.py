@@ -80,6 +80,7 @@ _PLACES: tuple[str, ...] = (
     "communication/same_stream_collective",
     "communication/slow_collective",
     "communication/low_bus_bandwidth",
+    "communication/wide_collective",
     "communication/pipeline_bubble",
     "communication/moe_all_to_all",
     "communication/parameter_gather",
@@ -98,6 +99,7 @@ _PLACES: tuple[str, ...] = (
     "launching/python_bound",
     "launching/launch_latency",
     # kernels
+    "kernels/clock_drift",
     "kernels/recompute",
     "kernels/unfused_attention",
     "kernels/older_attention_kernel",
@@ -114,7 +116,6 @@ _PLACES: tuple[str, ...] = (
     "kernels/slow_elementwise",
     "serving/decode_bandwidth",
     "communication/communication_contention",
-    "kernels/clock_drift",
     "kernels/kernel_variance",
     "kernels/odd_block_size",
     "kernels/few_waves",

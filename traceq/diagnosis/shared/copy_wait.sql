@@ -3,25 +3,21 @@
 -- uses: idle, copy_call, drained_gap
 with
 held as (
-    select distinct slice_id, name, dur
+    select distinct slice_id, name
     from copy_call
 ),
 
-waiting as (
-    select p.*, h.slice_id, h.name, if(p.cause = 'idle_sync', null, h.dur) as held
+piece as (
+    select *, cpu_slice_id as call_id, dur as claimed
+    from idle
+    where cause = 'idle_sync'
+    union all
+    select p.*, w.call_id, p.dur * w.share
     from idle as p
-    inner join drained_gap as g using (gap_id)
-    inner join held as h on h.slice_id = if(p.cause = 'idle_sync', p.cpu_slice_id, g.drained_by)
-    where p.cause in ('idle_sync', 'idle_launch', 'idle_python', 'idle_launch_latency')
+    inner join drained_gap as w using (gap_id)
+    where p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency')
 )
 
-select
-    step,
-    ts,
-    dur,
-    name,
-    slice_id,
-    dur * least(1, coalesce(held / sum(dur) over (partition by slice_id, held is null), 1)) as claimed,
-    cause,
-    gap_id
-from waiting
+select p.step, p.ts, p.dur, h.name, h.slice_id, p.claimed, p.cause, p.gap_id
+from piece as p
+inner join held as h on h.slice_id = p.call_id

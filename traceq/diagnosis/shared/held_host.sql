@@ -1,29 +1,23 @@
 -- Time in which the device has nothing to do because a call held the host until it had none, by what the call is for (`meant`): item (a
 -- value is read), shape (a size is), explicit (asked for as such). A copy to the host of up to 64 bytes, a cache line, is a value that
 -- is read; of up to 4 KiB, a page, where an operator around it shows that it is a tensor of PyTorch. A call that waits and follows
--- a copy on its thread within 20 us, the host's way from one call to the next, belongs to it.
+-- a copy from or to the host on its thread within 20 us, the host's way from one call to the next, belongs to it.
 -- uses: idle, drained_gap
 with recursive
 piece as (
-    select
-        p.*,
-        if(p.cause = 'idle_sync', p.cpu_slice_id, g.drained_by) as call_id,
-        -- when the device ran dry
-        case when p.cause <> 'idle_sync' or p.cpu_slice_id = g.drained_by then min(g.ts) over (partition by g.drained_by) end as drained
+    select *, cpu_slice_id as call_id, dur as claimed
+    from idle
+    where cause = 'idle_sync'
+    union all
+    select p.*, w.call_id, p.dur * w.share
     from idle as p
-    inner join drained_gap as g using (gap_id)
+    inner join drained_gap as w using (gap_id)
     where
-        (
-            p.cause = 'idle_sync'
-            or (
-                (
-                    p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_os')
-                    -- what is long has a cause of its own, though nobody recorded it
-                    or (p.cause in ('idle_unattributed', 'idle_cpu') and p.dur <= 20000)
-                )
-                and g.drained_by is not null
-                and p.next_slice_id is not null
-            )
+        p.next_slice_id is not null
+        and (
+            p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency', 'idle_os')
+            -- what is long has a cause of its own, though nobody recorded it
+            or (p.cause in ('idle_unattributed', 'idle_cpu') and p.dur <= 20000)
         )
 ),
 
@@ -38,7 +32,7 @@ call as materialized (
         operator_id,
         annotation_id,
         phase_id,
-        kind = 'op' as is_operator
+        regexp_matches(name, '^(cuda|hip)DeviceSynchronize|^cuCtxSynchronize') as waits_for_device
     from cpu_slice
     where trace_id = $trace_id and slice_id in (select call_id from piece)
 ),
@@ -70,16 +64,19 @@ copy as (
     from copy_overlap as o
     inner join gpu_slice as g using (trace_id, slice_id)
     inner join cpu_slice as c on c.trace_id = o.trace_id and c.slice_id = g.launch_id
-    where o.trace_id = $trace_id
+    where o.trace_id = $trace_id and o.copy_kind in ('h2d', 'd2h')
     group by all
 ),
 
--- a call that waits is that of a copy, or comes right after one
+-- A call that waits is that of a copy, or comes right after one. One that waits for all of a device is made for no copy, and
+-- no operator of PyTorch needs it.
 copied as (
     select c.slice_id, k.copy_kind, k.bytes
     from call as c
     asof inner join copy as k on k.thread_id = c.thread_id and c.ts >= k.ts
-    where c.ts - k.ts_end <= 20000 or c.operator_id = k.operator_id
+    where
+        (c.ts - k.ts_end <= 20000 or c.operator_id = k.operator_id)
+        and not c.waits_for_device
 ),
 
 named as materialized (
@@ -99,7 +96,7 @@ meant as (
         case
             when o.is_shape then 'shape'
             when o.is_item or (k.copy_kind = 'd2h' and k.bytes <= if(o.operator is null, 64, 4096)) then 'item'
-            when k.slice_id is null and c.kind = 'runtime' and o.operator is null then 'explicit'
+            when k.slice_id is null and c.kind = 'runtime' and (o.operator is null or c.waits_for_device) then 'explicit'
         end as kind
     from call as c
     left join operator as o on o.call_id = c.slice_id
@@ -109,21 +106,29 @@ meant as (
     left join host_name as h on h.trace_id = $trace_id and h.kind = p.kind and h.name = p.name
 ),
 
-waiting as (
-    select
-        p.*,
-        m.name,
-        m.operator,
-        m.annotation,
-        m.phase,
-        m.kind as meant,
-        p.drained - m.ts as waited,
-        coalesce(sum(p.dur) filter (p.cause <> 'idle_sync') over earlier, 0) as before
-    from piece as p
-    inner join meant as m using (call_id)
-    where m.kind is not null
-    window earlier as (partition by p.call_id order by p.ts, p.cause rows between unbounded preceding and 1 preceding)
+-- when the device ran dry
+dry as (
+    select drained_by as call_id, min(ts) as ts
+    from idle_gap
+    where trace_id = $trace_id and device = $device and drained_by is not null
+    group by drained_by
 )
 
-select step, ts, dur, cause, gap_id, call_id, name, operator, annotation, phase, meant, waited, before
-from waiting
+select
+    p.step,
+    p.ts,
+    p.dur,
+    p.claimed,
+    p.cause,
+    p.gap_id,
+    p.call_id,
+    m.name,
+    m.operator,
+    m.annotation,
+    m.phase,
+    m.kind as meant,
+    d.ts - m.ts as waited
+from piece as p
+inner join meant as m using (call_id)
+left join dry as d using (call_id)
+where m.kind is not null

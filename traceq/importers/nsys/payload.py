@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from traceq.importers.nsys.member import Member
 from traceq.importers.nsys.threads import pid_of
 from traceq.importers.rows import Batches, batches_of
 
@@ -50,13 +51,6 @@ _MOST_RANKS = 1 << 31
 
 Fields = dict[str, Any]
 _Schema = list[tuple[str, struct.Struct, int]]
-
-
-class Member(NamedTuple):
-    """A process in a communicator: its rank there, and how many ranks that has; None where it is not known, or several."""
-
-    rank: int | None
-    ranks: int | None
 
 
 @dataclass(frozen=True)

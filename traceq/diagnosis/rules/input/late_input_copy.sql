@@ -54,18 +54,14 @@ copy as (
 ),
 
 piece as (
-    select
-        p.*,
-        if(p.cause = 'idle_sync', p.cpu_slice_id, g.drained_by) as call_id,
-        -- when the device ran dry
-        case when p.cause <> 'idle_sync' or p.cpu_slice_id = g.drained_by then min(g.ts) over (partition by g.drained_by) end as drained
+    select *, cpu_slice_id as call_id, dur as claimed
+    from idle
+    where cause = 'idle_sync'
+    union all
+    select p.*, w.call_id, p.dur * w.share
     from idle as p
-    inner join drained_gap as g using (gap_id)
-    where
-        (
-            p.cause = 'idle_sync'
-            or (p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and p.next_slice_id is not null)
-        )
+    inner join drained_gap as w using (gap_id)
+    where p.cause in ('idle_launch', 'idle_python', 'idle_launch_latency') and p.next_slice_id is not null
 ),
 
 call as materialized (
@@ -82,19 +78,6 @@ waiting as (
     where
         k.is_late
         and (h.ts - k.ts_end <= $right_after or h.operator_id = k.operator_id)
-),
-
-late as (
-    select
-        p.*,
-        w.name,
-        w.bytes,
-        w.bandwidth,
-        w.is_pageable,
-        p.drained - w.ts as waited,
-        coalesce(sum(p.dur) filter (p.cause <> 'idle_sync') over (partition by p.call_id order by p.ts, p.cause rows between unbounded preceding and 1 preceding), 0) as before
-    from piece as p
-    inner join waiting as w using (call_id)
 )
 
 select
@@ -115,6 +98,6 @@ from busy as b
 inner join copy as k on k.slice_id = b.slice_id
 where b.ledger_dur > 0 and k.is_late
 union all
--- without the call the host would be ahead by as long as it waited, not longer
-select step, ts, dur, name, call_id, if(cause = 'idle_sync', dur, greatest(0, least(dur, coalesce(waited, 0) - before))), cause, gap_id, null, 'idle_sync', bytes, bandwidth, is_pageable
-from late
+select p.step, p.ts, p.dur, w.name, p.call_id, p.claimed, p.cause, p.gap_id, null, 'idle_sync', w.bytes, w.bandwidth, w.is_pageable
+from piece as p
+inner join waiting as w using (call_id)

@@ -8,9 +8,10 @@
 --   operator or call itself, in which such a stretch takes 50 us at most and a twentieth of it at most (median of the
 --   slices of its name, at least 10), or between the same two neighbours (at least 5). Not counted are first calls
 --   of a name, launches of kernels that are new or wait for room in the queue, calls that wait, allocate, copy or load
---   by their nature, frames of Python, and whatever happens in ranges of input, saves and compilation. What is
---   between operators counts only if calls stand still at least half as often for their time: a collection of
---   garbage or the program's own Python does not stop calls. Claimed is what a GPU lost in it (stall_cost): idle
+--   by their nature, what Python calls that is not written in it, and whatever happens in ranges of input, saves and
+--   compilation. What is between operators, or in functions of Python, counts only if calls stand still at least half
+--   as often for their time: a collection of garbage or the program's own Python does not stop calls. Where scheduler
+--   and calls of the operating system are recorded, a thread without a core in no such call stands still, too. Claimed is what a GPU lost in it (stall_cost): idle
 --   time, and the time of collectives beyond their transfer. Confidence is high where at least three of these calls do
 --   nothing by their name, or starts or ends keep the beat of a scheduler (1, 4, 10 or 100 ms; Rayleigh's test, 1 %
 --   in all). Low: the other ranks come as late as they did. Likely: they are in the same place. High: nobody stands still.
@@ -66,19 +67,25 @@ rate as (
     select
         sum(l.dur) filter (l.category in ('operator', 'launch')) as in_calls,
         sum(l.dur) filter (l.category in ('annotation', 'none')) as between_calls,
+        sum(l.dur) filter (l.category = 'python') as in_python,
         coalesce((select sum(dur) from stall where place = 'call' and thread_id = any_value(l.thread_id)), 0) as stalled_in_calls,
-        coalesce((select sum(dur) from stall where place = 'between' and thread_id = any_value(l.thread_id)), 0) as stalled_between
+        coalesce((select sum(dur) from stall where place = 'between' and thread_id = any_value(l.thread_id)), 0) as stalled_between,
+        coalesce((select sum(dur) from stall where place = 'python' and thread_id = any_value(l.thread_id)), 0) as stalled_in_python
     from host_ledger as l
     inner join counted using (step)
     where l.trace_id = $trace_id
 ),
 
 believed as (
-    select *
-    from stall
+    select s.*
+    from stall as s
+    cross join rate as r
     where
-        place = 'call'
-        or (select stalled_in_calls / nullif(in_calls, 0) >= $least_rate * stalled_between / nullif(between_calls, 0) from rate)
+        case s.place
+            when 'between' then r.stalled_in_calls / nullif(r.in_calls, 0) >= $least_rate * r.stalled_between / nullif(r.between_calls, 0)
+            when 'python' then r.stalled_in_calls / nullif(r.in_calls, 0) >= $least_rate * r.stalled_in_python / nullif(r.in_python, 0)
+            else true
+        end
 ),
 
 cost as (

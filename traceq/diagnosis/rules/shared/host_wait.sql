@@ -7,8 +7,7 @@ select
     dur,
     name,
     call_id as slice_id,
-    -- without the call the host would be ahead by as long as it waited, not longer
-    if(cause = 'idle_sync', dur, greatest(0, least(dur, coalesce(waited, 0) - before))) as claimed,
+    claimed,
     cause,
     gap_id,
     'idle_sync' as scenario,

@@ -1,7 +1,7 @@
 -- title: The program synchronizes with the GPU
 -- finds: Explicit waits for the GPU in the training loop: torch.cuda.synchronize(), stream.synchronize(),
---   event.synchronize(), cudaDeviceSynchronize and the like, outside of operators and not part of a copy or the
---   reading of a value.
+--   event.synchronize(), cudaDeviceSynchronize and the like, not part of a copy or the reading of a value. What waits
+--   for a stream or an event is outside of operators; no operator of PyTorch needs to wait for all of a device.
 -- matters: While the host waits it launches nothing; when the wait ends the GPU has nothing left to do, and idles
 --   until the host has caught up. Synchronizing is not needed for correct results: work on a stream runs in order.
 -- measured: Idle time (idle_piece) in such calls, and after them in the gaps to which the host comes late before it
@@ -17,7 +17,7 @@
 --   'Stream' in call else 'drop_device_sync') }} The host waits for the GPU, and the GPU then for the host, {{
 --   per_step(claimed_ns) }}: {{ places(rows) }}.
 -- confidence: {% if has('operators') %}high{% else %}medium{% endif %}
--- reason: {% if has('operators') %}The calls are in the trace, outside of any operator, and the GPU ran dry while they
+-- reason: {% if has('operators') %}The calls are in the trace, no operator needs them, and the GPU ran dry while they
 --   held the host.
 --   {%- else %}The GPU ran dry while these calls held the host; without operators in the trace a library may have made
 --   them.
