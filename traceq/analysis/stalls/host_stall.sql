@@ -197,6 +197,48 @@ judged as (
     left join _usual_between as b
         on s.kind in ('annotation', '') and b.name = s.name and b.before_name = s.before_name and b.after_name = s.after_name
     left join queued as q on q.slice_id = s.slice_id
+),
+
+stalled as (
+    select *
+    from judged
+    where
+        is_known
+        and usual <= 50000
+        and ts_end - ts >= 20 * greatest(usual, 1)
+        -- a launch waits for room where the queue is full, which it is not when the device runs dry before the launch returns
+        and (coalesce(queue_depth < 256, true) or slice_id in (select launch_slice_id from _gap where launched > ts))
+        and place not in (from _new_stretch)
+),
+
+-- Places between calls that are there too seldom to know them, for no longer than calls stand still.
+elsewhere as (
+    select * replace ('elsewhere' as place_of, null as usual)
+    from judged
+    where
+        place_of = 'between'
+        and not coalesce(is_known, false)
+        and thread_id in (from _training_thread)
+        and ts_end - ts <= (select max(ts_end - ts) from stalled where place_of = 'call' having count(*) >= 5)
+),
+
+-- A core that is taken away is missed everywhere alike: they count where calls stand still at least half as often for their time.
+rate as (
+    select
+        sum(dur) filter (category in ('operator', 'launch')) as in_calls,
+        sum(dur) filter (category in ('annotation', 'none')) as between_calls,
+        (select sum(ts_end - ts) from stalled where place_of = 'call' and thread_id in (from _training_thread)) as stalled_in_calls,
+        (select sum(ts_end - ts) from stalled where place_of = 'between' and thread_id in (from _training_thread)) as stalled_between,
+        (select sum(ts_end - ts) from elsewhere) as stalled_elsewhere
+    from host_ledger
+),
+
+counted as (
+    from stalled
+    union all
+    select e.*
+    from elsewhere as e
+    inner join rate as r on r.stalled_in_calls / r.in_calls >= 0.5 * (coalesce(r.stalled_between, 0) + r.stalled_elsewhere) / r.between_calls
 )
 
 select
@@ -214,14 +256,7 @@ select
         || '|^record_param_comms$'
         || '|^(cuda|cu|hip)(Event(Record|Query)|Stream(IsCapturing|WaitEvent|Query|GetCaptureInfo)|FuncSetAttribute|FuncGetAttributes|OccupancyMax|Get(Device|LastError)$|PeekAtLastError|DeviceGetAttribute|PointerGetAttribute)'
     ) as does_nothing
-from judged
-where
-    is_known
-    and usual <= 50000
-    and ts_end - ts >= 20 * greatest(usual, 1)
-    -- a launch waits for room where the queue is full, which it is not when the device runs dry before the launch returns
-    and (coalesce(queue_depth < 256, true) or slice_id in (select launch_slice_id from _gap where launched > ts))
-    and place not in (from _new_stretch);
+from counted;
 
 insert into stall_cost by name
 with

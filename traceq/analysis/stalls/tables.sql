@@ -8,7 +8,7 @@ create table if not exists host_stall (
     ts bigint not null,
     dur bigint not null,
     ts_end bigint generated always as (ts + dur),
-    usual bigint not null,
+    usual bigint,
     place varchar not null,
     does_nothing boolean not null
 );
@@ -20,8 +20,8 @@ comment on column host_stall.slice_id is 'The innermost cpu_slice open; NULL for
 comment on column host_stall.ts is 'Start, ns.';
 comment on column host_stall.dur is 'Duration, ns.';
 comment on column host_stall.ts_end is 'End, ns: ts + dur.';
-comment on column host_stall.usual is 'Median length of a stretch in slices of this name (place between: also between the same two), ns.';
-comment on column host_stall.place is 'call (inside an operator or a CUDA call itself), python (in a function of Python itself), between (in no slice, or a range only: the same two neighbours are there at least five times), or off_core (the scheduler had the thread off its core, in no call of the operating system, where those are recorded).';
+comment on column host_stall.usual is 'Median length of a stretch in slices of this name (place between: also between the same two), ns; NULL elsewhere.';
+comment on column host_stall.place is 'call (inside an operator or a CUDA call itself), python (in a function of Python itself), between (in no slice, or a range only: the same two neighbours are there at least five times), elsewhere (between calls at places that are too seldom to know them, where calls stand still as often for their time), or off_core (the scheduler had the thread off its core, in no call of the operating system, where those are recorded).';
 comment on column host_stall.does_nothing is 'Whether the call by its name works on no data and waits for nothing: views and empty tensors, records of events, queries.';
 
 create table if not exists stall_cost (

@@ -23,7 +23,7 @@
 -- fix: Give every process on the node cores of its own. The thread that launches stands still {{ plural(facts.stalls,
 --   'time') }} for {{ time(facts.median_ns) }} each as a rule, {{ time(facts.longest_ns) }} at most, {{
 --   of_step(facts.stalled_ns / steps) }} together, in calls that take microseconds: {% for row in rows[:3] -%} {{
---   row.name | cut }} {{ time(row.stall_ns) }} (as a rule {{ time(row.usual_ns) }}){% if not loop.last %}, {% endif
+--   row.name | cut }} {{ time(row.stall_ns) }} {%- if row.usual_ns is not none %} (as a rule {{ time(row.usual_ns) }}) {%- endif %}{% if not loop.last %}, {% endif
 --   %} {%- endfor %}. {%- if facts.beat_ns %} These stretches {{ facts.beats }} at a beat of {{ time(facts.beat_ns)
 --   }} {%- if facts.beat_ns >= quota_ns %}, the period of a container's CPU quota{% else %}, as the ticks of a
 --   scheduler do {%- endif %}. {%- endif %} {%- if facts.communication_share > of_others %} {{
