@@ -120,8 +120,8 @@ def _replaced(batch: pa.RecordBatch, **changes: Callable[[pa.Array], pa.Array]) 
     return batch
 
 
-# What may be cut without changing what the host does: no call whose correlation id is used, no mark of a step, and nothing whose
-# second half would begin and end with a slice inside it.
+# What may be cut without changing what the host does: no call whose correlation id is used, no mark of a step, no operator that autograd
+# numbers (of several with a number one makes the node), and nothing whose second half would begin and end with a slice inside it.
 _CUTS = """
     with inside as (
         select parent_id, min(ts) as ts, max_by(ts_end, -ts) as ts_end
@@ -137,6 +137,7 @@ _CUTS = """
     where c.depth is not null and first > 0 and first < c.dur and coalesce(i.ts_end < c.ts_end, true)
         and coalesce(c.correlation_id not in (select correlation_id from used where correlation_id is not null), true)
         and not regexp_matches(c.name, '(?i)step|^epoch')
+        and not coalesce(contains(c.args, '"Sequence number"'), false)
 """
 
 

@@ -13,7 +13,7 @@ STEPS = {
     "sglang_decode": (("sglang", "decode", 32, 0, 32, 32, 32785), 463),
     "sglang_prefilldecode": (("sglang", "prefill", 15, 15, 0, 15360, 15360), None),
     "vllm_decode_full": (("vllm", "decode", 32, 0, 32, 32, 55086), 8),
-    "vllm_piecewise_graph": (("vllm", "mixed", 46, 9, 37, 8192, 42919), 149),
+    "vllm_piecewise_graph": (("vllm", "mixed", 46, 9, 37, 8192, 42919), 151),
 }
 COLUMNS = "dialect, kind, requests, prefill_requests, decode_requests, new_tokens, kv_tokens"
 

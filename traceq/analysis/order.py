@@ -29,7 +29,7 @@ class Topic(NamedTuple):
 # From staging to the tables of slices, launches, collectives and steps.
 JOINED = (
     Topic(None, ("host_name", "nesting", "thread_state")),
-    Topic(None, ("communication", "launch", "serving_mark", "steps", "gpu_slice", "annotated")),
+    Topic(None, ("communication", "launch", "serving_annotation", "serving_mark", "steps", "gpu_slice", "annotated")),
 )
 
 # What is worked out from these tables alone.
@@ -117,6 +117,16 @@ def _fill_way(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
     )
 
 
+def _if_any(table: str, name: str) -> Callable[[duckdb.DuckDBPyConnection, Values], None]:
+    """The analysis `name`, where the temporary table that it is made from has rows: planning it costs tens of milliseconds."""
+
+    def fill_if_any(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
+        if connection.execute(f"from {table} limit 1").fetchone():
+            sql.run(connection, sql.shelved("analysis")[name], **values)
+
+    return fill_if_any
+
+
 # What SQL alone cannot say well.
 _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "nesting": _nest,
@@ -126,6 +136,8 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "host_piece": lambda connection, _values: cut_intervals(connection),
     "host_debt": lambda connection, _values: fill_debt(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
+    "serving_mark": _if_any("_serving_annotation", "serving_mark"),
+    "host_stall": _if_any("_long_stretch", "host_stall"),
     "replay": lambda connection, values: fill_replay(connection, values["trace_id"]),
 }
 

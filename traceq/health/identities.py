@@ -52,12 +52,7 @@ IDENTITIES = (
     Identity("ledger", "idle_gap_cause", "the causes of a gap add up to it", "gaps"),
     Identity("ledger", "idle_culprit", "the host slices in a gap add up to its causes", "gaps"),
     Identity("ledger", "idle_culprit_slice", "no host slice has more idle time than it is long", "host slices"),
-    Identity(
-        "ledger",
-        "wait_debt",
-        "no gap owes more to waits than it lasts, no wait more than it held the host",
-        "gaps and calls",
-    ),
+    Identity("ledger", "wait_debt", "gaps owe waits no more than either lasted", "entries"),
     Identity("ledger", "host_ledger", "the host's ledger adds up to each step", "steps"),
     Identity("copies", "copy_overlap", "a copy is overlapped, hidden or exposed", "copies"),
     Identity("copies", "copy_activity", "the copies of a GPU add up to its timeline", "entries"),

@@ -20,6 +20,7 @@ with
 work as (
     select device, slice_id, lag(ts, 1000) over (partition by device order by ts, slice_id) as thousandth_before
     from gpu_slice
+    where device in (select device from _dry)
 ),
 
 waiting as (

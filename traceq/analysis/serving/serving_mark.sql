@@ -1,40 +1,9 @@
--- serving_mark: what annotations of vLLM, SGLang, TensorRT-LLM, ATOM and of diffusion servers say of a step. The forms are
--- listed in docs/metrics.md.
+-- serving_mark: what annotations of servers (_serving_annotation) say of a step. The forms are listed in docs/metrics.md.
 
 create temp macro _written(text, pattern) as try_cast(nullif(regexp_extract(text, pattern, 1), '') as bigint);
 
 -- Sums of what is known: NULL only where nothing is.
 create temp macro _sum_of(a, b) as coalesce(a + b, a, b);
-
-create temp table _serving_annotation as
-with
--- thread, device and stream say where it stands
-annotation as (
-    select slice_id, thread_id, null::integer as device, null::bigint as stream, name, ts, dur
-    from cpu_slice
-    where kind = 'annotation'
-    union all
-    select slice_id, null, device, stream, name, ts, dur
-    from gpu_annotation
-),
-
-told as (
-    select
-        *,
-        case
-            when regexp_matches(name, '^execute_diffusion_(\d+_)?\d+x\d+') then 'diffusion'
-            when regexp_matches(name, '^execute_((\d+_)?context_\d+\(.*_generation_\d+\(|new_\d+_cached_\d+$)') then 'vllm'
-            -- the draft model's own passes belong to the step of the model that they draft for
-            when regexp_matches(name, '^step\[(EXTEND|SPLIT_PREFILL|DECODE|(TARGET_)?VERIFY|MIXED)\b.*\]$') then 'sglang'
-            when regexp_matches(name, '^\[Executor\] _forward_step( \d+)?: \d+ ctx reqs,.* \d+ gen reqs') then 'tensorrt_llm'
-            when regexp_matches(name, '^(prefill|decode)\[bs=\d+(/\d+)? tok=\d+.*\]$') then 'atom'
-        end as dialect
-    from annotation
-    where dur > 0
-)
-
-from told
-where dialect is not null;
 
 -- NULL where the annotation does not say, 0 where it says that there are none.
 create temp table _serving_said as
