@@ -120,8 +120,9 @@ def _replaced(batch: pa.RecordBatch, **changes: Callable[[pa.Array], pa.Array]) 
     return batch
 
 
-# What may be cut without changing what the host does: no call whose correlation id is used, no mark of a step, no operator that autograd
-# numbers (of several with a number one makes the node), and nothing whose second half would begin and end with a slice inside it.
+# What may be cut without changing what the host does: no call whose correlation id is used, no mark of a step, no operator that
+# autograd numbers (of several with a number one makes the node), and nothing whose second half would begin and end with a slice
+# inside it.
 _CUTS = """
     with inside as (
         select parent_id, min(ts) as ts, max_by(ts_end, -ts) as ts_end

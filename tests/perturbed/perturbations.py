@@ -512,8 +512,8 @@ POWER = "judged/nsys/nsightful_power_iteration.sqlite"
 STREAMS = "traces/nsys/testcuda_4streams_report1.sqlite"
 
 
-# After a wait copies that had been hidden behind earlier work stand alone, however slow they were before.
-ALONE = ("input-copy", "exposed-copy", "slow-copy")
+# After a wait copies and collectives that had been hidden behind earlier work stand alone, however slow they were before.
+ALONE = ("input-copy", "exposed-copy", "slow-copy", "exposed-communication")
 # Where the host waits for kernels, or has less to do than they, faster kernels win what they could not win before.
 KERNELS = ("precision", "matmul-shape", "unfused-elementwise")
 # Where collectives take longer, what waits for their results takes longer.
@@ -554,15 +554,15 @@ def _unpinned() -> Iterator[Perturbation]:
 
 def _frozen() -> Iterator[Perturbation]:
     cause = ("frozen-host",)
-    yield Perturbation("frozen_ns", NS, freeze(6), cause)
-    yield Perturbation("frozen_test", TEST, freeze(8), cause)
-    yield Perturbation("frozen_control", CONTROL, freeze(8), cause)
-    yield Perturbation("frozen_w4", W4, freeze(10), cause)
-    yield Perturbation("frozen_mi300", MI300, freeze(5), cause)
-    yield Perturbation("frozen_parser", PARSER, freeze(20), cause)
-    yield Perturbation("frozen_power", POWER, freeze(3), cause)
-    yield Perturbation("frozen_clover", CLOVER, freeze(6), cause)
-    yield Perturbation("frozen_mfu", BEFORE, freeze(12), cause)
+    yield Perturbation("frozen_ns", NS, freeze(6), cause, ALONE)
+    yield Perturbation("frozen_test", TEST, freeze(8), cause, ALONE)
+    yield Perturbation("frozen_control", CONTROL, freeze(8), cause, ALONE)
+    yield Perturbation("frozen_w4", W4, freeze(10), cause, ALONE)
+    yield Perturbation("frozen_mi300", MI300, freeze(5), cause, ALONE)
+    yield Perturbation("frozen_parser", PARSER, freeze(20), cause, ALONE)
+    yield Perturbation("frozen_power", POWER, freeze(3), cause, ALONE)
+    yield Perturbation("frozen_clover", CLOVER, freeze(6), cause, ALONE)
+    yield Perturbation("frozen_mfu", BEFORE, freeze(12), cause, ALONE)
 
 
 def _slow_links() -> Iterator[Perturbation]:

@@ -30,10 +30,12 @@ waiting as (
     group by gap_id
 )
 
-select device, pid, ts, 0 as place, drained_by as id, held as dur, null::bigint as ahead
-from _dry
+select d.device, d.pid, d.ts, 0 as place, d.drained_by as id, d.held as dur, null::bigint as ahead,
+    regexp_matches(c.name, '^(cuda|hip)DeviceSynchronize|^cuCtxSynchronize') as waits_for_device
+from _dry as d
+inner join cpu_slice as c on c.slice_id = d.drained_by
 union all
-select g.device, t.pid, g.ts, 1, g.gap_id, g.ts_end - g.ts - coalesce(w.dur, 0), g.ts - n.thousandth_before
+select g.device, t.pid, g.ts, 1, g.gap_id, g.ts_end - g.ts - coalesce(w.dur, 0), g.ts - n.thousandth_before, false
 from _gap as g
 inner join thread as t using (thread_id)
 left join work as n on n.slice_id = g.next_slice_id
@@ -43,14 +45,16 @@ order by device, pid nulls first, ts, place, id
 """
 
 
-# An operator with its launch takes the host 20 to 50 us: in longer gaps it did something else.
+# An operator with its launch takes the host 20 to 50 us: in longer gaps it did something else, for which it may have needed what it
+# waited for.
 _LONGEST = 100_000
 
 
 class Event(NamedTuple):
     """A call that held the host for `dur` ns until the device ran dry (place 0), or a gap of `dur` ns (place 1).
 
-    `ahead`: how far ahead of the device the host can be when the gap begins, ns; None for no limit.
+    `ahead`: how far ahead of the device the host can be when the gap begins, ns; None for no limit. `waits_for_device`: whether the
+    call waits for all work of the device, which is for no value in particular.
     """
 
     device: int
@@ -59,7 +63,8 @@ class Event(NamedTuple):
     place: int
     id: int
     dur: int
-    ahead: int | None
+    ahead: int | None = None
+    waits_for_device: bool = False
 
 
 def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
@@ -80,7 +85,7 @@ def debts(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
 
     Had no call held the host, it would launch everything earlier by as long as they held it. A gap to which it comes late would
     be shorter by that, less what gaps before it were shorter by, as the device would have come to it earlier, too. A long gap is
-    owed to the call that is still waiting when it begins, but to none before it.
+    owed to the call that is still waiting when it begins, and before it only to calls that wait for the device as such.
     """
     lane: tuple[int, int | None] | None = None
     held: deque[Event] = deque()  # calls, with what they held the host for beyond the gaps that were charged to them
@@ -100,7 +105,7 @@ def debts(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:
         while late > 0 and held:
             latest = held[-1]
             charged = min(late, latest.dur)
-            if charged and (event.dur <= _LONGEST or latest.ts == event.ts):
+            if charged and (event.dur <= _LONGEST or latest.ts == event.ts or latest.waits_for_device):
                 yield event.id, latest.id, charged
             held[-1] = latest._replace(dur=latest.dur - charged)
             total -= charged
