@@ -45,16 +45,16 @@ order by device, pid nulls first, ts, place, id
 """
 
 
-# An operator with its launch takes the host 20 to 50 us: in longer gaps it did something else, for which it may have needed what it
-# waited for.
+# An operator with its launch takes the host 20 to 50 us: in longer gaps it did something else, for which it may have needed what
+# it waited for.
 _LONGEST = 100_000
 
 
 class Event(NamedTuple):
     """A call that held the host for `dur` ns until the device ran dry (place 0), or a gap of `dur` ns (place 1).
 
-    `ahead`: how far ahead of the device the host can be when the gap begins, ns; None for no limit. `waits_for_device`: whether the
-    call waits for all work of the device, which is for no value in particular.
+    `ahead`: how far ahead of the device the host can be when the gap begins, ns; None for no limit. `waits_for_device`: whether
+    the call waits for all work of the device, which is for no value in particular.
     """
 
     device: int
