@@ -1,4 +1,4 @@
-"""Forty known causes put into real traces: which trace, what is done to it, how much, and what must follow.
+"""Known causes put into forty-odd real traces: which trace, what is done to it, how much, and what must follow.
 
     python tests/perturbed/perturbations.py FOLDER [NAME ...]
 
