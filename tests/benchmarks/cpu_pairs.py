@@ -149,9 +149,9 @@ def _less(event: dict[str, Any]) -> dict[str, Any]:
 def _with_section(page: str, lines: Sequence[str]) -> str:
     """The page with this section instead of the one it has, or at its end."""
     before, _, rest = page.partition(f"{HEADING}\n")
-    after = rest.partition("\n## ")
-    text = f"{before.rstrip()}\n\n" + "\n".join(lines)
-    return text + (f"\n## {after[2]}" if after[1] else "")
+    next_section = re.search(r"^(## |<!-- )", rest, re.MULTILINE)
+    after = rest[next_section.start() :] if next_section else ""
+    return f"{before.rstrip()}\n\n" + "\n".join(lines) + (f"\n{after}" if after else "")
 
 
 if __name__ == "__main__":

@@ -190,6 +190,7 @@ def _analysed(trace, trace_id):
         )
         sql.run(connection, "analysis/nesting/host_name.sql", trace_id=trace_id)
         nest(connection, trace_id)
+        sql.run(connection, "analysis/serving/serving_annotation.sql", trace_id=trace_id)
         sql.run(connection, "analysis/serving/serving_mark.sql", trace_id=trace_id)
         analyse(connection, trace_id)
     return path
