@@ -13,6 +13,7 @@ from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
 from traceq.analysis.stalls.long_stretch import find_long_stretches
+from traceq.analysis.stalls.stall_debt import fill_stall_debt
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.analysis.steps.step import find_steps
 from traceq.database import sql
@@ -59,6 +60,7 @@ TOPICS = (
             "launch_state",
             "long_stretch",
             "host_stall",
+            "stall_debt",
         ),
     ),
     Topic("cpu_samples", ("idle_sample",)),
@@ -127,6 +129,11 @@ def _if_any(table: str, name: str) -> Callable[[duckdb.DuckDBPyConnection, Value
     return fill_if_any
 
 
+def _fill_stall_debt(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
+    if connection.execute("from host_stall limit 1").fetchall():
+        fill_stall_debt(connection, values["trace_id"])
+
+
 # What SQL alone cannot say well.
 _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "nesting": _nest,
@@ -138,6 +145,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "module_timeline": lambda connection, _values: fill_timeline(connection),
     "serving_mark": _if_any("_serving_annotation", "serving_mark"),
     "host_stall": _if_any("_long_stretch", "host_stall"),
+    "stall_debt": _fill_stall_debt,
     "replay": lambda connection, values: fill_replay(connection, values["trace_id"]),
 }
 

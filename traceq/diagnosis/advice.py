@@ -17,7 +17,8 @@ class Advice:
     `fix` uses what the trace knows and has the line of code to change; `wrong_if` says what would show that it is
     wrong. `title` and `key` are for rules that say several things of a trace: `key` (a few words in kebab-case that
     stay the same from run to run) tells their ids apart. `is_rest`: claims what is left of a category of the ledger.
-    `same_fix`: findings with the same word are won by one fix; "" for one of its own.
+    `same_fix`: findings with the same word are won by one fix; "" for one of its own. `made_by`: the rules of causes
+    that may have made this one, where they are much larger.
     """
 
     claim: Claim
@@ -29,6 +30,7 @@ class Advice:
     key: str = ""
     is_rest: bool = False
     same_fix: str = ""
+    made_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

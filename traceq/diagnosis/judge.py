@@ -18,7 +18,7 @@ from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace, rule_query
 from traceq.diagnosis.rules.registry import Rule, built_in
-from traceq.diagnosis.same_fix import merged
+from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
 
 if TYPE_CHECKING:
@@ -176,7 +176,8 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
             found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
         except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
             failed.append(_failed(allocated.proposal.rule, error))
-    findings = merged(found)
+    made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
+    findings = overshadowed(merged(found), made_by)
     listed = {each.rule for each in findings} | {each.rule for each in failed}
     listed |= {part.rule for each in findings for part in each.parts}
     return Judged(

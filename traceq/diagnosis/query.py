@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KEYS = (
     *("rule", "title", "finds", "matters", "measured", "try", "references"),
-    *("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "remark"),
+    *("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "made-by", "remark"),
     *(
         "for",
         "needs",

@@ -1,8 +1,13 @@
-"""One cause is one finding: findings that the same fix would win become one, and the smaller ones stand under it."""
+"""One cause is one finding: findings that the same fix would win become one, and the smaller ones stand under it.
+
+So do findings that a much larger cause may have made. While a thread that launches stands still for half of the step, what is
+left of slow Python or input cannot be told from shorter stretches of the same; and where the GPU runs dry for want of input, the
+host begins each step late.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from traceq.diagnosis.finding import Finding, Part
@@ -17,6 +22,34 @@ def merged(found: Iterable[tuple[str, Finding]]) -> list[Finding]:
     for number, (fix, finding) in enumerate(found):
         groups.setdefault(fix or f"finding {number}", []).append(finding)
     return [_one(sorted(group, key=lambda each: (-each.saving_ns, each.finding_id))) for group in groups.values()]
+
+
+# A finding smaller than this share of the cause that may have made it is not told apart from it.
+_LITTLE = 0.1
+
+
+def overshadowed(findings: Sequence[Finding], larger: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """The findings; each that is a tenth or less of one of the rules that `larger` names for it is a part of that.
+
+    Parts add to what may be won at most, and to nothing else.
+    """
+    under: dict[str, list[Finding]] = {}
+    for each in findings:
+        for other in findings:
+            if other.rule in larger.get(each.rule, ()) and each.saving_ns < _LITTLE * other.saving_ns:
+                under.setdefault(other.finding_id, []).append(each)
+                break
+    gone = {each.finding_id for group in under.values() for each in group}
+    return [_over(each, under.get(each.finding_id, [])) for each in findings if each.finding_id not in gone]
+
+
+def _over(finding: Finding, small: Sequence[Finding]) -> Finding:
+    step_ns = finding.expected_step_ns + finding.saving_ns
+    return replace(
+        finding,
+        saving_high_ns=min(finding.saving_high_ns + sum(each.saving_high_ns for each in small), step_ns),
+        parts=(*finding.parts, *(_part(each) for each in small), *(part for each in small for part in each.parts)),
+    )
 
 
 def _one(group: list[Finding]) -> Finding:

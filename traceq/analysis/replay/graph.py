@@ -264,6 +264,7 @@ def _lags_of_work(
     binding, rough_latency = _binding(
         recorded, (since_call, since_before, since_awaited, since_engine), before, is_first
     )
+    either = _either(since_call, since_before, binding)
     pair = combined(work.name, work.name[np.maximum(before, 0)])
     classes = combined(work.category, work.category[np.maximum(before, 0)])
     launch = _lag(
@@ -273,7 +274,7 @@ def _lags_of_work(
             combined(work.call_name, work.category, is_first, work.device),
         ],
         np.where(work.is_launched, since_call, 0.0),
-        (binding == _LAUNCH) & work.is_launched & ~work.is_behind_earlier,
+        ((binding == _LAUNCH) | either) & work.is_launched & ~work.is_behind_earlier,
         fold,
         _MOST_LATENCY,
     )
@@ -295,7 +296,7 @@ def _lags_of_work(
     stream = _lag(
         [pair, classes],
         np.where(before >= 0, since_before, 0.0),
-        (binding == _STREAM) & (before >= 0),
+        ((binding == _STREAM) | either) & (before >= 0),
         fold,
         _MOST_SPACING,
     )
@@ -338,6 +339,16 @@ def _binding(
     unexplained = np.maximum(times - most, 0.0)
     binding = np.argmin(np.where(unexplained == unexplained.min(axis=0), times - rough, np.inf), axis=0)
     return binding, rough_latency
+
+
+def _either(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
+    """Slices that started later than launch and stream order explain, where nothing tells which of the two held them.
+
+    The launch was under way when the stream became free. Both hold such a slice, so that taking one away wins nothing.
+    """
+    under_way = (since_call >= since_before) & (since_call <= since_before + _MOST_LATENCY)
+    is_late = (since_call > _MOST_LATENCY) & (since_before > _MOST_SPACING)
+    return np.asarray(under_way & is_late & ((binding == _LAUNCH) | (binding == _STREAM)))
 
 
 def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, most: float) -> Lag:

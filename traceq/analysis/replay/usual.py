@@ -32,6 +32,8 @@ def medians(key: Integers, value: Floats, counts: Booleans, fewest: int = 1) -> 
 _FEWEST, _FEWEST_OF_BROAD = 2, 5
 # What two agree on may still be one accident that met both, if it is longer than this, ns.
 _MOST_OF_TWO = 1_000_000.0
+# Times that differ by this share at most are alike.
+_LIKE = 0.5
 
 
 def of_other_fold(keys: Sequence[Integers], value: Floats, counts: Booleans, fold: Integers) -> tuple[Floats, Booleans]:
@@ -48,6 +50,11 @@ def of_other_fold(keys: Sequence[Integers], value: Floats, counts: Booleans, fol
             sure = np.full(len(value), np.nan)
             _fill(sure, key, value, counts, fold, _FEWEST + 1)
             found[np.isnan(sure) & (found > _MOST_OF_TWO)] = np.nan
+            # Nor is one of the other fold an accident that this one repeats.
+            single = np.full(len(value), np.nan)
+            _fill(single, key, value, counts, fold, 1)
+            repeats = counts & np.isnan(found) & (np.abs(single - value) <= _LIKE * value) & (value <= _MOST_OF_TWO)
+            found[repeats] = single[repeats]
     is_known = ~np.isnan(found)
     _fill(found, everything, value, counts, fold, 1)
     missing = np.isnan(found)

@@ -21,6 +21,8 @@ select
     t.activity,
     coalesce(c.kind, '') as kind,
     coalesce(c.name, '') as name,
+    -- ranges of steps are numbered
+    regexp_replace(coalesce(c.name, ''), '\d+', '#', 'g') as unnumbered,
     b.slice_id as before_id,
     a.slice_id as after_id,
     -- between any two nodes of autograd its engine does the same
@@ -135,7 +137,7 @@ group by kind, name;
 create temp table _usual_between as
 with
 between as (
-    select distinct name, before_name, after_name
+    select distinct unnumbered as name, before_name, after_name
     from _stretch
     where kind in ('annotation', '')
 ),
@@ -164,7 +166,7 @@ stretch as (
 )
 
 select
-    coalesce(c.name, '') as name,
+    regexp_replace(coalesce(c.name, ''), '\d+', '#', 'g') as name,
     s.before_name,
     regexp_replace(a.name, '^(autograd::engine::evaluate_function: ).*', '\1') as after_name,
     count(*) as stretches,
@@ -172,7 +174,7 @@ select
 from stretch as s
 left join cpu_slice as c on c.slice_id = s.slice_id
 inner join cpu_slice as a on a.slice_id = s.after_id
-where (coalesce(c.name, ''), s.before_name, regexp_replace(a.name, '^(autograd::engine::evaluate_function: ).*', '\1')) in (select (name, before_name, after_name) from between)
+where (regexp_replace(coalesce(c.name, ''), '\d+', '#', 'g'), s.before_name, regexp_replace(a.name, '^(autograd::engine::evaluate_function: ).*', '\1')) in (select (name, before_name, after_name) from between)
 group by all;
 
 insert into host_stall by name
@@ -195,7 +197,7 @@ judged as (
     from _stretch as s
     left join _usual_stretch as u using (kind, name)
     left join _usual_between as b
-        on s.kind in ('annotation', '') and b.name = s.name and b.before_name = s.before_name and b.after_name = s.after_name
+        on s.kind in ('annotation', '') and b.name = s.unnumbered and b.before_name = s.before_name and b.after_name = s.after_name
     left join queued as q on q.slice_id = s.slice_id
 ),
 

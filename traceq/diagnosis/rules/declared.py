@@ -137,6 +137,7 @@ def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
             key=texts.get("key", ""),
             is_rest="rest" in query.header,
             same_fix=texts.get("same-fix", ""),
+            made_by=tuple(query.listed("made-by")),
         )
 
 

@@ -19,6 +19,7 @@
 -- wrong-if: A run on random input made once on the GPU has steps as long as these.
 -- heading: {% if facts.workers %}Make input cheaper, or with more workers{% else %}Fetch input ahead of time{% endif
 --   %}
+-- made-by: host-preempted
 -- needs: gpu, steps, fetches
 -- facts: input_facts
 -- low: 0.3

@@ -26,6 +26,7 @@
 -- reason: The name of the fetch says that the loader has no workers, and the GPU has nothing to do during it.
 -- wrong-if: The process has no core to spare for workers, or the data set cannot be read by several processes.
 -- heading: Load batches in worker processes
+-- made-by: host-preempted
 -- needs: gpu, steps, fetches
 -- facts: input_facts
 -- low: 0.6

@@ -31,6 +31,7 @@
 --   processes once, before the loop {%- if program.is_pytorch and program.trains %} (DataLoader:
 --   persistent_workers=True) {%- endif %}. {%- else %}Take it out of the thread that launches. {%- endif %} By call:
 --   {{ shares(rows) }}; up to {{ time(longest_ns) }} at a time.
+-- made-by: host-preempted
 -- facts: blocking_os_call_facts
 -- confidence: medium
 -- reason: The call is in the trace; why the program makes it is not.

@@ -19,10 +19,12 @@
 --   'equalto', 'call') | sum(attribute='idle_share')) }} of the time in {{ 'HIP' if program.is_amd else 'CUDA' }}
 --   calls themselves, the rest in what is around them{% if phase %}; {{ percent(phase.idle_share) }} in phase {{
 --   phase.name }}{% endif %}.
--- confidence: high
--- reason: The calls and operators that the GPU waits for are in the trace.
+-- confidence: {% if subject.is_window %}medium{% else %}high{% endif %}
+-- reason: The calls and operators that the GPU waits for are in the trace{% if subject.is_window %}, but no steps are
+--   marked, so that what happens once counts as well{% endif %}.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
 -- same-fix: fewer-launches
+-- made-by: host-preempted, synchronous-loader, too-few-workers
 -- needs: gpu, steps, calls
 -- facts: host_bound_facts
 -- low: 0.2
@@ -32,6 +34,10 @@
 -- unknown: {% if subject.steps == 1 and subject.present.launches < few_launches %}
 --   {{- plural(subject.present.launches, 'launch') }} in one step: too few to tell a loop from setting up
 --   {%- endif %}
+-- doubted: {% set system = rows | selectattr('what', 'equalto', 'system') | map(attribute='idle_share') | first | default(0) -%}
+--   {% if (system or 0) > most_in_system %}{{ percent(system) }} of the time that the host is late to launch is in calls of the
+--   operating system that the driver makes: fewer launches need not shorten them{% endif %}
+-- threshold: most_in_system = 0.5: the larger part of the time
 -- threshold: few_launches = 10: a loop launches hundreds of kernels a step; of a handful each may be the first of its kind
 -- rest: yes
 -- uses: idle

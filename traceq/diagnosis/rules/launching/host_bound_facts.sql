@@ -1,11 +1,11 @@
--- What the host was in while it was late to launch: by phase of the gaps, and by operator and whether in a call, for as long as it was in each.
+-- What the host was in while it was late to launch: by phase of the gaps, by operator, and whether in a call or in one of the operating system, for as long as it was in each.
 with
 own as materialized (
     from _culprits($trace_id, 'rule_instances')
 ),
 
 host as (
-    select w.dur, c.kind = 'runtime' as is_call, coalesce(o.name, c.name) as name
+    select w.dur, c.kind = 'runtime' as is_call, c.kind = 'os' as is_system, coalesce(o.name, c.name) as name
     from own as w
     inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = w.slice_id
     left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = if(c.kind = 'op', c.slice_id, c.operator_id)
@@ -28,5 +28,8 @@ from host
 group by name
 union all
 select 'call', 'call', coalesce(sum(dur) filter (is_call), 0) / (select sum(dur) from host)
+from host
+union all
+select 'system', 'system', coalesce(sum(dur) filter (is_system), 0) / (select sum(dur) from host)
 from host
 order by what, idle_share desc, name

@@ -25,12 +25,14 @@
 --   takes {{ time(worst.launch_ns) }} and the host gets to the next every {{ time(worst.launched_every_ns) }} {%- if
 --   worst.is_synchronized %}; {{ '{:,}'.format(worst.synchronized) }} of them start after the host has waited for the
 --   ones before {%- endif %}.
--- confidence: high
--- reason: Kernels, launches and the gaps between them are measured one by one.
+-- confidence: {% if subject.is_window %}medium{% else %}high{% endif %}
+-- reason: Kernels, launches and the gaps between them are measured one by one{% if subject.is_window %}, but no steps are
+--   marked, so that what happens once counts as well{% endif %}.
 -- wrong-if: Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.
 -- heading: {% if worst.is_synchronized %}Launch in one go, and wait seldom: kernels are shorter than their launches{%
 --   else %}Launch in one go: kernels are shorter than their launches{% endif %}
 -- same-fix: fewer-launches
+-- made-by: host-preempted, synchronous-loader, too-few-workers
 -- needs: gpu, steps, launches
 -- low: 0.3
 -- likely: 0.8

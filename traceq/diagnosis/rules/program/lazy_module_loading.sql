@@ -7,7 +7,9 @@
 --   takes milliseconds, may wait for the GPU to be idle, and holds up what follows.
 -- measured: The pieces of cause idle_compile whose call loads and is in no compilation (idle_piece), and the idle time
 --   inside the launching call (idle_launch) of a kernel whose name was not seen before, when the call takes at least
---   100 us: a launch takes 5 to 10 us, with a profiler up to 50. Low 0.5, likely 1, high 1.
+--   100 us: a launch takes 5 to 10 us, with a profiler up to 50. During such a call counts, too, what was launched
+--   before it and has not started (idle_launch_latency of 100 us and more): loading a kernel may need the GPU to be
+--   idle. Low 0.5, likely 1, high 1.
 -- try: Run the step once with every shape before what is measured (warm-up), also of parts that run rarely
 --   (evaluation). CUDA_MODULE_LOADING=EAGER (AMD: HIP_ENABLE_DEFERRED_LOADING=0) loads everything at the start, for
 --   more start-up time and memory.
@@ -28,7 +30,7 @@
 -- likely: 1.0
 -- threshold: slow_ns = 100000: a launch takes 5 to 10 us, with a profiler up to 50: twice that is loading code
 -- uses: idle
--- categories: idle_compile, idle_launch
+-- categories: idle_compile, idle_launch, idle_launch_latency
 -- heading: Load code before what is measured
 with
 loading as (
@@ -61,11 +63,36 @@ first_start as (
     from gpu_slice
     where trace_id = $trace_id and device = $device and name in (select name from slow)
     group by name
+),
+
+-- Work that had been launched and did not start while a kernel was loaded: loading may need the GPU to itself.
+long_wait as (
+    select * from idle where cause = 'idle_launch_latency' and dur >= $slow_ns
+),
+
+first_of_kernel as (
+    select min_by(launch_id, ts) as slice_id, name
+    from gpu_slice
+    where trace_id = $trace_id and device = $device and kind = 'kernel' and exists (from long_wait)
+    group by name
+),
+
+held as (
+    select p.step, p.ts, p.dur, k.name, c.slice_id, least(p.ts + p.dur, c.ts_end) - greatest(p.ts, c.ts) as claimed, p.cause, p.gap_id
+    from long_wait as p
+    inner join cpu_slice as c on c.trace_id = p.trace_id and c.ts < p.ts + p.dur and c.ts_end > p.ts
+    inner join first_of_kernel as k using (slice_id)
+    where c.dur >= $slow_ns and regexp_matches(c.name, 'Launch(Cooperative)?Kernel')
+    -- of several threads that load at once one counts
+    qualify row_number() over (partition by p.gap_id, p.cause, p.ts order by claimed desc, c.slice_id) = 1
 )
 
-from loading
+from (select *, null as scenario from loading)
 union all
-select step, ts, dur, 'first launch of ' || name, slice_id, least(dur, inside_dur), cause, gap_id, false
+select step, ts, dur, 'first launch of ' || name, slice_id, least(dur, inside_dur), cause, gap_id, false, null
 from slow
 inner join first_start using (name, started)
 where inside_dur > 0
+union all
+select step, ts, dur, 'first launch of ' || name, slice_id, claimed, cause, gap_id, false, 'idle_compile'
+from held
