@@ -35,6 +35,52 @@ def test_a_view_that_takes_milliseconds_is_a_stall_with_its_idle_time():
     assert trace.rows("select cause, gap_id is not null, dur // 1000 from stall_cost") == [("idle_launch", True, 5006)]
 
 
+def late_after_a_stall(*, waits=False):
+    """The host stands still for 5 ms, of which the GPU works for 3; then it launches kernels of 60 us every 100 us."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 20 * MS)
+    for number in range(20):
+        ts = 100_000 + number * 100_000
+        is_last = number == 19
+        trace.op("aten::linear", ts, 80_000)
+        trace.kernel("gemm", ts + 16_000, 3 * MS if is_last else 60_000, launched=(ts + 8_000, 6_000))
+        trace.op("aten::view", ts + 20_000, 6_000 + (5 * MS if is_last else 0))
+    resumed = 2_040_000 + 5 * MS
+    if waits:
+        trace.call("cudaDeviceSynchronize", resumed - 10_000, 4_000)
+    for number in range(10):
+        launched = resumed + number * 100_000
+        trace.op("aten::linear", launched - 4_000, 60_000)
+        trace.kernel("gemm", launched + 8_000, 60_000, launched=(launched, 6_000))
+    return trace.fill_all()
+
+
+GAPS_OWED = "select count(distinct gap_id) from stall_cost where gap_id is not null"
+
+
+def test_gaps_that_the_host_comes_late_to_after_a_stall_are_owed_to_it():
+    """That in which it stood still, and nine of 40 us."""
+    assert late_after_a_stall().rows(GAPS_OWED) == [(10,)]
+
+
+def test_a_call_that_waits_for_the_device_ends_what_is_owed():
+    """That in which it stood still."""
+    assert late_after_a_stall(waits=True).rows(GAPS_OWED) == [(1,)]
+
+
+def test_no_stall_costs_more_than_it_lasts_and_no_gap_more_than_it_has():
+    assert (
+        late_after_a_stall().rows("""
+            select h.stall_id from stall_cost as s inner join host_stall as h using (stall_id)
+            group by h.stall_id, h.dur having sum(s.dur) > h.dur
+            union all
+            select s.gap_id from stall_cost as s inner join idle_gap_cause as c using (gap_id, cause)
+            group by s.gap_id, c.cause, c.dur having sum(s.dur) > c.dur
+        """)
+        == []
+    )
+
+
 def test_the_operator_itself_can_stand_still():
     """After the view, before the launch."""
     trace = loop(inside="between").fill_all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from traceq.diagnosis.finding import Evidence, Finding, Where
-from traceq.diagnosis.same_fix import merged
+from traceq.diagnosis.same_fix import merged, overshadowed
 
 _PROOF = Evidence((), (), "")
 
@@ -42,3 +42,22 @@ def test_bounds_of_one_are_bounds_of_all():
 
 def test_findings_without_a_word_stay_apart():
     assert [each.rule for each in merged([("", finding("a", 5)), ("", finding("b", 6))])] == ["a", "b"]
+
+
+MADE_BY = {"slow-python": ("frozen", "late-input")}
+
+
+def test_what_a_much_larger_cause_may_have_made_stands_under_it():
+    (one,) = overshadowed([finding("frozen", 40), finding("slow-python", 3.9)], MADE_BY)
+    assert (one.rule, one.saving_ns, one.saving_low_ns, one.saving_high_ns) == ("frozen", 40, 20, 60 + 1.5 * 3.9)
+    assert [(part.rule, part.saving_ns) for part in one.parts] == [("slow-python", 3.9)]
+
+
+def test_what_is_not_much_smaller_stays():
+    found = [finding("frozen", 40), finding("slow-python", 4)]
+    assert overshadowed(found, MADE_BY) == found
+
+
+def test_other_causes_make_nothing():
+    found = [finding("something-else", 40), finding("slow-python", 1)]
+    assert overshadowed(found, MADE_BY) == found

@@ -67,6 +67,7 @@ BREAKING = (
     ("idle_culprit_slice", "update idle_culprit set dur = dur + 100 where gap_id = 2", "cpu_slice 8 on device 0"),
     ("idle_culprit_slice", "update idle_culprit set slice_id = 99 where gap_id = 2", "cpu_slice 99 on device 0"),
     ("wait_debt", "insert into wait_debt values (1, 2, 8, 1000000)", "cpu_slice 8 on device 0"),
+    ("stall_cost", "insert into stall_cost values (1, 0, 'idle_data', 2, null, 1)", "stall 0 on device 0"),
     ("host_ledger", "update host_ledger set dur = dur + 1 where step = 1", "step 1"),
     ("host_ledger", "delete from host_ledger where step = 1", "step 1"),
     ("copy_overlap", "update copy_overlap set exposed = exposed + 1", "gpu_slice 7"),
@@ -175,7 +176,7 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
     assert counted == (
         "slice_time:18 slice_id:18 nesting:12 launch:6 step_order:2 step_of_slice:6 step_stats:2"
         " activity_segment:16 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:10 time_ledger_busy:4"
-        " idle_gap:8 idle_gap_cause:8 idle_culprit:20 idle_culprit_slice:18 wait_debt:0 host_ledger:2"
+        " idle_gap:8 idle_gap_cause:8 idle_culprit:20 idle_culprit_slice:18 wait_debt:0 host_ledger:2 stall_cost:0"
         " copy_overlap:1 copy_activity:1 copy_total:1 copy_could_overlap:1"
         " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 data_fetch:1 data_stall:2"
         " dependency:17 critical_path:2 replay:11 replay_busy:2 replay_idle:7"
@@ -232,6 +233,9 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
         connection.execute("update time_ledger set dur = dur + 3 where trace_id = 2")
         connection.execute("update idle_culprit set dur = dur + 100 where trace_id = 2")
         connection.execute("insert into wait_debt select 2, gap_id, 0, dur + 1 from idle_gap where trace_id = 2")
+        connection.execute(
+            "insert into stall_cost select 2, 0, 'idle_data', gap_id, null, dur + 1 from idle_gap where trace_id = 2"
+        )
         connection.execute("update gpu_slice set launch_id = null where trace_id = 2")
         connection.execute("update cpu_slice set depth = 5 where trace_id = 2")
         for table in ("copy_overlap", "collective_slice", "communication_overlap"):

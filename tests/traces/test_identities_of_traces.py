@@ -17,7 +17,15 @@ NESTED = "and not exists (select 1 from import_note where code = 'overlapping_sl
 # every trace.
 NEEDS_SOMETHING = {
     *("launch", "step_of_slice", "activity_segment", "activity_step", "activity_busy", "time_ledger", "idle_gap"),
-    *("time_ledger_activity", "time_ledger_busy", "idle_gap_cause", "idle_culprit", "idle_culprit_slice", "wait_debt"),
+    *(
+        "time_ledger_activity",
+        "time_ledger_busy",
+        "idle_gap_cause",
+        "idle_culprit",
+        "idle_culprit_slice",
+        "wait_debt",
+        "stall_cost",
+    ),
     *("communication_overlap", "kernel_occupancy"),
     *("copy_overlap", "copy_activity", "copy_total", "collective_slice", "collective_activity", "data_fetch"),
     *("copy_could_overlap", "dependency", "critical_path", "replay", "replay_busy", "replay_idle"),

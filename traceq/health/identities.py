@@ -54,6 +54,7 @@ IDENTITIES = (
     Identity("ledger", "idle_culprit_slice", "no host slice has more idle time than it is long", "host slices"),
     Identity("ledger", "wait_debt", "gaps owe waits no more than either lasted", "entries"),
     Identity("ledger", "host_ledger", "the host's ledger adds up to each step", "steps"),
+    Identity("stalls", "stall_cost", "stalls cost no more than they or the gaps last", "entries"),
     Identity("copies", "copy_overlap", "a copy is overlapped, hidden or exposed", "copies"),
     Identity("copies", "copy_activity", "the copies of a GPU add up to its timeline", "entries"),
     Identity("copies", "copy_total", "exposed copies are the ledger's", "entries"),

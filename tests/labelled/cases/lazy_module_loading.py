@@ -34,6 +34,17 @@ def found_first_launch(trace):
             trace.kernel("rare", start + 900_000 if number == 2 else start + 340_000, 90_000, launched=launched)
 
 
+def found_held(trace):
+    """A copy that had been launched starts only when the kernel behind it has been loaded."""
+    for number, start in _steps(trace):
+        loads = 500_000 if number == 2 else 5_000
+        trace.kernel("gemm", start + 20_000, 300_000, launched=(start + 5_000, 5_000))
+        copied = start + 330_000 + loads
+        trace.memcpy("h2d", copied, 50_000, (start + 310_000, 5_000), src_memory="pinned", dst_memory="device")
+        name = "rare" if number == 2 else "gemm"
+        trace.kernel(name, start + 385_000 + loads, 10_000, launched=(start + 320_000, loads))
+
+
 def clean_later_launch(trace):
     """A slow launch of a kernel that ran before is something else."""
     for number, start in _steps(trace):

@@ -352,7 +352,7 @@ def _either(since_call: Floats, since_before: Floats, binding: Integers) -> Bool
 
 
 def _lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, most: float) -> Lag:
-    found, is_known = of_other_fold(keys, value, counts, fold)
+    found, is_known = of_other_fold(keys, value, counts, fold, most)
     found = np.nan_to_num(found, nan=0.0)
     return Lag(np.minimum(found, most), np.where(is_known, np.maximum(found - most, 0.0), 0.0))
 

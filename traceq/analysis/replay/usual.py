@@ -36,11 +36,14 @@ _MOST_OF_TWO = 1_000_000.0
 _LIKE = 0.5
 
 
-def of_other_fold(keys: Sequence[Integers], value: Floats, counts: Booleans, fold: Integers) -> tuple[Floats, Booleans]:
+def of_other_fold(
+    keys: Sequence[Integers], value: Floats, counts: Booleans, fold: Integers, long: float = np.inf
+) -> tuple[Floats, Booleans]:
     """Per element the median over its kind in the other fold, and whether enough of them say so; `keys` go from narrow to broad.
 
     A kind with fewer says nothing: the next broader one does, then all. Where the other fold has fewer in all, those
-    there are, then those of its own; NaN where nothing counts.
+    there are, then those of its own; NaN where nothing counts. Beyond `long` a single one of the narrowest kind
+    is enough where it is like the one to be told: two steps that agree are no accident.
     """
     found = np.full(len(value), np.nan)
     everything = np.zeros(len(value), dtype=np.int64)
@@ -50,10 +53,10 @@ def of_other_fold(keys: Sequence[Integers], value: Floats, counts: Booleans, fol
             sure = np.full(len(value), np.nan)
             _fill(sure, key, value, counts, fold, _FEWEST + 1)
             found[np.isnan(sure) & (found > _MOST_OF_TWO)] = np.nan
-            # Nor is one of the other fold an accident that this one repeats.
             single = np.full(len(value), np.nan)
             _fill(single, key, value, counts, fold, 1)
-            repeats = counts & np.isnan(found) & (np.abs(single - value) <= _LIKE * value) & (value <= _MOST_OF_TWO)
+            repeats = counts & np.isnan(found) & (np.abs(single - value) <= _LIKE * value)
+            repeats &= (np.minimum(single, value) > long) & (value <= _MOST_OF_TWO)
             found[repeats] = single[repeats]
     is_known = ~np.isnan(found)
     _fill(found, everything, value, counts, fold, 1)

@@ -1,6 +1,6 @@
--- Stalls, gaps that the host comes late to and calls that wait until a device is done, in the order of time, for debts() of
--- ledger/host_debt.py. A stall that no GPU idled for has cost nothing yet: what it holds is the time in which the GPU had work. A call
--- that waits until the device is done ends what is owed: the host would have waited there for longer.
+-- Stalls, gaps that the host comes late to and calls that wait for a device, in the order of time, for debts() of ledger/host_debt.py.
+-- What a stall holds is the time in which the GPU had work: the rest it has cost already. A call that waits ends what is owed, by room
+-- for nothing (ahead = 0): without the stall the host would have waited there for longer.
 with
 stalled as (
     select gap_id, sum(dur)::bigint as dur
@@ -41,8 +41,12 @@ inner join lane as l on l.pid is not distinct from t.pid
 left join idle as i on i.stall_id = h.stall_id and i.device = l.device
 where h.dur > coalesce(h.usual, 0) + coalesce(i.dur, 0)
 union all
-select d.device, d.pid, d.ts, 1, null, 0, 0, false
-from _dry as d
+select l.device, l.pid, c.ts, 1, null, 0, 0, false
+from _host_slice as h
+inner join cpu_slice as c using (slice_id)
+inner join thread as t using (thread_id)
+inner join lane as l on l.pid is not distinct from t.pid
+where c.kind = 'runtime' and h.synchronizing_id = h.slice_id
 union all
 select g.device, g.pid, g.ts, 1, g.gap_id, g.ts_end - g.ts - coalesce(s.dur, 0), g.ts - w.thousandth_before, false
 from late as g

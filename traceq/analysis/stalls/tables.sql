@@ -32,7 +32,7 @@ create table if not exists stall_cost (
     slice_id bigint,
     dur bigint not null
 );
-comment on table stall_cost is 'One row per stall and gap, cause and collective: what a GPU idled because the late thread stood still, and what a collective took beyond a transfer while a thread of its process stood still. The latter is lost only if the other ranks stood still as well: without that they had been waited for.';
+comment on table stall_cost is 'One row per stall and gap, cause and collective: what a GPU idled because the late thread stood still, then or in gaps that it came late to afterwards, and what a collective took beyond a transfer while a thread of its process stood still. The latter is lost only if the other ranks stood still as well: without that they had been waited for.';
 comment on column stall_cost.trace_id is 'Trace.';
 comment on column stall_cost.stall_id is 'Stall; see host_stall.';
 comment on column stall_cost.cause is 'As in idle_gap_cause, or communication.';

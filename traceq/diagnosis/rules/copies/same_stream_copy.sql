@@ -5,7 +5,8 @@
 -- matters: Work of one stream runs one after another. GPUs have engines of their own for copies, which the copy can
 --   only use beside kernels from another stream.
 -- measured: copy_overlap with is_async_call, pinned memory and a call that returns at once, on a stream with at
---   least half of the time of all kernels (a program that spreads its kernels over streams has done this already).
+--   least half of the time of all kernels (a program that spreads its kernels over streams has done this already),
+--   right behind which the next work of the stream starts: what starts later waited for something else.
 --   Claimed is the smaller of exposed and could_overlap, the compute that follows in the step; whether that compute
 --   needs the copy is not known. Low, likely and high share: 0.2, 0.6 and 1.
 -- try: A stream for copies, and an event where the data is needed.
@@ -22,6 +23,7 @@
 -- low: 0.2
 -- likely: 0.6
 -- high: 1.0
+-- threshold: spacing = 20000: queued work follows within 1 to 10 us
 -- threshold: main_share = 0.5: the stream that has at least half of the kernels' time is the one on which the program
 --   computes
 -- uses: counted_copy
@@ -32,6 +34,12 @@ computing as (
     where trace_id = $trace_id and device = $device and kind in ('kernel', 'graph') and not is_communication
     group by stream
     qualify sum(dur) >= $main_share * sum(sum(dur)) over ()
+),
+
+next_work as (
+    select stream, ts
+    from gpu_slice
+    where trace_id = $trace_id and device = $device
 )
 
 select
@@ -50,8 +58,11 @@ select
     c.stream,
     c.position
 from counted_copy as c
+-- what starts later waited for something else than the copy
+asof inner join next_work as n on n.stream = c.stream and c.ts + c.dur <= n.ts
 where
-    c.copy_kind in ('h2d', 'd2h')
+    n.ts - c.ts - c.dur <= $spacing
+    and c.copy_kind in ('h2d', 'd2h')
     and c.is_async_call
     and not c.is_pageable
     and not c.is_blocking
