@@ -81,6 +81,20 @@ def test_no_stall_costs_more_than_it_lasts_and_no_gap_more_than_it_has():
     )
 
 
+@pytest.mark.parametrize(("copied", "place"), [(20_000, [("off_core",)]), (4 * MS, [])])
+def test_a_call_that_waits_stands_still_off_its_core_while_the_gpu_has_nothing_to_do(copied, place):
+    """A blocking copy of 5 ms, most of it off the core: it waits for the GPU where that is busy for most of it."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 20 * MS)
+    trace.kernel("gemm", 10_000, 100_000, launched=(5_000, 3_000))
+    trace.cpu("os", "ioctl", 200_000, 5_000)
+    trace.memcpy("h2d", 1_010_000, copied, launched=(MS, 5 * MS), src_memory="pageable", dst_memory="device")
+    trace.kernel("gemm", 7 * MS, 100_000, launched=(7 * MS - 9_000, 3_000))
+    for ts, on_cpu in ((0, True), (1_005_000, False), (5_900_000, True), (8 * MS, False)):
+        trace.add("thread_switch", thread_id=0, ts=ts, on_cpu=on_cpu, cpu=1)
+    assert trace.fill_all().rows("select place from host_stall") == place
+
+
 def test_the_operator_itself_can_stand_still():
     """After the view, before the launch."""
     trace = loop(inside="between").fill_all()

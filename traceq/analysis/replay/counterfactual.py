@@ -133,16 +133,16 @@ def _scaled(world: World, weights: Weights, what: str, left: float) -> Weights:
         gap, call = world.host.of(NO_CAUSE if what == "idle_unattributed" else what)
     else:
         raise ValueError(f"there is no {what!r}: a category of the ledger, host:PATTERN or kernel:PATTERN is known")
-    weights = _less_host(world, weights, gap * (1 - left), call * (1 - left))
+    weights = _less_host(world, weights, gap * (1 - left), call * (1 - left), stands_still=what == STALLS)
     return _without_waits(world, weights) if what == "idle_sync" and not left else weights
 
 
-def _less_host(world: World, weights: Weights, gap: Floats, call: Floats) -> Weights:
-    """Without so much time between and in the events of the host."""
+def _less_host(world: World, weights: Weights, gap: Floats, call: Floats, *, stands_still: bool = False) -> Weights:
+    """Without so much time between and in the events of the host; a host that stands still neither works nor waits."""
     events, waits = world.recorded.events, world.graph.waits
     tail = weights.tail
     # What frees or allocates memory works after it has waited; one that is gone as a whole does not wait either.
-    works = ~events.only_waits[waits.event] & (waits.kind[waits.event] != QUEUE)
+    works = (~events.only_waits[waits.event] | stands_still) & (waits.kind[waits.event] != QUEUE)
     if works.any():
         taken = call[waits.event]
         left = np.where(taken >= events.call[waits.event] * _WHOLE, -np.inf, np.maximum(tail - taken, 0.0))

@@ -55,6 +55,37 @@ where
     -- the profiler's own work and the loading of code are told beside a call
     and 'overhead' not in (coalesce(bc.kind, ''), coalesce(ac.kind, ''));
 
+-- A call that waits while the GPU has next to nothing to do works itself: off its core, in no call of the operating system, it stands
+-- still.
+insert into _stretch by name
+with
+off_core as (
+    select thread_id, ts, lead(ts) over (partition by thread_id order by ts) as ts_end, state
+    from _host_running
+    where thread_id in (select thread_id from cpu_slice where kind = 'os')
+),
+
+held as (
+    select s.place, s.thread_id, o.ts, o.ts_end, t.slice_id, t.activity, c.kind, c.name, c.operator_id
+    from _long_stretch as s
+    inner join _host_timeline as t on t.rowid = s.place
+    inner join cpu_slice as c on c.slice_id = t.slice_id
+    inner join off_core as o on o.thread_id = s.thread_id and o.ts >= s.ts and o.ts_end <= s.ts_end
+    where o.state = 'off' and o.ts_end - o.ts >= 1000000 and c.kind = 'runtime' and t.activity = 'synchronization'
+),
+
+busy as (
+    select h.thread_id, h.ts, sum(least(g.ts_end, h.ts_end) - greatest(g.ts, h.ts)) as dur
+    from held as h
+    inner join gpu_slice as g on g.ts < h.ts_end and g.ts_end > h.ts
+    group by h.thread_id, h.ts
+)
+
+select h.*, true as is_off_core
+from held as h
+left join busy as b using (thread_id, ts)
+where coalesce(b.dur, 0) <= 0.05 * (h.ts_end - h.ts);
+
 -- A call or operator is new where its name, or that of the kernel launched next on the thread, is: then it sets up, loads or compiles.
 create temp table _new_stretch as
 with
