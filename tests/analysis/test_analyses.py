@@ -37,6 +37,7 @@ WITHIN_OTHERS = {
     "idle_second_look",
     "serving_annotation",
     "stall_communication",
+    "stall_debt",
 }
 
 

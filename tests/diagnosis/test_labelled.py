@@ -39,15 +39,7 @@ def named(case):
     return case.name.replace(" ", "-")
 
 
-# A latency beyond what a launch takes is as well a wait for the copy before it: the trace does not tell.
-_AMBIGUOUS = pytest.mark.xfail(reason="launch latency or a wait for the copy before it", strict=True)
-
-
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=_AMBIGUOUS) if case.name.startswith("idle_launch_latency") else case for case in ALONE],
-    ids=named,
-)
+@pytest.mark.parametrize("case", ALONE, ids=named)
 def test_one_bottleneck_stands_first_and_its_range_holds_what_it_costs(case):
     measured = measure.one(case)
     assert measured.failed == ()

@@ -12,7 +12,7 @@ from whatif import ALONE, INJECTED, PAIRS, ROUNDED, TRIPLES, WRITERS, cases, sum
 MEDIAN, INSIDE = 0.02, 0.95
 # Not below this, where the aim is not reached yet (docs/roadmap.md). A fifth of what is missing alone is one scene, frozen_ranks:
 # the replay of one rank knows nothing of the others.
-REACHED = {"alone": 0.85, "pairs": 0.92, "all alone": 0.88, "all pairs": 0.9, "triples": 0.85}
+REACHED = {"alone": 0.85, "pairs": 0.95, "all alone": 0.88, "all pairs": 0.9, "triples": 0.85}
 
 
 def sampled(scenes, every=1):
@@ -69,7 +69,7 @@ def test_what_is_really_won_is_inside_the_bounds(group, measured):
 
 
 @pytest.mark.xfail(strict=True, reason="of long launches, waits for workers and other threads, and other ranks")
-@pytest.mark.parametrize("group", ["alone", "pairs"])
+@pytest.mark.parametrize("group", ["alone"])
 def test_it_is_as_often_as_it_should_be(group, measured):
     assert summed(measured(group)).inside >= INSIDE
 
