@@ -1,8 +1,8 @@
 """One cause is one finding: findings that the same fix would win become one, and the smaller ones stand under it.
 
 So do findings that a much larger cause may have made. While a thread that launches stands still for half of the step, what is
-left of slow Python or input cannot be told from shorter stretches of the same; and where the GPU runs dry for want of input, the
-host begins each step late.
+left of slow Python or input cannot be told from shorter stretches of the same; and where the GPU runs dry for want of input or
+because a call held the host, the host is late afterwards.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@
 --   marked, so that what happens once counts as well{% endif %}.
 -- wrong-if: The profiler slows the host down more than it seems: compare the time of a step without it.
 -- same-fix: fewer-launches
--- made-by: host-preempted, synchronous-loader, too-few-workers
+-- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
+--   parameter-offload
 -- needs: gpu, steps, calls
 -- facts: host_bound_facts
 -- low: 0.2

@@ -20,7 +20,8 @@
 --   work that was not traced. {%- endif %}
 -- wrong-if: The thread waits there for something that was not traced, such as a lock or another process.
 -- same-fix: {% if has('operators') and claimed_ns * steps < short_ns * instances %}fewer-launches{% endif %}
--- made-by: host-preempted, synchronous-loader, too-few-workers
+-- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
+--   parameter-offload
 -- needs: gpu, steps
 -- rules-out: annotations|python_frames
 -- low: 0.2

@@ -32,7 +32,8 @@
 -- heading: {% if worst.is_synchronized %}Launch in one go, and wait seldom: kernels are shorter than their launches{%
 --   else %}Launch in one go: kernels are shorter than their launches{% endif %}
 -- same-fix: fewer-launches
--- made-by: host-preempted, synchronous-loader, too-few-workers
+-- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
+--   parameter-offload
 -- needs: gpu, steps, launches
 -- low: 0.3
 -- likely: 0.8
