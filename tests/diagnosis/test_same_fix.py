@@ -61,3 +61,10 @@ def test_what_is_not_much_smaller_stays():
 def test_other_causes_make_nothing():
     found = [finding("something-else", 40), finding("slow-python", 1)]
     assert overshadowed(found, MADE_BY) == found
+
+
+def test_nothing_is_lost_where_one_stands_under_another_that_stands_under_a_third():
+    made_by = {"slow-python": ("late-input",), "late-input": ("frozen",)}
+    found = [finding("slow-python", 0.1), finding("late-input", 2), finding("frozen", 40)]
+    one, other = overshadowed(found, made_by)
+    assert (one.rule, other.rule, [part.rule for part in other.parts]) == ("slow-python", "frozen", ["late-input"])

@@ -34,16 +34,23 @@ def overshadowed(findings: Sequence[Finding], larger: Mapping[str, Sequence[str]
     Parts add to what may be won at most, and to nothing else.
     """
     under: dict[str, list[Finding]] = {}
-    for each in findings:
-        for other in findings:
-            if other.rule in larger.get(each.rule, ()) and each.saving_ns < _LITTLE * other.saving_ns:
-                under.setdefault(other.finding_id, []).append(each)
-                break
-    gone = {each.finding_id for group in under.values() for each in group}
-    return [_over(each, under.get(each.finding_id, [])) for each in findings if each.finding_id not in gone]
+    for each in sorted(findings, key=lambda finding: (-finding.saving_ns, finding.finding_id)):
+        causes = larger.get(each.rule, ())
+        makers = [
+            other.finding_id
+            for other in findings
+            if other.rule in causes and each.saving_ns < _LITTLE * other.saving_ns and other.finding_id in under
+        ]
+        if makers:
+            under[makers[0]].append(each)
+        else:
+            under[each.finding_id] = []
+    return [_over(each, under[each.finding_id]) for each in findings if each.finding_id in under]
 
 
 def _over(finding: Finding, small: Sequence[Finding]) -> Finding:
+    if not small:
+        return finding
     step_ns = finding.expected_step_ns + finding.saving_ns
     return replace(
         finding,
