@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 from hand_made import MS, about, batch, run, series
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from traceq.runs.tradeoff.study import trade_off
 from traceq.runs.tradeoff.tradeoff import Setting, Taken
@@ -190,3 +192,29 @@ def test_marks_that_are_no_work_do_not_count(work):
     runs = [run(MS, MS, payload={"samples": work})]
     assert marked(runs) == []
     assert trade_off([Taken(8.0, runs[0])], batch(work="samples")).points[0].throughput == pytest.approx(1_000)
+
+
+def test_a_value_that_another_beats_in_both_is_not_recommended_however_little_is_known_of_it():
+    """Of 64 two steps were seen, one of them long: it may be as good as any other, and 16 is faster and does more."""
+    taken = [Taken(16.0, run(*about(0.927 * MS))), Taken(64.0, run(5 * MS, 6 * MS, 0.5 * MS, 12 * MS))]
+    found = trade_off(taken, batch())
+    assert (found.choice.latency.value, found.choice.throughput.value) == (16, 16)
+
+
+_STEPS = st.lists(st.integers(1, 100).map(lambda ms: ms * MS), min_size=2, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 512), _STEPS), min_size=2, max_size=5, unique_by=lambda each: each[0]),
+    st.booleans(),
+    st.integers(1, 100),
+)
+def test_nothing_that_is_recommended_is_dominated(tried, is_amount, budget):
+    taken = [Taken(float(value), run(*steps, name=f"run{value}.json")) for value, steps in tried]
+    found = trade_off(taken, batch(is_amount=is_amount, budget_ns=budget * MS))
+    for chosen in (found.choice.latency, found.choice.throughput):
+        for other in found.points:
+            is_better = other.typical_ns < 0.99 * chosen.typical_ns or 0.99 * other.throughput > chosen.throughput
+            is_as_good = other.typical_ns <= chosen.typical_ns and other.throughput >= chosen.throughput
+            assert not (is_as_good and is_better), (chosen.value, other.value)

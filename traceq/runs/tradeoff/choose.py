@@ -1,4 +1,8 @@
-"""Which value serves throughput, which latency, and what a budget of latency leaves."""
+"""Which value serves throughput, which latency, and what a budget of latency leaves.
+
+A value is dominated by another that has no longer step and no less throughput, and one of them better by 1 % or more. None is
+recommended.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +22,29 @@ def choice_of(points: Sequence[Point], resamples: Sequence[Floats | None]) -> Ch
     """The best values for latency and for throughput; None with fewer than two."""
     if len(points) < 2:  # noqa: PLR2004 - to choose from
         return None
-    fast = _alike(points, resamples, [1.0] * len(points))
-    much = _alike(points, resamples, [point.work for point in points])
+    efficient = _efficient(points)
+    alike_fast = _alike(points, resamples, [1.0] * len(points))
+    alike_much = _alike(points, resamples, [point.work for point in points])
+    fast, much = ([place for place in each if points[place] in efficient] for each in (alike_fast, alike_much))
     both = [place for place in fast if place in much]
     return Choice(
         latency=points[both[0]] if both else max((points[place] for place in fast), key=lambda point: point.throughput),
         latency_top=min(points, key=lambda point: point.typical_ns),
-        latency_alike=tuple(points[place].value or 0.0 for place in fast),
+        latency_alike=tuple(points[place].value or 0.0 for place in alike_fast),
         throughput=points[much[0]],
         throughput_top=max(points, key=lambda point: point.throughput),
-        throughput_alike=tuple(points[place].value or 0.0 for place in much),
+        throughput_alike=tuple(points[place].value or 0.0 for place in alike_much),
     )
+
+
+def _efficient(points: Sequence[Point]) -> list[Point]:
+    """The points that no other one dominates."""
+    return [point for point in points if not any(_dominates(other, point) for other in points)]
+
+
+def _dominates(other: Point, point: Point) -> bool:
+    faster, more = point.typical_ns / other.typical_ns, other.throughput / point.throughput
+    return min(faster, more) >= 1 and max(faster, more) > 1 / (1 - ALIKE)
 
 
 def _alike(points: Sequence[Point], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
@@ -61,7 +77,7 @@ def within_budget(
         return Within(None, points[0] if points else None, None)
     if not setting.is_amount:
         alike = () if choice is None else choice.throughput_alike
-        good = [point for point in fitting if point.value in alike]
+        good = [point for point in _efficient(fitting) if point.value in alike]
         return Within(good[0] if good else max(fitting, key=lambda point: point.throughput), None, None)
     largest = fitting[-1]
     later = points[points.index(largest) + 1 :]
