@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from made_runs import MS, item, noisy, run
 
 from traceq.diagnosis.finding import Confidence
@@ -33,7 +35,7 @@ def verdict(base, new, **options):
 def test_a_change_that_is_no_chance():
     found = compare([usual(1)], [usual(2, middle=110 * MS)])
     assert said(found) == (
-        "regression: steps dealt to the sides at random differ as much with p = 0.0005; at most 0.02 is asked for"
+        "regression: by chance the sides would differ as much with p = 0.0005; at most 0.02 is asked for"
     )
     low, high = found.change.interval_ns
     assert 0 < low < 10 * MS < high < 14 * MS
@@ -187,7 +189,7 @@ def test_what_cannot_be_compared_says_why(base, new, reason):
     assert sum(cause.delta_ns for cause in found.causes) == found.change.delta_ns > 0
     overruled = compare(*sides, anyway=True)
     assert (overruled.verdict, overruled.obstacles, overruled.comparable) == ("regression", (reason,), False)
-    assert overruled.reasons[0].startswith("steps dealt to the sides at random")
+    assert overruled.reasons[0].startswith("by chance the sides would differ as much")
     assert compare(sides[1], sides[0]).obstacles != ()
 
 
@@ -256,8 +258,34 @@ def test_runs_that_differ_among_themselves_more_than_the_sides_are_not_called():
     new = [usual(seed + 10, share=0.005, middle=middle * MS) for seed, middle in enumerate((100, 110, 120))]
     found = compare(base, new)
     assert found.verdict == "cannot tell"
-    assert found.change.p < 0.01
+    assert found.change.p > found.level
     assert found.change.interval_ns[0] < 0 < found.change.interval_ns[1]
+    assert found.reasons[0].endswith("to tell from 3 against 3; need 3 or more a side")
+
+
+def test_two_runs_against_one_never_ask_for_more_than_the_whole_step():
+    """Student's t of one degree of freedom has no scatter: what would have been found would be 130 times the step."""
+    (reason,) = compare([usual(1), usual(2, middle=112 * MS)], [usual(3, middle=103 * MS)]).reasons
+    assert reason == (
+        "even a step twice as long would not have been seen: runs of a side differ too much among themselves to tell from 2 "
+        "against 1; need 3 or more a side"
+    )
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(2, 12),
+    st.floats(0.9, 1.1),
+    st.sampled_from([0.005, 0.02, 0.3]),
+    st.integers(1, 3),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_interval_holds_no_change_exactly_where_p_is_above_the_level(seed, count, factor, level, several):
+    base = [usual(seed + number, count, middle=USUAL) for number in range(several)]
+    new = [usual(seed + 50 + number, count, middle=round(factor * USUAL)) for number in range(several)]
+    change = compare(base, new, level=level).change
+    low, high = change.interval_ns
+    assert (low <= 0 <= high) == (change.p > level)
 
 
 def test_runs_that_agree_with_one_another_tell_a_change():

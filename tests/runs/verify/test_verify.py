@@ -11,6 +11,7 @@ from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.renderers.verification_to_json import verification_to_json
+from traceq.runs.compare.compare import compare
 from traceq.runs.run import FindingKept, PartKept
 from traceq.runs.verify.calibration import append, calibrated, read
 from traceq.runs.verify.verify import verify
@@ -49,6 +50,16 @@ def test_a_prediction_is_right_when_what_was_won_may_lie_between_its_bounds(won,
     result = verified(won, predicted=predicted)
     assert result.state == "gone"
     assert result.prediction == prediction
+
+
+def test_the_verdict_and_its_p_are_those_of_a_comparison():
+    """Five of thirty steps are twice as long: the mean step tells another story than the typical one."""
+    for longer in range(6):
+        before = [run(*noisy(STEP, seed=1), findings=(finding(20),))]
+        steps = noisy(STEP, seed=2)
+        after = [run(*[2 * dur if place < longer else dur for place, dur in enumerate(steps)])]
+        said, compared = verify("item-read", before, after).comparison, compare(before, after)
+        assert (said.verdict, said.reasons) == (compared.verdict, compared.reasons)
 
 
 def test_what_was_won_lies_in_its_interval_and_is_how_much_the_mean_step_got_shorter():

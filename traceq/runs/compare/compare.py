@@ -29,14 +29,15 @@ def compare(
     floor_share: float = FLOOR,
     sensitivity_share: float = SENSITIVITY,
     statistic: Statistic = "typical",
+    judge_by: Statistic | None = None,
     anyway: bool = False,
 ) -> Comparison:
     """What changed from `base` to `new`, whose runs are pooled, every run counting the same.
 
-    A change is called one when steps shuffled at random differ as much with a probability of `level` at most, when its
-    interval (confidence 1 - level) does not hold 0, and when it is at least `floor_share` of the base: single runs of one
-    program are taken to differ by less than that without a cause. "No change" is said when one of `sensitivity_share`
-    would have been found.
+    A change is called one when p is `level` at most, so that its interval (confidence 1 - level) does not hold 0, and when it is
+    at least `floor_share` of the base: single runs of one program are taken to differ by less than that without a cause. "No
+    change" is said when one of `sensitivity_share` would have been found. The verdict is on the step by `judge_by`, which is
+    `statistic` where it is not given.
     `anyway`: a verdict is given although the sides cannot be compared.
     """
     repeated = [f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in given_again(runs)]
@@ -67,7 +68,8 @@ def compare(
         return empty
     change, intervals = _change(*runs, statistic, level)
     other, _ = _change(*runs, "mean" if statistic == "typical" else "typical", level)
-    verdict, reason = judged(sides, change, level, floor_share, sensitivity_share)
+    judged_on = other if other.statistic == judge_by else change
+    verdict, reason = judged(sides, judged_on, level, floor_share, sensitivity_share)
     is_hindered = found and not anyway
     return replace(
         empty,
@@ -96,10 +98,13 @@ def _change(
     if found is None:
         return change, {}
     first, second = ([run[:, 0] for run in runs] for runs in samples)
+    p = max(statistics.permutation_p(first, second, statistic), found.p(0, change.delta_ns))
+    low, high = found.interval(0, change.delta_ns, level)
     change = replace(
         change,
-        interval_ns=found.interval(0, change.delta_ns, level),
-        p=statistics.permutation_p(first, second, statistic),
+        # no change is among what the steps leave possible
+        interval_ns=(min(low, 0), max(high, 0)) if p > level else (low, high),
+        p=p,
         detectable_ns=round(found.detectable(level)),
     )
     centers = [np.mean([statistics.center(run, statistic) for run in runs], axis=0) for runs in samples]

@@ -16,8 +16,9 @@ Kind = Literal["same", "new", "vanished", "renamed", "re-tuned", "resized"]
 class Change:
     """The step of both sides by one statistic, and how sure their difference is.
 
-    `interval_ns` holds the true difference with the chosen confidence, None where it cannot be known. `p` is how often
-    steps shuffled to the sides at random differ as much. `detectable_ns` is the smallest change that would have been
+    `interval_ns` holds the true difference with the chosen confidence, None where it cannot be known. `p` is the larger of how
+    often steps shuffled to the sides at random differ as much, and how often resampled steps have the opposite sign, twice; the
+    interval does not hold 0 where it is at most the level. `detectable_ns` is the smallest change that would have been
     found in 9 of 10 such comparisons.
     """
 

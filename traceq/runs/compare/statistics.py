@@ -46,9 +46,20 @@ class Spread:
     resamples: Floats
 
     def interval(self, column: int, delta: float, level: float) -> tuple[int, int]:
-        """What holds the true difference with confidence 1 - level (percentiles of the resamples around `delta`), ns."""
-        low, high = np.quantile(self.resamples[:, column], [level / 2, 1 - level / 2])
-        return round(delta + low), round(delta + high)
+        """What holds the true difference with confidence 1 - level (percentiles of the resamples around `delta`), ns.
+
+        It holds 0 exactly where `p` is above the level.
+        """
+        ordered = np.sort(self.resamples[:, column])
+        left_out = int(level / 2 * (len(ordered) - 1))
+        low, high = float(delta + ordered[left_out]), float(delta + ordered[-1 - left_out])
+        return (math.ceil(low) if low > 0 else round(low)), (math.floor(high) if high < 0 else round(high))
+
+    def p(self, column: int, delta: float) -> float:
+        """The lowest level at which the interval around `delta` does not hold 0."""
+        shifted = self.resamples[:, column] + delta
+        beyond = min(np.count_nonzero(shifted <= 0), np.count_nonzero(shifted >= 0))
+        return min(1.0, 2 * int(beyond) / (len(shifted) - 1))
 
     def detectable(self, level: float) -> float:
         """The smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns."""

@@ -7,6 +7,9 @@ from traceq.runs.compare import statistics
 from traceq.runs.compare.comparison import Change, Side, Verdict
 from traceq.runs.compare.side import same_files
 
+# With fewer runs a side, what they differ by among themselves is hardly known.
+_ENOUGH_RUNS = 3
+
 Judgement = tuple["Verdict", str]
 
 
@@ -19,7 +22,7 @@ def judged(
     least = statistics.least_p(sides[0].counted, sides[1].counted)
     if change.interval_ns is None or change.p is None or change.detectable_ns is None or least > level:
         return "cannot tell", _too_few(sides, level)
-    is_sure = change.p <= level and not change.interval_ns[0] <= 0 <= change.interval_ns[1]
+    is_sure = change.p <= level
     if is_sure and abs(change.delta_ns) >= floor_share * change.base_ns:
         return _changed(sides, change, change.p, level)
     if is_sure:
@@ -27,27 +30,28 @@ def judged(
             f"the difference is no chance (p = {change.p:.2g}), but below {share(floor_share)} of the step, which single runs "
             "are taken to differ by without a cause"
         )
-    judgement = _unsure(change, change.interval_ns, change.p, change.detectable_ns, max(sensitivity_share, floor_share))
+    judgement = _unsure(sides, change, change.p, change.detectable_ns, max(sensitivity_share, floor_share))
     drifted = _drifted(sides)
     if judgement[0] == "cannot tell" and drifted > floor_share * change.base_ns:
         return "cannot tell", _drifts(drifted, change)
     return judgement
 
 
-def _unsure(
-    change: Change, interval: tuple[int, int], p: float, detectable: int, sensitivity_share: float
-) -> Judgement:
+def _unsure(sides: tuple[Side, Side], change: Change, p: float, detectable: int, sensitivity_share: float) -> Judgement:
     """No change, where one would have been seen and nothing speaks for it."""
-    if abs(change.delta_ns) > detectable or not interval[0] <= 0 <= interval[1]:
+    if abs(change.delta_ns) > detectable:
         return "cannot tell", (
-            f"the sides differ by {_amount(abs(change.delta_ns), change)}, but steps dealt to the sides at random differ as "
-            f"much with p = {p:.2g}: steps are of several kinds, or too few; capture more of them"
+            f"the sides differ by {_amount(abs(change.delta_ns), change)}, but by chance they would as much with p = {p:.2g}: "
+            "steps are of several kinds, or too few; capture more of them"
         )
     if detectable > sensitivity_share * change.base_ns:
-        return "cannot tell", (
-            f"a change below {_amount(detectable, change)} would not have been seen: steps differ too much among "
-            "themselves; capture more of them"
+        # of a change to more than twice the step, or to nothing, no size need be said
+        least = (
+            f"a change below {_amount(detectable, change)}"
+            if detectable < change.base_ns
+            else "even a step twice as long"
         )
+        return "cannot tell", f"{least} would not have been seen: {_too_different(sides)}"
     return "no change", (
         f"a change of {_amount(detectable, change)} or more would have been found in 9 of 10 such comparisons"
     )
@@ -57,8 +61,18 @@ def _changed(sides: tuple[Side, Side], change: Change, p: float, level: float) -
     drifted = _drifted(sides)
     if drifted >= abs(change.delta_ns):
         return "cannot tell", _drifts(drifted, change)
-    reason = f"steps dealt to the sides at random differ as much with p = {p:.2g}; at most {level:g} is asked for"
+    reason = f"by chance the sides would differ as much with p = {p:.2g}; at most {level:g} is asked for"
     return ("regression" if change.delta_ns > 0 else "improvement"), reason
+
+
+def _too_different(sides: tuple[Side, Side]) -> str:
+    runs = [len(side.runs) for side in sides]
+    if max(runs) > 1:
+        return (
+            f"runs of a side differ too much among themselves to tell from {runs[0]} against {runs[1]}; "
+            f"need {_ENOUGH_RUNS} or more a side"
+        )
+    return "steps differ too much among themselves; capture more of them"
 
 
 def _drifted(sides: tuple[Side, Side]) -> int:

@@ -43,7 +43,8 @@ class Verification:
 def verify(name: str, before: Sequence[Run], after: Sequence[Run], *, anyway: bool = False) -> Verification:
     """What became of the finding `name`, an id or a rule, of the first run before. Raises NoSuchFinding."""
     finding = _named(name, before)
-    comparison = compare(before, after, statistic="mean", anyway=anyway)
+    # The verdict is that of `traceq compare`; savings are shares of the mean step.
+    comparison = compare(before, after, statistic="mean", judge_by="typical", anyway=anyway)
     now = _still(finding, before, after)
     change = comparison.change
     is_comparable = change is not None and (comparison.comparable or anyway)
