@@ -100,12 +100,13 @@ def _change(
     first, second = ([run[:, 0] for run in runs] for runs in samples)
     p = max(statistics.permutation_p(first, second, statistic), found.p(0, change.delta_ns))
     low, high = found.interval(0, change.delta_ns, level)
+    detectable = round(found.detectable(level))
     change = replace(
         change,
         # no change is among what the steps leave possible
         interval_ns=(min(low, 0), max(high, 0)) if p > level else (low, high),
         p=p,
-        detectable_ns=round(found.detectable(level)),
+        detectable_ns=detectable if detectable <= base_ns else None,
     )
     centers = [np.mean([statistics.center(run, statistic) for run in runs], axis=0) for runs in samples]
     deltas = centers[1] - centers[0]

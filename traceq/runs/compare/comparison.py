@@ -19,7 +19,7 @@ class Change:
     `interval_ns` holds the true difference with the chosen confidence, None where it cannot be known. `p` is the larger of how
     often steps shuffled to the sides at random differ as much, and how often resampled steps have the opposite sign, twice; the
     interval does not hold 0 where it is at most the level. `detectable_ns` is the smallest change that would have been
-    found in 9 of 10 such comparisons.
+    found in 9 of 10 such comparisons; None where it would have to be longer than the step.
     """
 
     statistic: Statistic

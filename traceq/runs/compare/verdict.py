@@ -20,7 +20,7 @@ def judged(
     if same_files(sides[0].runs, sides[1].runs):
         return "no change", "both sides are the same files, byte for byte"
     least = statistics.least_p(sides[0].counted, sides[1].counted)
-    if change.interval_ns is None or change.p is None or change.detectable_ns is None or least > level:
+    if change.interval_ns is None or change.p is None or least > level:
         return "cannot tell", _too_few(sides, level)
     is_sure = change.p <= level
     if is_sure and abs(change.delta_ns) >= floor_share * change.base_ns:
@@ -30,28 +30,27 @@ def judged(
             f"the difference is no chance (p = {change.p:.2g}), but below {share(floor_share)} of the step, which single runs "
             "are taken to differ by without a cause"
         )
-    judgement = _unsure(sides, change, change.p, change.detectable_ns, max(sensitivity_share, floor_share))
+    judgement = _unsure(sides, change, change.p, max(sensitivity_share, floor_share))
     drifted = _drifted(sides)
     if judgement[0] == "cannot tell" and drifted > floor_share * change.base_ns:
         return "cannot tell", _drifts(drifted, change)
     return judgement
 
 
-def _unsure(sides: tuple[Side, Side], change: Change, p: float, detectable: int, sensitivity_share: float) -> Judgement:
+def _unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivity_share: float) -> Judgement:
     """No change, where one would have been seen and nothing speaks for it."""
+    detectable = change.detectable_ns
+    if detectable is None:
+        return "cannot tell", f"even a step twice as long would not have been seen: {_too_different(sides)}"
     if abs(change.delta_ns) > detectable:
         return "cannot tell", (
             f"the sides differ by {_amount(abs(change.delta_ns), change)}, but by chance they would as much with p = {p:.2g}: "
             "steps are of several kinds, or too few; capture more of them"
         )
     if detectable > sensitivity_share * change.base_ns:
-        # of a change to more than twice the step, or to nothing, no size need be said
-        least = (
-            f"a change below {_amount(detectable, change)}"
-            if detectable < change.base_ns
-            else "even a step twice as long"
+        return "cannot tell", (
+            f"a change below {_amount(detectable, change)} would not have been seen: {_too_different(sides)}"
         )
-        return "cannot tell", f"{least} would not have been seen: {_too_different(sides)}"
     return "no change", (
         f"a change of {_amount(detectable, change)} or more would have been found in 9 of 10 such comparisons"
     )
