@@ -86,6 +86,7 @@ def compare(
     floor_share: float = FLOOR,
     sensitivity_share: float = SENSITIVITY,
     statistic: Statistic = "typical",
+    noise: float | None = None,
     anyway: bool = False,
     drawn: bool = False,
     **reading: Unpack[Reading],
@@ -94,9 +95,10 @@ def compare(
 
     `rank` is the rank to compare, the lowest when it is None. `level` is how often chance may pass for a change, `floor_share`
     the smallest change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share`
-    would have been found. `statistic` is "typical" (the middle half of the steps) or "mean". `anyway` gives a
-    verdict although GPUs, shapes or settings differ. `drawn`: with the typical step of both, for HTML. Raises StoreError
-    for what cannot be read, ValueError for a rank that is not there.
+    would have been found. `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one
+    program are known to differ by, a standard deviation as a share of the step. `anyway` gives a verdict although GPUs,
+    shapes or settings differ. `drawn`: with the typical step of both, for HTML. Raises StoreError for what cannot be read,
+    ValueError for a rank that is not there.
     """
     if not 0 < level < 1:
         raise WrongUse(f"level {level:g} is no probability between 0 and 1.")
@@ -110,6 +112,7 @@ def compare(
         floor_share=floor_share,
         sensitivity_share=sensitivity_share,
         statistic=statistic,
+        noise=noise,
         anyway=anyway,
     )
     return ComparisonView(comparison, _on_one_scale(base_step, new_step))

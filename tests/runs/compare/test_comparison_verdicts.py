@@ -272,6 +272,25 @@ def test_two_runs_against_one_never_ask_for_more_than_the_whole_step():
     )
 
 
+def test_known_noise_of_runs_widens_the_interval_and_is_said():
+    """Steps are certain of 3 %; of runs that differ by 2 % two may differ by that."""
+    sides = usual(1, share=0.005), usual(2, share=0.005, middle=103 * MS)
+    alone, known, small = (compare([sides[0]], [sides[1]], noise=noise) for noise in (None, 0.02, 0.002))
+    assert (alone.verdict, known.verdict, small.verdict) == ("regression", "cannot tell", "regression")
+    low, high = known.change.interval_ns
+    # Student's t of 8 degrees of freedom at 0.99 is 2.9
+    assert (low + high) / 2 == pytest.approx(known.change.delta_ns, rel=0.2)
+    assert (high - low) / 2 == pytest.approx(2.9 * 0.02 * 2**0.5 * USUAL, rel=0.1)
+    assert "runs of one program are taken to differ by 2.0 % (standard deviation, --noise)" in known.remarks
+
+
+def test_runs_that_agree_make_known_noise_smaller():
+    base = [usual(seed, share=0.005) for seed in range(4)]
+    new = [usual(seed + 10, share=0.005, middle=103 * MS) for seed in range(4)]
+    (one, several) = (compare(base[:runs], new[:runs], noise=0.01).change for runs in (1, 4))
+    assert several.detectable_ns < one.detectable_ns / 2
+
+
 @given(
     st.integers(0, 10_000),
     st.integers(2, 12),

@@ -158,17 +158,19 @@ def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         yield f"what the profiler costs: {share(before)} of a step against {share(after)}"
 
 
-def remarks(base: Side, new: Side) -> Iterator[str]:
-    """What has to be known before a difference is believed, or not."""
+def remarks(base: Side, new: Side, noise: float | None = None) -> Iterator[str]:
+    """What has to be known before a difference is believed, or not; `noise` is what runs are known to differ by."""
     for name, side in (("base", base), ("new", new)):
         yield from _of_side(name, side)
     if base.counted and new.counted and base.counted != new.counted:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
     yield from _step_kinds(base.runs, new.runs)
-    if all(sum(bool(run.counted) for run in side.runs) == 1 for side in (base, new)):
+    if noise is not None:
+        yield f"runs of one program are taken to differ by {share(noise)} (standard deviation, --noise)"
+    elif all(sum(bool(run.counted) for run in side.runs) == 1 for side in (base, new)):
         yield (
-            "one run a side: how much runs differ from one another is not known. Several runs a side tell it: "
-            "--base A B --new C D"
+            "one run a side: how much runs differ from one another is not known, and none of it is in the interval. Several "
+            "runs a side tell it: --base A B --new C D; --noise says what is known of it"
         )
     for name, side in (("base", base), ("new", new)):
         if _hidden(side.runs) > _MOSTLY_HIDDEN:

@@ -30,6 +30,7 @@ def compare(
     sensitivity_share: float = SENSITIVITY,
     statistic: Statistic = "typical",
     judge_by: Statistic | None = None,
+    noise: float | None = None,
     anyway: bool = False,
 ) -> Comparison:
     """What changed from `base` to `new`, whose runs are pooled, every run counting the same.
@@ -38,6 +39,7 @@ def compare(
     at least `floor_share` of the base: single runs of one program are taken to differ by less than that without a cause. "No
     change" is said when one of `sensitivity_share` would have been found. The verdict is on the step by `judge_by`, which is
     `statistic` where it is not given.
+    `noise`: what runs of one program are known to differ by, a standard deviation as a share of the step; None: not known.
     `anyway`: a verdict is given although the sides cannot be compared.
     """
     repeated = [f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in given_again(runs)]
@@ -50,7 +52,7 @@ def compare(
         reasons=found,
         comparable=not found,
         obstacles=found,
-        remarks=tuple(dict.fromkeys([*repeated, *remarks(*sides)])),
+        remarks=tuple(dict.fromkeys([*repeated, *remarks(*sides, noise)])),
         level=level,
         floor_share=floor_share,
         base=sides[0],
@@ -66,8 +68,8 @@ def compare(
     )
     if not all(runs):
         return empty
-    change, intervals = _change(*runs, statistic, level)
-    other, _ = _change(*runs, "mean" if statistic == "typical" else "typical", level)
+    change, intervals = _change(*runs, statistic, level, noise)
+    other, _ = _change(*runs, "mean" if statistic == "typical" else "typical", level, noise)
     judged_on = other if other.statistic == judge_by else change
     verdict, reason = judged(sides, judged_on, level, floor_share, sensitivity_share)
     is_hindered = found and not anyway
@@ -85,7 +87,7 @@ def compare(
 
 
 def _change(
-    base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float
+    base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float, noise: float | None
 ) -> tuple[Change, dict[str, tuple[int, int]]]:
     """The change and the intervals of the categories of the ledger; none where steps are too few."""
     base_ns, new_ns = (round(step_ns(runs, statistic)) for runs in (base, new))
@@ -94,7 +96,7 @@ def _change(
     change = Change(statistic, base_ns, new_ns, new_ns - base_ns, None, None, None)
     if same_files(base, new):
         return replace(change, interval_ns=(0, 0), p=1.0, detectable_ns=0), dict.fromkeys(names, (0, 0))
-    found = statistics.spread(samples[0], samples[1], statistic)
+    found = statistics.spread(samples[0], samples[1], statistic, noise)
     if found is None:
         return change, {}
     first, second = ([run[:, 0] for run in runs] for runs in samples)

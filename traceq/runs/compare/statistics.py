@@ -31,6 +31,9 @@ _POWER = 0.9
 _MOST_DEPENDENT = 0.95
 _ROUNDING = 1e-12
 
+# Noise that is known is as sure as a variance of so many runs and one more.
+_KNOWN_FREEDOM = 8
+
 _LEAST_TREND = 8
 _MOST_TREND = 1_000
 _DRIFTS = 0.001
@@ -77,8 +80,13 @@ def center(steps: Floats, statistic: Statistic) -> Floats:
     return np.asarray(np.take_along_axis(steps, kept[..., None], axis=-2).mean(axis=-2))
 
 
-def spread(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) -> Spread | None:
+def spread(
+    base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, noise: float | None = None
+) -> Spread | None:
     """How the difference scatters; None when a run has a single step.
+
+    `noise` is what runs of one program are known to differ by (standard deviation, as a share of the step): it counts as much as
+    nine runs do, and those at hand beside it.
 
     Each run is an array (steps, 1 + parts). Draws are widened by what small samples miss of their own scatter, by how much
     steps depend on one another, and where a side has several runs, by how much runs differ beyond their steps (Student's t).
@@ -89,7 +97,7 @@ def spread(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) 
     generators = _generators((*base, *new))
     resampled = [_of_side(side, statistic, resamples, generators) for side in (base, new)]
     total = sum(resampled[1]) / len(new) - sum(resampled[0]) / len(base)
-    return Spread(np.asarray(total + _between(base, new, resampled, statistic, np.random.default_rng(_SEED))))
+    return Spread(np.asarray(total + _between(base, new, resampled, statistic, noise)))
 
 
 def _of_side(
@@ -140,16 +148,24 @@ def _between(
     new: Sequence[Floats],
     resampled: Sequence[Sequence[Floats]],
     statistic: Statistic,
-    random: np.random.Generator,
+    noise: float | None,
 ) -> Floats | float:
+    """What runs differ by beyond their steps, per resample: Student's t, of a variance that runs and known noise have together.
+
+    A variance that is known beside what is measured counts with degrees of freedom of its own (Smyth, 2004).
+    """
     freedom = len(base) + len(new) - 2
-    if freedom < 1:
+    known = 0 if noise is None else _KNOWN_FREEDOM
+    if freedom + known < 1:
         return 0.0
     centers = [np.array([center(run, statistic) for run in side]) for side in (base, new)]
-    among = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers) / freedom
+    squares = np.asarray(sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers))
     within = np.mean([each.var(axis=0) for side in resampled for each in side], axis=0)
-    scale = np.sqrt(np.maximum(among - within, 0) * (1 / len(base) + 1 / len(new)))
-    deviations = random.standard_t(freedom, (len(resampled[0][0]), 1))
+    seen = np.maximum(squares - freedom * within, 0)
+    usual = (noise or 0.0) * np.mean([each.mean(axis=0) for each in centers], axis=0)
+    variance = (seen + known * usual**2) / (freedom + known)
+    scale = np.sqrt(variance * (1 / len(base) + 1 / len(new)))
+    deviations = np.random.default_rng(_SEED).standard_t(freedom + known, (len(resampled[0][0]), 1))
     return np.asarray(deviations * scale)
 
 
