@@ -70,7 +70,9 @@ def of_real_traces(only: str | None, jobs: int, *, sensitivity: bool, keeps: boo
     """
     truths = [each for each in real.truths() if only is None or re.search(only, each.name)]
     results = real.compared(truths, jobs)
-    changed = real_page.sensitivity(truths, jobs)[0] if sensitivity else []
+    changed = (
+        real_page.sensitivity(truths, jobs)[0] if sensitivity else real_page.last_sensitivity(PAGE.read_text("utf-8"))
+    )
     lines = "\n".join(real_page.section(results, changed))
     reached = real_page.shares(results)
     broken = [f"{each.truth.name}: {failure}" for each in results for failure in each.failed]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from labelled import real_page
 
 from traceq.diagnosis.rules.registry import built_in
 
@@ -64,3 +65,11 @@ def test_its_causes_are_those_of_the_list(name):
 def test_rules_that_name_causes_are_rules():
     known = {rule.name for rule in built_in()}
     assert {rule for each in CAUSES.values() for rule in each["rules"]} <= known
+
+
+def test_what_was_measured_of_thresholds_stays_on_the_page():
+    """Writing the section anew without measuring them keeps it."""
+    page = (HERE.parents[1] / "docs" / "accuracy.md").read_text("utf-8")
+    lines = real_page.last_sensitivity(page)
+    assert lines[0].startswith("Each of ")
+    assert "\n".join([*real_page.section([], lines)]).count("\n".join(lines)) == 1
