@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from traceq.analysis.steps.period import period
 from traceq.analysis.steps.recurrence import Launches, recurrence
 from traceq.analysis.steps.recurring_communication import recurring_communication
+from traceq.health.identities import IDENTITIES, check_one
 
 STEP = "ABABABABCCDE"
 # Capitals are kernels; of the rest: < a copy to the GPU, > one to the host, u an update, g a graph.
@@ -151,6 +152,18 @@ def test_unmarked_launches_become_steps():
     assert trace.fill().text("select step, name, source, ts, dur from step where step < 2 order by step") == (
         "0 sequence of 10 launches recurrence 0 9100\n1 sequence of 10 launches recurrence 9100 10000"
     )
+
+
+def test_slices_belong_to_the_steps_that_the_gpu_paces_by_their_own_start():
+    """The host launches all ten steps while the GPU does the first."""
+    trace = TraceBuilder()
+    for number in range(10 * 10):
+        trace.kernel(f"kernel {number % 10}", 20_000 * number + 500, 19_900, launched=(1000 * number, 100))
+    trace.fill_all()
+    assert trace.rows("select count(*), bool_and(ts = gpu_ts) from step") == [(10, True)]
+    (identity,) = (each for each in IDENTITIES if each.name == "step_of_slice")
+    result = check_one(trace._connection, identity, 1)
+    assert (result.checked, result.broken) == (100, 0)
 
 
 def communication(letters, long_after=(), pause=10):

@@ -1,9 +1,17 @@
--- A GPU slice belongs to the step in which it was launched, by its own start where the launch is not in the trace. What was
+-- A GPU slice belongs to the step in which it was launched, by its own start where the launch is not in the trace, or where all steps
+-- begin on the GPU, as those that it paces do (docs/metrics.md). What was
 -- launched after all work of the last step belongs to none, although that step lasts until its own work ends.
 with
+pace as (
+    select bool_and(ts is not distinct from gpu_ts) as is_gpu
+    from step
+    where trace_id = $trace_id
+),
+
 placed as (
-    select g.slice_id, g.step, coalesce(c.ts, g.ts) as at
+    select g.slice_id, g.step, if(p.is_gpu, g.ts, coalesce(c.ts, g.ts)) as at
     from gpu_slice as g
+    cross join pace as p
     left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
     where g.trace_id = $trace_id
 ),
