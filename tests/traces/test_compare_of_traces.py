@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -133,3 +134,43 @@ def test_a_clock_of_microseconds_is_as_near_as_it_can_be(runs):
     for cause in found.causes:
         assert abs(cause.delta_ns) <= 1000 * slices, cause.category
     assert abs(found.change.delta_ns) <= 1000
+
+
+# Traces with ten counted steps and more.
+LONG = (
+    "traces/nsys/centerformer_nvtx_only.sqlite",
+    "judged/nsys/cs336_a100_2_7B_compile_graph.sqlite",
+    "judged/nsys/nsightful_power_iteration.sqlite",
+    "traces/nsys/nways_gh200_jacobi.sqlite",
+)
+
+
+def halves(run):
+    """The odd and the even counted steps, as two runs of the same program."""
+    return [[replace(run, sha256=f"{run.sha256} {part}", steps=run.counted[part::2], items=())] for part in (0, 1)]
+
+
+def longer(runs, factor):
+    """The same with all steps longer."""
+    return [
+        replace(run, steps=tuple(replace(step, dur=round(factor * step.dur)) for step in run.steps)) for run in runs
+    ]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_half_of_a_run_against_the_other_half_is_no_change(name, runs):
+    path = TRACES.parent / name
+    if not path.exists():
+        pytest.skip("not beside the checkout")
+    (run,) = runs(path)
+    assert len(run.counted) >= 10
+    odd, even = halves(run)
+    found = compare(odd, even)
+    assert found.verdict in ("no change", "cannot tell")
+    for factor in (1.03, 1.1):
+        slower = compare(odd, longer(even, factor))
+        if (
+            slower.change.detectable_ns is not None
+            and slower.change.detectable_ns < (factor - 1) * slower.change.base_ns
+        ):
+            assert slower.verdict == "regression", (factor, slower.reasons)
