@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from traceq.app.doctor import HealthView, doctor
     from traceq.app.export import export
     from traceq.app.ingest import ingest
+    from traceq.app.noise import NoiseView, noise
     from traceq.app.open import Traces
     from traceq.app.open import open_traces as open  # noqa: A004 - traceq.open reads as it should
     from traceq.app.report import ReportView, report
@@ -62,6 +63,7 @@ __all__ = [
     "NoSuchFinding",
     "NoSuchRule",
     "NoTraces",
+    "NoiseView",
     "QueryError",
     "ReportView",
     "SchemaMismatch",
@@ -88,6 +90,7 @@ __all__ = [
     "doctor",
     "export",
     "ingest",
+    "noise",
     "open",
     "plots",
     "profile",
@@ -103,6 +106,7 @@ _ELSEWHERE = {
     "CheckView": ("traceq.app.check", "CheckView"),
     "ComparisonView": ("traceq.app.compare", "ComparisonView"),
     "HealthView": ("traceq.app.doctor", "HealthView"),
+    "NoiseView": ("traceq.app.noise", "NoiseView"),
     "ReportView": ("traceq.app.report", "ReportView"),
     "TradeoffView": ("traceq.app.tradeoff", "TradeoffView"),
     "Traces": ("traceq.app.open", "Traces"),
@@ -114,6 +118,7 @@ _ELSEWHERE = {
     "doctor": ("traceq.app.doctor", "doctor"),
     "export": ("traceq.app.export", "export"),
     "ingest": ("traceq.app.ingest", "ingest"),
+    "noise": ("traceq.app.noise", "noise"),
     "open": ("traceq.app.open", "open_traces"),
     "profile": ("traceq.capture.profile", "profile"),
     "report": ("traceq.app.report", "report"),

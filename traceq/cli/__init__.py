@@ -21,6 +21,7 @@ class Commands(LazyGroup):
         "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
         "report": ("traceq.cli.report", "Report where the time of each step went."),
         "compare": ("traceq.cli.compare", "Say what changed from one run to another."),
+        "noise": ("traceq.cli.noise", "Say what runs of one program differ by."),
         "check": ("traceq.cli.check", "Fail when a budget is exceeded, or a baseline is missed."),
         "baseline": ("traceq.cli.baseline", "Keep what later runs are compared with."),
         "tradeoff": ("traceq.cli.tradeoff", "Say what a larger batch, or more of anything, wins and costs."),

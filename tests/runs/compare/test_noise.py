@@ -1,0 +1,84 @@
+"""What runs of one program differ by, beyond what their own steps tell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import MS, noisy, run
+
+from traceq.errors import WrongUse
+from traceq.reports.comparison.noise import compose_noise
+from traceq.reports.renderers.noise_to_json import noise_to_json
+from traceq.reports.renderers.to_text import text_of
+from traceq.runs.compare.noise import _chi_squared, noise
+
+STEP = 100 * MS
+
+
+def runs(*shares, count=40, share=0.01, **facts):
+    """Runs whose steps are so much of STEP as a rule, and scatter by `share`."""
+    return [
+        run(*noisy(round(each * STEP), count=count, share=share, seed=seed), name=f"run{seed}.json", **facts)
+        for seed, each in enumerate(shares)
+    ]
+
+
+def test_runs_that_differ_by_their_steps_only_have_no_noise():
+    found = noise(runs(*[1.0] * 6))
+    assert found.between < 0.002
+    assert found.within == pytest.approx(0.01 / 40**0.5, rel=0.5)
+    assert found.low == 0
+
+
+def test_the_noise_is_the_standard_deviation_of_what_runs_differ_by():
+    shares = (0.97, 1.03, 1.0, 0.98, 1.02, 1.0)
+    found = noise(runs(*shares))
+    assert found.between == pytest.approx(float(np.std(shares, ddof=1)), rel=0.1)
+    assert found.low < found.between < found.high
+    assert [round(step / MS) for step in found.steps_ns] == [97, 103, 100, 98, 102, 100]
+
+
+def test_of_many_series_of_runs_95_in_100_intervals_hold_the_truth():
+    random = np.random.default_rng(5)
+    held = 0
+    for _ in range(100):
+        found = noise(runs(*(1 + 0.03 * random.standard_normal(5)), count=12, share=0.005))
+        held += found.low <= 0.03 <= found.high
+    assert held >= 90
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (runs(1.0), "1 of the traces has two steps that count"),
+        ([*runs(1.0), *runs(1.0)], "1 of the traces has two steps that count"),
+        (
+            [replace(each, device_name=each.file) for each in runs(1.0, 1.1)],
+            "is no run of the same program as run0.json",
+        ),
+    ],
+    ids=["one", "one twice", "another GPU"],
+)
+def test_what_has_no_noise_is_refused(given, why):
+    with pytest.raises(WrongUse, match=why):
+        noise(given)
+
+
+def test_it_is_said_with_the_option_that_takes_it():
+    found = noise(runs(0.97, 1.03, 1.0))
+    text = text_of(compose_noise(found), 100)
+    assert "traceq compare BASE NEW --noise 2.9%" in text
+    assert "3 runs tell little of it: take 5 or more." in text
+    told = json.loads(noise_to_json(found))
+    assert told["between"] == found.between
+    assert [each["file"] for each in told["runs"]] == ["run0.json", "run1.json", "run2.json"]
+
+
+@pytest.mark.parametrize(
+    ("share", "freedom", "expected"), [(0.975, 2, 7.378), (0.025, 2, 0.0506), (0.975, 5, 12.833), (0.025, 5, 0.831)]
+)
+def test_quantiles_of_chi_squared_are_those_of_tables(share, freedom, expected):
+    assert _chi_squared(share, freedom) == pytest.approx(expected, rel=0.02)

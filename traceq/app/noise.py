@@ -1,0 +1,38 @@
+"""Noise: what runs of one program differ by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Unpack
+
+from traceq.app.source import Reading, Sources, check_writes, runs_of, several
+from traceq.app.view import View
+from traceq.reports.comparison.noise import compose_noise
+from traceq.reports.document import Block
+from traceq.reports.renderers.noise_to_json import noise_to_json
+from traceq.runs.compare.comparison import Statistic
+from traceq.runs.compare.noise import Noise
+from traceq.runs.compare.noise import noise as noise_of
+
+
+class NoiseView(View[Noise]):
+    """What runs differ by; `content` is that as plain data, shares are of a step."""
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_noise(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return noise_to_json(self.content)
+
+
+def noise(
+    sources: Sources, *, rank: int | None = None, statistic: Statistic = "typical", **reading: Unpack[Reading]
+) -> NoiseView:
+    """What runs of one program differ by beyond their steps; `sources` are databases, traces or baselines of it.
+
+    Raises WrongUse for fewer than two runs, and for runs that cannot be compared.
+    """
+    check_writes(reading.get("writes", ()), several(sources))
+    return NoiseView(noise_of(runs_of(sources, rank, **reading), statistic))

@@ -1,0 +1,39 @@
+"""traceq noise: what runs of one program differ by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from traceq.cli._options import Several, document_options, rank_option, reading, reading_options
+from traceq.cli._output import write_view
+
+
+@click.command(cls=Several, short_help="Say what runs of one program differ by.")
+@click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...")
+@document_options()
+@rank_option("Take")
+@click.option(
+    "--by",
+    "statistic",
+    type=click.Choice(("typical", "mean")),
+    default="typical",
+    show_default=True,
+    help="The step to take: the middle half of all steps, or all of them.",
+)
+@reading_options
+def noise(*, sources: tuple[str, ...], output: Path | None, format_: str, **options: Any) -> None:
+    """Say by how much the steps of several runs of one program differ, beyond what the steps of each run tell.
+
+    A RUN is a trace database, what `traceq ingest` accepts, or a baseline by name. Runs that cannot be compared are refused.
+
+    \b
+    Examples:
+      traceq noise monday.duckdb tuesday.duckdb wednesday.duckdb
+      traceq compare before.duckdb after.duckdb --noise 0.8%
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq.app.noise import noise as noise_of
+
+    write_view(noise_of(sources, **options, **reading(output)), format_, output)

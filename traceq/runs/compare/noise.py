@@ -1,0 +1,81 @@
+"""What runs of one program differ by, beyond what their own steps tell: measured from several runs of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from traceq.errors import WrongUse
+from traceq.runs.compare import statistics
+from traceq.runs.compare.comparable import obstacles, remarks
+from traceq.runs.compare.comparison import Statistic
+from traceq.runs.compare.side import durations, once, side, usable
+from traceq.runs.run import Run
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How much the steps of `runs` differ from run to run; standard deviations as shares of the mean of their steps.
+
+    `steps_ns` is the step of each run, `within` what it scatters by because it is made of so many steps, `between` what the
+    runs differ by beyond that, 0 where they do not. `low` and `high` hold the true `between` with 95 %. `remarks` say what
+    else the runs differ in.
+    """
+
+    runs: tuple[Run, ...]
+    statistic: Statistic
+    steps_ns: tuple[float, ...]
+    within: float
+    between: float
+    low: float
+    high: float
+    remarks: tuple[str, ...]
+
+
+def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
+    """The noise of runs of one program; WrongUse for fewer than two with two counted steps, and for different programs."""
+    runs = [run for run in usable(once(given)) if len(run.counted) > 1]
+    if len(runs) < 2:  # noqa: PLR2004 - to differ
+        raise WrongUse(
+            f"{len(runs)} of the traces has two steps that count: noise is what at least two runs differ by."
+        )
+    for run in runs[1:]:
+        for obstacle in obstacles(runs[:1], [run]):
+            raise WrongUse(f"{run.file} is no run of the same program as {runs[0].file}: {obstacle}.")
+    steps = [durations(run)[:, None] for run in runs]
+    centers = np.array([statistics.center(each, statistic)[0] for each in steps])
+    mean = float(centers.mean())
+    scatter = [_variance(each, statistic) for each in steps]
+    freedom = len(runs) - 1
+    seen = float(centers.var(ddof=1))
+    within = float(np.mean(scatter))
+    low, high = (freedom * seen / _chi_squared(share, freedom) for share in (1 - LEVEL / 2, LEVEL / 2))
+    between, least, most = (math.sqrt(max(variance - within, 0.0)) / mean for variance in (seen, low, high))
+    said = (each for run in runs[1:] for each in remarks(side(runs[:1]), side([run])) if not each.startswith("one run"))
+    return Noise(
+        runs=tuple(runs),
+        statistic=statistic,
+        steps_ns=tuple(float(each) for each in centers),
+        within=math.sqrt(within) / mean,
+        between=between,
+        low=least,
+        high=most,
+        remarks=tuple(dict.fromkeys(said)),
+    )
+
+
+def _variance(steps: statistics.Floats, statistic: Statistic) -> float:
+    """Of the step of a run, by resampling its steps, ns squared."""
+    resamples = statistics.resamples_for(steps.size)
+    drawn = statistics.resample(steps, statistic, resamples, np.random.default_rng(len(steps)))
+    return float((statistics.dependence([steps[:, 0]]) * drawn[:, 0]).var())
+
+
+def _chi_squared(share: float, freedom: int) -> float:
+    """The quantile of chi squared, to a per cent, by drawing."""
+    return float(np.quantile(np.random.default_rng(freedom).chisquare(freedom, 200_000), share))
