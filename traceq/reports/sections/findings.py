@@ -114,7 +114,7 @@ def _pieces(finding: Finding, unit: str) -> Iterator[Block]:
         yield Paragraph(("The pieces that cost most:",))
         yield _evidence(finding.instances, _telling(finding.instances))
     if finding.parts:
-        yield Paragraph(("Of the same time, not to be added:",))
+        yield Paragraph(("Of the same time or the same cause, not to be added:",))
         yield Items(tuple(_part(each, unit) for each in finding.parts))
 
 
