@@ -56,7 +56,7 @@ def _ledgers(durations, ledger):
 def item(name, dur, count=1, *, category="compute", steps=1, shape=None, operator=None, size=0, **more):
     """Something that takes `dur` ns in each of so many steps, of which the middle half is typical."""
     typical = steps - 2 * (steps // TRIM)
-    amounts = [Amount(count * number, dur * number, size * number) for number in (steps, typical)]
+    amounts = [Amount(count * number, dur * number, size * number, 0.0) for number in (steps, typical)]
     facts = {"family": None, "phase": None} | more
     return Item(
         category=category, name=name, shape=shape, operator=operator, every=amounts[0], typical=amounts[1], **facts

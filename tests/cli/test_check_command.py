@@ -201,14 +201,18 @@ def test_a_regression_below_one_per_cent_fails_where_less_is_allowed(traceq):
     codes = {
         allowed: traceq("check", "after", "--baseline", "before", *allowed.split()).exit_code
         for allowed in (
+            "--noise 0 --max-regression 0%",
+            "--noise 0 --max-regression 0.5%",
+            "--noise 0 --max-regression 0.96%",
+            "--noise 0 --max-regression 3%",
+            "--noise 0",
             "--max-regression 0%",
-            "--max-regression 0.5%",
-            "--max-regression 0.96%",
             "--max-regression 3%",
             "",
         )
     }
-    assert list(codes.values()) == [3, 3, 0, 0, 0]
+    # Single runs may differ by 0.95 % without a cause: where less is allowed that cannot be judged.
+    assert list(codes.values()) == [3, 3, 0, 0, 0, 4, 0, 0]
     # By its path as well, however the JSON is laid out.
     assert traceq("check", path.with_stem("after"), "--baseline", path.with_stem("before")).exit_code == 0
 

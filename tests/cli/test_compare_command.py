@@ -121,9 +121,11 @@ def test_json_has_what_programs_rely_on(content):
     assert (content["verdict"], content["comparable"], content["obstacles"]) == ("regression", True, [])
     assert (content["base_ns"], content["new_ns"], content["delta_ns"]) == (1_000_000, 1_100_000, 100_000)
     assert content["delta_share"] == pytest.approx(0.1)
-    assert content["interval_ns"] == [100_000, 100_000]
+    low, high = content["interval_ns"]
+    assert 60_000 < low < 100_000 < high < 140_000
+    assert content["noise_ns"] == pytest.approx(0.0096 * 1_000_000, rel=0.05)
     assert content["p"] < 0.01
-    assert content["detectable_ns"] == 0
+    assert 0 < content["detectable_ns"] < 60_000
     assert content["other_statistic"]["statistic"] == "mean"
     assert sum(cause["delta_ns"] for cause in content["causes"]) == content["delta_ns"]
     for cause in content["causes"]:

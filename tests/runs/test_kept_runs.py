@@ -28,7 +28,6 @@ RUN = Run(
     overhead_share=None,
     settings={},
     payload={"samples": 32.0},
-    step_kinds={"decode": 2},
     shapes={"aten::mm": {"[2, 2]": 60}},
     steps=(RunStep(1, "step 1", 100, None, {"compute": 60, "idle_data": 40}), RunStep(2, "step 2", 0, None, {})),
     items=(Item("compute", "gemm", None, None, None, None, every=AMOUNT, typical=AMOUNT),),
@@ -106,7 +105,6 @@ def put(value, *keys):
         ),
         (put(-1, "shapes", "aten::mm", "[2, 2]"), "- at `$.runs[0].shapes`"),
         (put(-1, "payload", "samples"), "- at `$.runs[0].payload`"),
-        (put(-1, "step_kinds", "decode"), "- at `$.runs[0].step_kinds`"),
         (put(-1, "findings", 0, "saving_ns"), "- at `$.runs[0].findings`"),
     ],
 )

@@ -58,7 +58,9 @@ def test_workers_that_load_data_are_an_improvement(runs, era):
     assert found.verdict == "improvement", found.reasons
     assert found.causes[0].category == "idle_data"
     assert found.change.interval_ns[1] < 0
-    assert found.causes[0].interval_ns[1] < 0
+    # Of the older traces six steps and two single runs do not make it sure on its own.
+    assert (found.causes[0].interval_ns[1] < 0) == (era == "v19")
+    assert [each.category for each in found.named] == (["idle_data"] if era == "v19" else [])
     assert found.causes[0].parts[0].name.startswith("enumerate(DataLoader)#_SingleProcess")
     assert [each.rule for each in found.findings_gone] == ["synchronous-loader"]
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
 from traceq.app.view import View
 from traceq.database.user_sql import interruptible
@@ -62,6 +63,7 @@ def check(
     budgets: str | Path | None = None,
     baseline: str | Path | None = None,
     max_regression: float | None = None,
+    noise: KnownNoiseOf | None = None,
     rank: int | None = None,
     **reading: Unpack[Reading],
 ) -> CheckView:
@@ -69,11 +71,11 @@ def check(
 
     `sources` are trace databases, traces or baselines, judged together. `budgets` is their file, by default traceq.toml if
     it is there. `max_regression` is by how much the step may be slower, a share of it; None allows none that the
-    steps show. `rank` is the rank to check, the lowest when it is None.
+    steps show. `noise` is as in `compare`. `rank` is the rank to check, the lowest when it is None.
     Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
     """
     sources = several(sources)
-    file, against = _asked(budgets, None if baseline is None else str(baseline), max_regression)
+    file, against = _asked(budgets, None if baseline is None else str(baseline), max_regression, noise)
     inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
     check_writes(reading.get("writes", ()), inputs)
     measured = [each for source in sources for each in _measured(source, file.budgets if file else (), rank, reading)]
@@ -98,7 +100,7 @@ def check(
 
 
 def _asked(
-    budgets: str | Path | None, baseline: str | None, max_regression: float | None
+    budgets: str | Path | None, baseline: str | None, max_regression: float | None, noise: KnownNoiseOf | None
 ) -> tuple[BudgetFile | None, Compare]:
     """The file of budgets, and what to compare with: the arguments come before the file."""
     path = Path(budgets) if budgets else Path(NAME) if Path(NAME).is_file() else None
@@ -115,6 +117,10 @@ def _asked(
             raise WrongUse("--max-regression needs a baseline: say --baseline NAME_OR_FILE.")
         # Not what the file says: it has no line there.
         against = replace(against, max_regression=Fraction(repr(max_regression)), line=None)
+    if noise is not None:
+        if against.baseline is None:
+            raise WrongUse("--noise needs a baseline: say --baseline NAME_OR_FILE.")
+        against = replace(against, noise=str(noise))
     if against.baseline is not None:
         _check_baseline(against.baseline)
     if not against.is_asked and (file is None or not file.budgets):
@@ -163,6 +169,7 @@ def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | 
         # A regression of the size that fails is not too small, and steps that could not show it are no proof that there is none.
         floor_share=FLOOR if allowed is None else min(FLOOR, float(allowed)),
         sensitivity_share=SENSITIVITY if allowed is None else min(SENSITIVITY, float(allowed)),
+        noise=known_noise(against.noise, rank),
     )
 
 

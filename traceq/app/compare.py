@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
 from traceq.app import notebook
+from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Sources, check_writes, opened_runs, several
 from traceq.app.view import View
 from traceq.common.text import printable
@@ -86,7 +87,7 @@ def compare(
     floor_share: float = FLOOR,
     sensitivity_share: float = SENSITIVITY,
     statistic: Statistic = "typical",
-    noise: float | None = None,
+    noise: KnownNoiseOf | None = None,
     anyway: bool = False,
     drawn: bool = False,
     **reading: Unpack[Reading],
@@ -96,7 +97,8 @@ def compare(
     `rank` is the rank to compare, the lowest when it is None. `level` is how often chance may pass for a change, `floor_share`
     the smallest change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share`
     would have been found. `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one
-    program are known to differ by, a standard deviation as a share of the step. `anyway` gives a verdict although GPUs,
+    program are known to differ by, a standard deviation as a share of the step, or the
+    baseline whose runs tell it. `anyway` gives a verdict although GPUs,
     shapes or settings differ. `drawn`: with the typical step of both, for HTML. Raises StoreError for what cannot be read,
     ValueError for a rank that is not there.
     """
@@ -112,7 +114,7 @@ def compare(
         floor_share=floor_share,
         sensitivity_share=sensitivity_share,
         statistic=statistic,
-        noise=noise,
+        noise=known_noise(noise, rank),
         anyway=anyway,
     )
     return ComparisonView(comparison, _on_one_scale(base_step, new_step))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Unpack
 
 from traceq.app.source import Reading, Sources, check_writes, runs_of, several
 from traceq.app.view import View
+from traceq.common.units import parsed_share
+from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise
 from traceq.reports.document import Block
 from traceq.reports.renderers.noise_to_json import noise_to_json
 from traceq.runs.compare.comparison import Statistic
+from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.compare.noise import Noise
 from traceq.runs.compare.noise import noise as noise_of
+from traceq.runs.sources import baseline_runs, of_rank
 
 
 class NoiseView(View[Noise]):
@@ -36,3 +41,23 @@ def noise(
     """
     check_writes(reading.get("writes", ()), several(sources))
     return NoiseView(noise_of(runs_of(sources, rank, **reading), statistic))
+
+
+KnownNoiseOf = float | str | Path
+
+
+def known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoise | None:
+    """What is said of how runs differ: a share of the step (0.008, "0.8%"), or the baseline whose runs tell it.
+
+    Raises WrongUse for what is neither, and for a baseline of fewer than two runs.
+    """
+    if known is None:
+        return None
+    runs = None if isinstance(known, float | int) else baseline_runs(known)
+    if runs is not None:
+        measured = noise_of(of_rank(runs, rank, str(known)))
+        return KnownNoise(measured.between, len(measured.runs) - 1, f"of the {len(measured.runs)} runs of {known}")
+    try:
+        return KnownNoise(known if isinstance(known, float | int) else parsed_share(str(known)))
+    except ValueError as error:
+        raise WrongUse(f"--noise: {error}; nor is {known} a baseline.") from error

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
+from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Sources, check_writes, runs_of, several
 from traceq.app.view import View
 from traceq.reports.comparison.verification import compose_verification
@@ -41,14 +42,16 @@ def verify(
     after: Sources,
     *,
     rank: int | None = None,
+    noise: KnownNoiseOf | None = None,
     anyway: bool = False,
     **reading: Unpack[Reading],
 ) -> VerificationView:
     """Whether `finding`, an id or a rule of the runs before, is gone after a fix, and how much was won.
 
-    `before` and `after` are trace databases, traces or baselines. `anyway` measures although GPUs, shapes or settings
+    `before` and `after` are trace databases, traces or baselines. `noise` is as in
+    `compare`. `anyway` measures although GPUs, shapes or settings
     differ. Raises NoSuchFinding when the runs before have no such finding.
     """
     check_writes(reading.get("writes", ()), [*several(before), *several(after)])
     sides = [runs_of(sources, rank, **reading) for sources in (before, after)]
-    return VerificationView(verify_runs(finding, *sides, anyway=anyway))
+    return VerificationView(verify_runs(finding, *sides, noise=known_noise(noise, rank), anyway=anyway))

@@ -130,6 +130,14 @@ rules_option = click.option(
 output_option = click.option("-o", "--output", type=FILE, is_eager=True, metavar="FILE", help="Write to FILE.")
 
 
+noise_option = click.option(
+    "--noise",
+    metavar="SHARE_OR_BASELINE",
+    help="What runs of one program are known to differ by (traceq noise): a share of the step, or a baseline whose runs tell it."
+    " [default: measured from three runs a side, else assumed]",
+)
+
+
 def reading_options(command: F) -> F:
     """What is said about steps, and --memory-limit, by the names that functions of traceq.app have for them."""
     return step_options(memory_option(command))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import FILE, SHARE, document_options, rank_option, reading, reading_options
+from traceq.cli._options import FILE, SHARE, document_options, noise_option, rank_option, reading, reading_options
 from traceq.cli._output import write, write_view
 from traceq.reports import SUFFIXES
 
@@ -30,6 +30,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
     type=SHARE,
     help="How much slower the step may be. [default: fail at any regression that compare is sure of]",
 )
+@noise_option
 @click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")
 @document_options(_FORMATS)

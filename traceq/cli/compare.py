@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import SHARE, Several, document_options, rank_option, reading, reading_options
+from traceq.cli._options import SHARE, Several, document_options, noise_option, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 
 
@@ -38,11 +38,7 @@ from traceq.cli._output import write_view
     show_default=True,
     help="Say 'no change' only when a change of that size would have been found.",
 )
-@click.option(
-    "--noise",
-    type=SHARE,
-    help="What runs of one program are known to differ by: the standard deviation of their steps. Widens the interval.",
-)
+@noise_option
 @click.option("--anyway", is_flag=True, help="Give a verdict although GPUs, shapes or settings differ.")
 @reading_options
 def compare(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import FILE, Several, document_options, rank_option, reading, reading_options
+from traceq.cli._options import FILE, Several, document_options, noise_option, rank_option, reading, reading_options
 from traceq.cli._output import write_view
 
 
@@ -23,6 +23,7 @@ from traceq.cli._output import write_view
 )
 @document_options()
 @rank_option("Compare")
+@noise_option
 @click.option("--anyway", is_flag=True, help="Measure what was won although GPUs, shapes or settings differ.")
 @reading_options
 def verify(*, append: Path | None, output: Path | None, format_: str, **options: Any) -> None:

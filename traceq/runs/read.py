@@ -40,6 +40,7 @@ def _run(
     trace_id = subject.trace_id
     device = -2 if subject.device is None else subject.device
     steps = ask(connection, statement("runs/sql/step.sql"), trace_id=trace_id, device=device)
+    unit = next(iter(ask(connection, statement("runs/sql/unit.sql"), trace_id=trace_id)), {"level": None, "name": None})
     saturated = [each.text for each in judged.observations if each.rule == _SATURATED]
     notes = ask(connection, statement("database/note.sql"), trace_id=trace_id)
     return Run(
@@ -74,8 +75,11 @@ def _run(
             **{each.rule: f"the rule failed: {each.error}" for each in judged.failed},
         },
         lost=tuple(note["text"] for note in notes if note["severity"] != "info"),
-        step_kinds={
-            row["kind"]: row["steps"] for row in ask(connection, statement("runs/sql/step_kind.sql"), trace_id=trace_id)
+        unit=unit["level"],
+        unit_name=unit["name"],
+        conditions={
+            row["series"]: row["mean"]
+            for row in ask(connection, statement("runs/sql/condition.sql"), trace_id=trace_id, device=device)
         },
     )
 
@@ -86,7 +90,7 @@ def _steps(found: list[dict[str, Any]]) -> list[RunStep]:
         listed = list(parts)
         first = listed[0]
         ledger = {part["category"]: part["dur"] for part in listed if part["category"] is not None}
-        steps.append(RunStep(first["step"], first["name"], first["step_dur"], first["excluded"], ledger))
+        steps.append(RunStep(first["step"], first["name"], first["step_dur"], first["excluded"], ledger, first["kind"]))
     return steps
 
 
@@ -95,8 +99,9 @@ def _items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int) ->
     return tuple(
         Item(
             **{key: row[key] for key in ("category", "name", "shape", "family", "phase", "operator")},
-            every=Amount(row["count"], row["dur"], row["bytes"]),
-            typical=Amount(row["typical_count"], row["typical_dur"], row["typical_bytes"]),
+            every=Amount(row["count"], row["dur"], row["bytes"], row["deviation"]),
+            typical=Amount(row["typical_count"], row["typical_dur"], row["typical_bytes"], row["typical_deviation"]),
+            kind=row["kind"],
         )
         for row in found
     )

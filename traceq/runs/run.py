@@ -18,22 +18,31 @@ TRIM = 4
 
 @dataclass(frozen=True)
 class RunStep:
-    """A step of the trace; `excluded` says why it does not count. The parts of the ledger add up to `dur`, or are none."""
+    """A step of the trace; `excluded` says why it does not count. The parts of the ledger add up to `dur`, or are none.
+
+    `kind` is what a step of a server does (decode of 8 to 15 requests), None of other programs.
+    """
 
     step: int
     name: str
     dur: int
     excluded: str | None
     ledger: Mapping[str, int]
+    kind: str | None = None
 
 
 @dataclass(frozen=True)
 class Amount:
-    """How often something began, its time in the ledger (ns) and its bytes, over several steps."""
+    """How often something began, its time in the ledger (ns) and its bytes, over several steps.
+
+    `deviation` is the standard deviation of its time from step to step, ns; None of a single step, and where it was not measured
+    (baselines of traceq 0.1).
+    """
 
     count: int
     dur: int
     bytes: int
+    deviation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,8 @@ class Item:
     """A part of a category of the ledger: kernels of one name, launch shape, phase and operator, or what an idle GPU waited for.
 
     `name` is as the trace has it, None for what is left of a category when the largest items are listed. `every` is the
-    amount over all counted steps, `typical` over those that make up the typical step.
+    amount over all counted steps, `typical` over those that make up the typical step. `kind` is that of its steps, as in RunStep:
+    then both are over the steps of that kind.
     """
 
     category: str
@@ -52,6 +62,7 @@ class Item:
     operator: str | None
     every: Amount
     typical: Amount
+    kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,8 +98,9 @@ class Run:
     profiler was told and which libraries ran, `payload` the work per counted step by what is counted, `shapes` the
     GPU time (ns) by operator and the dimensions of its inputs, where they were recorded. `saturated` is what the rule
     gpu-saturated says, None where it says nothing; `cannot_tell` names rules that could not judge, with the reason.
-    `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds,
-    `step_kinds` the counted steps of a server by kind.
+    `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds. `unit` and
+    `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
+    and temperatures over the counted steps, by series.
     """
 
     source: str
@@ -115,7 +127,9 @@ class Run:
     cannot_tell: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
-    step_kinds: Mapping[str, int] = field(default_factory=dict)
+    unit: str | None = None
+    unit_name: str | None = None
+    conditions: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

@@ -44,6 +44,7 @@ max = 2
 baseline = "main"
 max_regression = "3 %"
 level = 0.05
+noise = "0.4 %"
 """
 
 
@@ -77,7 +78,7 @@ def test_a_whole_file(written):
         "sql peak 18 at most 3000000 ns",
         "sql rows 24 at least 1/10, at most 2",
     ]
-    assert found.compare == Compare("main", Fraction(3, 100), 0.05, 32)
+    assert found.compare == Compare("main", Fraction(3, 100), 0.05, "0.4 %", 32)
 
 
 def test_nothing_is_no_budget(written):
@@ -122,6 +123,7 @@ def test_nothing_is_no_budget(written):
         ("[sql]\nname = 'a'", "sql: must be tables: [[sql]]"),
         ("[compare]\nmax_regression = 0.03", "max_regression: 0.03 is no share of the step"),
         ("[compare]\nlevel = 2", "level: 2 is no probability"),
+        ("[compare]\nnoise = 0.004", 'noise: must be a share of the step, as "0.8 %", or the name of a baseline'),
         ("[compare]\nbaseline = 3", "baseline: must be the name"),
         ("[step", "is no TOML: "),
         ("[step]\np95='1 ms'\np95='2 ms'", "is no TOML: "),

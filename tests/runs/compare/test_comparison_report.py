@@ -18,9 +18,11 @@ from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs.compare.compare import compare
+from traceq.runs.compare.known_noise import KnownNoise
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 
+NONE = KnownNoise(0)
 EVIL = "]]> <script>alert(1)</script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octocat ${{ github.token }} " + "x" * 100_000
 
 
@@ -56,17 +58,19 @@ def made(**facts):
 
 
 def test_a_regression_in_text(golden):
-    golden.check("regression.txt", text(compare(*made())))
+    golden.check("regression.txt", text(compare(*made(), noise=NONE)))
 
 
 def test_a_regression_in_a_narrow_terminal():
-    lines = text(compare(*made()), width=60).splitlines()
+    lines = text(compare(*made(), noise=NONE), width=60).splitlines()
     words = [line for line in lines if not line.startswith(("-", "=")) and "  " not in line]
     assert all(len(line) <= 60 for line in words)
 
 
 def test_without_a_verdict_the_reason_stands_first(golden):
-    golden.check("other_gpu.md", markdown_of(compose_comparison(compare(*made(device_name="NVIDIA A100")), 10)))
+    golden.check(
+        "other_gpu.md", markdown_of(compose_comparison(compare(*made(device_name="NVIDIA A100"), noise=NONE), 10))
+    )
 
 
 def test_where_the_mean_says_otherwise_it_is_said():

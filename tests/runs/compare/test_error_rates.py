@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from made_runs import MS, noisy, run
 
 from traceq.runs.compare.compare import compare
+from traceq.runs.compare.known_noise import KnownNoise
 
 PAIRS = 100
 USUAL = 100 * MS
+NONE = KnownNoise(0)
 
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
 
 
-def verdicts(change):
+def verdicts(change, noise=0.0, known=NONE):
+    """Of pairs whose runs differ by `noise` (standard deviation) beside the change."""
+    random = np.random.default_rng(1)
+    middles = USUAL * (1 + noise * random.standard_normal((PAIRS, 2)))
     return Counter(
         compare(
-            [run(*noisy(USUAL, seed=seed), name="base")],
-            [run(*noisy(round(USUAL * (1 + change)), seed=PAIRS + seed), name="new")],
+            [run(*noisy(round(base), seed=seed), name="base")],
+            [run(*noisy(round(new * (1 + change)), seed=PAIRS + seed), name="new")],
+            noise=known,
         ).verdict
-        for seed in range(PAIRS)
+        for seed, (base, new) in enumerate(middles)
     )
 
 
-def test_runs_of_one_program_are_called_different_in_at_most_5_of_100():
+def test_steps_of_one_program_are_called_different_in_at_most_5_of_100():
     found = verdicts(0)
     assert found["regression"] + found["improvement"] <= 5, found
     assert found["no change"] >= 90, found
@@ -34,3 +41,13 @@ def test_runs_of_one_program_are_called_different_in_at_most_5_of_100():
 
 def test_a_change_of_3_percent_is_found_in_at_least_90_of_100():
     assert verdicts(0.03)["regression"] >= 90
+
+
+def test_runs_that_differ_by_what_is_assumed_are_called_different_in_at_most_5_of_100():
+    """The steps alone would be sure of one in seven."""
+    found = verdicts(0, noise=0.005, known=None)
+    assert found["regression"] + found["improvement"] <= 5, found
+
+
+def test_a_change_of_5_percent_is_found_in_at_least_90_of_100_single_runs():
+    assert verdicts(0.05, noise=0.005, known=None)["regression"] >= 90

@@ -17,7 +17,7 @@ CUBLAS = "ampere_sgemm_128x64_tn"
 
 
 def piece(name, dur=1, shape=None, operator=None, count=1):
-    return Piece(name, shape, operator, Fraction(count), Fraction(dur))
+    return Piece("compute", name, shape, operator, Fraction(count), Fraction(dur))
 
 
 def table(base, new):
@@ -132,7 +132,7 @@ pieces = st.lists(
 def test_every_piece_is_in_exactly_one_match(base, new):
     numbered = [
         [
-            Piece(each.name, each.shape, each.operator, Fraction(16) ** place, each.dur)
+            Piece("compute", each.name, each.shape, each.operator, Fraction(16) ** place, each.dur)
             for place, each in enumerate(side)
         ]
         for side in (base, new)

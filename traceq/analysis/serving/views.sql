@@ -76,6 +76,29 @@ comment on column serving_step.gpu_busy is 'Time of the step in which a GPU work
 comment on column serving_step.host_gap is 'From the end of the annotation of the step before to the start of its own, ns: the host schedules, samples, answers. NULL for the first, and for annotations that the trace holds on the GPU only.';
 comment on column serving_step.gpu_gap is 'From the end of all GPU work that the steps before launched to the start of the first GPU work that it launched, ns; 0 where they overlap, NULL for the first and for steps without GPU work.';
 
+create or replace view serving_kind as
+select
+    trace_id,
+    step,
+    kind || coalesce(
+        case
+            when least_requests > 1 then ' of ' || least_requests || ' to ' || 2 * least_requests - 1 || ' requests'
+            else ' of ' || least_requests || ' request'
+        end,
+        ''
+    ) as kind
+from (
+    select s.trace_id, s.step, m.kind, 1::bigint << (length(bin(m.requests)) - 1) as least_requests
+    from serving_mark as m
+    inner join step as s
+        on s.trace_id = m.trace_id and s.ts = m.ts and s.thread_id is not distinct from m.thread_id
+    where m.kind is not null
+);
+comment on view serving_kind is 'One row per step of a server: steps of one kind do comparable work.';
+comment on column serving_kind.trace_id is 'Trace.';
+comment on column serving_kind.step is 'Step; see step.';
+comment on column serving_kind.kind is 'Kind as in serving_mark and bucket of requests as in serving_stats, in words: decode of 8 to 15 requests; without a bucket where steps do not say how many.';
+
 create or replace view serving_stats as
 with
 counted as (

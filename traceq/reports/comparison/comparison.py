@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from traceq.analysis.categories import in_words
 from traceq.common.units import change, change_share, duration, share
 from traceq.reports.charts import waterfall
+from traceq.reports.comparison.named import mostly, others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
 from traceq.reports.comparison.words import both_sides, confidence, interval
@@ -48,7 +48,9 @@ def compose_comparison(
     title = (*_files(comparison.base), " (base) against ", *_files(comparison.new), " (new)")
     yield Heading(2, title, anchor="comparison")
     yield Verdict(_verdict(comparison))
+    yield from map(Paragraph, others(comparison))
     yield from _because(comparison)
+    yield from _kinds(comparison)
     if comparison.change is not None:
         yield from _overview(comparison, comparison.change)
         yield from _causes(comparison, comparison.change, top)
@@ -86,7 +88,8 @@ def _verdict(comparison: Comparison) -> Spans:
             f"a step takes {duration(abs(total.delta_ns))}{by} {way}, "
             f"{duration(total.base_ns)} before and {duration(total.new_ns)} now"
         )
-    return (f"{begins}{sentence}; {_interval(comparison, total)}{_mostly(comparison, total)}.",)
+    of_kind = f"steps of kind {comparison.kind}: " if comparison.kind else ""
+    return (f"{begins}{of_kind}{sentence}; {_interval(comparison, total)}", *mostly(comparison), ".")
 
 
 def _interval(comparison: Comparison, total: Change) -> str:
@@ -95,22 +98,13 @@ def _interval(comparison: Comparison, total: Change) -> str:
     return f"{confidence(comparison.level)} interval {interval(total)}"
 
 
-def _mostly(comparison: Comparison, total: Change) -> str:
-    """The cause that explains most of the change, when it is one."""
-    if comparison.verdict not in ("regression", "improvement"):
-        return ""
-    sign = 1 if total.delta_ns > 0 else -1
-    first = max(comparison.causes, key=lambda cause: sign * cause.delta_ns)
-    words = "Most of it" if abs(first.delta_ns) * 2 >= abs(total.delta_ns) else "The largest part"
-    return f". {words}: {in_words(first.category)} ({first.category}, {change(first.delta_ns)})"
-
-
 def _because(comparison: Comparison) -> Iterator[Block]:
     for obstacle in comparison.obstacles:
         yield Warn(("The sides cannot be compared as they are: ", *said(obstacle), "."))
     others = [reason for reason in comparison.reasons if reason not in comparison.obstacles]
     if others and comparison.verdict != "cannot tell":
         yield Paragraph((f"{others[0][0].upper()}{others[0][1:]}.",))
+    yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
     total, other = comparison.change, comparison.other
     if comparison.verdict == "cannot tell" and total is not None:
         yield Paragraph(
@@ -122,6 +116,28 @@ def _because(comparison: Comparison) -> Iterator[Block]:
         )
     if total is not None and other is not None and _disagree(comparison, total, other):
         yield Warn((_disagreement(comparison, total, other),))
+
+
+def _kinds(comparison: Comparison) -> Iterator[Block]:
+    """The kinds of steps of a server, each judged on its own."""
+    if not comparison.kinds:
+        return
+    yield Paragraph(
+        ("Steps of a server are compared with their like; what follows is about ", Name(comparison.kind or ""), ".")
+    )
+    rows = [
+        (
+            Name(each.kind),
+            f"{each.base_steps} / {each.new_steps}",
+            *both_sides(each.change),
+            interval(each.change),
+            each.verdict,
+        )
+        for each in comparison.kinds
+        if each.change is not None
+    ]
+    title = f"{confidence(comparison.level)} interval"
+    yield Table(("kind", "steps", "base", "new", "change", title, "verdict"), tuple(rows), text_columns=(0, 6))
 
 
 def _disagree(comparison: Comparison, total: Change, other: Change) -> bool:
@@ -179,7 +195,7 @@ def _causes(comparison: Comparison, total: Change, top: int) -> Iterator[Block]:
     title = f"{confidence(comparison.level)} interval"
     yield Table(("category", "base", "new", "change", title), tuple(rows))
     for cause in _worth_it(comparison, total):
-        yield from inside(cause, top)
+        yield from inside(cause, top, confidence(comparison.level))
 
 
 def _worth_it(comparison: Comparison, total: Change) -> list[Cause]:

@@ -22,18 +22,21 @@ _KINDS = {
     "re-tuned": "re-tuned",
     "new": "new",
     "vanished": "vanished",
+    "graphed": "in CUDA graphs on one side",
 }
 
 
-def inside(cause: Cause, top: int) -> Iterator[Block]:
-    """What a category is made of, the parts that changed most; the others are summed."""
+def inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
+    """What a category is made of, the parts that changed most, with intervals that are so `sure`; the others are summed."""
     yield Heading(4, ("Inside ", Literal(cause.category), f", {change(cause.delta_ns)}"))
     shown = [part for part in cause.parts if part.delta_ns][:top]
     rows = [_part(part) for part in shown]
     others = cause.parts[len(shown) :]  # what has not changed comes last
     if sum(part.delta_ns for part in others):
-        rows.append((f"{count(len(others))} others", "", "", *both_sides(*others)))
-    yield Table(("what", "matched", "a step", "base", "new", "change"), tuple(rows), text_columns=(0, 1))
+        rows.append((f"{count(len(others))} others", "", "", *both_sides(*others), ""))
+    yield Table(
+        ("what", "matched", "a step", "base", "new", "change", f"\u00b1 ({sure})"), tuple(rows), text_columns=(0, 1)
+    )
 
 
 def _part(part: Part) -> tuple[str, ...]:
@@ -45,6 +48,7 @@ def _part(part: Part) -> tuple[str, ...]:
         duration(part.base_ns) if part.kind != "new" else "-",
         duration(part.new_ns) if part.kind != "vanished" else "-",
         change(part.delta_ns),
+        "-" if part.interval_ns is None else duration((part.interval_ns[1] - part.interval_ns[0]) / 2),
     )
 
 
@@ -81,7 +85,7 @@ def kernels(comparison: Comparison, top: int) -> Iterator[Block]:
         return
     yield Heading(3, ("Kernels that are others than before",), anchor="kernels")
     numbers: Counter[str] = Counter(part.kind for part in changed)
-    kinds = ("new", "vanished", "re-tuned", "renamed", "resized")
+    kinds = ("new", "vanished", "re-tuned", "renamed", "resized", "graphed")
     yield Paragraph((", ".join(f"{count(numbers[kind])} {kind}" for kind in kinds if numbers[kind]) + ".",))
     rows = [
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, picked, plain
-from traceq.runs.compare.comparison import Change, Comparison, Side
+from traceq.runs.compare.comparison import Change, Comparison, NamedCause, Side
 
 SCHEMA_VERSION = 1
 
@@ -16,23 +16,52 @@ def comparison_to_json(comparison: Comparison) -> str:
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
-            **picked(comparison, "verdict", "reasons", "comparable", "obstacles", "remarks", "level", "floor_share"),
+            **picked(
+                comparison,
+                "verdict",
+                "reasons",
+                "comparable",
+                "obstacles",
+                "assumptions",
+                "remarks",
+                "level",
+                "floor_share",
+            ),
             **(_change(total) if total else dict.fromkeys(_CHANGE)),
             "other_statistic": comparison.other and _change(comparison.other),
             "base": _side(comparison.base),
             "new": _side(comparison.new),
             "causes": comparison.causes,
+            "named_causes": [_named(each) for each in comparison.named],
+            "across_the_board": comparison.across,
             "kernels": [part for cause in comparison.causes if cause.category == "compute" for part in cause.parts],
-            **picked(comparison, "operators", "phases", "counts", "findings_gone", "findings_new"),
+            **picked(comparison, "operators", "phases", "counts", "findings_gone", "findings_new", "kind"),
+            "kinds": [
+                {
+                    **picked(each, "kind", "base_steps", "new_steps", "verdict"),
+                    **(_change(each.change) if each.change else {}),
+                }
+                for each in comparison.kinds
+            ],
         }
     )
 
 
-_CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "delta_share", "interval_ns", "p", "detectable_ns")
+_CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "delta_share", "interval_ns", "p", "detectable_ns", "noise_ns")
 
 
 def _change(change: Change) -> dict[str, Any]:
     return {**plain(change, {}), "delta_share": change.share}
+
+
+def _named(cause: NamedCause) -> dict[str, Any]:
+    part = cause.part
+    return {
+        **picked(cause, "category", "delta_ns", "interval_ns", "how", "per_call", "calls"),
+        "part": part and part.name,
+        "part_delta_ns": part and part.delta_ns,
+        "part_interval_ns": part and part.interval_ns,
+    }
 
 
 def _side(side: Side) -> dict[str, Any]:

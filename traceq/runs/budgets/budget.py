@@ -53,11 +53,15 @@ class Budget:
 
 @dataclass(frozen=True)
 class Compare:
-    """What the table [compare] says: the baseline to compare with, and how."""
+    """What the table [compare] says: the baseline to compare with, and how.
+
+    `noise` is a share of the step or the name of a baseline, as said to `traceq compare --noise`.
+    """
 
     baseline: str | None = None
     max_regression: Fraction | None = None
     level: float | None = None
+    noise: str | None = None
     line: int | None = None
 
     @property

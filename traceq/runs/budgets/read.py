@@ -26,7 +26,7 @@ T = TypeVar("T")
 _TABLES = ("step", "throughput", "ledger", "findings", "sql", "compare")
 _SQL = ("name", "query", "max", "min", "unit")
 _BOUNDS: Mapping[str, Bound] = {"min": "at least", "max": "at most"}
-_COMPARE = ("baseline", "max_regression", "level")
+_COMPARE = ("baseline", "max_regression", "level", "noise")
 _ABSENT = "absent"
 _LARGEST = 1 << 20
 
@@ -184,12 +184,16 @@ def _compare(place: _Place, top: _Place, content: Mapping[str, Any]) -> Compare:
     baseline = table.get("baseline")
     if baseline is not None and (not isinstance(baseline, str) or not baseline):
         raise place.wrong("must be the name of a baseline, or its file", "baseline")
-    if table and baseline is None and "max_regression" not in table and "level" not in table:
+    noise = table.get("noise")
+    if noise is not None and (not isinstance(noise, str) or not noise):
+        raise place.wrong('must be a share of the step, as "0.8 %", or the name of a baseline', "noise")
+    if table and baseline is None and not table.keys() & {"max_regression", "level", "noise"}:
         raise place.wrong("is empty")
     return Compare(
         baseline,
         _regression(place, table["max_regression"]) if "max_regression" in table else None,
         _level(place, table["level"]) if "level" in table else None,
+        noise,
         next((place.line(key) for key in ("max_regression", "baseline") if key in table), None),
     )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from traceq.common.units import duration, rate, share, some
+from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
 from traceq.runs.compare.kernel_name import family_name
+from traceq.runs.compare.kinds import kinds_of
 from traceq.runs.run import Run
 
 _OTHER_SETTINGS = (
@@ -28,6 +29,8 @@ _SAME_SHAPES = 0.5
 _SAME_PROGRAM = 0.1
 _SAME_MIX = 0.05
 _MOSTLY_HIDDEN = 0.5
+_OTHER_UNIT = 1.8
+_OTHER_CONDITION = 0.02
 _LISTED = 3
 
 
@@ -51,6 +54,10 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     whole = [all(run.is_window for run in runs) for runs in (base, new)]
     if whole[0] != whole[1]:
         yield f"only the {'new' if whole[0] else 'base'} has steps; of the other the window is one"
+    yield from _units(base, new)
+    first, second = kinds_of(base), kinds_of(new)
+    if first and second and not first.keys() & second.keys():
+        yield f"the server did other steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
     yield from _payload(base, new)
     yield from _shapes(base, new)
     yield from _program(base, new)
@@ -69,6 +76,41 @@ def _differ(what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Ru
     first, second = _values(base, of), _values(new, of)
     if first and second and first != second:
         yield f"{what}: {', '.join(first)} against {', '.join(second)}"
+
+
+def _units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Steps that are no steps of the same kind: of other levels, or found by other marks and several times as large."""
+    yield from _differ("a step is a", base, new, lambda run: None if run.is_window else run.unit)
+    names = [{run.unit_name or run.step_source for run in runs} for runs in (base, new)]
+    if names[0] & names[1]:
+        return
+    ratios = []
+    for sizes in ([_launched(runs) for runs in (base, new)], [_busy(runs) for runs in (base, new)]):
+        if not all(sizes):
+            return
+        ratios.append(sizes[1] / sizes[0])
+    for more, less, times in (("new", "base", min(ratios)), ("base", "new", 1 / max(ratios))):
+        if times >= _OTHER_UNIT:
+            yield (
+                f"a step of the {more} holds the work of {rate(times)} of the {less}: they are found by other marks "
+                f"({', '.join(map(str, sorted(map(str, names[0]))))} against {', '.join(sorted(map(str, names[1])))}); ingest "
+                "with --step-range or --steps-per so that a step is the same on both sides"
+            )
+
+
+def _launched(runs: Sequence[Run]) -> float:
+    """Kernels, copies and collectives that begin in a step."""
+    steps = sum(len(run.counted) for run in runs)
+    return sum(item.every.count for run in runs for item in run.items if not item.category.startswith("idle")) / steps
+
+
+def _busy(runs: Sequence[Run]) -> float:
+    """Time of a step in which the GPU works, ns."""
+    steps = sum(len(run.counted) for run in runs)
+    busy = (
+        dur for run in runs for step in run.counted for name, dur in step.ledger.items() if not name.startswith("idle")
+    )
+    return sum(busy) / steps
 
 
 def _payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
@@ -158,20 +200,12 @@ def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         yield f"what the profiler costs: {share(before)} of a step against {share(after)}"
 
 
-def remarks(base: Side, new: Side, noise: float | None = None) -> Iterator[str]:
-    """What has to be known before a difference is believed, or not; `noise` is what runs are known to differ by."""
+def remarks(base: Side, new: Side) -> Iterator[str]:
+    """What has to be known before a difference is believed, or not."""
     for name, side in (("base", base), ("new", new)):
         yield from _of_side(name, side)
     if base.counted and new.counted and base.counted != new.counted:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
-    yield from _step_kinds(base.runs, new.runs)
-    if noise is not None:
-        yield f"runs of one program are taken to differ by {share(noise)} (standard deviation, --noise)"
-    elif all(sum(bool(run.counted) for run in side.runs) == 1 for side in (base, new)):
-        yield (
-            "one run a side: how much runs differ from one another is not known, and none of it is in the interval. Several "
-            "runs a side tell it: --base A B --new C D; --noise says what is known of it"
-        )
     for name, side in (("base", base), ("new", new)):
         if _hidden(side.runs) > _MOSTLY_HIDDEN:
             yield f"{name}: CUDA graphs were traced as a whole: whether both sides run the same program is not known"
@@ -180,33 +214,32 @@ def remarks(base: Side, new: Side, noise: float | None = None) -> Iterator[str]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
     yield from _differ("rank", base.runs, new.runs, lambda run: run.rank)
     yield from _differ("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
+    yield from _conditions(base.runs, new.runs)
     yield from _differ("version of the profiler", base.runs, new.runs, lambda run: run.producer_version)
     yield from _differ("steps found by", base.runs, new.runs, lambda run: run.step_source)
     for setting in _OTHER_SETTINGS:
         yield from _differ(setting, base.runs, new.runs, lambda run: run.settings.get(setting))  # noqa: B023 - asked at once
 
 
-def _step_kinds(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+def _conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Clocks, power and temperatures that differ, where both sides sampled them."""
+    for series in sorted({name for run in (*base, *new) for name in run.conditions}):
+        sides = [[run.conditions[series] for run in runs if series in run.conditions] for runs in (base, new)]
+        if all(sides):
+            before, after = (sum(side) / len(side) for side in sides)
+            if abs(after - before) > _OTHER_CONDITION * max(abs(before), abs(after)):
+                changed = change_share((after - before) / before if before else None)
+                yield f"{series}: {rate(before)} against {rate(after)} ({changed})"
+
+
+def other_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     """Whether servers did another mix of prompts and next tokens."""
-    first, second = (_mix(runs) for runs in (base, new))
+    first, second = kinds_of(base), kinds_of(new)
+    shares = [{kind: steps / sum(each.values()) for kind, steps in each.items()} for each in (first, second)]
     kinds = sorted(first.keys() | second.keys())
-    if first and second and max(abs(second.get(kind, 0) - first.get(kind, 0)) for kind in kinds) > _SAME_MIX:
-        said = (f"{kind} {share(first.get(kind, 0))} against {share(second.get(kind, 0))}" for kind in kinds)
-        yield (
-            f"kinds of the server's steps: {', '.join(said)}. That alone changes a step: compare each kind and batch, "
-            "which the view serving_stats has"
-        )
-
-
-def _mix(runs: Sequence[Run]) -> dict[str, float]:
-    """Mean share of the server's steps by kind; nothing where a run is of no server."""
-    if not all(sum(run.step_kinds.values()) for run in runs):
-        return {}
-    kinds = {kind for run in runs for kind in run.step_kinds}
-    return {
-        kind: sum(run.step_kinds.get(kind, 0) / sum(run.step_kinds.values()) for run in runs) / len(runs)
-        for kind in kinds
-    }
+    if first and second and max(abs(shares[1].get(kind, 0) - shares[0].get(kind, 0)) for kind in kinds) > _SAME_MIX:
+        said = (f"{kind} {share(shares[0].get(kind, 0))} against {share(shares[1].get(kind, 0))}" for kind in kinds)
+        yield f"the server did other steps: {', '.join(said)}; steps of each kind are compared with their like"
 
 
 def _of_side(name: str, side: Side) -> Iterator[str]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from traceq.runs.compare import statistics
 from traceq.runs.compare.causes import UNTOLD, categories, causes, with_untold
-from traceq.runs.compare.comparable import obstacles, remarks
-from traceq.runs.compare.comparison import Change, Comparison, Statistic
+from traceq.runs.compare.comparable import obstacles, other_mix, remarks
+from traceq.runs.compare.comparison import Change, Comparison, KindChange, NamedCause, Statistic
+from traceq.runs.compare.kinds import common_kinds, of_kind
+from traceq.runs.compare.known_noise import KnownNoise, assumed, told, usual
+from traceq.runs.compare.named_causes import across_the_board, named_causes, sure_all_the_same
 from traceq.runs.compare.rows import counts, rows
 from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
 from traceq.runs.compare.verdict import judged
@@ -30,7 +35,7 @@ def compare(
     sensitivity_share: float = SENSITIVITY,
     statistic: Statistic = "typical",
     judge_by: Statistic | None = None,
-    noise: float | None = None,
+    noise: KnownNoise | None = None,
     anyway: bool = False,
 ) -> Comparison:
     """What changed from `base` to `new`, whose runs are pooled, every run counting the same.
@@ -39,9 +44,61 @@ def compare(
     at least `floor_share` of the base: single runs of one program are taken to differ by less than that without a cause. "No
     change" is said when one of `sensitivity_share` would have been found. The verdict is on the step by `judge_by`, which is
     `statistic` where it is not given.
-    `noise`: what runs of one program are known to differ by, a standard deviation as a share of the step; None: not known.
+    `noise` is what runs of one program are known to differ by; where it is None and runs are too few to show it, it is assumed.
+    Steps of a server are compared kind by kind.
     `anyway`: a verdict is given although the sides cannot be compared.
     """
+    judged_alike = partial(
+        _compared,
+        floor_share=floor_share,
+        sensitivity_share=sensitivity_share,
+        statistic=statistic,
+        judge_by=judge_by,
+        noise=noise,
+        anyway=anyway,
+    )
+    kinds = common_kinds(usable(base), usable(new))
+    if not kinds:
+        return judged_alike(base, new, level)
+    each = {
+        kind: judged_alike(
+            [of_kind(run, kind) for run in base], [of_kind(run, kind) for run in new], level / len(kinds)
+        )
+        for kind in kinds
+    }
+    shown = max(kinds, key=lambda kind: _weight(each[kind]))
+    return replace(
+        each[shown],
+        remarks=(*other_mix(base, new), *each[shown].remarks),
+        kind=shown,
+        kinds=tuple(
+            KindChange(kind, found.base.counted, found.new.counted, found.verdict, found.change)
+            for kind, found in each.items()
+        ),
+    )
+
+
+def _weight(of_kind: Comparison) -> tuple[bool, float]:
+    """What decides which kind of step is shown: a change that is sure by its time in all steps, else the time of all."""
+    if of_kind.change is None:
+        return False, 0.0
+    is_sure = of_kind.verdict in ("regression", "improvement")
+    return is_sure, of_kind.base.counted * abs(of_kind.change.delta_ns if is_sure else of_kind.change.base_ns)
+
+
+def _compared(
+    base: Sequence[Run],
+    new: Sequence[Run],
+    level: float,
+    *,
+    floor_share: float,
+    sensitivity_share: float,
+    statistic: Statistic,
+    judge_by: Statistic | None,
+    noise: KnownNoise | None,
+    anyway: bool,
+) -> Comparison:
+    """The comparison of runs whose steps are of one kind; parameters as in `compare`."""
     repeated = [f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in given_again(runs)]
     base, new = once(base), once(new)
     sides = (side(base), side(new))
@@ -52,7 +109,8 @@ def compare(
         reasons=found,
         comparable=not found,
         obstacles=found,
-        remarks=tuple(dict.fromkeys([*repeated, *remarks(*sides, noise)])),
+        assumptions=(),
+        remarks=tuple(dict.fromkeys([*repeated, *remarks(*sides)])),
         level=level,
         floor_share=floor_share,
         base=sides[0],
@@ -68,37 +126,65 @@ def compare(
     )
     if not all(runs):
         return empty
-    change, intervals = _change(*runs, statistic, level, noise)
-    other, _ = _change(*runs, "mean" if statistic == "typical" else "typical", level, noise)
+    noise = noise or assumed(*map(len, runs))
+    change, intervals, strict = _change(*runs, statistic, level, noise)
+    other = _change(*runs, "mean" if statistic == "typical" else "typical", level, noise).change
     judged_on = other if other.statistic == judge_by else change
     verdict, reason = judged(sides, judged_on, level, floor_share, sensitivity_share)
     is_hindered = found and not anyway
+    if is_hindered:
+        verdict, reason = "cannot tell", found[0]
+    made_of = causes(*runs, change, intervals, noise, level)
+    named: tuple[NamedCause, ...] = ()
+    if verdict in ("regression", "improvement"):
+        named = named_causes(made_of, change.delta_ns)
+    elif not is_hindered:
+        named = sure_all_the_same(made_of, strict, floor_share * change.base_ns)
     return replace(
         empty,
-        verdict="cannot tell" if is_hindered else verdict,
+        verdict=verdict,
         reasons=found if is_hindered else (reason,),
+        assumptions=_assumptions(noise, change, (len(runs[0]), len(runs[1]))),
         change=change,
         other=other,
-        causes=causes(*runs, change, intervals),
+        causes=made_of,
+        named=named,
+        across=across_the_board(made_of) if named else None,
         operators=rows(*runs, statistic, "operator"),
         phases=rows(*runs, statistic, "phase"),
         counts=tuple(counts(*runs, statistic)),
     )
 
 
+class _Measured(NamedTuple):
+    """The change and the intervals of the categories of the ledger, none where steps are too few.
+
+    `strict` are intervals that hold all true changes at once with that confidence (Bonferroni).
+    """
+
+    change: Change
+    intervals: dict[str, tuple[int, int]]
+    strict: dict[str, tuple[int, int]]
+
+
 def _change(
-    base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float, noise: float | None
-) -> tuple[Change, dict[str, tuple[int, int]]]:
-    """The change and the intervals of the categories of the ledger; none where steps are too few."""
+    base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float, noise: KnownNoise | None
+) -> _Measured:
     base_ns, new_ns = (round(step_ns(runs, statistic)) for runs in (base, new))
     names = [*categories([*base, *new]), UNTOLD]
     samples = [[_sample(run, names) for run in runs] for runs in (base, new)]
     change = Change(statistic, base_ns, new_ns, new_ns - base_ns, None, None, None)
     if same_files(base, new):
-        return replace(change, interval_ns=(0, 0), p=1.0, detectable_ns=0), dict.fromkeys(names, (0, 0))
-    found = statistics.spread(samples[0], samples[1], statistic, noise)
+        return _Measured(
+            replace(change, interval_ns=(0, 0), p=1.0, detectable_ns=0), *([dict.fromkeys(names, (0, 0))] * 2)
+        )
+    centers = [np.mean([statistics.center(run, statistic) for run in runs], axis=0) for runs in samples]
+    known = None
+    if noise is not None:
+        known = statistics.Known(_usual(noise, centers[0], names), _usual(noise, centers[1], names), noise.freedom)
+    found = statistics.spread(samples[0], samples[1], statistic, known)
     if found is None:
-        return change, {}
+        return _Measured(change, {}, {})
     first, second = ([run[:, 0] for run in runs] for runs in samples)
     p = max(statistics.permutation_p(first, second, statistic), found.p(0, change.delta_ns))
     low, high = found.interval(0, change.delta_ns, level)
@@ -109,11 +195,28 @@ def _change(
         interval_ns=(min(low, 0), max(high, 0)) if p > level else (low, high),
         p=p,
         detectable_ns=detectable if detectable <= base_ns else None,
+        noise_ns=None if known is None else round(float(known.base[0])),
     )
-    centers = [np.mean([statistics.center(run, statistic) for run in runs], axis=0) for runs in samples]
     deltas = centers[1] - centers[0]
-    intervals = {name: found.interval(column, float(deltas[column]), level) for column, name in enumerate(names, 1)}
-    return change, intervals
+    intervals, strict = (
+        {name: found.interval(column, float(deltas[column]), each) for column, name in enumerate(names, 1)}
+        for each in (level, level / len(names))
+    )
+    return _Measured(change, intervals, strict)
+
+
+def _usual(noise: KnownNoise, center: statistics.Floats, names: Sequence[str]) -> statistics.Floats:
+    """What runs differ by, ns: of the step and of each category."""
+    parts = dict(zip(names, center[1:].tolist(), strict=True))
+    return np.array(
+        [usual(noise, center[0], parts), *(usual(noise, each, {name: each}) for name, each in parts.items())]
+    )
+
+
+def _assumptions(noise: KnownNoise | None, change: Change, runs: tuple[int, int]) -> tuple[str, ...]:
+    if noise is None or change.noise_ns is None or not change.base_ns:
+        return ()
+    return (told(noise, change.noise_ns / change.base_ns, runs),)
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:

@@ -9,7 +9,10 @@ from traceq.runs.run import FindingKept, Run
 
 Verdict = Literal["regression", "improvement", "no change", "cannot tell"]
 Statistic = Literal["typical", "mean"]
-Kind = Literal["same", "new", "vanished", "renamed", "re-tuned", "resized"]
+Kind = Literal["same", "new", "vanished", "renamed", "re-tuned", "resized", "graphed"]
+How = Literal[
+    "slower", "faster", "more", "fewer", "both", "new", "vanished", "renamed", "re-tuned", "resized", "graphed"
+]
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class Change:
     `interval_ns` holds the true difference with the chosen confidence, None where it cannot be known. `p` is the larger of how
     often steps shuffled to the sides at random differ as much, and how often resampled steps have the opposite sign, twice; the
     interval does not hold 0 where it is at most the level. `detectable_ns` is the smallest change that would have been
-    found in 9 of 10 such comparisons; None where it would have to be longer than the step.
+    found in 9 of 10 such comparisons; None where it would have to be longer than the step. `noise_ns` is the standard
+    deviation by which single runs of the base are known or assumed to differ, None where the runs at hand alone say it.
     """
 
     statistic: Statistic
@@ -29,6 +33,7 @@ class Change:
     interval_ns: tuple[int, int] | None
     p: float | None
     detectable_ns: int | None
+    noise_ns: int | None = None
 
     @property
     def share(self) -> float | None:
@@ -76,9 +81,10 @@ class Part:
     """A part of a category that both sides, or one, have: matched by name, shape, or the operator it belongs to.
 
     `kind` says how it was matched: same (name and shape), resized (another launch shape or size), renamed (other template
-    arguments or a generated name), re-tuned (another kernel for the same operator), new, vanished. The names of a side are all
+    arguments or a generated name), re-tuned (another kernel for the same operator), graphed (kernels against CUDA graphs that
+    were traced as a whole), new, vanished. The names of a side are all
     that belong to it, the one with most time first; none stand for what is too small to be listed, or not told apart.
-    Counts are per step.
+    Counts are per step; `interval_ns` as in Change.
     """
 
     category: str
@@ -93,6 +99,7 @@ class Part:
     base_ns: int
     new_ns: int
     delta_ns: int
+    interval_ns: tuple[int, int] | None = None
 
     @property
     def name(self) -> str | None:
@@ -113,6 +120,37 @@ class Cause:
     delta_ns: int
     interval_ns: tuple[int, int] | None
     parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class NamedCause:
+    """What the change is put down to: a category of the ledger, or a part of it that explains most of the category's change.
+
+    Its own change is beyond noise, and goes the way of the step's. `how` says what the part did: slower or faster (another time
+    a call), more or fewer (another number of calls), both of these, or as in Part.kind where it is not the same. `per_call` and
+    `calls` are ratios, new over base; None where there is no such number.
+    """
+
+    category: str
+    delta_ns: int
+    interval_ns: tuple[int, int]
+    part: Part | None = None
+    how: How | None = None
+    per_call: float | None = None
+    calls: float | None = None
+
+
+@dataclass(frozen=True)
+class AcrossTheBoard:
+    """Kernels that got slower or faster by about the same `factor`, as with other clocks.
+
+    They are `kernels` of all `of` that both sides call alike, and have `share` of their time.
+    """
+
+    factor: float
+    kernels: int
+    of: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -138,18 +176,35 @@ class Count:
 
 
 @dataclass(frozen=True)
+class KindChange:
+    """What changed in steps of one kind of a server: how many each side has, and their own verdict; `change` as in Comparison."""
+
+    kind: str
+    base_steps: int
+    new_steps: int
+    verdict: Verdict
+    change: Change | None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What changed from `base` to `new`.
 
     `reasons` say why the verdict is what it is. `obstacles` say why the sides cannot be compared; when there are none, or
-    they were overruled, `verdict` rests on `change`. `remarks` are to be known before it is believed. `other` is the
-    change by the other statistic. The deltas of `causes` add up to `change.delta_ns` exactly.
+    they were overruled, `verdict` rests on `change` and on the `assumptions`. `remarks` are to be known before it is believed.
+    `other` is the change by the other statistic. The deltas of `causes` add up to `change.delta_ns` exactly. `named`
+    are those that are sure, the largest first: of a regression or an improvement those that went its way, else all that changed
+    although the step did not for sure. `across` says that kernels changed alike.
+
+    Of servers it is about steps of one `kind`: that of the largest change that is sure, else that of most time. `kinds` has all
+    that both sides have; each is judged at its part of `level`.
     """
 
     verdict: Verdict
     reasons: tuple[str, ...]
     comparable: bool
     obstacles: tuple[str, ...]
+    assumptions: tuple[str, ...]
     remarks: tuple[str, ...]
     level: float
     floor_share: float
@@ -163,3 +218,7 @@ class Comparison:
     counts: tuple[Count, ...]
     findings_gone: tuple[FindingKept, ...]
     findings_new: tuple[FindingKept, ...]
+    named: tuple[NamedCause, ...] = ()
+    across: AcrossTheBoard | None = None
+    kind: str | None = None
+    kinds: tuple[KindChange, ...] = ()

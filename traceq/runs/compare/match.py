@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,22 +13,34 @@ from traceq.runs.compare.kernel_name import canonical, family_name, function_nam
 _Pair = tuple[Fraction, Fraction]
 
 _AS_SMALL = 2
+_GRAPH = re.compile(r"CUDA ?graph", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a category on one side: count and time (ns) per step, exactly."""
+    """Part of a category of the ledger on one side: count and time (ns) per step, exactly.
 
+    It is of the run with the number `run` of its side. `error` is the standard error of `dur`, ns, with `freedom` degrees of
+    freedom; None where it is not known.
+    """
+
+    category: str
     name: str | None
     shape: str | None
     operator: str | None
     count: Fraction
     dur: Fraction
+    run: int = 0
+    error: float | None = None
+    freedom: int = 0
 
 
 @dataclass(frozen=True)
 class Matched:
-    """What belongs together, base first; names by time, the longest first, and none on the side that lacks it."""
+    """What belongs together, base first; names by time, the longest first, and none on the side that lacks it.
+
+    `pieces` are what it is made of.
+    """
 
     kind: Kind
     names: tuple[tuple[str, ...], tuple[str, ...]]
@@ -35,6 +48,7 @@ class Matched:
     operator: str | None
     count: _Pair
     dur: _Pair
+    pieces: tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
 
 # What two named pieces must have in common to be one: of the name and the piece; None matches nothing.
@@ -64,7 +78,16 @@ def matched(base: Sequence[Piece], new: Sequence[Piece]) -> list[Matched]:
         common = grouped[0].keys() & grouped[1].keys() - {None}
         found += [_match(kind, grouped[0][each], grouped[1][each]) for each in sorted(common, key=repr)]
         left = [[piece for each, pieces in side.items() if each not in common for piece in pieces] for side in grouped]
+    if _graphs(base) != _graphs(new) and all(left):
+        # One side launches kernels that the other has in graphs, of which only the whole was traced.
+        return [*found, _match("graphed", *left)]
     return found + _left_over(left, known, listed)
+
+
+def _graphs(pieces: Sequence[Piece]) -> bool:
+    """Whether most of the time is in CUDA graphs that were traced as a whole."""
+    graphs = sum((piece.dur for piece in pieces if _GRAPH.match(piece.name or "")), Fraction(0))
+    return 2 * graphs > sum((piece.dur for piece in pieces), Fraction(0))
 
 
 def _left_over(
@@ -117,6 +140,7 @@ def _match(kind: Kind, base: Sequence[Piece], new: Sequence[Piece]) -> Matched:
         operator=_one(piece.operator for piece in (*base, *new)),
         count=(_sum(piece.count for piece in base), _sum(piece.count for piece in new)),
         dur=(_sum(piece.dur for piece in base), _sum(piece.dur for piece in new)),
+        pieces=(tuple(base), tuple(new)),
     )
 
 

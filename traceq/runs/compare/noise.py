@@ -56,7 +56,7 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
     within = float(np.mean(scatter))
     low, high = (freedom * seen / _chi_squared(share, freedom) for share in (1 - LEVEL / 2, LEVEL / 2))
     between, least, most = (math.sqrt(max(variance - within, 0.0)) / mean for variance in (seen, low, high))
-    said = (each for run in runs[1:] for each in remarks(side(runs[:1]), side([run])) if not each.startswith("one run"))
+    said = (each for run in runs[1:] for each in remarks(side(runs[:1]), side([run])))
     return Noise(
         runs=tuple(runs),
         statistic=statistic,

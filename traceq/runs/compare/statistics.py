@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -30,9 +31,6 @@ _POWER = 0.9
 
 _MOST_DEPENDENT = 0.95
 _ROUNDING = 1e-12
-
-# Noise that is known is as sure as a variance of so many runs and one more.
-_KNOWN_FREEDOM = 8
 
 _LEAST_TREND = 8
 _MOST_TREND = 1_000
@@ -65,9 +63,22 @@ class Spread:
         return min(1.0, 2 * int(beyond) / (len(shifted) - 1))
 
     def detectable(self, level: float) -> float:
-        """The smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns."""
-        normal = NormalDist()
-        return float(np.std(self.resamples[:, 0])) * (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(_POWER))
+        """The smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns.
+
+        So large that 9 of 10 resamples around it lie beyond what chance does at that level, upwards and downwards.
+        """
+        low, unlucky_low, unlucky_high, high = np.quantile(
+            self.resamples[:, 0], (level / 2, 1 - _POWER, _POWER, 1 - level / 2)
+        )
+        return float(max(high - unlucky_low, unlucky_high - low))
+
+
+class Known(NamedTuple):
+    """What runs of either side are known to differ by: standard deviations per column, ns, and degrees of freedom."""
+
+    base: Floats
+    new: Floats
+    freedom: int
 
 
 def center(steps: Floats, statistic: Statistic) -> Floats:
@@ -81,12 +92,9 @@ def center(steps: Floats, statistic: Statistic) -> Floats:
 
 
 def spread(
-    base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, noise: float | None = None
+    base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, known: Known | None = None
 ) -> Spread | None:
     """How the difference scatters; None when a run has a single step.
-
-    `noise` is what runs of one program are known to differ by (standard deviation, as a share of the step): it counts as much as
-    nine runs do, and those at hand beside it.
 
     Each run is an array (steps, 1 + parts). Draws are widened by what small samples miss of their own scatter, by how much
     steps depend on one another, and where a side has several runs, by how much runs differ beyond their steps (Student's t).
@@ -97,7 +105,7 @@ def spread(
     generators = _generators((*base, *new))
     resampled = [_of_side(side, statistic, resamples, generators) for side in (base, new)]
     total = sum(resampled[1]) / len(new) - sum(resampled[0]) / len(base)
-    return Spread(np.asarray(total + _between(base, new, resampled, statistic, noise)))
+    return Spread(np.asarray(total + _between(base, new, resampled, statistic, known)))
 
 
 def _of_side(
@@ -148,24 +156,24 @@ def _between(
     new: Sequence[Floats],
     resampled: Sequence[Sequence[Floats]],
     statistic: Statistic,
-    noise: float | None,
+    known: Known | None,
 ) -> Floats | float:
     """What runs differ by beyond their steps, per resample: Student's t, of a variance that runs and known noise have together.
 
     A variance that is known beside what is measured counts with degrees of freedom of its own (Smyth, 2004).
     """
     freedom = len(base) + len(new) - 2
-    known = 0 if noise is None else _KNOWN_FREEDOM
-    if freedom + known < 1:
+    more = 0 if known is None else known.freedom
+    if freedom + more < 1:
         return 0.0
     centers = [np.array([center(run, statistic) for run in side]) for side in (base, new)]
     squares = np.asarray(sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in centers))
     within = np.mean([each.var(axis=0) for side in resampled for each in side], axis=0)
     seen = np.maximum(squares - freedom * within, 0)
-    usual = (noise or 0.0) * np.mean([each.mean(axis=0) for each in centers], axis=0)
-    variance = (seen + known * usual**2) / (freedom + known)
-    scale = np.sqrt(variance * (1 / len(base) + 1 / len(new)))
-    deviations = np.random.default_rng(_SEED).standard_t(freedom + known, (len(resampled[0][0]), 1))
+    usual = (0.0, 0.0) if known is None else (known.base**2, known.new**2)
+    variances = [(seen + more * each) / (freedom + more) for each in usual]
+    scale = np.sqrt(variances[0] / len(base) + variances[1] / len(new))
+    deviations = np.random.default_rng(_SEED).standard_t(freedom + more, (len(resampled[0][0]), 1))
     return np.asarray(deviations * scale)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from traceq.common.units import duration, share
+from traceq.common.units import duration, share, some
 from traceq.runs.compare import statistics
 from traceq.runs.compare.comparison import Change, Side, Verdict
+from traceq.runs.compare.known_noise import ENOUGH_RUNS
 from traceq.runs.compare.side import same_files
 
-# With fewer runs a side, what they differ by among themselves is hardly known.
-_ENOUGH_RUNS = 3
+# What two single runs may differ by, found in 9 of 10, is some 5.3 of their standard deviations. From this share of what can be
+# detected on, more than half of its variance is of runs.
+_MOSTLY_RUNS = 0.13
 
 Judgement = tuple["Verdict", str]
 
@@ -41,7 +43,7 @@ def _unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivity_shar
     """No change, where one would have been seen and nothing speaks for it."""
     detectable = change.detectable_ns
     if detectable is None:
-        return "cannot tell", f"even a step twice as long would not have been seen: {_too_different(sides)}"
+        return "cannot tell", f"even a step twice as long would not have been seen: {_too_different(sides, change)}"
     if abs(change.delta_ns) > detectable:
         return "cannot tell", (
             f"the sides differ by {_amount(abs(change.delta_ns), change)}, but by chance they would as much with p = {p:.2g}: "
@@ -49,7 +51,7 @@ def _unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivity_shar
         )
     if detectable > sensitivity_share * change.base_ns:
         return "cannot tell", (
-            f"a change below {_amount(detectable, change)} would not have been seen: {_too_different(sides)}"
+            f"a change below {_amount(detectable, change)} would not have been seen: {_too_different(sides, change)}"
         )
     return "no change", (
         f"a change of {_amount(detectable, change)} or more would have been found in 9 of 10 such comparisons"
@@ -64,12 +66,15 @@ def _changed(sides: tuple[Side, Side], change: Change, p: float, level: float) -
     return ("regression" if change.delta_ns > 0 else "improvement"), reason
 
 
-def _too_different(sides: tuple[Side, Side]) -> str:
+def _too_different(sides: tuple[Side, Side], change: Change) -> str:
     runs = [len(side.runs) for side in sides]
+    if change.detectable_ns is not None and _MOSTLY_RUNS * change.detectable_ns < (change.noise_ns or 0):
+        given = "single runs" if runs == [1, 1] else f"{runs[0]} against {some(runs[1], 'run')}"
+        return f"{given} of one program may differ as much; need {ENOUGH_RUNS} or more a side"
     if max(runs) > 1:
         return (
             f"runs of a side differ too much among themselves to tell from {runs[0]} against {runs[1]}; "
-            f"need {_ENOUGH_RUNS} or more a side"
+            f"need {ENOUGH_RUNS} or more a side"
         )
     return "steps differ too much among themselves; capture more of them"
 

@@ -1,21 +1,28 @@
 -- The ledger of a device taken apart: what ran, or what the host was doing while nothing ran, over all counted steps and
--- over those of the typical step (runs/run.py: the shortest and the longest quarter left out). Per category the times add
--- up to the ledger, but for what no slice stands for. Time counts in the step in which it elapsed, of a slice that lasts
--- into the next step by the share of its length; as one the slice counts in the step that launched it. The $most largest;
--- all others of a category are one row without a name.
+-- over those of the typical step (runs/run.py: the shortest and the longest quarter left out). Steps of a server are taken
+-- apart by kind. Per category the times add up to the ledger, but for what no slice stands for. Time counts in the step in which
+-- it elapsed, of a slice that lasts into the next step by the share of its length; as one the slice counts in the step that
+-- launched it. The $most largest; all others of a category are one row without a name. The deviation is the standard deviation
+-- of an item's time from step to step, that of the others the sum of theirs (no less than that of their sum).
 with
 window_ as (
     select
         s.step,
         s.ts,
         s.ts_end,
+        t.kind,
         s.excluded is null as is_counted,
         t.place > t.steps // 4 and t.place <= t.steps - t.steps // 4 as is_typical
     from step as s
     left join (
-        select step, row_number() over (order by dur, step) as place, count(*) over () as steps
-        from step
-        where trace_id = $trace_id and excluded is null
+        select
+            s.step,
+            k.kind,
+            row_number() over (partition by k.kind order by s.dur, s.step) as place,
+            count(*) over (partition by k.kind) as steps
+        from step as s
+        left join serving_kind as k using (trace_id, step)
+        where s.trace_id = $trace_id and s.excluded is null
     ) as t using (step)
     where s.trace_id = $trace_id
 ),
@@ -28,6 +35,8 @@ busy as (
         b.ts,
         b.dur,
         b.ledger_dur::bigint as ledger_dur,
+        l.kind as launch_kind,
+        w.kind,
         coalesce(l.is_counted, false) as is_counted,
         coalesce(l.is_typical, false) as is_typical,
         coalesce(w.is_counted, false) as first_counted,
@@ -44,13 +53,12 @@ busy as (
 
 -- A slice that lasts into other steps has in each the share of its time that lies in it; rounded so that they add up.
 cut as (
-    select
-        b.slice_id,
-        sum(b.part_dur) filter (w.is_counted) as dur,
-        sum(b.part_dur) filter (w.is_typical) as typical_dur
+    select b.slice_id, b.category, b.launch_id, b.part_dur, w.step, w.kind, w.is_counted, w.is_typical
     from (
         select
             b.slice_id,
+            b.category,
+            b.launch_id,
             w.step,
             round(b.ledger_dur * ((least(b.ts + b.dur, w.ts_end) - b.ts) / b.dur))::bigint
             - round(b.ledger_dur * ((greatest(b.ts, w.ts) - b.ts) / b.dur))::bigint as part_dur
@@ -62,23 +70,50 @@ cut as (
         inner join window_ as w on w.step = b.in_step
     ) as b
     inner join window_ as w using (step)
-    group by b.slice_id
 ),
 
-summed as (
+part as (
     select
-        b.category,
-        b.slice_id,
-        b.launch_id,
-        b.is_counted::integer as count,
-        b.is_typical::integer as typical_count,
-        case when b.is_cut then coalesce(c.dur, 0) when b.first_counted then b.ledger_dur else 0 end as dur,
-        case when b.is_cut then coalesce(c.typical_dur, 0) when b.first_typical then b.ledger_dur else 0 end as typical_dur
-    from busy as b
-    left join cut as c using (slice_id)
+        category,
+        slice_id,
+        launch_id,
+        kind,
+        first_step as step,
+        if(launch_kind is distinct from kind, 0, is_counted::integer) as count,
+        if(launch_kind is distinct from kind, 0, is_typical::integer) as typical_count,
+        if(first_counted and not is_cut, ledger_dur, 0) as dur,
+        if(first_typical and not is_cut, ledger_dur, 0) as typical_dur
+    from busy
+    union all
+    -- launched in a step of another kind than it ran in
+    select
+        category,
+        slice_id,
+        launch_id,
+        launch_kind as kind,
+        null as step,
+        is_counted::integer as count,
+        is_typical::integer as typical_count,
+        0 as dur,
+        0 as typical_dur
+    from busy
+    where launch_kind is distinct from kind and is_counted
+    union all
+    select
+        category,
+        slice_id,
+        launch_id,
+        kind,
+        step,
+        0 as count,
+        0 as typical_count,
+        if(is_counted, part_dur, 0) as dur,
+        if(is_typical, part_dur, 0) as typical_dur
+    from cut
+    where is_counted or is_typical
 ),
 
-busy_item as (
+busy_step as (
     select
         p.category,
         case p.category
@@ -96,13 +131,15 @@ busy_item as (
         k.family,
         q.phase,
         operator.name as operator,
+        p.kind,
+        p.step,
         sum(p.count) as count,
         sum(p.dur) as dur,
         sum(p.count * coalesce(g.bytes, 0)) as bytes,
         sum(p.typical_count) as typical_count,
         sum(p.typical_dur) as typical_dur,
         sum(p.typical_count * coalesce(g.bytes, 0)) as typical_bytes
-    from summed as p
+    from part as p
     inner join gpu_slice as g on g.trace_id = $trace_id and g.slice_id = p.slice_id
     left join kernel_occupancy as k on k.trace_id = $trace_id and k.slice_id = p.slice_id
     left join collective_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
@@ -113,7 +150,7 @@ busy_item as (
     group by all
 ),
 
-idle_item as (
+idle_step as (
     select
         c.cause as category,
         coalesce(h.name, 'nothing open on the host') as name,
@@ -121,6 +158,8 @@ idle_item as (
         null as family,
         q.phase,
         g.operator,
+        w.kind,
+        g.step,
         count(*) as count,
         sum(c.dur) as dur,
         0 as bytes,
@@ -136,15 +175,38 @@ idle_item as (
     group by all
 ),
 
+-- What an item is without in other steps is 0 there.
 item as (
-    from busy_item
-    where count > 0 or dur > 0
-    union all
-    from idle_item
+    select
+        category,
+        name,
+        shape,
+        family,
+        phase,
+        operator,
+        kind,
+        sum(count) as count,
+        sum(dur) as dur,
+        sum(bytes) as bytes,
+        sum(typical_count) as typical_count,
+        sum(typical_dur) as typical_dur,
+        sum(typical_bytes) as typical_bytes,
+        sum(dur::double ** 2) as squares,
+        sum(typical_dur::double ** 2) as typical_squares
+    from (from busy_step union all from idle_step)
+    group by all
+    having sum(count) > 0 or sum(dur) > 0
+),
+
+steps as (
+    select kind, count(*) as counted, count(*) filter (is_typical) as typical
+    from window_
+    where is_counted
+    group by kind
 ),
 
 ranked as (
-    select *, row_number() over (order by dur desc, category, name, shape, family, phase, operator) <= $most as is_kept
+    select *, row_number() over (order by dur desc, category, name, shape, family, phase, operator, kind) <= $most as is_kept
     from item
 )
 
@@ -155,12 +217,17 @@ select
     if(is_kept, family, null) as family,
     if(is_kept, phase, null) as phase,
     if(is_kept, operator, null) as operator,
+    ranked.kind,
     sum(count)::bigint as count,
     sum(dur)::bigint as dur,
     coalesce(sum(bytes), 0)::bigint as bytes,
     coalesce(sum(typical_count), 0)::bigint as typical_count,
     coalesce(sum(typical_dur), 0)::bigint as typical_dur,
-    coalesce(sum(typical_bytes), 0)::bigint as typical_bytes
+    coalesce(sum(typical_bytes), 0)::bigint as typical_bytes,
+    sum(sqrt(greatest(squares - dur::double ** 2 / counted, 0) / nullif(counted - 1, 0))) as deviation,
+    sum(sqrt(greatest(typical_squares - typical_dur::double ** 2 / typical, 0) / nullif(typical - 1, 0)))
+        as typical_deviation
 from ranked
+left join steps as s on s.kind is not distinct from ranked.kind
 group by all
-order by dur desc, category, name, shape, family, phase, operator
+order by dur desc, category, name, shape, family, phase, operator, ranked.kind

@@ -10,6 +10,7 @@ from typing import Literal
 from traceq.errors import NoSuchFinding
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Comparison
+from traceq.runs.compare.known_noise import KnownNoise
 from traceq.runs.run import FindingKept, PartKept, Run
 
 State = Literal["gone", "smaller", "still there", "cannot tell"]
@@ -40,11 +41,13 @@ class Verification:
     comparison: Comparison
 
 
-def verify(name: str, before: Sequence[Run], after: Sequence[Run], *, anyway: bool = False) -> Verification:
+def verify(
+    name: str, before: Sequence[Run], after: Sequence[Run], *, noise: KnownNoise | None = None, anyway: bool = False
+) -> Verification:
     """What became of the finding `name`, an id or a rule, of the first run before. Raises NoSuchFinding."""
     finding = _named(name, before)
     # The verdict is that of `traceq compare`; savings are shares of the mean step.
-    comparison = compare(before, after, statistic="mean", judge_by="typical", anyway=anyway)
+    comparison = compare(before, after, statistic="mean", judge_by="typical", noise=noise, anyway=anyway)
     now = _still(finding, before, after)
     change = comparison.change
     is_comparable = change is not None and (comparison.comparable or anyway)

@@ -1,0 +1,80 @@
+"""What runs of one program are taken to differ by, where there are too few of them to show it.
+
+The shares were measured on the traces at hand (decision 0023): the same kernels on several GPUs of one job differ by 0.2 to
+1.1 %, host-paced loops of separate processes by 2.6 to 4.2 %, data loading of two runs by 20 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from traceq.common.units import share as per_cent
+from traceq.common.units import some
+
+OF_GPU_WORK = 0.005
+OF_HOST_TIME = 0.03
+OF_DATA_LOADING = 0.2
+
+ENOUGH_RUNS = 3
+"""With so many runs a side, what they differ by is measured and not assumed."""
+_ENOUGH_FREEDOM = 2 * (ENOUGH_RUNS - 1)
+
+# An assumption that stands alone is as sure as a variance of so many runs and one more; beside a few runs it counts less.
+_FREEDOM_ALONE, _FREEDOM_BESIDE = 30, 8
+
+_ON_GPU = ("compute", "memset")
+_LOADING = ("idle_data",)
+
+
+@dataclass(frozen=True)
+class KnownNoise:
+    """The standard deviation of the steps of runs of one program, as a share of the step, and where that is from.
+
+    It is as sure as a variance of `freedom` runs and one more. A `share` of None: it is assumed, by what the step is made of.
+    """
+
+    share: float | None
+    freedom: int = _FREEDOM_BESIDE
+    source: str = "--noise"
+
+
+def assumed(base_runs: int, new_runs: int) -> KnownNoise | None:
+    """What to assume beside so many runs a side; None where they show it themselves."""
+    freedom = base_runs + new_runs - 2
+    if freedom >= _ENOUGH_FREEDOM:
+        return None
+    return KnownNoise(None, _FREEDOM_BESIDE if freedom else _FREEDOM_ALONE, "assumed")
+
+
+def usual(noise: KnownNoise, step_ns: float, parts: Mapping[str, float]) -> float:
+    """The standard deviation, ns, of a run whose step takes `step_ns`, `parts` of it by category of the ledger.
+
+    Of what is assumed, parts of one kind vary together, those of different kinds on their own.
+    """
+    if noise.share is not None:
+        return noise.share * step_ns
+    return math.hypot(*(share * sum(parts.get(name, 0.0) for name in names) for share, names in _kinds(list(parts))))
+
+
+def told(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
+    """What is assumed, and how to do without: `share` of the step is what a run differs by, `runs` are those of each side."""
+    if noise.share is not None:
+        return f"runs of one program are taken to differ by {per_cent(share)} of the step (standard deviation, {noise.source})"
+    given = "one run a side" if runs == (1, 1) else f"{runs[0]} against {some(runs[1], 'run')}"
+    return (
+        f"{given}: what runs differ by is assumed, {per_cent(share)} of the step (standard "
+        f"deviation; {per_cent(OF_GPU_WORK)} of GPU work, {per_cent(OF_HOST_TIME)} of time that the host paces, "
+        f"{per_cent(OF_DATA_LOADING)} of data loading), and the interval holds it; need {ENOUGH_RUNS} or more runs a side, or "
+        "--noise, to do without"
+    )
+
+
+def _kinds(names: Sequence[str]) -> list[tuple[float, list[str]]]:
+    """The categories that vary alike, each kind with its share."""
+    kinds: dict[float, list[str]] = {}
+    for name in names:
+        share = OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME
+        kinds.setdefault(share, []).append(name)
+    return list(kinds.items())

@@ -1,0 +1,109 @@
+"""What a change is put down to: the categories and parts whose own change is beyond noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from traceq.runs.compare.comparison import AcrossTheBoard, Cause, How, NamedCause, Part
+
+MOST_NAMED = 3
+
+_MOSTLY = 0.5  # of the category's change: from here on a part stands for it
+_BY_ITSELF = 0.7  # of the part's change: from here on calls or the time of a call alone explain it
+_MATTERS = 0.05  # of the change of the step: less is not worth a name
+
+_ALIKE = 0.25  # of the change of the usual kernel
+_LEAST_FACTOR = 0.02
+_LEAST_KERNELS, _LEAST_SHARE = 5, 0.8
+_SAME_CALLS = 0.01
+
+
+def named_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
+    """The causes of a change of `delta_ns` that are sure, the largest first."""
+    found = [
+        cause
+        for cause in causes
+        if _is_sure(cause.interval_ns, delta_ns) and abs(cause.delta_ns) >= _MATTERS * abs(delta_ns)
+    ]
+    return tuple(_named(cause) for cause in sorted(found, key=lambda cause: -abs(cause.delta_ns))[:MOST_NAMED])
+
+
+def sure_all_the_same(
+    causes: Sequence[Cause], strict: Mapping[str, tuple[int, int]], least_ns: float
+) -> tuple[NamedCause, ...]:
+    """The causes that changed by `least_ns` for sure where the step did not: `strict` are intervals that hold all at once."""
+    found = [
+        cause
+        for cause in causes
+        if _is_sure(strict.get(cause.category), cause.delta_ns) and abs(cause.delta_ns) >= least_ns
+    ]
+    return tuple(map(_named, found[:MOST_NAMED]))
+
+
+def _is_sure(interval: tuple[int, int] | None, delta_ns: int) -> bool:
+    """Whether the interval lies on the side of the change."""
+    return interval is not None and (interval[0] > 0 if delta_ns > 0 else interval[1] < 0)
+
+
+def _named(cause: Cause) -> NamedCause:
+    if cause.interval_ns is None:
+        raise ValueError(f"a cause without an interval: {cause.category}")
+    parts = [part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns) and part.name is not None]
+    first = max(parts, key=lambda part: abs(part.delta_ns), default=None)
+    if first is None or abs(first.delta_ns) < _MOSTLY * abs(cause.delta_ns):
+        return NamedCause(cause.category, cause.delta_ns, cause.interval_ns)
+    calls = per_call = None
+    if first.kind == "same" and first.base_count and first.new_count and first.base_ns:
+        calls = first.new_count / first.base_count
+        per_call = (first.new_ns / first.new_count) / (first.base_ns / first.base_count)
+    return NamedCause(
+        cause.category, cause.delta_ns, cause.interval_ns, first, _how(first, calls, per_call), per_call, calls
+    )
+
+
+def _how(part: Part, calls: float | None, per_call: float | None) -> How:
+    if part.kind != "same":
+        return part.kind
+    if calls is None or per_call is None:
+        return "new" if part.delta_ns > 0 else "vanished"
+    by_calls = (part.new_count - part.base_count) * part.base_ns / part.base_count
+    if abs(part.delta_ns - by_calls) >= _BY_ITSELF * abs(part.delta_ns) and abs(by_calls) <= abs(part.delta_ns):
+        return "slower" if part.delta_ns > 0 else "faster"
+    if _BY_ITSELF * abs(part.delta_ns) <= abs(by_calls) and by_calls * part.delta_ns > 0:
+        return "more" if part.delta_ns > 0 else "fewer"
+    return "both"
+
+
+def across_the_board(causes: Sequence[Cause]) -> AcrossTheBoard | None:
+    """Whether kernels of the same shape, called as often, got slower or faster by about the same factor; None where not."""
+    parts = list(_same_kernels(causes))
+    total = sum(part.base_ns for part in parts)
+    if len(parts) < _LEAST_KERNELS or not total:
+        return None
+    factor = _usual_factor(parts, total)
+    if abs(factor - 1) < _LEAST_FACTOR:
+        return None
+    alike = [part for part in parts if abs(part.new_ns / part.base_ns - factor) <= _ALIKE * abs(factor - 1)]
+    share = sum(part.base_ns for part in alike) / total
+    if len(alike) < _LEAST_KERNELS or share < _LEAST_SHARE:
+        return None
+    return AcrossTheBoard(factor, len(alike), len(parts), share)
+
+
+def _same_kernels(causes: Sequence[Cause]) -> Iterator[Part]:
+    for cause in causes:
+        if cause.category == "compute" and _is_sure(cause.interval_ns, cause.delta_ns):
+            for part in cause.parts:
+                is_as_often = abs(part.new_count - part.base_count) <= _SAME_CALLS * part.base_count
+                if part.kind == "same" and part.name is not None and part.base_ns and is_as_often:
+                    yield part
+
+
+def _usual_factor(parts: Sequence[Part], total: int) -> float:
+    """The median of new over base, by the time on the base."""
+    seen = 0
+    for factor, weight in sorted((part.new_ns / part.base_ns, part.base_ns) for part in parts):
+        seen += weight
+        if 2 * seen >= total:
+            return factor
+    raise ValueError("no part has any time")
