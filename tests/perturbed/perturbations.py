@@ -106,11 +106,7 @@ class Edited:
     def finished(self) -> dict[str, Any]:
         """Write the file; how long its steps were and are."""
         steps = self.steps()
-        begin, finish = steps[0][0], steps[-1][1]
-        old = self._ends(None, finish) - begin
-        new = retime(self.works, self.waits, self.inserts)
-        clock = new.clocks.get(self.processes[0], Clock())
-        length = self._ends(new, finish) - clock.end(begin)
+        new, old, length = self.retimed()
         self._check(new)
         raw = self.nsys or self.chrome
         assert raw is not None
@@ -132,6 +128,18 @@ class Edited:
             "new_ns": length // len(steps),
             "size_ns": (length - old) // len(steps),
         }
+
+    def retimed(self) -> tuple[Retimed, int, int]:
+        """The new times, and how long all steps took together (ns) before and after."""
+        steps = self.steps()
+        begin, finish = steps[0][0], steps[-1][1]
+        new = retime(self.works, self.waits, self.inserts)
+        clock = new.clocks.get(self.processes[0], Clock())
+        return new, self._ends(None, finish) - begin, self._ends(new, finish) - clock.end(begin)
+
+    def length(self, new: Retimed | None, steps: Sequence[tuple[int, int]]) -> int:
+        """How long some steps take together (ns), from the end of what came before them; `new` None: as recorded."""
+        return self._ends(new, steps[-1][1]) - self._ends(new, steps[0][0])
 
     def _ends(self, new: Retimed | None, finish: int) -> int:
         """When the last step ends: on the host, or on the GPU what was launched in the steps."""

@@ -15,6 +15,7 @@ from traceq.app.view import View
 from traceq.database.user_sql import interruptible
 from traceq.errors import UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
+from traceq.reports.comparison.named import told
 from traceq.reports.document import Block
 from traceq.reports.renderers.check_to_json import check_to_json
 from traceq.reports.renderers.check_to_junit import check_to_junit
@@ -176,4 +177,12 @@ def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | 
 def _regression(against: Compare, comparison: Comparison | None) -> Judged:
     allowed = against.max_regression
     limits = () if allowed is None else (Limit("at most", allowed, SHARE),)
-    return regression(Budget("compare", against.baseline or "a baseline", limits, against.line), comparison)
+    budget = Budget("compare", against.baseline or "a baseline", limits, against.line)
+    return with_cause(regression(budget, comparison), comparison)
+
+
+def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:
+    """A regression with what it is put down to."""
+    if judged.state != "fail" or comparison is None or not comparison.named:
+        return judged
+    return replace(judged, reason=f"{judged.reason}. Most of it: {''.join(told(comparison.named[0]))}")

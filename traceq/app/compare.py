@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from html import escape
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from traceq.app import notebook
+from traceq.app.check import with_cause
 from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Sources, check_writes, opened_runs, several
 from traceq.app.view import View
@@ -16,9 +18,15 @@ from traceq.common.text import printable
 from traceq.errors import WrongUse
 from traceq.reports.build_timelines import step_timelines
 from traceq.reports.comparison.comparison import compose_comparison
+from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
+from traceq.reports.redact import redacted_comparison
+from traceq.reports.renderers.check_to_junit import check_to_junit
+from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.timeline import Timeline
+from traceq.runs.budgets.budget import Budget, Check
+from traceq.runs.budgets.regression import regression
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY
 from traceq.runs.compare.compare import compare as compare_runs
 from traceq.runs.compare.comparison import Comparison, Statistic
@@ -34,12 +42,13 @@ class ComparisonView(View[Comparison]):
     """What changed from one run to another. As the last line of a notebook's cell it shows itself.
 
     `content` is the comparison as plain data. Times are ns per step, a difference is the candidate less the baseline. Its
-    documents take `top`, the number of rows of a table; `timelines` are drawn in HTML.
+    documents take `top`, the number of rows of a table; `timelines` are drawn in HTML. A ticket is short, whatever the format.
     """
 
-    def __init__(self, content: Comparison, timelines: Sequence[Timeline] = ()) -> None:
+    def __init__(self, content: Comparison, timelines: Sequence[Timeline] = (), *, is_ticket: bool = False) -> None:
         super().__init__(content)
         self.timelines = timelines
+        self.is_ticket = is_ticket
 
     @property
     def verdict(self) -> str:
@@ -66,7 +75,23 @@ class ComparisonView(View[Comparison]):
 
     def blocks(self, top: int = _TOP, *, draws: bool = False, **_options: Any) -> Iterable[Block]:
         """The document."""
+        if self.is_ticket:
+            return compose_ticket(self.content)
         return compose_comparison(self.content, top, self.timelines, draws=draws)
+
+    def to_junit(self) -> str:
+        """JUnit XML: one test case, that there is no regression."""
+        return check_to_junit(self._check())
+
+    def to_sarif(self, root: str | Path = ".") -> str:
+        """SARIF 2.1.0, with paths relative to `root`."""
+        return check_to_sarif(self._check(), Path(root).resolve())
+
+    def _check(self) -> Check:
+        """The comparison as a check without a limit: a regression fails."""
+        base = ", ".join(run.file for run in self.content.base.runs) or "nothing"
+        judged = with_cause(regression(Budget("compare", base, ()), self.content), self.content)
+        return Check(path=None, runs=self.content.new.runs, judged=(judged,), baseline=base, comparison=self.content)
 
     def to_json(self) -> str:
         """For programs; the keys are described in docs/compare.md."""
@@ -90,6 +115,7 @@ def compare(
     noise: KnownNoiseOf | None = None,
     anyway: bool = False,
     drawn: bool = False,
+    ticket: bool = False,
     **reading: Unpack[Reading],
 ) -> ComparisonView:
     """What changed from `base` to `new`, each a trace database, a trace or a baseline, by path or name, or several, pooled.
@@ -99,7 +125,8 @@ def compare(
     would have been found. `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one
     program are known to differ by, a standard deviation as a share of the step, or the
     baseline whose runs tell it. `anyway` gives a verdict although GPUs,
-    shapes or settings differ. `drawn`: with the typical step of both, for HTML. Raises StoreError for what cannot be read,
+    shapes or settings differ. `drawn`: with the typical step of both, for HTML. `ticket`: in at most 10 KB, with
+    hosts, users and paths replaced. Raises StoreError for what cannot be read,
     ValueError for a rank that is not there.
     """
     if not 0 < level < 1:
@@ -117,6 +144,8 @@ def compare(
         noise=known_noise(noise, rank),
         anyway=anyway,
     )
+    if ticket:
+        return ComparisonView(redacted_comparison(comparison), is_ticket=True)
     return ComparisonView(comparison, _on_one_scale(base_step, new_step))
 
 

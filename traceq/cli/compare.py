@@ -7,15 +7,24 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import SHARE, Several, document_options, noise_option, rank_option, reading, reading_options
-from traceq.cli._output import write_view
+from traceq.cli._options import (
+    FILE,
+    SHARE,
+    Several,
+    document_options,
+    noise_option,
+    rank_option,
+    reading,
+    reading_options,
+)
+from traceq.cli._output import write, write_view
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")
 @click.argument("sources", nargs=-1, metavar="[BASE NEW]")
 @click.option("--base", multiple=True, metavar="SOURCE...", help="Runs of the base, pooled.")
 @click.option("--new", multiple=True, metavar="SOURCE...", help="Runs to compare with them, pooled.")
-@document_options()
+@document_options(default=None)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Rows of a table.")
 @rank_option("Compare")
 @click.option(
@@ -39,6 +48,9 @@ from traceq.cli._output import write_view
     help="Say 'no change' only when a change of that size would have been found.",
 )
 @noise_option
+@click.option("--ticket", is_flag=True, help="In at most 10 KB, hosts, users and paths replaced. [format: md]")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML: a test that there is no regression.")
+@click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")
 @click.option("--anyway", is_flag=True, help="Give a verdict although GPUs, shapes or settings differ.")
 @reading_options
 def compare(
@@ -47,8 +59,11 @@ def compare(
     base: tuple[str, ...],
     new: tuple[str, ...],
     output: Path | None,
-    format_: str,
+    format_: str | None,
     top: int,
+    ticket: bool,
+    junit: Path | None,
+    sarif: Path | None,
     **options: Any,
 ) -> None:
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
@@ -61,13 +76,19 @@ def compare(
     Examples:
       traceq compare before.duckdb after.duckdb
       traceq compare main profile.sqlite -o change.html
+      traceq compare --ticket main profile.sqlite -o ticket.md
       traceq compare --base a1.duckdb a2.duckdb --new b1.duckdb b2.duckdb
     """  # noqa: D301 - click wants the backspace itself
     base, new = _sides(sources, base, new)
     from traceq.app.compare import compare as compare_runs
 
-    view = compare_runs(base, new, drawn=format_ == "html", **options, **reading(output))
-    write_view(view, format_, output, top=top)
+    name = format_ or ("md" if ticket else "text")
+    view = compare_runs(base, new, drawn=name == "html", ticket=ticket, **options, **reading(output, junit, sarif))
+    if junit is not None:
+        write(view.to_junit(), junit)
+    if sarif is not None:
+        write(view.to_sarif(), sarif)
+    write_view(view, name, output, top=top)
 
 
 def _sides(

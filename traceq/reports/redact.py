@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -32,18 +32,21 @@ from traceq.common.text import shortened
 from traceq.reports.model import Device, DeviceLedger, Report, TraceFacts, TraceReport
 from traceq.reports.timeline import Span, Timeline
 from traceq.reports.topics import KernelName, PathName
+from traceq.runs.compare.comparison import Comparison, Part, Side
+from traceq.runs.run import Run
 
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
 _OWN_FIELDS = re.compile(
     "sha256|format|rule|confidence|severity|category|cause|bucket|small|state|metric|columns|side|kind|"
-    "operation|limiter|source|level|position|size_class|op|property|value"
+    "operation|limiter|verdict|how|what|statistic|shape|base_shape|source|level|position|size_class|op|property|value"
 )
 # Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
 _SENTENCES = re.compile(
     "title|text|reason|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
-    "ways|memory|evidence|device_name|producer|compute_capability|excluded|options|note"
+    "ways|memory|evidence|reasons|obstacles|assumptions|remarks|lost|saturated|cannot_tell|device_name|producer|compute_capability|excluded|options|note"
 )
 _NAMES_OF_KERNELS = frozenset(("kernel", "last_kernel"))
+_OF_KERNELS = ("compute", "communication")
 
 # What a word may be beside those of traceq: a number with its unit, a version, a stand-in.
 _NUMBER = r"[-+~]?\d[\d,_]*(?:\.\d+)?(?:e[-+]?\d+)?(?:[num]?s|x|[KMGT]i?B|GB|th|st|nd|rd)?"
@@ -91,22 +94,50 @@ _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|b
 
 def redacted(report: Report) -> Report:
     """The report with stand-ins for all texts not known to be harmless; of the same structure, equal for equal reports."""
-    stand_ins = _StandIns(report)
+    known: dict[str, str] = {}
+    for trace in report.traces:
+        facts = trace.trace
+        known |= {each: _file(facts) for each in (facts.file, PurePath(facts.file).name)}
+        known |= {facts.run: _hashed("run", facts.run)} if facts.run else {}
+    stand_ins = _StandIns(_texts(report), known)
     return replace(report, query=stand_ins.sentence(report.query), traces=tuple(map(stand_ins.trace, report.traces)))
 
 
-class _StandIns:
-    """What stands for what in one report."""
+def redacted_comparison(comparison: Comparison) -> Comparison:
+    """The comparison, as a ticket shows it, with such stand-ins: its runs without what they are made of."""
 
-    def __init__(self, report: Report) -> None:
+    def bare(side: Side) -> Side:
+        return replace(side, runs=tuple(_bare(run) for run in side.runs))
+
+    runs = (*comparison.base.runs, *comparison.new.runs)
+    known = {each: _file(run) for run in runs for each in (run.file, run.source, PurePath(run.source).name)}
+    comparison = replace(comparison, base=bare(comparison.base), new=bare(comparison.new))
+    stand_ins = _StandIns(_texts(comparison), known)
+
+    def change(name: str, text: str) -> str:
+        if name == "producer_version" and _VERSION.fullmatch(text):
+            return text
+        return stand_ins.sentence(text) if _SENTENCES.fullmatch(name) else stand_ins.name(text)
+
+    changed: Comparison = _mapped(comparison, change)
+    return changed
+
+
+def _bare(run: Run) -> Run:
+    """The run by the name that stands for its file, without its steps and what they are made of."""
+    return replace(
+        run, file=_file(run), source=_file(run), steps=(), items=(), findings=(), parts=(), shapes={}, cannot_tell={}
+    )
+
+
+class _StandIns:
+    """What stands for what in one report: `texts` are all it has, with the names of their fields, `known` what is given."""
+
+    def __init__(self, texts: Sequence[tuple[str, str]], known: Mapping[str, str]) -> None:
         self._numbers: dict[str, str] = {}
-        self._kernels = {text for name, text in _texts(report) if name in _NAMES_OF_KERNELS and _KERNEL.fullmatch(text)}
-        self._known: dict[str, str] = {}
-        for trace in report.traces:
-            facts = trace.trace
-            self._known |= {facts.file: _file(facts), PurePath(facts.file).name: _file(facts)}
-            self._known |= {facts.run: _hashed("run", facts.run)} if facts.run else {}
-        names = {text for name, text in _texts(report) if not _SENTENCES.fullmatch(name) and name != "span"}
+        self._kernels = {text for name, text in texts if name in _NAMES_OF_KERNELS and _KERNEL.fullmatch(text)}
+        self._known = dict(known)
+        names = {text for name, text in texts if not _SENTENCES.fullmatch(name) and name != "span"}
         for text in sorted(name for name in names if _LEAST_OF_NAME <= len(name) <= _MOST_OF_NAME):
             if self._is_shown(text):
                 self._known |= {text: text, shortened(text, _CUT): shortened(text, _CUT)}
@@ -208,7 +239,7 @@ def _hashed(kind: str, name: str) -> str:
     return name if is_hashed else f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _file(facts: TraceFacts) -> str:
+def _file(facts: TraceFacts | Run) -> str:
     suffix = _SUFFIXES.search(facts.file)
     return f"trace-{facts.sha256[:12]}{suffix[0] if suffix else ''}"
 
@@ -220,7 +251,7 @@ def _finding_ids(report: TraceReport) -> Iterator[str]:
     yield from (each.finding_id for each in report.observations)
 
 
-def _texts(report: Report) -> list[tuple[str, str]]:
+def _texts(report: Report | Comparison) -> list[tuple[str, str]]:
     """All texts of the report that may hold something of the trace, each with the name of its field."""
     collected: list[tuple[str, str]] = []
 
@@ -255,6 +286,8 @@ def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> An
 
 def _kind(holder: Any, field: str) -> str:
     """What the texts of a field are, where its name does not say it."""
+    if isinstance(holder, Part) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
+        return "kernel"
     if field == "name" and isinstance(holder, Device | DeviceLedger):
         return "device_name"
     if field == "name" and isinstance(holder, Span):

@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from traceq.common.units import change, change_share, duration, share
+from traceq.common.units import change, change_share, duration
 from traceq.reports.charts import waterfall
-from traceq.reports.comparison.named import mostly, others
+from traceq.reports.comparison.named import others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
+from traceq.reports.comparison.verdict import how_sure, verdict
 from traceq.reports.comparison.words import both_sides, confidence, interval
 from traceq.reports.document import (
     Block,
@@ -32,13 +33,6 @@ from traceq.runs.compare.comparison import Cause, Change, Comparison, Side
 _TAKEN_APART = 0.03
 _MOST_TAKEN_APART = 5
 
-_BEGINNINGS = {
-    "regression": "Regression: ",
-    "improvement": "Improvement: ",
-    "no change": "No change: ",
-    "cannot tell": "Cannot tell: ",
-}
-
 
 def compose_comparison(
     comparison: Comparison, top: int, timelines: Sequence[Timeline] = (), *, draws: bool = False
@@ -47,7 +41,7 @@ def compose_comparison(
     yield Heading(1, ("traceq compare",))
     title = (*_files(comparison.base), " (base) against ", *_files(comparison.new), " (new)")
     yield Heading(2, title, anchor="comparison")
-    yield Verdict(_verdict(comparison))
+    yield Verdict(verdict(comparison))
     yield from map(Paragraph, others(comparison))
     yield from _because(comparison)
     yield from _kinds(comparison)
@@ -72,32 +66,6 @@ def _files(side: Side) -> Spans:
     return (first,) if len(side.runs) == 1 else (first, f" and {len(side.runs) - 1} more")
 
 
-def _verdict(comparison: Comparison) -> Spans:
-    total = comparison.change
-    begins = _BEGINNINGS[comparison.verdict]
-    if comparison.verdict == "cannot tell":
-        return (begins, *said(comparison.reasons[0] if comparison.reasons else "nothing to compare"), ".")
-    if total is None:
-        raise ValueError(f"a verdict without a change: {comparison.verdict}")
-    if total.delta_ns == 0:
-        sentence = f"a step takes {duration(total.base_ns)} on both sides"
-    else:
-        way = "longer" if total.delta_ns > 0 else "shorter"
-        by = "" if total.share is None else f" ({share(abs(total.share))})"
-        sentence = (
-            f"a step takes {duration(abs(total.delta_ns))}{by} {way}, "
-            f"{duration(total.base_ns)} before and {duration(total.new_ns)} now"
-        )
-    of_kind = f"steps of kind {comparison.kind}: " if comparison.kind else ""
-    return (f"{begins}{of_kind}{sentence}; {_interval(comparison, total)}", *mostly(comparison), ".")
-
-
-def _interval(comparison: Comparison, total: Change) -> str:
-    if total.interval_ns is None:
-        return "how sure that is cannot be told"
-    return f"{confidence(comparison.level)} interval {interval(total)}"
-
-
 def _because(comparison: Comparison) -> Iterator[Block]:
     for obstacle in comparison.obstacles:
         yield Warn(("The sides cannot be compared as they are: ", *said(obstacle), "."))
@@ -111,7 +79,7 @@ def _because(comparison: Comparison) -> Iterator[Block]:
             (
                 "Measured, without a verdict: ",
                 f"{duration(total.base_ns)} against {duration(total.new_ns)} a step, ",
-                f"{change(total.delta_ns)} ({change_share(total.share)}); {_interval(comparison, total)}.",
+                f"{change(total.delta_ns)} ({change_share(total.share)}); {how_sure(comparison, total)}.",
             )
         )
     if total is not None and other is not None and _disagree(comparison, total, other):
@@ -154,7 +122,7 @@ def _disagreement(comparison: Comparison, total: Change, other: Change) -> str:
     says = "goes the other way" if other.delta_ns * total.delta_ns < 0 else "changed and the other did not"
     return (
         f"{names[other.statistic].capitalize()} {says}: {change(other.delta_ns)} "
-        f"({change_share(other.share)}), {_interval(comparison, other)}. A few steps that are much longer do that; "
+        f"({change_share(other.share)}), {how_sure(comparison, other)}. A few steps that are much longer do that; "
         f"--by {other.statistic} says what they are made of."
     )
 

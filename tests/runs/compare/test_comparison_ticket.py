@@ -1,0 +1,108 @@
+"""A comparison on a regression ticket: short whatever the traces hold, harmless to show, and enough to repeat it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+from made_runs import MS, item, noisy, run
+
+from traceq.app.compare import ComparisonView
+from traceq.reports.comparison.ticket import surer
+from traceq.reports.redact import redacted_comparison
+from traceq.runs.compare.compare import compare
+from traceq.runs.compare.known_noise import KnownNoise
+
+pytestmark = pytest.mark.usefixtures("fewer_draws")
+
+MOST_BYTES = 10_000
+
+
+def sides(kernel="void at::native::gemm<float>(float*)", name="run", **facts):
+    made = []
+    for number, (side, ms) in enumerate((("base", 60), ("new", 75))):
+        steps = noisy((ms + 40) * MS, 30, 0.005, number)
+        items = [item(kernel, ms * MS, 3, steps=30, shape="8x1x1 of 256x1x1"), item("add", 40 * MS, steps=30)]
+        sha256 = f"{number:x}" * 64
+        made.append([run(*steps, items=items, name=f"{name}.{side}.json", **{"sha256": sha256, **facts})])
+    return made
+
+
+def ticket(comparison):
+    return ComparisonView(redacted_comparison(comparison), is_ticket=True).to_markdown()
+
+
+def test_it_says_what_and_how_sure_and_why_and_how_to_repeat_it():
+    text = ticket(compare(*sides()))
+    for words in (
+        "**Regression: a step takes 15.",
+        "98 % interval",
+        "1.25x slower at the same shape",
+        "One run a side: what runs differ by is assumed, 0.5 % of the step",
+        "- 3 or more runs a side (1 against 1 now), taken in turns",
+        "`traceq compare trace-000000000000.json trace-111111111111.json --level 0.02 --least 1% --by typical`",
+        "0" * 64,
+        "1" * 64,
+        "30 against 30 steps; p = 0.0005 (level 0.02)",
+    ):
+        assert words in text, words
+
+
+def test_names_of_files_users_and_paths_are_replaced():
+    text = ticket(compare(*sides("/home/alice/secret_kernel", "alice-hf_x", settings={"nccl_version": "2.1@alice"})))
+    for secret in ("alice", "hf_x", "secret"):
+        assert secret not in text
+    assert re.search(r"mostly name-\d+: 1.25x slower", text)
+
+
+@pytest.mark.parametrize(
+    ("facts", "several"),
+    [({}, 1), ({}, 60), ({"lost": tuple(f"{number} events " + "y" * 5_000 for number in range(50))}, 1)],
+    ids=["long names", "60 runs a side", "long remarks"],
+)
+def test_it_is_short_whatever_the_traces_hold(facts, several):
+    evil = "void at::" + "]]> <b>&#x1b;`|\n" * 2_000
+    base, new = (
+        [replace(side[0], sha256=f"{number}{side[0].sha256}"[:64]) for number in range(several)]
+        for side in sides(evil, "z" * 200_000, **facts)
+    )
+    assert len(ticket(compare(base, new)).encode()) <= MOST_BYTES
+
+
+def test_an_empty_side_has_a_ticket_too():
+    text = ticket(compare(sides()[0], []))
+    assert "**Cannot tell: the new is empty.**" in text
+    assert "traceq compare" in text
+
+
+def test_what_would_make_it_surer():
+    base, new = sides()
+    assert [each.split(" (")[0] for each in surer(compare(base, new))] == ["3 or more runs a side"]
+    assert next(surer(compare(base, new, noise=KnownNoise(0)))).startswith("3 or more runs a side")
+    short = [[replace(side[0], steps=side[0].steps[:6])] for side in (base, new)]
+    assert any(each.startswith("20 counted steps a side or more (6 against 6 now)") for each in surer(compare(*short)))
+    other = [replace(new[0], device_name="NVIDIA A100", lost=("3 events",))]
+    said = list(surer(compare(base, other)))
+    assert said[0].startswith("runs that can be compared")
+    assert said[-1] == "captures that lost no events"
+
+
+def test_enough_runs_and_steps_leave_nothing_to_wish_for():
+    base, new = ([replace(side[0], sha256=f"{side[0].sha256}{number}") for number in range(3)] for side in sides())
+    assert list(surer(compare(base, new))) == []
+
+
+def test_junit_and_sarif_say_what_the_ticket_says():
+    found = ComparisonView(compare(*sides()))
+    (failure,) = ET.fromstring(found.to_junit()).iter("failure")  # noqa: S314 - our own
+    assert "measured +15." in failure.attrib["message"]
+    assert "1.25x slower at the same shape" in failure.text
+    (result,) = json.loads(found.to_sarif())["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("traceq/compare", "error")
+    base, _ = sides()
+    same = ComparisonView(compare(base, base))
+    assert not list(ET.fromstring(same.to_junit()).iter("failure"))  # noqa: S314
+    assert json.loads(same.to_sarif())["runs"][0]["results"] == []

@@ -1,0 +1,151 @@
+"""The comparison as a regression ticket takes it: the verdict, what it rests on, three causes, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from traceq.common.text import shortened
+from traceq.common.units import change, change_share, count, duration
+from traceq.reports.comparison.named import others, told
+from traceq.reports.comparison.verdict import verdict
+from traceq.reports.comparison.words import both_sides, confidence, interval
+from traceq.reports.document import Block, Heading, Items, Literal, Name, Paragraph, Spans, Table, Verdict, table
+from traceq.runs.compare.comparison import Comparison, NamedCause, Side
+from traceq.runs.compare.known_noise import ENOUGH_RUNS
+
+_MOST_RUNS = 6
+_MOST_REMARKS = 5
+_REMARK = 300
+_NAME = 100
+_FEW_STEPS = 20
+
+
+def compose_ticket(comparison: Comparison) -> Iterator[Block]:
+    """At most 10 KB as Markdown, whatever is in the traces: names and remarks are cut, of many runs the first are listed."""
+    yield Heading(1, ("traceq compare",))
+    yield Verdict(verdict(comparison))
+    yield from _rests_on(comparison)
+    yield from _causes(comparison)
+    yield from _surer(comparison)
+    if comparison.remarks:
+        yield Heading(2, ("To be known before it is believed",))
+        yield Items(tuple((shortened(remark, _REMARK),) for remark in comparison.remarks[:_MOST_REMARKS]))
+    yield from _repeat(comparison)
+
+
+def _rests_on(comparison: Comparison) -> Iterator[Block]:
+    for each in (*comparison.obstacles, *comparison.reasons, *comparison.assumptions)[: 2 * _MOST_REMARKS]:
+        if each not in comparison.obstacles or each in comparison.reasons[:1]:
+            yield Paragraph((shortened(f"{each[0].upper()}{each[1:]}.", _REMARK),))
+    total = comparison.change
+    if total is None:
+        return
+    rows = (
+        ("step", *both_sides(total), change_share(total.share), interval(total)),
+        *(
+            (
+                each.category,
+                *both_sides(each),
+                change_share(each.delta_ns / total.base_ns if total.base_ns else None),
+                interval(each),
+            )
+            for each in comparison.causes[:_MOST_REMARKS]
+            if each.delta_ns
+        ),
+    )
+    title = f"{confidence(comparison.level)} interval"
+    yield Table(("", "base", "new", "change", "of the step", title), rows)
+    p = "-" if total.p is None else f"{total.p:.2g}"
+    found = "-" if total.detectable_ns is None else duration(total.detectable_ns)
+    steps = f"{count(comparison.base.counted)} against {count(comparison.new.counted)} steps"
+    yield Paragraph((f"{steps}; p = {p} (level {comparison.level:g}); a change of {found} would have been found.",))
+    if comparison.kinds:
+        yield table(
+            comparison.kinds,
+            {
+                "kind of step": lambda each: Name(each.kind),
+                "verdict": lambda each: each.verdict,
+                "change": lambda each: "-" if each.change is None else change_share(each.change.share),
+            },
+            text=(0, 1),
+        )
+
+
+def _causes(comparison: Comparison) -> Iterator[Block]:
+    yield Heading(2, ("What it is put down to",))
+    if not comparison.named:
+        yield Paragraph(("No part of the step changed by more than its own noise.",))
+        return
+    yield Items(tuple((*told(each), "; ", *_evidence(comparison, each)) for each in comparison.named))
+    if comparison.across is not None:
+        yield Paragraph(list(others(comparison))[-1])
+
+
+def _evidence(comparison: Comparison, cause: NamedCause) -> Spans:
+    level = confidence(comparison.level)
+    sure = " to ".join(map(change, cause.interval_ns))
+    part = cause.part
+    if part is None:
+        return (f"{level} interval {sure}",)
+    base, new = (
+        f"{duration(ns)} in {count(round(calls)) if calls >= 1 else f'{calls:.2g}'}" if calls else duration(ns)
+        for ns, calls in ((part.base_ns, part.base_count), (part.new_ns, part.new_count))
+    )
+    shape = (", ", Name(shortened(part.shape, _NAME))) if part.shape else ()
+    return (f"{level} interval {sure}; the part: {base} before, {new} now a step", *shape)
+
+
+def _surer(comparison: Comparison) -> Iterator[Block]:
+    found = tuple((each,) for each in surer(comparison))
+    if found:
+        yield Heading(2, ("What would make it surer",))
+        yield Items(found)
+
+
+def surer(comparison: Comparison) -> Iterator[str]:
+    """What to capture so that the comparison tells more."""
+    base, new = comparison.base, comparison.new
+    runs = (len(base.runs), len(new.runs))
+    if comparison.obstacles:
+        yield "runs that can be compared: the same GPU, settings, shapes and steps on both sides"
+    if comparison.assumptions or min(runs) < ENOUGH_RUNS:
+        yield (
+            f"{ENOUGH_RUNS} or more runs a side ({runs[0]} against {runs[1]} now), taken in turns: what runs differ by is then "
+            "measured and not assumed"
+        )
+    fewest = min(base.counted, new.counted)
+    if fewest < _FEW_STEPS:
+        yield f"{_FEW_STEPS} counted steps a side or more ({count(base.counted)} against {count(new.counted)} now)"
+    if base.drifts or new.drifts:
+        yield "steps captured later, when they no longer drift, the same ones on both sides"
+    if any(run.lost for side in (base, new) for run in side.runs):
+        yield "captures that lost no events"
+
+
+def _repeat(comparison: Comparison) -> Iterator[Block]:
+    yield Heading(2, ("To repeat it",))
+    sides = {name: _files(side) for name, side in (("base", comparison.base), ("new", comparison.new))}
+    several = any(len(files) > 1 for files in sides.values())
+    words = [f"--{name} {' '.join(files)}" if several else " ".join(files) for name, files in sides.items()]
+    options = [
+        f"--level {comparison.level * max(len(comparison.kinds), 1):g}",
+        f"--least {100 * comparison.floor_share:g}%",
+    ]
+    if comparison.change is not None:
+        options.append(f"--by {comparison.change.statistic}")
+    yield Paragraph((Literal(f"traceq compare {' '.join(words)} {' '.join(options)}"),))
+    rows = tuple(
+        (name, Name(shortened(run.file, _NAME)), Literal(run.sha256))
+        for name, side in (("base", comparison.base), ("new", comparison.new))
+        for run in side.runs[:_MOST_RUNS]
+    )
+    yield Table(("side", "trace", "SHA-256"), rows, text_columns=(0, 1, 2))
+    left = sum(max(len(side.runs) - _MOST_RUNS, 0) for side in (comparison.base, comparison.new))
+    if left:
+        yield Paragraph((f"... and {count(left)} more runs.",))
+
+
+def _files(side: Side) -> list[str]:
+    """The names of the first files, for a shell."""
+    return [quote(shortened(run.file, _NAME)) for run in side.runs[:_MOST_RUNS]]
