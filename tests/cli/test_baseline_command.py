@@ -83,7 +83,8 @@ def test_a_name_that_is_taken_needs_force(source, traceq):
     outcome = traceq("baseline", "save", "main", source)
     assert outcome.exit_code == 1
     assert (
-        outcome.stderr == "traceq: error: main: is there already, in .traceq/baselines/main.json; --force replaces it\n"
+        outcome.stderr
+        == "traceq: error: main: is there already, in .traceq/baselines/main.json; --force replaces it, --add adds to it\n"
     )
     assert traceq("baseline", "save", "main", source, "--force").exit_code == 0
 
@@ -126,3 +127,50 @@ def test_without_steps_there_is_nothing_to_keep(database, traceq):
     outcome = traceq("baseline", "save", "main", database)
     assert outcome.exit_code == 1
     assert "no step counts, so that nothing could be compared with it" in outcome.stderr
+
+
+def renamed(name, sha256, factor=1.0):
+    """A copy of the baseline `one` as if of another run, whose steps take so many times as long."""
+    path = Path(".traceq/baselines/one.json")
+    content = json.loads(path.read_text("utf-8"))
+    (run,) = content["runs"]
+    run["sha256"] = sha256
+    for number, step in enumerate(run["steps"]):
+        dur = round(1_000_000 * factor * (1 + 0.001 * (number % 3)))
+        step.update(dur=dur, ledger={"compute": dur})
+    path.with_stem(name).write_text(json.dumps(content), "utf-8")
+    return path.with_stem(name)
+
+
+def test_a_history_is_added_to_and_keeps_its_latest_runs(source, traceq):
+    traceq("baseline", "save", "one", source)
+    for number in range(33):
+        outcome = traceq("baseline", "save", "nightly", renamed("other", f"{number:02}"), "--add")
+        assert outcome.exit_code == 0, outcome.output
+    kept = json.loads(Path(".traceq/baselines/nightly.json").read_text("utf-8"))
+    assert [run["sha256"] for run in kept["runs"]] == [f"{number:02}" for number in range(3, 33)]
+    again = traceq("baseline", "save", "nightly", renamed("other", "32"), "--add")
+    assert "30 runs" in again.stdout
+
+
+def test_the_runs_of_a_baseline_tell_what_runs_differ_by(source, traceq):
+    """Six runs that differ by some 3 %: another one that is 4 % slower than one of them may be one of theirs."""
+    traceq("baseline", "save", "one", source)
+    for number, factor in enumerate((0.97, 1.03, 1.0, 0.98, 1.02, 1.0)):
+        traceq("baseline", "save", "nightly", renamed("other", str(number), factor), "--add")
+    before, after = renamed("before", "a"), renamed("after", "b", 1.04)
+    alone = json.loads(traceq("compare", before, after, "--noise", "0", "--level", "0.05", "--format", "json").stdout)
+    known = json.loads(
+        traceq("compare", before, after, "--noise", "nightly", "--level", "0.05", "--format", "json").stdout
+    )
+    low = known["interval_ns"][0]
+    assert alone["interval_ns"][0] > 0 > low
+    assert known["noise_ns"] == pytest.approx(0.0228 * 1_000_000, rel=0.05)
+    (said,) = known["assumptions"]
+    assert (
+        said
+        == "runs of one program are taken to differ by 2.3 % of the step (standard deviation, of the 6 runs of nightly)"
+    )
+    assert known["verdict"] == "cannot tell"
+    assert traceq("check", after, "--baseline", before, "--noise", "nightly").exit_code == 4
+    assert "--noise: 'often' is no share" in traceq("compare", before, after, "--noise", "often").stderr

@@ -11,6 +11,9 @@ from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
 from traceq.runs.compare.side import once
 
+MOST_KEPT = 30
+"""Runs of a baseline that is added to: a month of nightly ones."""
+
 
 class SavedBaseline(NamedTuple):
     """The file of a baseline, how many runs and counted steps it holds, and how many runs were given more than once."""
@@ -27,21 +30,25 @@ def save_baseline(
     *,
     rank: int | None = None,
     force: bool = False,
+    add: bool = False,
     directory: Path | None = None,
     **reading: Unpack[Reading],
 ) -> SavedBaseline:
-    """Save the summary of runs under a name; `force` replaces the baseline that has it.
+    """Save the summary of runs under a name; `force` replaces the baseline that has it, `add` keeps its latest runs beside them.
 
+    Added are at most so many that the baseline holds MOST_KEPT runs, of which the oldest go.
     Baselines lie in `directory`, by default TRACEQ_BASELINES, else .traceq/baselines. Raises UnusableBaseline.
     """
     path = baselines.path_of(name, directory)
-    if path.exists() and not force:  # said before an hour is spent on reading
-        raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
+    if path.exists() and not (force or add):  # said before an hour is spent on reading
+        raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it, --add adds to it")
+    kept = baselines.find(name, directory) if add else None
     given = runs_of(sources, rank, **reading)
-    runs = [replace(run, source=name) for run in once(given)]
+    new = [replace(run, source=name) for run in once(given)]
+    runs = once([*(kept.runs if kept else ()), *new])[-max(MOST_KEPT, len(new)) :]
     steps = sum(len(run.counted) for run in runs)
     if not steps:
         listed = ", ".join(map(str, several(sources)))
         raise UnusableBaseline(f"{listed}: no step counts, so that nothing could be compared with it")
-    path = baselines.save(name, runs, directory, force=force)
-    return SavedBaseline(path, len(runs), steps, len(given) - len(runs))
+    path = baselines.save(name, runs, directory, force=force or add)
+    return SavedBaseline(path, len(runs), steps, len(given) - len(new))

@@ -52,6 +52,9 @@ def baseline() -> None:
 @rank_option("Keep")
 @reading_options
 @click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
+@click.option(
+    "--add", is_flag=True, help="Add the runs to the baseline that has the name: a history of 30 runs at most."
+)
 @directory_option
 def save(**options: Any) -> None:
     """Keep the summary of runs under a name.
@@ -63,6 +66,7 @@ def save(**options: Any) -> None:
     Examples:
       traceq baseline save main profile.duckdb
       traceq baseline save main run1.duckdb run2.duckdb run3.duckdb --force
+      traceq baseline save nightly profile.sqlite --add
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.baseline import save_baseline
     from traceq.common.units import size, some
