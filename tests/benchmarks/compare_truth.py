@@ -28,7 +28,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "perturbed")]
 
 from perturbations import SHARED, stem  # noqa: E402
-from regressions import BASES, KINDS, SHARES, HiddenError, regression  # noqa: E402
+from regressions import BASES, KINDS, SHARES, TWINS, HiddenError, regression  # noqa: E402
 
 from traceq.database.connect import connect  # noqa: E402
 from traceq.loading.ingest import ingest  # noqa: E402
@@ -88,7 +88,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--work", type=Path, help="keep databases there")
     asked = parser.parse_args()
-    bases = [base for base in BASES if not asked.names or any(name in base for name in asked.names)]
+    bases = [
+        base for base in dict.fromkeys((*TWINS, *BASES)) if not asked.names or any(name in base for name in asked.names)
+    ]
     with tempfile.TemporaryDirectory(prefix="traceq.") as folder, ProcessPoolExecutor(asked.jobs) as pool:
         work = asked.work or Path(folder)
         found = [row for rows in pool.map(_rows, bases, [work] * len(bases)) for row in rows]
@@ -107,7 +109,7 @@ def _rows(trace: str, work: Path) -> list[Row]:
     rows = []
     if steps >= ENOUGH_STEPS:
         rows += _compared(stem(Path(trace)), "nothing", 0.0, first, _run(base, EVEN))
-    for kind in KINDS:
+    for kind in KINDS if trace in BASES else ():
         for share in SHARES:
             case = regression(trace, kind, share)
             try:
@@ -180,9 +182,13 @@ def told(rows: Sequence[Row]) -> Iterator[str]:
         for noise in ("assumed", "none"):
             yield _line(kind, noise, [row for row in slowed if row.noise == noise and row.kind == kind])
     yield ""
-    wrong = sorted({f"{row.name} ({row.named or 'nothing'})" for row in slowed if row.is_found and not row.is_right})
-    yield f"Another first cause, or none that is sure: {', '.join(wrong) or 'none'}."
-    missed = sorted({f"{row.name} ({row.noise})" for row in slowed if row.is_allowed and not row.is_found})
+    found = [row for row in slowed if row.is_found]
+    wrong = [f"{row.name} ({row.noise}): {row.named}" for row in found if row.named and not row.is_right]
+    yield f"Of {len(found)} regressions that were found {sum(row.is_right for row in found)} name what was slowed first."
+    yield f"Another cause first: {', '.join(wrong) or 'none'}."
+    unsure = [f"{row.name} ({row.noise})" for row in found if not row.named]
+    yield f"No cause that is sure on its own: {', '.join(unsure) or 'none'}."
+    missed = [f"{row.name} ({row.noise})" for row in slowed if row.is_allowed and not row.is_found]
     yield f"Allowed and not found: {', '.join(missed) or 'none'}."
 
 

@@ -138,8 +138,15 @@ class Edited:
         return new, self._ends(None, finish) - begin, self._ends(new, finish) - clock.end(begin)
 
     def length(self, new: Retimed | None, steps: Sequence[tuple[int, int]]) -> int:
-        """How long some steps take together (ns), from the end of what came before them; `new` None: as recorded."""
-        return self._ends(new, steps[-1][1]) - self._ends(new, steps[0][0])
+        """How long the GPU takes for some steps together (ns), from the end of what came before them; `new` None: as recorded."""
+
+        def done(launched: int) -> int:
+            numbers = (number for number, work in enumerate(self.works) if (work.launch or work.start) <= launched)
+            return max(
+                (self.works[number].end if new is None else new.ends[number] for number in numbers), default=launched
+            )
+
+        return done(steps[-1][1]) - done(steps[0][0])
 
     def _ends(self, new: Retimed | None, finish: int) -> int:
         """When the last step ends: on the host, or on the GPU what was launched in the steps."""

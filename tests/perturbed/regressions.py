@@ -21,9 +21,19 @@ import edit_nsys  # noqa: E402
 from perturbations import SHARED, US, Edited, Perturbation, stem  # noqa: E402
 from retimer import Insert  # noqa: E402
 
-# Real traces with five steps and more, of which a script can tell where a step begins.
-BASES = (
+# Real traces with ten steps and more.
+TWINS = (
     "judged/nsys/cs336_a100_2_7B_compile_graph.sqlite",
+    "judged/nsys/cs336_a100_2_7B_eager.sqlite",
+    "judged/nsys/nsightful_power_iteration.sqlite",
+    "judged/nsys/pipit_cloverleaf_perlmutter.sqlite",
+    "traces/nsys/bootcamp_2gpu_p2p_nvlink.s37.sqlite.gz",
+    "traces/nsys/centerformer_nvtx_only.sqlite",
+    "traces/nsys/myclue_report3.sqlite",
+    "traces/nsys/nways_gh200_jacobi.sqlite",
+)
+# Real traces with five steps and more whose time the model knows: not those of graphs that were traced as a whole.
+BASES = (
     "judged/nsys/cs336_a100_2_7B_eager.sqlite",
     "traces/nsys/myclue_report3.sqlite",
     "judged/nsys/nsightful_power_iteration.sqlite",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -15,11 +14,8 @@ from traceq.runs.compare.match import Matched, Piece, matched
 from traceq.runs.compare.part_interval import part_interval
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, durations, steps_of, weight
+from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.run import Item, Run, RunStep
-
-_NUMBER_OF_STEP = re.compile(r"(#|\b[Ss]tep[ _:=-]?)\d+\b")
-# What emit_nvtx adds to the names of operators: part of them in what was stored before they were read as operators.
-_NUMBERS_OF_CALL = re.compile(r", (?:seq|op_id) = \d++")
 
 UNTOLD = "unattributed"
 """The category of a step without a ledger."""
@@ -99,9 +95,9 @@ def _pieces(runs: Sequence[Run], statistic: Statistic) -> dict[str, list[Piece]]
                 pieces.setdefault(item.category, []).append(
                     Piece(
                         item.category,
-                        _same_in_every_step(item),
+                        stable_name(item.name) if item.name and item.category.startswith("idle_") else item.name,
                         item.shape,
-                        item.operator if item.category == "compute" else None,
+                        stable_name(item.operator) if item.operator and item.category == "compute" else None,
                         share * amount.count,
                         share * amount.dur,
                         number,
@@ -125,13 +121,6 @@ def _error(item: Item, run: Run, statistic: Statistic) -> float | None:
     if statistic == "mean" or typical is None:
         return of_all
     return min(2 * typical / math.sqrt(len(run.typical)), math.sqrt(2) * of_all)
-
-
-def _same_in_every_step(item: Item) -> str | None:
-    """What the host was in, without the number of the step or call: ProfilerStep#7 is ProfilerStep#."""
-    if item.name is None or not item.category.startswith("idle_"):
-        return item.name
-    return _NUMBER_OF_STEP.sub(r"\1", _NUMBERS_OF_CALL.sub("", item.name))
 
 
 def _parts(

@@ -9,6 +9,7 @@ from traceq.common.units import change_share, duration, rate, share, some
 from traceq.runs.compare.comparison import Side
 from traceq.runs.compare.kernel_name import family_name
 from traceq.runs.compare.kinds import kinds_of
+from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.run import Run
 
 _OTHER_SETTINGS = (
@@ -163,7 +164,7 @@ def _program(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     shares = []
     for side, other in ((0, 1), (1, 0)):
         computing = [
-            (item.name, item.operator, item.every.dur)
+            (item.name, stable_name(item.operator or ""), item.every.dur)
             for run in (base, new)[side]
             for item in run.items
             if item.category == "compute" and item.name is not None
@@ -188,7 +189,9 @@ def _hidden(runs: Iterable[Run]) -> float:
 
 def _known(runs: Iterable[Run]) -> set[str]:
     items = [item for run in runs for item in run.items if item.category == "compute"]
-    return {family_name(item.name) for item in items if item.name} | {item.operator for item in items if item.operator}
+    return {family_name(item.name) for item in items if item.name} | {
+        stable_name(item.operator) for item in items if item.operator
+    }
 
 
 def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:

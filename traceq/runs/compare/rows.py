@@ -8,6 +8,7 @@ from fractions import Fraction
 from traceq.runs.compare.comparison import Count, Row, Statistic
 from traceq.runs.compare.shares import whole
 from traceq.runs.compare.side import amount_of, weight
+from traceq.runs.compare.stable_name import stable_name
 from traceq.runs.run import Run
 
 _IDLE = "idle"
@@ -54,7 +55,7 @@ def _sums(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str | None
             if item.category.startswith(_IDLE):
                 continue
             amount = amount_of(item, statistic)
-            name = getattr(item, by)
+            name = stable_name(getattr(item, by) or "") or None
             counted, dur = sums.get(name, (Fraction(0), Fraction(0)))
             sums[name] = (counted + share * amount.count, dur + share * amount.dur)
     return sums
