@@ -33,6 +33,7 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     yield Verdict((f"{_STATES[verification.state]}; {_won(verification)}; {_PREDICTIONS[verification.prediction]}.",))
     if verification.reason:
         yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
+    yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
     yield Facts(tuple(_facts(verification)))
     if comparison.change is None:
         return
