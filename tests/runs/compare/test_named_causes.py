@@ -167,3 +167,14 @@ def test_the_interval_of_a_part_holds_its_true_change_as_often_as_it_says():
         (interval,) = (part.interval_ns for cause in found.causes for part in cause.parts if part.name)
         held += interval[0] <= 0.3 * MS <= interval[1]
     assert held >= 184
+
+
+def test_runs_tell_by_how_much_a_kernel_of_a_single_run_may_differ():
+    """Five runs in which it takes 54 to 66 ms against one in which it takes 68: its own steps alone would be sure of it."""
+    base = [program(seed, kernel("gemm", ms * MS, 6), ADD) for seed, ms in enumerate((54, 57, 60, 63, 66))]
+    found = compare(base, [program(9, kernel("gemm", 68 * MS, 6), ADD)])
+    (part,) = (part for cause in found.causes for part in cause.parts if part.name == "gemm")
+    low, high = part.interval_ns
+    assert low < 0 < part.delta_ns < high
+    # Student's t of 4 degrees of freedom at 0.99 is 3.75; the standard deviation of a run is 4.74 ms
+    assert (high - low) / 2 == pytest.approx(3.75 * 4.74 * MS * (1 + 1 / 5) ** 0.5, rel=0.05)

@@ -29,7 +29,11 @@ def part_interval(
     pieces = [piece for side in sides for piece in side]
     if not pieces or any(piece.error is None for piece in pieces):
         return None
-    variance = sum(_variance(side, number, noise) for side, number in zip(sides, runs, strict=True))
+    between = _between(sides, runs)
+    variance = sum(
+        max(_within(side), between / number) + _known(side, noise) ** 2 / number
+        for side, number in zip(sides, runs, strict=True)
+    )
     known = 0 if noise is None else noise.freedom
     freedom = sum(runs) - 2 + known if max(runs) > 1 else min(piece.freedom for piece in pieces)
     change = float(sum(piece.dur for piece in sides[1]) - sum(piece.dur for piece in sides[0]))
@@ -37,22 +41,31 @@ def part_interval(
     return math.floor(change - reach), math.ceil(change + reach)
 
 
-def _variance(pieces: Sequence[Piece], runs: int, noise: KnownNoise | None) -> float:
-    """Of the part's time in the step of the side, ns squared: the larger of what steps tell and what runs tell.
+def _between(sides: tuple[Sequence[Piece], Sequence[Piece]], runs: tuple[int, int]) -> float:
+    """The variance of the part's time from run to run, of both sides together, ns squared; 0 where no side has several runs."""
+    squares = 0.0
+    for side, number in zip(sides, runs, strict=True):
+        times = np.zeros(number)
+        for piece in side:
+            times[piece.run] += float(piece.dur) * number
+        squares += float(times.var()) * number
+    return squares / max(sum(runs) - 2, 1)
 
-    What pieces of one run err by is added up as if they erred together.
-    """
-    errors, times = np.zeros(runs), np.zeros(runs)
+
+def _within(pieces: Sequence[Piece]) -> float:
+    """The variance of a side's time by its steps, ns squared; pieces of one run are taken to err together."""
+    errors: dict[int, float] = {}
     for piece in pieces:
-        errors[piece.run] += piece.error or 0
-        times[piece.run] += float(piece.dur) * runs
-    within = float((errors**2).sum())
-    between = float(times.var(ddof=1)) / runs if runs > 1 else 0.0
-    by_category: dict[str, float] = {}
-    for piece in pieces:
-        by_category[piece.category] = by_category.get(piece.category, 0.0) + float(piece.dur)
-    known = 0.0 if noise is None else usual(noise, sum(by_category.values()), by_category)
-    return max(within, between) + known**2 / runs
+        errors[piece.run] = errors.get(piece.run, 0.0) + (piece.error or 0.0)
+    return sum(error**2 for error in errors.values())
+
+
+def _known(pieces: Sequence[Piece], noise: KnownNoise | None) -> float:
+    """What a run of the side is taken to differ by, ns."""
+    if noise is None or not pieces:
+        return 0.0
+    time = float(sum(piece.dur for piece in pieces))
+    return usual(noise, time, {pieces[0].category: time})
 
 
 @lru_cache(maxsize=64)
