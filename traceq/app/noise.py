@@ -60,4 +60,4 @@ def known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoi
     try:
         return KnownNoise(known if isinstance(known, float | int) else parsed_share(str(known)))
     except ValueError as error:
-        raise WrongUse(f"--noise: {error}; nor is {known} a baseline.") from error
+        raise WrongUse(f"--noise: {error}; nor is it the name of a baseline.") from error

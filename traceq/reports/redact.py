@@ -74,8 +74,8 @@ _PUBLIC = re.compile(
     | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH|TORCHINDUCTOR)_[A-Z0-9_]+
     | sequence\ of\ \d+\ launches | after\ a\ sequence\ of\ \d+\ collectives
     | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
-    | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|GPU|Graphics
-        |Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
+    | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|DGXS|PG\d{3}|GPU
+        |Graphics|Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
     | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#
     | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ \w+)[ A-Za-z-]*\]
     | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)

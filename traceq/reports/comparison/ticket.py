@@ -35,9 +35,10 @@ def compose_ticket(comparison: Comparison) -> Iterator[Block]:
 
 
 def _rests_on(comparison: Comparison) -> Iterator[Block]:
-    for each in (*comparison.obstacles, *comparison.reasons, *comparison.assumptions)[: 2 * _MOST_REMARKS]:
-        if each not in comparison.obstacles or each in comparison.reasons[:1]:
-            yield Paragraph((shortened(f"{each[0].upper()}{each[1:]}.", _REMARK),))
+    known = comparison.reasons[:1] if comparison.verdict == "cannot tell" else ()
+    said = dict.fromkeys((*comparison.obstacles, *comparison.reasons, *comparison.assumptions))
+    for each in [each for each in said if each not in known][: 2 * _MOST_REMARKS]:
+        yield Paragraph((shortened(f"{each[0].upper()}{each[1:]}.", _REMARK),))
     total = comparison.change
     if total is None:
         return
@@ -57,9 +58,9 @@ def _rests_on(comparison: Comparison) -> Iterator[Block]:
     title = f"{confidence(comparison.level)} interval"
     yield Table(("", "base", "new", "change", "of the step", title), rows)
     p = "-" if total.p is None else f"{total.p:.2g}"
-    found = "-" if total.detectable_ns is None else duration(total.detectable_ns)
+    found = f"; a change of {duration(total.detectable_ns)} would have been found" if total.detectable_ns else ""
     steps = f"{count(comparison.base.counted)} against {count(comparison.new.counted)} steps"
-    yield Paragraph((f"{steps}; p = {p} (level {comparison.level:g}); a change of {found} would have been found.",))
+    yield Paragraph((f"{steps}; p = {p} (level {comparison.level:g}){found}.",))
     if comparison.kinds:
         yield table(
             comparison.kinds,

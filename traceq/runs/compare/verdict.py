@@ -68,7 +68,8 @@ def _changed(sides: tuple[Side, Side], change: Change, p: float, level: float) -
 
 def _too_different(sides: tuple[Side, Side], change: Change) -> str:
     runs = [len(side.runs) for side in sides]
-    if change.detectable_ns is not None and _MOSTLY_RUNS * change.detectable_ns < (change.noise_ns or 0):
+    detectable = change.base_ns if change.detectable_ns is None else change.detectable_ns
+    if _MOSTLY_RUNS * detectable < (change.noise_ns or 0):
         given = "single runs" if runs == [1, 1] else f"{runs[0]} against {some(runs[1], 'run')}"
         return f"{given} of one program may differ as much; need {ENOUGH_RUNS} or more a side"
     if max(runs) > 1:
