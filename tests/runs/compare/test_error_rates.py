@@ -51,3 +51,21 @@ def test_runs_that_differ_by_what_is_assumed_are_called_different_in_at_most_5_o
 
 def test_a_change_of_5_percent_is_found_in_at_least_90_of_100_single_runs():
     assert verdicts(0.05, noise=0.005, known=None)["regression"] >= 90
+
+
+@pytest.mark.parametrize(("runs", "most"), [(2, 15), (3, 5)])
+def test_runs_that_differ_by_four_times_what_is_assumed_are_heard(runs, most):
+    """Of two a side the assumption still counts, of three it does not."""
+    random = np.random.default_rng(2)
+    wrong = 0
+    for pair in range(PAIRS):
+        middles = USUAL * (1 + 0.02 * random.standard_normal((2, runs)))
+        sides = [
+            [
+                run(*noisy(round(middle), 12, 0.002, f"{pair} {side} {number}"), name=f"{side}{number}")
+                for number, middle in enumerate(line)
+            ]
+            for side, line in enumerate(middles)
+        ]
+        wrong += compare(*sides).verdict in ("regression", "improvement")
+    assert wrong <= most
