@@ -21,11 +21,11 @@ from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, fill
+from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
-from traceq.exports.choose import choose
 from traceq.exports.result import WRITERS, result_of
 from traceq.exports.trace_file import MOST_OF_FINDING, Written, write_finding, write_trace
 

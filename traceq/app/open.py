@@ -83,7 +83,7 @@ class Traces:
         chosen = user_rules.rules([Path(each) for each in rules])
         with self._reading("reported"):
             content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
-            return ReportView(content)
+            return ReportView(content, self.path)
 
     def whatif(
         self,

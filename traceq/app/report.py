@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import duckdb
 
@@ -28,10 +28,17 @@ from traceq.reports.charts.files import png
 from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
 from traceq.reports.redact import redacted
-from traceq.reports.sections.compose import compose
+from traceq.reports.renderers.to_text import WIDTH
+from traceq.reports.sections.brief import brief, critical_trace
+from traceq.reports.sections.compose import compose, evidence, one_finding
+from traceq.reports.sections.verdict import verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# How much of the report: the first screen, with evidence for each finding, everything.
+Detail = Literal["brief", "evidence", "full"]
 
 
 class ReportView(View[Report]):
@@ -66,9 +73,35 @@ class ReportView(View[Report]):
         """A row for each counted step and a column for each category of the ledger; they add up to `dur_ns` exactly."""
         return frames.steps(self.content)
 
-    def blocks(self, **options: Any) -> Iterable[Block]:
-        """The document."""
-        return compose(self.content, **options)
+    def __init__(self, content: Report, source: Source | None = None) -> None:
+        super().__init__(content)
+        self._source = None if source is None else str(source)
+
+    def blocks(
+        self, *, detail: Detail = "full", finding: str | None = None, sql: bool = True, **options: Any
+    ) -> Iterable[Block]:
+        """The document, to the given detail; of one finding only, if one is named (F1, its id or its rule)."""
+        if finding is not None:
+            return one_finding(self.content, finding, sql=sql)
+        if detail == "brief":
+            return brief(self.content, self._source)
+        if detail == "evidence":
+            return evidence(self.content, self._source, sql=sql)
+        return compose(self.content, sql=sql, **options)
+
+    def to_text(self, width: int = WIDTH, *, colour: bool = False, **options: Any) -> str:
+        """As the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is named."""
+        return super().to_text(width, colour=colour, **{"detail": "brief", "sql": False, **options})
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a line; of several traces, that on the one to look at first."""
+        traces = self.content.traces
+        if not traces:
+            return "the database holds no trace"
+        first = traces[0] if len(traces) == 1 else critical_trace(traces)[0]
+        said = verdict(first)
+        return ". ".join("".join(spans) for spans in (said.spans, *said.lines[:1]))
 
     def to_json(self) -> str:
         """For programs; the keys are described in docs/report-json.md."""
@@ -131,7 +164,7 @@ def report(
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
             save(connection, judgements, goal, chosen)
-    return ReportView(redacted(content) if ticket else content)
+    return ReportView(redacted(content) if ticket else content, source)
 
 
 def report_of(

@@ -9,12 +9,17 @@ import click
 
 from traceq.cli._options import document_options, goal_option, reading, reading_options, rules_option
 from traceq.cli._output import write_view
+from traceq.common.text import printable
 from traceq.reports import DRAWN, all_suffixes
 
 
 @click.command(short_help="Report where the time of each step went.")
 @click.argument("source", metavar="SOURCE_OR_DB")
 @document_options(all_suffixes(), None)
+@click.option("-v", "--verbose", is_flag=True, help="Text: with the evidence for each finding.")
+@click.option("--full", is_flag=True, help="Text: all sections.")
+@click.option("--finding", metavar="F1", help="Text: one finding in full: its number, its id or its rule.")
+@click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @reading_options
 @goal_option("What the advice is to serve: samples per second, or the time of a step.")
@@ -29,22 +34,33 @@ def report(
     format_: str | None,
     ticket: bool,
     charts: bool,
+    verbose: bool,
+    full: bool,
+    finding: str | None,
+    sql: bool,
     **options: Any,
 ) -> None:
     """Report where the time of each step went.
 
-    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts: a trace is then ingested into a
-    temporary database, which is gone afterwards. The report says what was captured, how long steps take,
-    where their time went on each GPU, and which of it could be won back by what change, with the query behind each
-    number. `traceq explain RULE` says how each finding is made.
+    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. The first screen says what to fix first, how long
+    a step then takes, where a step's time goes and what else there is to fix: at most 60 lines, 120 of several traces.
+    -v adds the evidence for each finding, --full every section, --sql the queries. Text that is longer than the
+    terminal goes through $PAGER. HTML, Markdown and JSON hold everything.
 
     \b
     Examples:
       traceq report profile.duckdb
+      traceq report profile.duckdb --finding F1 --sql
       traceq report profile.duckdb -o report.html
       traceq report profile.sqlite --step-range "^train_step" --ticket -o ticket.md --charts
     """  # noqa: D301 - click wants the backspace itself
     name = format_ or ("md" if ticket else "text")
+    said = {"-v": verbose, "--full": full, "--finding": finding is not None, "--sql": sql}
+    if name != "text" and any(said.values()):
+        options_said = ", ".join(option for option, is_said in said.items() if is_said)
+        raise click.UsageError(f"{options_said}: for text only; {name} holds everything.")
+    if finding is not None and (verbose or full):
+        raise click.UsageError("--finding shows one finding in full: leave -v and --full out.")
     if charts and (name != "md" or output is None):
         raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
     from traceq.app.report import report as make_report
@@ -52,5 +68,10 @@ def report(
     view = make_report(source, drawn=name in DRAWN, ticket=ticket, **options, **reading(output))
     if charts and output is not None:
         view.save_with_charts(output)
+    elif name == "text":
+        detail = "full" if full else "evidence" if verbose else "brief"
+        write_view(view, name, output, detail=detail, finding=finding, sql=sql)
     else:
         write_view(view, name, output)
+    if output is not None:
+        click.echo(f"traceq: wrote {printable(str(output))}: {printable(view.verdict)}", err=True)

@@ -34,6 +34,16 @@ def shortened(text: str, limit: int) -> str:
     return prefix(text, limit - tail - 1) + "…" + prefix(text[::-1], tail)[::-1]
 
 
+def first_sentence(text: str) -> str:
+    """The first sentence of `text` without its full stop; a stop within `backticks` ends none."""
+    is_code = False
+    for index, character in enumerate(text):
+        is_code ^= character == "`"
+        if character == "." and not is_code and text[index + 1 : index + 2] in ("", " ", "\n"):
+            return text[:index]
+    return text
+
+
 def fits(text: str, limit: int) -> bool:
     """Whether `text` takes at most `limit` columns, with no more characters than those may hold."""
     return len(text) <= CHARACTERS_PER_COLUMN * limit and width(text) <= limit

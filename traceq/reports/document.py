@@ -6,6 +6,7 @@ Every renderer escapes all three; they differ in how they look.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -51,6 +52,11 @@ class Reference(str):
 Spans = tuple[str, ...]
 
 
+def with_code(text: str) -> Spans:
+    """`text` as spans: what stands in backticks is to be typed."""
+    return tuple(Literal(part) if index % 2 else part for index, part in enumerate(text.split("`")) if part)
+
+
 @dataclass(frozen=True)
 class Heading:
     """A title; level 1 is the report's own, each trace begins with one of level 2. `anchor` is unique in a trace."""
@@ -60,11 +66,66 @@ class Heading:
     anchor: str | None = None
 
 
+Outcome = typing.Literal["problem", "healthy", "cannot tell"]
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """The one sentence that says what to do first."""
+    """What to do first: a sentence, how sure it is, and a few lines on what it wins and how it is done."""
 
     spans: Spans
+    outcome: Outcome = "problem"
+    beside: str = ""
+    lines: tuple[Spans, ...] = ()
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """A category of the ledger: its label, the name of the category, its share (0..1), its time, the findings that own it."""
+
+    label: str
+    category: str
+    share: float
+    text: str
+    owners: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Where the time of a device went, as bars to one scale."""
+
+    title: Spans
+    total: str
+    rows: tuple[LedgerRow, ...]
+
+
+@dataclass(frozen=True)
+class RankedFinding:
+    """A finding in a line, and below it what to do; the numbers are words already."""
+
+    anchor: Reference
+    title: Title
+    saves: str
+    share: str
+    cumulative: str
+    confidence: str
+    deed: Spans
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The findings, the one that saves most first."""
+
+    rows: tuple[RankedFinding, ...]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What to type next, under a title: for each command what it gives."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -176,5 +237,21 @@ class Fold:
 
 
 Block = (
-    Heading | Verdict | Paragraph | Warn | Items | Facts | Table | Bar | Bars | Curve | Query | Picture | Tracks | Fold
+    Heading
+    | Verdict
+    | Ledger
+    | Ranking
+    | Commands
+    | Paragraph
+    | Warn
+    | Items
+    | Facts
+    | Table
+    | Bar
+    | Bars
+    | Curve
+    | Query
+    | Picture
+    | Tracks
+    | Fold
 )

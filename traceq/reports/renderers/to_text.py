@@ -11,6 +11,7 @@ from traceq.reports import document as doc
 from traceq.reports.model import Report
 from traceq.reports.renderers import bar
 from traceq.reports.renderers.colour import Paint, painted, plain
+from traceq.reports.renderers.first_screen import ledger_lines, ranking_lines, verdict_lines
 from traceq.reports.renderers.table_text import table_text
 from traceq.reports.renderers.wrapping import wrapped, wrapped_sql
 from traceq.reports.sections.compose import compose
@@ -105,6 +106,14 @@ def _weight(label: str, text: str) -> tuple[str, int]:
     return "", 0
 
 
+def _commands(block: doc.Commands, page: _Page) -> Iterator[str]:
+    """What a command gives, then the command: never cut, so that it can be copied."""
+    yield page.paint(f"{block.title}:", "heading")
+    margin = max(width(what) for what, _ in block.rows) + len(_INDENT)
+    for what, command in block.rows:
+        yield f"{_INDENT}{what.ljust(margin)}{printable(command)}"
+
+
 def _query(block: doc.Query, page: _Page) -> Iterator[str]:
     # A shell reads a quoted argument over several lines, so that they can be pasted as they are.
     rooms = page.width - len(_INDENT), page.width - 2 * len(_INDENT)
@@ -114,7 +123,10 @@ def _query(block: doc.Query, page: _Page) -> Iterator[str]:
 
 _LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
     doc.Heading: _heading,
-    doc.Verdict: lambda block, page: _wrapped(plain_text(block.spans), page, style="verdict"),
+    doc.Verdict: lambda block, page: verdict_lines(block, page.width, page.paint),
+    doc.Ledger: lambda block, page: ledger_lines(block, page.width, page.paint),
+    doc.Ranking: lambda block, page: ranking_lines(block, page.width, page.paint),
+    doc.Commands: _commands,
     doc.Paragraph: lambda block, page: _wrapped(plain_text(block.spans), page),
     doc.Warn: _warn,
     doc.Items: _items,

@@ -64,6 +64,14 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
             yield Fold(("SQL",), (Query(observation.evidence.query),))
 
 
+def finding_in_full(number: int, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
+    """Finding F`number` with its evidence, and with its queries if wanted."""
+    yield from _finding(number, finding, report.unit)
+    yield from _pieces(finding, report.unit)
+    if sql:
+        yield from _queries_of(number, finding)
+
+
 def _how_to_read(report: TraceReport, unit: str, *, folds: bool) -> str:
     text = (
         f"Savings are per {unit}. No time is counted twice: what several rules see is counted under the first and shown as"

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from traceq.errors import StoreError
-from traceq.exports.choose import choose
+from traceq.diagnosis.choose import choose
 
 
 def finding(rule, place=""):
