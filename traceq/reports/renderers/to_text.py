@@ -29,10 +29,11 @@ _LEAST_ROOM = 44
 
 @dataclass(frozen=True)
 class _Page:
-    """How wide a line may be, in columns, and how text is coloured."""
+    """How wide a line may be, in columns, how text is coloured, and what commands call what they ask."""
 
     width: int
     paint: Paint
+    source: str = "DB"
 
 
 def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
@@ -44,9 +45,9 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
     return text_of(compose(report), width, colour=colour)
 
 
-def text_of(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False) -> str:
-    """The blocks as `to_text` shows them."""
-    page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain)
+def text_of(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
+    """The blocks as `to_text` shows them; `source` is what commands call what they ask."""
+    page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain, source)
     lines: list[str] = []
     for block in _in_sight(blocks):
         if lines and not (isinstance(block, doc.Query) and not lines[-1]):
@@ -117,7 +118,7 @@ def _commands(block: doc.Commands, page: _Page) -> Iterator[str]:
 def _query(block: doc.Query, page: _Page) -> Iterator[str]:
     # A shell reads a quoted argument over several lines, so that they can be pasted as they are.
     rooms = page.width - len(_INDENT), page.width - 2 * len(_INDENT)
-    for number, line in enumerate(wrapped_sql(f'traceq sql DB "{printable(block.sql)}"', *rooms)):
+    for number, line in enumerate(wrapped_sql(f'traceq sql {page.source} "{printable(block.sql)}"', *rooms)):
         yield _INDENT * (2 if number else 1) + page.paint(line, "dim")
 
 
