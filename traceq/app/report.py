@@ -121,7 +121,9 @@ class ReportView(View[Report]):
 
     def render(self, format_: str, **options: Any) -> str:
         """The report in the format: text, md, html, json, or one of another package."""
-        return all_renderers()[format_](self.content) if not options else super().render(format_, **options)
+        if options or format_ == "text":
+            return super().render(format_, **options)
+        return all_renderers()[format_](self.content)
 
     def save_with_charts(self, path: Path) -> None:
         """Write it to `path` as Markdown, with its charts as PNG files beside it."""
