@@ -23,6 +23,7 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.choose import choose
+from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import subjects
 from traceq.errors import WrongUse
 from traceq.reports.document import Block
@@ -98,7 +99,10 @@ def whatif(
     with opened(source, "replayed", **reading) as connection:
 
         def work() -> WhatIfView:
-            return answer_of(connection, asked or _without(connection, str(finding), trace), trace)
+            if finding is None:
+                return answer_of(connection, asked, trace)
+            chosen, without = _without(connection, finding, trace)
+            return WhatIfView(replace(answer_of(connection, without, trace).content, finding=chosen))
 
         return interruptible(connection, work)
 
@@ -161,18 +165,18 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
     return WhatIfView(_answer(facts, found))
 
 
-def _without(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Asked, ...]:
-    """The changes that take away what a finding owns of each category of the ledger."""
+def _without(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Finding, tuple[Asked, ...]]:
+    """A finding by its name, and the changes that take away what it owns of each category of the ledger."""
     trace_id = _subject(connection, trace).trace_id
     subject, judge = next(each for each in cached_or_judged(connection) if each[0].trace_id == trace_id)
     finding = choose(name, {trace_id: judge().findings}).finding
     owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
     if not owned:
         raise WrongUse(f"{name}: what it owns cannot be replayed without it: {', '.join(finding.owned_by_category)}.")
-    return tuple(
+    return finding, tuple(
         Asked("remove", category)
         if category in NO_LENGTH or ns >= subject.ledger[category]
-        else Asked("scale", category, 1 - ns / subject.ledger[category])
+        else Asked("scale", category, round(1 - ns / subject.ledger[category], 4))
         for category, ns in owned.items()
     )
 
