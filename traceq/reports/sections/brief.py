@@ -9,7 +9,7 @@ from shlex import quote
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import Block, Commands, Items, Name, Paragraph, Spans, Title, Warn, table
+from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Title, Warn, table
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.sections.header import header
 from traceq.reports.sections.notes import warnings
@@ -69,12 +69,12 @@ def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]
     words = " · ".join(filter(None, told))
     # Start-up stands before the verdict already.
     remarks = [each for each in report.observations if not (each.rule == "start-up" and report.run_ns)]
-    if words:
-        yield Paragraph((f"Also: {words}",))
-    if remarks:
-        more = len(remarks) - _MOST_REMARKS
-        lines: list[Spans] = [(each.title,) for each in remarks[:_MOST_REMARKS]]
-        yield Items((*lines, (f"and {some(more, 'more remark')}",)) if more > 0 else tuple(lines))
+    titles = [each.title for each in remarks[:_MOST_REMARKS]]
+    if len(remarks) > _MOST_REMARKS:
+        titles.append(f"{len(remarks) - _MOST_REMARKS} more")
+    rows = (("Also", words), ("Notes", " · ".join(titles)))
+    if words or titles:
+        yield Facts(tuple((label, (text,)) for label, text in rows if text))
 
 
 def _next(report: TraceReport, source: str, chosen: str) -> Commands:
