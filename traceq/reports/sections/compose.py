@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from traceq.analysis.categories import BUSY
-from traceq.common.units import count, duration, share
+from traceq.analysis.categories import BUSY, label
+from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.choose import choose
 from traceq.reports.document import (
     Bar,
@@ -17,15 +17,12 @@ from traceq.reports.document import (
     Name,
     Paragraph,
     Query,
-    Reference,
     Table,
-    Title,
     Tracks,
     Warn,
 )
 from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Report, TraceReport
-from traceq.reports.savings import step_share
-from traceq.reports.sections.brief import brief, critical_trace
+from traceq.reports.sections.brief import brief, critical_trace, traces
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
 from traceq.reports.sections.copies import copies, no_copies
@@ -89,43 +86,24 @@ def _all(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield Heading(1, ("traceq report",))
     if not report.traces:
         yield Warn(("The database holds no trace.",))
-    if len(report.traces) > 1:
+    several = len(report.traces) > 1
+    if several:
         yield from _overview(report)
     for trace in report.traces:
-        yield from _trace(trace, folds=folds, draws=draws)
+        yield from _trace(trace, several=several, folds=folds, draws=draws)
 
 
 def _overview(report: Report) -> Iterator[Block]:
-    yield Heading(2, (f"{len(report.traces)} traces",))
-    yield Table(
-        ("trace", "file", "run", "rank", "steps", "p50", "fix first", "wins per step"),
-        tuple(map(_overview_row, report.traces[:_MOST_IN_OVERVIEW])),
-        text_columns=(0, 1, 2, 3, 6),
-    )
-    if len(report.traces) > _MOST_IN_OVERVIEW:
-        yield Paragraph((f"... and {len(report.traces) - _MOST_IN_OVERVIEW} more.",))
+    yield Heading(2, (some(len(report.traces), "trace"),))
+    yield from traces(report.traces, _MOST_IN_OVERVIEW)
     yield from ranks_picture(report)
     yield Query(report.query)
 
 
-def _overview_row(report: TraceReport) -> tuple[str, ...]:
+def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> Iterator[Block]:
     facts = report.trace
-    first = report.findings[0] if report.findings else None
-    return (
-        Reference(f"t{facts.trace_id}"),
-        Name(facts.file),
-        Name(facts.run) if facts.run else "-",
-        "-" if facts.rank is None else str(facts.rank),
-        count(report.steps.counted),
-        duration(report.steps.p50),
-        Title(first.title) if first else "-",
-        f"{duration(first.saving_ns)} ({step_share(first)})" if first else "-",
-    )
-
-
-def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
-    facts = report.trace
-    yield Heading(2, (f"Trace {facts.trace_id}: ", Name(facts.file)), anchor=f"t{facts.trace_id}")
+    number = f"Trace {facts.trace_id}: " if several else ""
+    yield Heading(2, (number, Name(facts.file)), anchor=f"t{facts.trace_id}")
     yield header(report)
     yield from warnings(report.notes)
     yield from verdicts(report)
@@ -216,14 +194,15 @@ def _rank(category: str) -> int:
 
 
 def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
-    rows: list[tuple[str, str, str, str]] = [
-        (Literal(part.category), duration(part.dur), duration(part.per_step), share(part.share))
+    rows: list[tuple[str, ...]] = [
+        (label(part.category), duration(part.dur), duration(part.per_step), share(part.share), Literal(part.category))
         for part in device.parts
     ]
-    rows.append(("sum", duration(device.total), duration(device.total / counted), share(1.0)))
+    rows.append(("sum", duration(device.total), duration(device.total / counted), share(1.0), ""))
     if unit == "window":
-        return Table(("category", "time", "share"), tuple((name, total, part) for name, total, _, part in rows))
-    return Table(("category", "all steps", "per step", "share"), tuple(rows))
+        rows = [(words, time, part, name) for words, time, _, part, name in rows]
+        return Table(("category", "time", "share", "in SQL"), tuple(rows), text_columns=(0, 3))
+    return Table(("category", "all steps", "per step", "share", "in SQL"), tuple(rows), text_columns=(0, 4))
 
 
 def _host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
