@@ -19,6 +19,8 @@ from traceq.reports.sections.compose import compose
 
 LIMIT = 2_000_000
 _TITLE_LIMIT = 120
+_STYLES = ("style.css", "timeline.css")
+_SCRIPTS = ("script.js", "drawing.js", "timeline.js", "flame.js")
 _TRACE = 2  # the level of the headings that traces begin with
 _MOST_TRACES = 500  # of which something is said where there is no room for all
 _DRAWN = (Tracks, Picture)
@@ -121,7 +123,7 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
         return Markup("\n").join(rendered[id(block)] for block in chapter.blocks)
 
     chapters = _chapters(blocks, _TRACE)
-    style, script = source("style.css") + palette.stylesheet(), source("script.js")
+    style, script = "".join(map(source, _STYLES)) + palette.stylesheet(), "".join(map(source, _SCRIPTS))
     page = environment().get_template("page.html")
     text = page.render(
         chapters=chapters,

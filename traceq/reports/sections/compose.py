@@ -134,10 +134,9 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
 
 
 def _timelines(report: TraceReport) -> Iterator[Block]:
-    if not report.timelines:
-        return
-    yield Heading(3, ("Steps over time",), anchor="timelines")
-    yield from map(Tracks, report.timelines)
+    if report.timeline:
+        yield Heading(3, ("Steps over time",), anchor="timelines")
+        yield Tracks(report.timeline)
 
 
 def _topics(report: TraceReport) -> Iterator[Block]:

@@ -52,7 +52,7 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
     for number, each in enumerate(report.findings, 1):
         yield from _finding(number, each, unit)
         if draws and each.finding_id in report.close_ups:
-            yield Tracks(report.close_ups[each.finding_id])
+            yield from map(Tracks, report.close_ups[each.finding_id])
         yield from _pieces(each, unit)
         if folds:
             yield Fold(("SQL",), tuple(_queries_of(number, each)))
