@@ -33,7 +33,7 @@ _WORDS = {
 
 def capture(report: TraceReport) -> Iterator[Block]:
     """The section of that name."""
-    yield Heading(3, ("What was captured",))
+    yield Heading(3, ("What was captured",), is_minor=True)
     source, *facts = _facts(report.trace)
     yield Facts(
         (
@@ -51,7 +51,7 @@ def capture(report: TraceReport) -> Iterator[Block]:
 def quality(report: TraceReport) -> Iterator[Block]:
     """How far the capture carries each metric, the worst first."""
     judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
-    yield Heading(3, ("How far this capture goes",))
+    yield Heading(3, ("How far this capture goes",), is_minor=True)
     yield table(
         judged,
         {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from traceq.analysis.categories import BUSY, label
 from traceq.common.units import count, duration, share, some
@@ -45,6 +46,17 @@ from traceq.reports.sections.verdict import verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
 
 _MOST_IN_OVERVIEW = 500
+_SECTION = 3
+# Sections on less of the time than this may be shown folded.
+_WORTH_OPENING = 0.01
+# Sections on a topic, and the categories of the ledger that it is about.
+_TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
+    copies: ("copy_h2d", "copy_d2h", "copy_other"),
+    communication: ("communication", "idle_communication"),
+    kernels: ("compute",),
+    data: ("idle_data",),
+    memory: ("idle_allocation",),
+}
 
 
 def compose(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
@@ -141,22 +153,31 @@ def _timelines(report: TraceReport) -> Iterator[Block]:
 
 def _topics(report: TraceReport) -> Iterator[Block]:
     """A section for each topic the trace says something of, and for the others a line each."""
-    for section in (copies, communication, kernels, data, memory):
-        yield from section(report)
+    for section, categories in _TOPICS.items():
+        of_time = max((_share(device, categories) for device in report.ledger), default=0.0)
+        for block in section(report):
+            if isinstance(block, Heading) and block.level == _SECTION:
+                yield replace(block, is_minor=of_time < _WORTH_OPENING)
+            else:
+                yield block
     missing = [
         line
         for lines in (no_critical_path, no_copies, no_communication, no_kernels, no_data, no_memory)
         for line in lines(report)
     ]
     if missing and report.steps.source is not None:
-        yield Heading(3, ("Not in the trace, or not recorded",))
+        yield Heading(3, ("Not in the trace, or not recorded",), is_minor=True)
         yield Items(tuple(missing))
+
+
+def _share(device: DeviceLedger, categories: tuple[str, ...]) -> float:
+    return sum(part.share for part in device.parts if part.category in categories)
 
 
 def _ledger(report: TraceReport) -> Iterator[Block]:
     if not report.ledger:
         return
-    yield Heading(3, ("Where the time went",))
+    yield Heading(3, ("Where the time went",), anchor="ledger")
     yield Paragraph(
         (
             f"Per GPU every nanosecond of the {report.period} is in ",

@@ -59,7 +59,8 @@ function filterable(table) {
   table.parentElement.before(tools);
 }
 
-function copyable(code) {
+/** A button that copies `code`, put in by `place`. */
+function copyable(code, place) {
   const button = element("button", "Copy", { type: "button" });
   button.addEventListener("click", async () => {
     try {
@@ -72,11 +73,12 @@ function copyable(code) {
     }
     setTimeout(() => { button.textContent = "Copy"; }, 2500);
   });
-  code.parentElement.before(button);
+  place(button);
 }
 
 document.querySelectorAll("table.sortable").forEach((table) => { filterable(table); sortable(table); });
-document.querySelectorAll("pre > code").forEach(copyable);
+document.querySelectorAll("pre > code").forEach((code) => copyable(code, (button) => code.parentElement.before(button)));
+document.querySelectorAll(".deed code").forEach((code) => copyable(code, (button) => code.after(button)));
 
 // A link into a folded section opens it; paper shows everything.
 function reveal() {
