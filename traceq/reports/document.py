@@ -53,7 +53,9 @@ Spans = tuple[str, ...]
 
 
 def with_code(text: str) -> Spans:
-    """`text` as spans: what stands in backticks is to be typed."""
+    """`text` as spans: what stands in backticks is to be typed. With one that has no partner none counts."""
+    if text.count("`") % 2:
+        return (text,)
     return tuple(Literal(part) if index % 2 else part for index, part in enumerate(text.split("`")) if part)
 
 
