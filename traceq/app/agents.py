@@ -12,14 +12,13 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from traceq.app.compare import compare
-from traceq.app.ingest import ingest
+from traceq.app.ingest import fill_judgements
 from traceq.app.open import locked
 from traceq.app.report import report
-from traceq.app.source import is_trace, scratch
+from traceq.app.source import database_of, is_trace
 from traceq.app.whatif import whatif, whatif_choices
-from traceq.common.process import usable_cpus
 from traceq.database.user_sql import interruptible, run
-from traceq.errors import StoreError, WrongUse
+from traceq.errors import StoreError
 from traceq.exports.result import records, result_of
 from traceq.reports.answers import asked, reported
 from traceq.reports.answers.answer import MOST, Answer, budget
@@ -143,16 +142,10 @@ class Session:
         return self._by_source[key]
 
     def _file(self, place: Path, step_range: str | None, window: str | None) -> Path:
-        if not is_trace(place):
-            if not place.exists():
-                known = ", ".join(self._by_name) or "none yet"
-                raise StoreError(f"{place}: no such file, and no database is open by this name (open: {known})")
-            if step_range or window:
-                raise WrongUse("The steps of a database are fixed when it is made: give the trace itself.")
-            return place
-        folder = self._stack.enter_context(scratch())
-        made = ingest(place, folder / "traces.duckdb", jobs=usable_cpus(), step_range=step_range, window=window)
-        return made.database
+        if not place.exists() and not is_trace(place):
+            known = ", ".join(self._by_name) or "none yet"
+            raise StoreError(f"{place}: no such file, and no database is open by this name (open: {known})")
+        return self._stack.enter_context(database_of(place, _judged, step_range=step_range, window=window))
 
     def close(self) -> None:
         """Remove the databases that were made of traces."""
@@ -165,6 +158,11 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _judged(database: Path) -> None:
+    """Fill the table finding, which queries are about."""
+    fill_judgements(database)
 
 
 def _stamp(place: Path) -> tuple[int, int] | None:
