@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from traceq.errors import StoreError
 from traceq.diagnosis.choose import choose
+from traceq.errors import StoreError
 
 
 def finding(rule, place=""):

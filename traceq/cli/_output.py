@@ -57,8 +57,8 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
 
 
 def _is_too_long(text: str) -> bool:
-    """Whether the text goes through a pager: one is named, stdout is a terminal, and the text is longer than that."""
-    if not (os.environ.get("PAGER") and sys.stdout.isatty()):
+    """Whether the text goes through a pager: stdout is a terminal, the text is longer than that, and PAGER is not empty."""
+    if not sys.stdout.isatty() or os.environ.get("PAGER") == "":
         return False
     return text.count("\n") >= shutil.get_terminal_size().lines
 

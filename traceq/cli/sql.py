@@ -12,16 +12,27 @@ from traceq.cli._options import format_option, memory_option, output_option
 from traceq.errors import QueryError
 
 # Suffix of a file -> name of the format.
+# Findings of a trace: more than any has.
+_EVERY = 1_000
+
 FORMATS = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet", ".md": "md"}
 
 
 @click.command(short_help="Ask a trace database in SQL.")
 @click.argument("database", metavar="DB", type=click.Path(path_type=Path))
-@click.argument("query")
+@click.argument("query", required=False)
+@click.option("--of", "finding", metavar="F1", help="Run the query of a finding: its number, its id or its rule.")
 @format_option(FORMATS, "table")
 @output_option
 @memory_option
-def sql(database: Path, query: str, format_: str, output: Path | None, memory_limit: int | None) -> None:
+def sql(
+    database: Path,
+    query: str | None,
+    finding: str | None,
+    format_: str,
+    output: Path | None,
+    memory_limit: int | None,
+) -> None:
     """Ask a trace database in SQL.
 
     QUERY is DuckDB's SQL; - reads it from standard input. Of several statements the last one's result is
@@ -32,6 +43,7 @@ def sql(database: Path, query: str, format_: str, output: Path | None, memory_li
     \b
     Examples:
       traceq sql profile.duckdb "select name, dur from kernel order by dur desc limit 10"
+      traceq sql profile.duckdb --of F1
       traceq sql profile.duckdb "from time_ledger" -o ledger.parquet
       traceq sql profile.duckdb - --format json < query.sql
     """  # noqa: D301 - click wants the backspace itself
@@ -39,7 +51,15 @@ def sql(database: Path, query: str, format_: str, output: Path | None, memory_li
         raise click.UsageError("Parquet is binary: name a file with -o, or pipe the output.")
     if output is not None and output.resolve() == database.resolve():
         raise click.UsageError("-o names the database itself: name another file.")
-    text = _read_query() if query == "-" else query
+    if (query is None) == (finding is None):
+        raise click.UsageError("Say what to ask: a query, or --of F1 for that of a finding.")
+    if finding is not None:
+        from traceq.app.report import report
+
+        # The pieces that cost most, which `traceq report --finding F1` shows.
+        text = report(database, _EVERY, drawn=False, memory_limit=memory_limit).finding(finding).instances.query
+    else:
+        text = _read_query() if query == "-" else str(query)
     from traceq.app.open import locked
     from traceq.cli._table import write_markdown_result, write_result
     from traceq.common.files import atomic_write

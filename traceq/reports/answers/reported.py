@@ -21,7 +21,7 @@ from traceq.reports.sections.verdict import verdict
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
 _ROWS, _COLUMNS = 3, 8
 _MOST_TRACES, _MOST_FINDINGS, _MOST_REASONS = 20, 10, 8
-_SQL_APART = "finding(..., part='sql') gives the SQL alone"
+_IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 
 def opened(report: Report, name: str, path: str, limit: int) -> Answer:
@@ -75,7 +75,7 @@ def finding(report: Report, name: str, trace: int | None, part: str, limit: int)
     chosen = choose(name, {shown.trace.trace_id: shown.findings})
     if part == "sql":
         return fitting(_queries(chosen.finding), limit, "traceq report SOURCE --finding F1 --sql prints it in full")
-    return fitting(_finding(shown, chosen), limit, _SQL_APART)
+    return fitting(_finding(shown, chosen), limit)
 
 
 def _trace(report: Report, trace: int | None) -> TraceReport:
@@ -140,20 +140,19 @@ def _finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
     facts = _facts_of_finding(report, chosen)
     rows = [f"Evidence ({_ROWS} of {some(len(found.instances.rows), 'row')}):", *_rows(found.instances)]
     evidence = rows if found.instances.rows else []
-    claim, worst = found.summary.query, found.instances.query
-    both = [*_sql("the claim", claim), *_sql("the evidence", worst)]
-    yield _answer((*facts, *evidence, *both), {**data, "sql": claim, "evidence_sql": worst})
-    yield _answer((*facts, *evidence, *both), {**data, "sql": claim})
-    # As data the queries would be the same text again: there is room for one of them, or for none.
-    data["sql_note"] = f"the text has the SQL; {_SQL_APART}"
-    yield _answer((*facts, *evidence, *both), {**data, "evidence_sql": worst})
-    yield _answer((*facts, *evidence, *both), data)
-    yield _answer((*facts, *evidence, *_sql("the claim", claim)), data)
-    brief = {"trace": data["trace"], "outcome": "problem", **_short(chosen.number, found), "sql_note": data["sql_note"]}
-    yield _answer((*facts, *_sql("the claim", claim)), brief)
-    apart = f"SQL of the claim ({len(claim):,} characters): {_SQL_APART}."
-    yield _answer((*facts, *_sql("the evidence", worst), apart), brief)
-    yield _answer((*facts, apart), brief)
+    claim = _sql("how much it claims", found.summary.query)
+    query = found.instances.query
+    own = _sql("the evidence", query)
+    yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query})
+    # As data the queries would be the same text again: there is not always room for that.
+    yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query})
+    yield _answer((*facts, *evidence, *own), {**data, "sql": query})
+    data["sql_note"] = _IN_TEXT
+    yield _answer((*facts, *evidence, *own, *claim), data)
+    yield _answer((*facts, *evidence, *own), data)
+    brief = {"trace": data["trace"], "outcome": "problem", **_short(chosen.number, found), "sql_note": _IN_TEXT}
+    yield _answer((*facts, *own), brief)
+    yield _answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
 
 
 def _answer(lines: Sequence[str], data: Mapping[str, Any]) -> Answer:
@@ -162,9 +161,9 @@ def _answer(lines: Sequence[str], data: Mapping[str, Any]) -> Answer:
 
 def _queries(found: Finding) -> Iterator[Answer]:
     """The queries alone, without data: these would be the same text again."""
-    claim = _sql("the claim", found.summary.query)
-    yield _answer((*claim, *_sql("the evidence", found.instances.query)), {})._replace(data=None)
-    yield _answer(claim, {})._replace(data=None)
+    own = _sql("the evidence", found.instances.query)
+    for lines in ((*own, *_sql("how much it claims", found.summary.query)), own):
+        yield Answer("\n".join(lines) + "\n")
 
 
 def _sql(what: str, query: str) -> list[str]:

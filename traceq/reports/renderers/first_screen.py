@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from traceq.common.text import printable, shortened, width
 from traceq.reports.document import Ledger, LedgerRow, RankedFinding, Ranking, Spans, Verdict
 from traceq.reports.renderers.colour import Paint
+from traceq.reports.renderers.plain_text import plain_text
 from traceq.reports.renderers.wrapping import wrapped
 
 _INDENT = "  "
@@ -16,13 +17,14 @@ _LEAST_BAR, _MOST_BAR = 10, 44
 # What is not cut to its line is cut to so many lines.
 _MOST_LINES = 2
 _LEAST_TITLE = 34
+_LEAST_LABEL = 8
 
 
 def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
     """The sentence, how sure it is at the end of its line where there is room, and the lines on what it wins and how."""
-    text = printable("".join(block.spans))
+    text = plain_text(block.spans)
     beside = f"{_GAP}{block.beside}" if block.beside else ""
-    lines = [text[start:end] for start, end in wrapped(text, room, whole=True)]
+    lines = [text[start:end] for start, end in wrapped(text, room, whole=True)] or [""]
     is_beside = width(lines[-1]) + width(beside) <= room
     for number, line in enumerate(lines, 1):
         blanks = " " * (room - width(line) - width(beside) + len(_GAP))
@@ -36,7 +38,7 @@ def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
 
 def ledger_lines(block: Ledger, room: int, paint: Paint) -> Iterator[str]:
     """The title with what a step takes, then a bar for each category with its share, time and findings."""
-    title = printable("".join(block.title))
+    title = plain_text(block.title)
     if width(title) + width(block.total) + len(_GAP) <= room:
         yield paint(title, "heading") + " " * (room - width(title) - width(block.total)) + block.total
     else:
@@ -45,14 +47,16 @@ def ledger_lines(block: Ledger, room: int, paint: Paint) -> Iterator[str]:
     labels = max(width(row.label) for row in block.rows)
     times = max(width(row.text) for row in block.rows)
     owners = max(width(_owners(row)) for row in block.rows)
-    # Columns besides the bar: indent, gaps, "100.0 %".
-    left = room - len(_INDENT) - labels - times - owners - len("100.0 %") - 3 * len(_GAP)
-    bar = max(min(left, _MOST_BAR), 0)
+    # Columns besides the label and the bar: indent, gaps, "100.0 %".
+    left = room - len(_INDENT) - times - owners - len("100.0 %") - 2 * len(_GAP)
+    labels = min(labels, max(left, _LEAST_LABEL))
+    bar = min(left - labels - len(_GAP), _MOST_BAR)
     for row in block.rows:
         drawn = _bar(row, bar, paint) + _GAP if bar >= _LEAST_BAR else ""
-        label = row.label + " " * (labels - width(row.label))
-        line = f"{_INDENT}{label}{_GAP}{drawn}{_percent(row.share)}{_GAP}{row.text.rjust(times)}{_owners(row)}"
-        yield line.rstrip()
+        label = shortened(row.label, labels)
+        start = f"{_INDENT}{label}{' ' * (labels - width(label))}{_GAP}{drawn}"
+        line = f"{start}{_percent(row.share)}{_GAP}{row.text.rjust(times)}{_owners(row)}".rstrip()
+        yield line if drawn else shortened(line, room)
 
 
 def _percent(share: float) -> str:
@@ -125,7 +129,7 @@ def _narrow_ranking(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
 
 def _cut(spans: Spans, room: int, indent: str) -> Iterator[str]:
     """The spans in at most two lines."""
-    text = printable("".join(spans))
+    text = plain_text(spans)
     inside = room - len(indent)
     lines = [text[start:end] for start, end in wrapped(text, inside, whole=True)]
     for line in lines[: _MOST_LINES - 1]:

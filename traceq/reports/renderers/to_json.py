@@ -10,7 +10,8 @@ from traceq.reports.renderers.json_text import json_text, picked, plain
 
 _RENAMED: dict[type, dict[str, str]] = {
     **{key: {"dur": "dur_ns"} for key in (model.TraceFacts, model.ExcludedStep, model.GapSize, model.HostPart)},
-    **{key: {"finding_id": "id"} for key in (Finding, Observation, Part)},
+    **{key: {"finding_id": "id"} for key in (Observation, Part)},
+    Finding: {"finding_id": "id", "owned_by_category": "owned_by_category_ns"},
     model.Unit: {"period": "period_ns", "coverage": "coverage_share", "share": "recurring_share"},
     model.PhaseOfRun: {"ts": "ts_ns", "dur": "dur_ns", "share": "run_share", "gpu_busy": "gpu_busy_ns"},
     model.Phase: {"dur": "dur_ns", "median": "median_ns"},
@@ -43,7 +44,7 @@ def _trace(report: model.TraceReport) -> dict[str, Any]:
         ],
         "findings": [
             # The contract's names: what proves the saving.
-            {**plain(each, _RENAMED), "evidence": each.summary, "query": each.summary.query}
+            {**plain(each, _RENAMED), "evidence": each.summary, "query": each.summary.query, "deed": each.deed}
             for each in report.findings
         ],
         "quality": [picked(each, "metric", "state", "reason", "needs") for each in report.quality],

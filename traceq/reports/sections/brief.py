@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from shlex import quote
 
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import Block, Commands, Items, Name, Paragraph, Reference, Spans, Table, Title, Warn
+from traceq.reports.document import Block, Commands, Items, Name, Paragraph, Spans, Title, Warn, table
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.sections.header import header
 from traceq.reports.sections.notes import warnings
@@ -101,7 +101,7 @@ def _next(report: TraceReport, source: str, chosen: str) -> Commands:
 
 
 def critical_trace(traces: Sequence[TraceReport]) -> tuple[TraceReport, str]:
-    """The trace to look at first, and why: the rank that others wait for, else the one with the longest step."""
+    """The trace to look at first, and why: the rank that others wait for, that has most to do, or with the longest step."""
     by_rank = {trace.trace.rank: trace for trace in traces if trace.trace.rank is not None}
     waits: Counter[int] = Counter()
     for trace in traces:
@@ -112,6 +112,10 @@ def critical_trace(traces: Sequence[TraceReport]) -> tuple[TraceReport, str]:
     if waits:
         late, _ = max(waits.items(), key=lambda each: (each[1], -each[0]))
         return by_rank[late], f"The other ranks wait for rank {late}: its own time is what to look at."
+    for trace in traces:
+        for remark in trace.observations:
+            if remark.rule == "rank-imbalance":
+                return trace, f"{remark.title}: {remark.text}"
     longest = max(traces, key=lambda trace: (trace.steps.mean or 0.0, -trace.trace.trace_id))
     return longest, f"{_called(longest)} has the longest step."
 
@@ -138,26 +142,25 @@ def _traces(traces: Sequence[TraceReport], critical: TraceReport, reason: str) -
     if critical not in shown:
         shown = [*shown[:-1], critical]
     yield Paragraph((f"{some(len(traces), 'rank' if is_job else 'trace')}, the steps of each:",))
-    yield Table(
-        ("trace", "rank", "file", "step", "compute", "fix first", "saves"),
-        tuple(_row(trace, is_shown=trace is critical) for trace in shown),
-        text_columns=(0, 2, 5),
-    )
+    name: dict[str, Callable[[TraceReport], str]] = {} if is_job else {"file": lambda trace: Name(trace.trace.file)}
+    columns: dict[str, Callable[[TraceReport], str]] = {
+        "": lambda trace: ">" if trace is critical else "",
+        "rank" if is_job else "trace": lambda trace: str(trace.trace.rank if is_job else trace.trace.trace_id),
+        **name,
+        "step": lambda trace: duration(trace.steps.mean),
+        "compute": lambda trace: _share(trace, "compute"),
+        "comm.": lambda trace: _share(trace, "communication"),
+        "idle": lambda trace: _share(trace, "idle"),
+        "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
+        "fix first": lambda trace: Title(trace.findings[0].title) if trace.findings else "-",
+    }
+    yield table(shown, columns, text=(0, 2, len(columns) - 1) if name else (0, len(columns) - 1))
     left = len(traces) - len(shown)
-    more = f" {count(left)} more: traceq report --full." if left else ""
-    yield Paragraph((f"{reason} It is what follows.{more}",))
+    more = f" {count(left)} more are in --full." if left else ""
+    yield Paragraph((f"{reason}{more} Below: {_called(critical).lower()}.",))
 
 
-def _row(report: TraceReport, *, is_shown: bool) -> tuple[str, ...]:
-    facts = report.trace
-    first = report.findings[0] if report.findings else None
-    compute = [part.share for device in report.ledger for part in device.parts if part.category == "compute"]
-    return (
-        Reference(f"{'>' if is_shown else ' '}t{facts.trace_id}"),
-        "-" if facts.rank is None else str(facts.rank),
-        Name(facts.file),
-        duration(report.steps.mean),
-        share(max(compute)) if compute else "-",
-        Title(first.title) if first else "-",
-        duration(first.saving_ns) if first else "-",
-    )
+def _share(report: TraceReport, category: str) -> str:
+    """The time of a category, or of all that begin with it, on the busiest GPU."""
+    shares = [sum(part.share for part in each.parts if part.category.startswith(category)) for each in report.ledger]
+    return share(min(shares) if category == "idle" else max(shares)) if shares else "-"

@@ -89,7 +89,8 @@ def _nothing(report: TraceReport) -> tuple[Outcome, str]:
     """The words of a report without findings: nothing can be won where a GPU is busy or no idle cause is worth listing."""
     for each in report.observations:
         if each.rule in _NO_IDLE_TIME:
-            words = f"{each.title}: idle time is not judged, and nothing else would save 1 % of the {report.unit}."
+            title = each.title[:1].lower() + each.title[1:]
+            words = f"Cannot tell what to fix: {title}, so idle time is not judged; nothing else would save 1 %."
             return "cannot tell", words
     # What the device computes, launched before the capture, is no idle time to win.
     idle = min(
@@ -104,10 +105,7 @@ def _nothing(report: TraceReport) -> tuple[Outcome, str]:
     largest, cause = max(idle, default=(0.0, ""))
     if total <= 1 - _BUSY_ENOUGH or largest < WORTH_LISTING:
         return "healthy", f"Nothing to fix: no change that traceq knows would save 1 % of the {report.unit}."
+    idles = f"Cannot tell what to fix: the GPU idles {share(total)} of the time"
     if cause in _UNKNOWN:
-        return "cannot tell", f"GPU idle {share(total)}, cause not in this capture."
-    words = BY_NAME[cause].words
-    return (
-        "cannot tell",
-        f"GPU idle {share(total)}, most of it {words} ({share(largest)}): no rule knows what to change.",
-    )
+        return "cannot tell", f"{idles}, and this capture does not say why."
+    return "cannot tell", f"{idles}, most of it for {BY_NAME[cause].words} ({share(largest)}), and no rule applies."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.analysis.categories import label
+from traceq.analysis.categories import HOST_LABELS, label
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import BarRow, Bars, Block, Ledger, LedgerRow, Name, Reference
@@ -52,7 +52,7 @@ def _host(report: TraceReport) -> Ledger:
     parts = [
         (
             part.category,
-            part.category if part.phase in ("", "-", part.category) else f"{part.category} in {part.phase}",
+            _host_label(part.category, part.phase),
             part.dur / total,
             part.dur / counted,
         )
@@ -60,6 +60,11 @@ def _host(report: TraceReport) -> Ledger:
     ]
     title = (f"Where a {report.unit} goes, training thread (no GPU activity in this trace)",)
     return Ledger(title, _total(report), _rows(parts, report.findings))
+
+
+def _host_label(category: str, phase: str) -> str:
+    words = HOST_LABELS.get(category, category)
+    return words if phase in ("other", category) else f"{words}, {phase}"
 
 
 def _total(report: TraceReport) -> str:
