@@ -252,7 +252,7 @@ def _own_words() -> frozenset[str]:
         for each in folder.iterdir():
             if each.is_dir():
                 yield from sources(each)
-            elif each.name.endswith((".py", ".sql")) and each.name != "redact.py":
+            elif each.name.endswith((".py", ".sql", ".toml")) and each.name != "redact.py":
                 yield each.read_text("utf-8")
 
     found = (word for text in sources(files("traceq")) for word in _WORDS.findall(text))

@@ -50,9 +50,9 @@ class Line(NamedTuple):
 def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str:
     """The report in fewer than `limit` bytes, at least 2,048; `source` is what commands call the traces."""
     lines = list(_lines(report, _quoted(source)))
-    kept = _fitting(lines, limit - _ROOM_FOR_COUNTS)
-    gone = Counter(line.kind for line in lines if line not in kept and line.kind)
-    shown = [line.text for line in kept]
+    left_out = _too_much(lines, limit - _ROOM_FOR_COUNTS)
+    shown = [line.text for number, line in enumerate(lines) if number not in left_out]
+    gone = Counter(lines[number].kind for number in sorted(left_out) if lines[number].kind)
     if gone:
         shown.append(f"Not shown: {', '.join(some(number, kind) for kind, number in gone.items())}.")
     return "\n".join(shown) + "\n"
@@ -63,17 +63,17 @@ def _quoted(source: str | None) -> str:
     return quote(printable(source)) if source and len(source.encode()) <= _SOURCE else _SOURCE_NAME
 
 
-def _fitting(lines: Sequence[Line], limit: int) -> list[Line]:
-    """The lines without those that are too much; what stands below a line that is left out has a greater rank."""
-    kept = list(lines)
-    size = sum(len(line.text.encode()) + 1 for line in kept)
-    droppable = [(line.rank, number) for number, line in enumerate(kept) if line.rank is not None]
+def _too_much(lines: Sequence[Line], limit: int) -> set[int]:
+    """The numbers of the lines that are left out; what stands below one of these has a greater rank."""
+    size = sum(len(line.text.encode()) + 1 for line in lines)
+    droppable = [(line.rank, number) for number, line in enumerate(lines) if line.rank is not None]
+    left_out: set[int] = set()
     for _, number in sorted(droppable, reverse=True):
         if size < limit:
             break
         size -= len(lines[number].text.encode()) + 1
-        kept.remove(lines[number])
-    return kept
+        left_out.add(number)
+    return left_out
 
 
 def _lines(report: Report, source: str) -> Iterator[Line]:
