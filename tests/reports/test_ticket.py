@@ -19,6 +19,9 @@ DEMO = Path(traceq.__file__).parent / "app" / "demo" / "training.pt.trace.json.g
 HOSTILE = "\U0001f600` | {noformat}\n# all | <b>@me [~you] #1 h1. \x1b[31m" * 100
 COMMANDS = re.compile(r"(traceq \w+ [^`}\n]*)")
 
+TAGS = {"h1", "h2", "h3", "p", "strong", "code", "table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+TAGS |= {"details", "summary", "blockquote"}
+
 
 def size(text):
     return len(text.encode())
@@ -101,9 +104,7 @@ def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
         assert not re.search(r"\{noformat|\[~|^h1\. (?!traceq)|^# ", text, re.MULTILINE)
     else:
         page = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
-        assert set(re.findall(r"<(\w+)", page)) <= {
-            "h1", "h2", "h3", "p", "strong", "code", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "details", "summary", "blockquote",
-        }  # fmt: skip
+        assert set(re.findall(r"<(\w+)", page)) <= TAGS
 
 
 def test_a_trace_in_which_nothing_is_found_says_what_cannot_be_told():

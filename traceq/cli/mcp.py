@@ -43,9 +43,9 @@ def mcp() -> None:
       claude mcp add traceq -- traceq mcp
     """  # noqa: D301 - click wants the backspace itself
     try:
-        import mcp as sdk  # noqa: F401 - whether it is installed
-    except ModuleNotFoundError as error:
-        raise MissingTool("the MCP SDK is not installed: pip install 'traceq[mcp]'") from error
+        from mcp.server import MCPServer as _  # noqa: F401 - whether it is installed, and new enough
+    except ImportError as error:
+        raise MissingTool("the MCP SDK, 2.3 or newer, is not installed: pip install 'traceq[mcp]'") from error
     from traceq.app.agents import Session
 
     with Session() as session:

@@ -49,9 +49,11 @@ def _cut(answer: Answer, limit: int, way: str) -> Answer:
     data = answer.data if Answer("", answer.data).size < limit // 2 else None
     room = len(answer.text)
     while room > 0:
-        left = len(answer.text) - room
-        shown = Answer(answer.text[:room] + _CUT.format(left=left, way=way), data)
+        begins = answer.text[:room]
+        # Whole lines, unless there is none.
+        kept = begins[: begins.rfind("\n")] or begins
+        shown = Answer(kept + _CUT.format(left=len(answer.text) - len(kept), way=way), data)
         if shown.size <= limit:
             return shown
-        room -= max(shown.size - limit, 1)
+        room = min(room, len(kept)) - max(shown.size - limit, 1)
     return Answer(_CUT.format(left=len(answer.text), way=way))
