@@ -63,7 +63,7 @@ def test_hundreds_of_traces_stay_on_two_screens():
     ]
     shown = text(dataclasses.replace(report, traces=tuple(many)))
     assert len(shown.splitlines()) <= 120
-    assert "484 more are in --full." in shown
+    assert "484 more are not listed." in shown
 
 
 def late(trace, rank, saving):

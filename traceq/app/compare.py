@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from html import escape
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,7 +15,7 @@ from traceq.app.source import Reading, Sources, check_writes, opened_runs, sever
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.errors import WrongUse
-from traceq.reports.build_timelines import step_timelines
+from traceq.reports.build_timelines import typical_step
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
@@ -162,8 +161,8 @@ def _read(sources: Sources, rank: int | None, reading: Reading, *, drawn: bool) 
         with opened_runs(source, rank, **reading) as (connection, runs):
             found += runs.values()
             if drawn and connection is not None and timeline is None:
-                drawings = (step_timelines(connection, trace_id, run.device) for trace_id, run in runs.items())
-                timeline = next(chain.from_iterable(drawings), None)
+                drawings = (typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())
+                timeline = next((each for each in drawings if each), None)
     return found, timeline
 
 

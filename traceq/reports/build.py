@@ -15,7 +15,7 @@ from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics, model
-from traceq.reports.build_timelines import close_ups, step_timelines
+from traceq.reports.build_timelines import all_steps, occurrences
 from traceq.reports.model import DeviceLedger, HostTime, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
 from traceq.reports.queries import rows, standalone
 
@@ -77,7 +77,7 @@ def build_judged(
     files = _short_paths([trace["path"] for trace in traces])
     return Report(
         tuple(
-            _trace_report(connection, trace, file, subject, judge, top, drawn=drawn)
+            _trace_report(connection, trace, file, subject, judge, top, len(traces), drawn=drawn)
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=standalone("overview"),
@@ -100,6 +100,7 @@ def _trace_report(
     subject: Subject,
     judge: Callable[[], Judged],
     top: int,
+    traces: int,
     *,
     drawn: bool,
 ) -> TraceReport:
@@ -133,8 +134,8 @@ def _trace_report(
             section: standalone(query, trace_id=trace_id, top=top)
             for section, query in {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}.items()
         },
-        timelines=tuple(step_timelines(connection, trace_id, subject.device)) if drawn else (),
-        close_ups=dict(close_ups(connection, trace_id, captured, judged.findings[:top])) if drawn else {},
+        timeline=all_steps(connection, trace_id, subject.device, traces) if drawn else None,
+        close_ups=dict(occurrences(connection, trace_id, captured, judged.findings[:top], traces)) if drawn else {},
     )
 
 

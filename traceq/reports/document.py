@@ -53,17 +53,31 @@ Spans = tuple[str, ...]
 
 
 def with_code(text: str) -> Spans:
-    """`text` as spans: what stands in backticks is to be typed."""
+    """`text` as spans: what stands in backticks is to be typed. With one that has no partner none counts."""
+    if text.count("`") % 2:
+        return (text,)
     return tuple(Literal(part) if index % 2 else part for index, part in enumerate(text.split("`")) if part)
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is the report's own, each trace begins with one of level 2. `anchor` is unique in a trace."""
+    """A title; level 1 is the report's own, each trace begins with one of level 2. `anchor` is unique in a trace.
+
+    What is below a minor one is about less than 1 % of the time, or lists what was not found: it may be shown folded.
+    """
 
     level: int
     spans: Spans
     anchor: str | None = None
+    is_minor: bool = False
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a report is about, as labels and values; `more` is left out where there is a line only."""
+
+    rows: tuple[tuple[str, Spans], ...]
+    more: tuple[tuple[str, Spans], ...] = ()
 
 
 Outcome = typing.Literal["problem", "healthy", "cannot tell"]
@@ -118,6 +132,15 @@ class Ranking:
 
     rows: tuple[RankedFinding, ...]
     unit: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A finding with its evidence: its line of the ranking, what share (0..1) of the step it saves, and blocks on it."""
+
+    finding: RankedFinding
+    saved_share: float
+    blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True)
@@ -241,6 +264,8 @@ Block = (
     | Verdict
     | Ledger
     | Ranking
+    | Card
+    | Header
     | Commands
     | Paragraph
     | Warn

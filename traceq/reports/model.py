@@ -258,7 +258,7 @@ class TraceReport:
 
     `small` are the rules that found something not worth listing; `replay_error` is the share (0..1) by which the
     replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used.
-    `step_ledgers` are about the device that findings are about. `timelines` and `close_ups`, the latter by the id of
+    `step_ledgers` are about the device that findings are about. `timeline` and `close_ups`, the latter by the id of
     a finding, are there only when the report was built to be drawn.
     """
 
@@ -290,8 +290,8 @@ class TraceReport:
     quality: tuple[MetricHealth, ...]
     host: Host | None
     queries: dict[str, str]
-    timelines: tuple[Timeline, ...] = ()
-    close_ups: Mapping[str, Timeline] = field(default_factory=dict)
+    timeline: Timeline | None = None
+    close_ups: Mapping[str, tuple[Timeline, ...]] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:

@@ -124,6 +124,7 @@ def _query(block: doc.Query, page: _Page) -> Iterator[str]:
 
 _LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
     doc.Heading: _heading,
+    doc.Header: lambda block, page: _wrapped(" · ".join(plain_text(spans) for _, spans in block.rows), page),
     doc.Verdict: lambda block, page: verdict_lines(block, page.width, page.paint),
     doc.Ledger: lambda block, page: ledger_lines(block, page.width, page.paint),
     doc.Ranking: lambda block, page: ranking_lines(block, page.width, page.paint),

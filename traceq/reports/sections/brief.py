@@ -9,7 +9,7 @@ from shlex import quote
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import Block, Commands, Items, Name, Paragraph, Spans, Title, Warn, table
+from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.sections.header import header
 from traceq.reports.sections.notes import warnings
@@ -38,8 +38,8 @@ def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS)
         yield from _trace(report.traces[0], most)
         yield _next(report.traces[0], quote(source or _SOURCE), "")
         return
-    critical, reason = critical_trace(report.traces)
-    yield from _traces(report.traces, critical, reason)
+    critical, _ = critical_trace(report.traces)
+    yield from traces(report.traces, _MOST_RANKS)
     yield from _trace(critical, most)
     yield _next(critical, quote(source or _SOURCE), f" --trace {critical.trace.trace_id}")
 
@@ -69,12 +69,12 @@ def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]
     words = " · ".join(filter(None, told))
     # Start-up stands before the verdict already.
     remarks = [each for each in report.observations if not (each.rule == "start-up" and report.run_ns)]
-    if words:
-        yield Paragraph((f"Also: {words}",))
-    if remarks:
-        more = len(remarks) - _MOST_REMARKS
-        lines: list[Spans] = [(each.title,) for each in remarks[:_MOST_REMARKS]]
-        yield Items((*lines, (f"and {some(more, 'more remark')}",)) if more > 0 else tuple(lines))
+    titles = [each.title for each in remarks[:_MOST_REMARKS]]
+    if len(remarks) > _MOST_REMARKS:
+        titles.append(f"{len(remarks) - _MOST_REMARKS} more")
+    rows = (("Also", words), ("Notes", " · ".join(titles)))
+    if words or titles:
+        yield Facts(tuple((label, (text,)) for label, text in rows if text))
 
 
 def _next(report: TraceReport, source: str, chosen: str) -> Commands:
@@ -134,18 +134,21 @@ def _called(report: TraceReport) -> str:
     return f"Trace {facts.trace_id}" if facts.rank is None else f"Rank {facts.rank}"
 
 
-def _traces(traces: Sequence[TraceReport], critical: TraceReport, reason: str) -> Iterator[Block]:
-    ranks = [trace.trace.rank for trace in traces]
+def traces(every: Sequence[TraceReport], most: int) -> Iterator[Block]:
+    """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
+    critical, reason = critical_trace(every)
+    ranks = [trace.trace.rank for trace in every]
     is_job = None not in ranks and len(set(ranks)) == len(ranks)
-    ordered = sorted(traces, key=lambda trace: trace.trace.rank or 0) if is_job else list(traces)
-    shown = ordered[:_MOST_RANKS]
+    ordered = sorted(every, key=lambda trace: trace.trace.rank or 0) if is_job else list(every)
+    shown = ordered[:most]
     if critical not in shown:
         shown = [*shown[:-1], critical]
-    yield Paragraph((f"{some(len(traces), 'rank' if is_job else 'trace')}, the steps of each:",))
+    yield Paragraph((f"{some(len(every), 'rank' if is_job else 'trace')}, the steps of each:",))
     name: dict[str, Callable[[TraceReport], str]] = {} if is_job else {"file": lambda trace: Name(trace.trace.file)}
     columns: dict[str, Callable[[TraceReport], str]] = {
         "": lambda trace: ">" if trace is critical else "",
-        "rank" if is_job else "trace": lambda trace: str(trace.trace.rank if is_job else trace.trace.trace_id),
+        "trace": lambda trace: Reference(f"t{trace.trace.trace_id}"),
+        **({"rank": lambda trace: str(trace.trace.rank)} if is_job else {}),
         **name,
         "step": lambda trace: duration(trace.steps.mean),
         "compute": lambda trace: _share(trace, "compute"),
@@ -154,10 +157,10 @@ def _traces(traces: Sequence[TraceReport], critical: TraceReport, reason: str) -
         "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
         "fix first": lambda trace: Title(trace.findings[0].title) if trace.findings else "-",
     }
-    yield table(shown, columns, text=(0, 2, len(columns) - 1) if name else (0, len(columns) - 1))
-    left = len(traces) - len(shown)
-    more = f" {count(left)} more are in --full." if left else ""
-    yield Paragraph((f"{reason}{more} Below: {_called(critical).lower()}.",))
+    yield table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
+    left = len(every) - len(shown)
+    more = f" {count(left)} more are not listed." if left else ""
+    yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.",))
 
 
 def _share(report: TraceReport, category: str) -> str:

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from traceq.common.units import duration, share, some
-from traceq.reports.document import Name, Paragraph
-from traceq.reports.model import TraceReport
+from collections.abc import Iterator
+
+from traceq.common.units import duration, share, size, some
+from traceq.reports.document import Header, Name, Spans
+from traceq.reports.model import TraceFacts, TraceReport
+from traceq.reports.sections.capture import program
 from traceq.reports.sections.verdict import judges_a_part
 
-_BETWEEN = " · "
 
-
-def header(report: TraceReport) -> Paragraph:
-    """File, profiler, GPUs, rank, steps and how much of the capture is judged, in a line."""
+def header(report: TraceReport) -> Header:
+    """File, profiler, GPUs, rank, steps and how much of the capture is judged; then where GPU time goes, and the program."""
     facts = report.trace
-    spans: list[str] = [Name(facts.file)]
-    spans += [_BETWEEN, Name(facts.producer or f"{facts.format}, unknown profiler")]
-    for number, device in gpus(report).items():
-        spans += [_BETWEEN, f"{number} x " if number > 1 else "", Name(device)]
-    if facts.rank is not None:
-        spans.append(f"{_BETWEEN}rank {facts.rank}{'' if facts.world_size is None else f' of {facts.world_size}'}")
-    spans += [_BETWEEN, *_unit(report)]
-    return Paragraph(tuple(spans))
-
-
-def gpus(report: TraceReport) -> dict[int, str]:
-    """How many GPUs of which model were at work; several models stand as one."""
+    rows: list[tuple[str, Spans]] = [("file", (Name(facts.file),)), ("profiler", _profiler(facts))]
     used = [device.name or "GPU without a name" for device in report.devices if device.slices]
-    return {len(used): " and ".join(dict.fromkeys(used))} if used else {}
+    if used:
+        number = f"{len(used)} x " if len(used) > 1 else ""
+        rows.append(("GPU", (number, Name(" and ".join(dict.fromkeys(used))))))
+    if facts.rank is not None:
+        rows.append(("rank", (f"rank {facts.rank}{'' if facts.world_size is None else f' of {facts.world_size}'}",)))
+    rows.append(("unit", _unit(report)))
+    return Header(tuple(rows), tuple(_more(report)))
 
 
-def _unit(report: TraceReport) -> tuple[str, ...]:
+def _profiler(facts: TraceFacts) -> Spans:
+    return (Name(facts.producer or f"{facts.format}, unknown profiler"),)
+
+
+def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
+    for device in report.ledger:
+        busy = sum(part.share for part in device.parts if part.category == "compute")
+        idle = sum(part.share for part in device.parts if part.category.startswith("idle"))
+        words = f"compute {share(busy)}, other work {share(max(0.0, 1 - busy - idle))}, idle {share(idle)}"
+        yield f"GPU {device.device} time", (words,)
+    if report.program:
+        yield "program", (program(report.program),)
+    if report.trace.producer_version:
+        yield "profiler version", (Name(report.trace.producer_version),)
+    yield "capture", (f"{duration(report.trace.dur)}, {size(report.trace.size_bytes)}",)
+
+
+def _unit(report: TraceReport) -> Spans:
     steps = report.steps
     if steps.source is None:
         return ("no steps",)

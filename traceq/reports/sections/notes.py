@@ -22,7 +22,7 @@ def warnings(notes: Sequence[Note]) -> Iterator[Warn]:
 
 def notes(report: TraceReport) -> Iterator[Block]:
     """The section of all notes."""
-    yield Heading(3, ("Import notes",))
+    yield Heading(3, ("Import notes",), is_minor=True)
     if not report.notes:
         yield Paragraph(("None: everything in the file was understood.",))
     else:
