@@ -74,7 +74,8 @@ def report(
     said = {"-v": verbose, "--full": full, "--finding": finding is not None, "--sql": sql}
     if name != "text" and any(said.values()):
         options_said = ", ".join(option for option, is_said in said.items() if is_said)
-        raise click.UsageError(f"{options_said}: for text only; {name} holds everything.")
+        rest = "is brief" if name == "llm" else "holds everything"
+        raise click.UsageError(f"{options_said}: for text only; {name} {rest}.")
     if finding is not None and (verbose or full):
         raise click.UsageError("--finding shows one finding in full: leave -v and --full out.")
     if charts and (name != "md" or output is None):
@@ -82,8 +83,10 @@ def report(
     if against is not None or site is not None or (ticket and name == "md" and not charts):
         if not ticket:
             raise click.UsageError("--against and --for say what is in a ticket: add --ticket.")
-        if format_ not in (None, "md"):
-            raise click.UsageError(f"A ticket is in the markup that --for says, not in {format_}: leave --format out.")
+        if format_ not in (None, "md", "text"):
+            raise click.UsageError(
+                f"A ticket is in the markup that --for says, not in {format_}: name FILE.md or FILE.txt."
+            )
         _write_ticket(source, output, against=against, site=site or "github", **options)
         return
     from traceq.app.report import report as make_report

@@ -6,11 +6,10 @@ At most 10 KB whatever the traces hold: texts are cut, and where that is not eno
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Literal as OneOf
 
-from traceq.analysis.categories import label
 from traceq.common.text import shortened
 from traceq.common.units import cell, count, duration, share, some
 from traceq.common.version import __version__
@@ -22,13 +21,13 @@ from traceq.reports.document import (
     Fold,
     Heading,
     Items,
+    Ledger,
     Literal,
     Name,
     Paragraph,
     Spans,
     Table,
     Title,
-    Verdict,
     Warn,
     with_code,
 )
@@ -37,9 +36,10 @@ from traceq.reports.renderers.to_jira import jira_of
 from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.savings import speed_up, step_ns, step_share
 from traceq.reports.sections.brief import critical_trace
-from traceq.reports.sections.header import header
+from traceq.reports.sections.header import header_line
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.verdict import verdict
+from traceq.reports.sections.where_time_goes import where_time_goes
 from traceq.runs.compare.comparison import Comparison
 
 # Bytes of UTF-8.
@@ -55,8 +55,6 @@ SITES = tuple(_RENDERERS)
 
 _COLUMNS, _NAME = 6, 60
 _MOST_TRACES, _MOST_REASONS, _MOST_WARNINGS = 8, 6, 2
-_LEDGER_ROWS = 6
-_LEAST_SHARE = 0.01
 _CUT = "[The ticket was cut here: traceq report prints all of it.]\n"
 
 
@@ -130,11 +128,8 @@ def _below(block: Block) -> Block:
 
 def _answer(report: TraceReport, why: str, traces: int, size: _Size) -> Iterator[Block]:
     told = verdict(report)
-    sure = f" ({told.beside})" if told.beside else ""
-    yield Verdict((*told.spans, sure))
-    for line in told.lines:
-        yield Paragraph(_shortened(line, size.text))
-    yield Paragraph(_shortened(header(report).spans, size.text))
+    yield replace(told, lines=tuple(_shortened(line, size.text) for line in told.lines))
+    yield Paragraph(_shortened(header_line(report), size.text))
     if why:
         yield Paragraph((f"{some(traces, 'trace')}. {why} It is trace {report.trace.trace_id}.",))
 
@@ -223,15 +218,13 @@ def _reasons(report: TraceReport, size: _Size) -> Iterator[Block]:
 
 
 def _ledger(report: TraceReport) -> Iterator[Block]:
-    """Where a step goes on the GPU that findings are about."""
-    chosen = report.findings[0].where.device if report.findings else None
-    for device in report.ledger:
-        if chosen in (None, device.device):
-            parts = [part for part in device.parts if part.share >= _LEAST_SHARE][:_LEDGER_ROWS]
-            yield Heading(2, (f"Where a {report.unit} goes, GPU {device.device}",))
-            rows = tuple((label(part.category), duration(part.per_step), share(part.share)) for part in parts)
-            yield Table(("", f"per {report.unit}", "share"), rows)
-            return
+    """Where a step goes, on the GPU or the thread that findings are about."""
+    for block in where_time_goes(report):
+        if isinstance(block, Ledger):
+            yield Heading(2, block.title)
+            yield Paragraph((f"{block.total}:",))
+            rows = tuple((row.label, row.text, share(row.share), " ".join(row.owners)) for row in block.rows)
+            yield Table(("", f"per {report.unit}", "share", "findings"), rows, text_columns=(0, 3))
 
 
 def _capture(report: TraceReport, size: _Size) -> Iterator[Block]:

@@ -15,7 +15,7 @@ from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_llm import LIMIT, finding_line, to_llm
 from traceq.reports.savings import step_ns, step_share
 from traceq.reports.sections.brief import critical_trace
-from traceq.reports.sections.header import header
+from traceq.reports.sections.header import header_line
 from traceq.reports.sections.verdict import verdict
 
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
@@ -275,4 +275,4 @@ def _verdict_lines(report: TraceReport) -> list[str]:
 
 
 def _header(report: TraceReport) -> str:
-    return shortened(printable("".join(header(report).spans)), 2 * _TITLE)
+    return shortened(printable("".join(header_line(report))), 2 * _TITLE)

@@ -13,7 +13,6 @@ from typing import Any
 
 from traceq.common.text import printable, shortened
 from traceq.reports import document as doc
-from traceq.reports.renderers import bar
 
 _NAME_LIMIT = 120
 _TEXT_LIMIT = 2_000
@@ -32,18 +31,21 @@ _START = re.compile(r"^(?:h[1-6]|bq)(?=\.)")
 
 
 def jira_of(blocks: Iterable[doc.Block]) -> str:
-    """The blocks as wiki markup, with blank lines between them; drawings are left out."""
-    shown = (_block(block) for block in blocks)
-    return "\n\n".join(text for text in shown if text) + "\n"
+    """The blocks as wiki markup, with blank lines between them; of the blocks those that tickets are made of."""
+    return "\n\n".join(map(_block, blocks)) + "\n"
 
 
 def _block(block: doc.Block) -> str:
-    write = _TEXT.get(type(block))
-    return write(block) if write else ""
+    return _TEXT[type(block)](block)
 
 
 def _fold(block: doc.Fold) -> str:
-    return "\n\n".join([f"h5. {_inline(block.title)}", *(_block(each) for each in block.blocks)])
+    return "\n\n".join([f"h5. {_inline(block.title)}", *map(_block, block.blocks)])
+
+
+def _verdict(block: doc.Verdict) -> str:
+    beside = f" ({_entities(block.beside)})" if block.beside else ""
+    return "\n\n".join([f"*{_inline(block.spans).strip()}*{beside}", *map(_line, block.lines)])
 
 
 def _table(block: doc.Table) -> str:
@@ -60,13 +62,12 @@ def _noformat(lines: Iterable[str]) -> str:
 
 _TEXT: dict[type, Callable[[Any], str]] = {
     doc.Heading: lambda block: f"h{block.level}. {_inline(block.spans)}",
-    doc.Verdict: lambda block: f"*{_inline(block.spans).strip()}*",
+    doc.Verdict: _verdict,
     doc.Paragraph: lambda block: _line(block.spans),
     doc.Warn: lambda block: f"{{note}}{_inline(block.spans)}{{note}}",
     doc.Items: lambda block: "\n".join(f"* {_inline(spans)}" for spans in block.items),
     doc.Facts: lambda block: "\n".join(f"* *{_span(label)}*: {_inline(spans)}" for label, spans in block.rows),
     doc.Table: _table,
-    doc.Bar: lambda block: _noformat(bar.draw(block.parts)),
     doc.Query: lambda block: _noformat([block.sql]),
     doc.Fold: _fold,
 }

@@ -18,7 +18,7 @@ from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Tit
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.savings import step_share
 from traceq.reports.sections.brief import critical_trace
-from traceq.reports.sections.header import header
+from traceq.reports.sections.header import header_line
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.verdict import verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
@@ -100,7 +100,7 @@ def _trace(report: TraceReport, source: str, chosen: str) -> Iterator[Line]:
         yield from (Line(_spans(line, _SENTENCE)) for line in each.lines)
     yield Line("")
     facts = report.trace
-    yield Line(f"Trace {facts.trace_id}: {_spans(header(report).spans, _SENTENCE)} · sha256 {facts.sha256[:16]}")
+    yield Line(f"Trace {facts.trace_id}: {_spans(header_line(report), _SENTENCE)} · sha256 {facts.sha256[:16]}")
     for number, warned in enumerate(list(warnings(report.notes))[:_WARNINGS]):
         yield Line(f"Warning: {_spans(warned.spans, _SENTENCE)}", (_LEDGER, number))
     yield from _ledger(report)
