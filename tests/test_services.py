@@ -100,30 +100,34 @@ def expected(view, prefix):
 
 def test_wandb_gets_verdict_shares_findings_and_the_page(ran, view):
     library = ran("wandb", "wandb")
-    assert library.given("init.summary") == [("traceq/verdict", view.verdict)]
+    assert library.given("init.summary") == [("profile/verdict", view.verdict)]
     shares, tables = (arguments[0] for arguments in library.given("init.log"))
-    assert shares == expected(view, "traceq")
+    assert shares == expected(view, "profile")
     assert sum(shares.values()) == pytest.approx(1)
-    assert set(tables) == {"traceq/findings", "traceq/report"}
+    assert set(tables) == {"profile/findings", "profile/report"}
     assert library.given("Html")[0][0].startswith("<!doctype html>")
+    # A wandb.Table takes no missing values of pandas.
+    (table,) = (options["dataframe"] for called, _, options in library._calls if called == "Table")
+    assert len(table) == len(view.findings)
+    assert not table.isna().any(axis=None)
 
 
 def test_mlflow_gets_verdict_shares_findings_and_the_page(ran, view):
     library = ran("mlflow", "mlflow")
-    assert library.given("set_tag") == [("traceq.verdict", view.verdict)]
-    assert library.given("log_metrics") == [(expected(view, "traceq"),)]
+    assert library.given("set_tag") == [("profile.verdict", view.verdict)]
+    assert library.given("log_metrics") == [(expected(view, "profile"),)]
     texts = {name: text for text, name in library.given("log_text")}
     assert texts["traceq.html"].startswith("<!doctype html>")
     assert texts["traceq_findings.csv"].count("\n") > len(view.findings)
     # What MLflow allows in the name of a metric.
-    assert all(re.fullmatch(r"[\w./ -]+", name) for name in expected(view, "traceq"))
+    assert all(re.fullmatch(r"[\w./ -]+", name) for name in expected(view, "profile"))
 
 
 def test_tensorboard_gets_the_report_and_shares(ran, view):
     library = ran("tensorboard", "torch", "torch.utils", "torch.utils.tensorboard")
-    assert library.given("SummaryWriter.add_text")[0][0] == "traceq"
+    assert library.given("SummaryWriter.add_text")[0][0] == "profile"
     assert view.verdict.split(".")[0] in library.given("SummaryWriter.add_text")[0][1]
-    assert dict(library.given("SummaryWriter.add_scalar")) == expected(view, "traceq")
+    assert dict(library.given("SummaryWriter.add_scalar")) == expected(view, "profile")
 
 
 def test_the_job_for_gitlab_is_one_with_both_reports():

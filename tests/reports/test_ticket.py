@@ -44,7 +44,13 @@ def test_it_has_verdict_findings_comparison_capture_commands_and_hashes(site, co
     assert size(text) <= LIMIT
     assert first.findings[0].title in text
     assert first.trace.sha256 in text
-    for heading in ("Compared with the base", "What to fix", "Where a step goes, GPU 0", "Capture", "To get the same numbers"):
+    for heading in (
+        "Compared with the base",
+        "What to fix",
+        "Where a step goes, GPU 0",
+        "Capture",
+        "To get the same numbers",
+    ):
         assert heading in text
     assert f"traceq {traceq.__version__}" in text
     assert compared[site].verdict.startswith("Fix first: ")
