@@ -20,6 +20,7 @@ from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
 from traceq.reports.redact import redacted_comparison
+from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
@@ -85,6 +86,10 @@ class ComparisonView(View[Comparison]):
     def to_sarif(self, root: str | Path = ".") -> str:
         """SARIF 2.1.0, with paths relative to `root`."""
         return check_to_sarif(self._check(), Path(root).resolve())
+
+    def to_code_quality(self, root: str | Path = ".") -> str:
+        """A Code Quality report for GitLab, with paths relative to `root`."""
+        return check_to_code_quality(self._check(), Path(root))
 
     def _check(self) -> Check:
         """The comparison as a check without a limit: a regression fails."""

@@ -31,6 +31,7 @@ from traceq.reports.charts.files import png
 from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
 from traceq.reports.redact import redacted
+from traceq.reports.renderers.to_llm import to_llm
 from traceq.reports.renderers.to_text import WIDTH, text_of
 from traceq.reports.sections.brief import brief, critical_trace
 from traceq.reports.sections.compose import compose, evidence, one_finding
@@ -120,7 +121,9 @@ class ReportView(View[Report]):
         return all_suffixes()
 
     def render(self, format_: str, **options: Any) -> str:
-        """The report in the format: text, md, html, json, or one of another package."""
+        """The report in the format: text, md, html, json, llm, or one of another package."""
+        if format_ == "llm":
+            return to_llm(self.content, self._source)
         if options or format_ == "text":
             return super().render(format_, **options)
         return all_renderers()[format_](self.content)

@@ -71,6 +71,15 @@ def opened(
 
 
 @contextmanager
+def database_of(
+    source: Source, complete: Callable[[Path], None] | None = None, **reading: Unpack[Reading]
+) -> Iterator[Path]:
+    """The trace database `source`, or a temporary one of the traces `source`, into which `complete` may write."""
+    with _database(source, complete, reading) as database:
+        yield database
+
+
+@contextmanager
 def _database(source: Source, complete: Callable[[Path], None] | None, reading: Reading) -> Iterator[Path]:
     if not is_trace(source) and Path(source).exists():
         if any(step_options(reading).values()):

@@ -36,6 +36,7 @@ class Commands(LazyGroup):
         "doctor": ("traceq.cli.doctor", "Say what a trace can tell, or what a capture needs."),
         "record": ("traceq.cli.record", "Record a training program without editing it."),
         "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
+        "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
     }
 

@@ -83,9 +83,14 @@ class LazyGroup(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(BROKEN_PIPE)
         except OSError as error:
-            where = f"{error.filename}: " if error.filename is not None else ""
-            _fail(ctx, f"{where}{error.strerror or error}")
+            _fail(ctx, os_error_words(error))
         return result
+
+
+def os_error_words(error: OSError) -> str:
+    """What the system says, with the file that it is about."""
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}"
 
 
 def _fail(ctx: click.Context, message: str) -> None:

@@ -25,6 +25,12 @@ def header(report: TraceReport) -> Header:
     return Header(tuple(rows), tuple(_more(report)))
 
 
+def header_line(report: TraceReport) -> Spans:
+    """What the header says first, in a line."""
+    first, *rest = (spans for _, spans in header(report).rows)
+    return (*first, *(span for spans in rest for span in (" · ", *spans)))
+
+
 def _profiler(facts: TraceFacts) -> Spans:
     return (Name(facts.producer or f"{facts.format}, unknown profiler"),)
 
