@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from traceq.reports import flame
 from traceq.reports.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -168,6 +169,13 @@ class Tracks:
 
 
 @dataclass(frozen=True)
+class Flame:
+    """Where host and GPU time go by call path."""
+
+    graph: flame.Flame
+
+
+@dataclass(frozen=True)
 class Fold:
     """Blocks that need not be seen at once, under a title."""
 
@@ -176,5 +184,19 @@ class Fold:
 
 
 Block = (
-    Heading | Verdict | Paragraph | Warn | Items | Facts | Table | Bar | Bars | Curve | Query | Picture | Tracks | Fold
+    Heading
+    | Verdict
+    | Paragraph
+    | Warn
+    | Items
+    | Facts
+    | Table
+    | Bar
+    | Bars
+    | Curve
+    | Query
+    | Picture
+    | Tracks
+    | Flame
+    | Fold
 )

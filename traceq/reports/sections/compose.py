@@ -10,6 +10,7 @@ from traceq.common.units import count, duration, share
 from traceq.reports.document import (
     Bar,
     Block,
+    Flame,
     Heading,
     Items,
     Literal,
@@ -122,6 +123,9 @@ def _timelines(report: TraceReport) -> Iterator[Block]:
     if report.timeline:
         yield Heading(3, ("Steps over time",), anchor="timelines")
         yield Tracks(report.timeline)
+    if report.flame:
+        yield Heading(3, ("Time by call path",), anchor="flame")
+        yield Flame(report.flame)
 
 
 def _topics(report: TraceReport) -> Iterator[Block]:

@@ -10,6 +10,7 @@ from traceq.analysis import categories
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration
 from traceq.reports.charts.palette import COLOURS, variable
+from traceq.reports.flame import Frame
 from traceq.reports.renderers.html.packed import packed
 from traceq.reports.timeline import Called, Lane, Timeline
 
@@ -20,6 +21,7 @@ _WORDS = {
     "op": "operator",
     "runtime": "CUDA call",
     "python": "Python frame",
+    "smaller": "smaller frames",
 }
 _CULPRIT = "what the finding points at"
 _OCCURRENCE = "occurrence of the finding"
@@ -155,17 +157,19 @@ def _labels(timeline: Timeline, seen: Sequence[int], ts: int, dur: int, tops: Se
 
 def _name(timeline: Timeline, index: int, limit: int) -> str:
     called = timeline.called[timeline.slices.called[index]]
-    return shortened(_called(called), limit)
+    return shortened(called_in_words(called), limit)
 
 
-def _called(called: Called) -> str:
-    """The name as people read it: steps and categories have none of their own."""
+def called_in_words(called: Called | Frame) -> str:
+    """The name as people read it: steps, threads and categories have none of their own."""
     if called.kind == "step":
         return f"Step {called.name}"
-    return _kind(called.kind) if called.name == called.kind else called.name
+    if called.kind == "thread":
+        return f"thread {called.name}"
+    return kind_in_words(called.kind) if called.name == called.kind else called.name
 
 
-def _kind(kind: str) -> str:
+def kind_in_words(kind: str) -> str:
     """What slices of a kind are."""
     if kind in categories.IDLE:
         return f"idle: {categories.in_words(kind)}"
@@ -176,7 +180,7 @@ def _legend(timeline: Timeline) -> list[tuple[str, str]]:
     """Every colour that is drawn, and what it stands for."""
     drawn = {timeline.called[each].kind for each in set(timeline.slices.called)}
     order = [*COLOURS, *sorted(drawn - COLOURS.keys())]
-    entries = [(kind, _kind(kind)) for kind in order if kind in drawn]
+    entries = [(kind, kind_in_words(kind)) for kind in order if kind in drawn]
     if timeline.culprit >= 0:
         entries.append(("culprit", _CULPRIT))
     if timeline.marks:
@@ -225,9 +229,9 @@ def _data(timeline: Timeline) -> str:
         "start": str(timeline.ts),
         "width": timeline.width,
         "lanes": [[lane.label, lane.side, lane.levels, lane.device] for lane in timeline.lanes],
-        "names": [printable(shortened(_called(each), _NAME_LIMIT)) for each in timeline.called],
+        "names": [printable(shortened(called_in_words(each), _NAME_LIMIT)) for each in timeline.called],
         "kindOf": [kinds.index(each.kind) for each in timeline.called],
-        "kinds": [[variable(kind), _kind(kind)] for kind in kinds],
+        "kinds": [[variable(kind), kind_in_words(kind)] for kind in kinds],
         "views": [[view.ts, view.dur, view.text] for view in timeline.views],
         "marks": [[mark.ts, mark.dur, mark.text] for mark in timeline.marks],
         "culprit": timeline.culprit,
