@@ -65,7 +65,7 @@ def all_steps(
         (ts, ts_end),
         size,
         detailed=[step["step"] for step in steps],
-        name="steps",
+        kind="steps",
         title=title,
         views=views,
     )
@@ -76,7 +76,7 @@ def typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: i
     for step in rows(connection, "timeline_step", trace_id=trace_id)[:1]:
         title = _step_title(step, 1)
         window = (step["ts"], step["ts_end"])
-        return _timeline(connection, trace_id, device, window, _ONE_STEP, name="step", title=title)
+        return _timeline(connection, trace_id, device, window, _ONE_STEP, kind="step", title=title)
     return None
 
 
@@ -141,7 +141,7 @@ def _occurrence(
         (ts, piece["window_ts_end"]),
         _OCCURRENCE,
         culprit=-1 if slice_id is None else slice_id,
-        name=f"finding-{number}-{'typical' if piece['is_typical'] else 'worst'}",
+        kind="occurrence",
         title=_occurrence_title(piece),
         marks=tuple(marks),
     )

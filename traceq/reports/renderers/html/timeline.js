@@ -476,7 +476,7 @@ async function timeline(figure) {
   }
 
   // Controls; those of an occurrence, which is small, are few.
-  const isSmall = figure.dataset.name.startsWith("finding-");
+  const isSmall = figure.dataset.kind === "occurrence";
   const input = element("input", "", { type: "search", placeholder: "search names", "aria-label": "Search slices by name" });
   const tools = element("div", "", { class: "tools" });
   const pathButton = button("Critical path", "Draw the critical path: what each moment waited for", () => {
@@ -591,7 +591,7 @@ async function timeline(figure) {
   const [first] = model.views;
   if (first && first[1] < model.width) [view.from, view.size] = [Math.max(0, first[0] - first[1] * 0.01), Math.min(model.width, first[1] * 1.02)];
   surface.fit();
-  const whole = figure.closest("article")?.querySelector('figure.timeline[data-name="steps"]');
+  const whole = figure.closest("article")?.querySelector('figure.timeline[data-kind="steps"]');
   if (whole && whole !== figure) tools.append(button("In the whole timeline", "Show this in the timeline of all steps", () => showIn(whole, model)));
   return { model, show, pane };
 }
