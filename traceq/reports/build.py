@@ -135,7 +135,7 @@ def _trace_report(
             section: standalone(query, trace_id=trace_id, top=top)
             for section, query in {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}.items()
         },
-        timeline=all_steps(connection, trace_id, subject.device, traces) if drawn else None,
+        over_time=all_steps(connection, trace_id, subject.device, traces) if drawn else None,
         flame=flame(connection, trace_id, traces) if drawn else None,
         close_ups=dict(occurrences(connection, trace_id, captured, judged.findings[:top], traces)) if drawn else {},
     )

@@ -259,7 +259,7 @@ class TraceReport:
 
     `small` are the rules that found something not worth listing; `replay_error` is the share (0..1) by which the
     replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used.
-    `step_ledgers` are about the device that findings are about. `timeline`, `flame` and `close_ups`, the latter by the
+    `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups`, the latter by the
     id of a finding, are there only when the report was built to be drawn.
     """
 
@@ -291,7 +291,7 @@ class TraceReport:
     quality: tuple[MetricHealth, ...]
     host: Host | None
     queries: dict[str, str]
-    timeline: Timeline | None = None
+    over_time: Timeline | None = None
     flame: Flame | None = None
     close_ups: Mapping[str, tuple[Timeline, ...]] = field(default_factory=dict)
 

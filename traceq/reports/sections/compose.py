@@ -120,9 +120,9 @@ def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
 
 
 def _timelines(report: TraceReport) -> Iterator[Block]:
-    if report.timeline:
+    if report.over_time:
         yield Heading(3, ("Steps over time",), anchor="timelines")
-        yield Tracks(report.timeline)
+        yield Tracks(report.over_time)
     if report.flame:
         yield Heading(3, ("Time by call path",), anchor="flame")
         yield Flame(report.flame)
