@@ -71,7 +71,10 @@ if (await timeline.count()) {
   await changes("0", () => desktop.keyboard.press("0"));
   await changes(".", () => desktop.keyboard.press("."));
   facts.told = await about();
-  await changes("f", () => desktop.keyboard.press("f"));
+  const whole = await picture();
+  await desktop.keyboard.press("f");
+  await desktop.waitForTimeout(100);
+  facts.fits = whole !== await picture();
   await changes("ArrowUp", () => desktop.keyboard.press("ArrowUp"));
   await desktop.keyboard.press("r");
   facts.sums = await timeline.locator(".about table").count();

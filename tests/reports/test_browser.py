@@ -71,6 +71,8 @@ def test_a_browser_has_nothing_to_complain_about(case, tmp_path):
     assert facts["tip"]
     assert "duration" in facts["clicked"]
     assert facts["found"].startswith("1 of ")
+    if case == "busy":
+        assert facts["fits"]
     if case not in ("busy", "hostile"):
         assert "of its own" in facts["frame"]
         assert "frames, " in facts["framesFound"]
