@@ -126,6 +126,7 @@ function timelinePainter(model, surface) {
   // pixel, and as many rectangles take longer. Those that a search did not find are pale.
   const strip = element("canvas", "").getContext("2d");
   let picture, cells, strong, pale;
+  const times = new Float64Array(model.kinds.length);
   const labels = [];
 
   function recolour() {
@@ -150,19 +151,22 @@ function timelinePainter(model, surface) {
     let i = firstAfter(model, row, view.from);
     while (i < row.to && ts[i] < to) {
       const first = i;
-      let longest = i++, isFound = !view.matches || view.matches[first];
+      let most = kind[i++], isFound = !view.matches || view.matches[first];
       if ((end[first] - ts[first]) * scale < 1) {
-        // What begins in one pixel is drawn as the longest of it. Pixels are counted from 0 ns, so that moving changes none.
+        // What begins in one pixel is drawn as the kind with most time. Pixels are counted from 0 ns, so that moving changes none.
         const next = (Math.floor(ts[first] * scale) + 1) / scale;
+        times.fill(0);
+        times[most] = end[first] - ts[first];
         for (; i < row.to && ts[i] < next && (end[i] - ts[i]) * scale < 1; i++) {
-          if (end[i] - ts[i] > end[longest] - ts[longest]) longest = i;
+          times[kind[i]] += end[i] - ts[i];
+          if (times[kind[i]] > times[most]) most = kind[i];
           isFound ||= view.matches[i];
         }
       }
       const x = Math.max(0, Math.floor((ts[first] - view.from) * scale));
       const right = Math.min(width, Math.floor((end[first] - view.from) * scale));
       // Long ones leave a pixel free to the next.
-      cells.fill((isFound ? strong : pale)[kind[longest]], start + x, start + Math.max(x + 1, right - (right - x > 4 ? 1 : 0)));
+      cells.fill((isFound ? strong : pale)[most], start + x, start + Math.max(x + 1, right - (right - x > 4 ? 1 : 0)));
       if (right - x > least) labels.push(x / surface.ratio, row.y, (right - x) / surface.ratio, first);
     }
   }
