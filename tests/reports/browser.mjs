@@ -103,15 +103,15 @@ if (await timeline.count()) {
   const input = timeline.locator("input");
   await input.fill("e");
   await input.press("Enter");
-  facts.found = await timeline.locator("output").textContent();
+  facts.found = await timeline.locator("output").first().textContent();
 }
 const flame = desktop.locator("figure.flame").first();
 if (await flame.count()) {
   await flame.locator(".live").focus();
   for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) await desktop.keyboard.press(key);
   facts.frame = await flame.locator(".about").textContent();
-  await flame.locator("input").fill("e");
-  facts.framesFound = await flame.locator("output").textContent();
+  await flame.locator("input").first().fill("e");
+  facts.framesFound = await flame.locator("output").first().textContent();
   await flame.locator(".live").focus();
   await desktop.keyboard.press("Escape");
 }

@@ -308,3 +308,38 @@ def test_the_picture_without_a_script_is_small_and_names_the_long_slices():
     made = drawing(waited().over_time)
     assert sum(len(path) for _, path in made.strokes) < 5_000
     assert {"Step 0", "traceq.fetch#loader", "idle: data loading"} <= {label.text for label in made.labels}
+
+
+def test_frames_of_python_that_are_not_drawn_push_nothing_down():
+    trace = MadeUp().step(0, 1000)
+    for depth in range(10):
+        trace.cpu("python", f"frame{depth}", depth, 500 - 2 * depth)
+    trace.cpu("op", "aten::linear", 20, 200)
+    trace.cpu("python", "hook", 30, 100)
+    trace.cpu("op", "aten::mm", 40, 50)
+    trace.cpu("op", "aten::relu", 600, 50)
+    assert drawn(over_time(trace), "thread 0") == [
+        (20, 200, "aten::linear", 0, 1),
+        (600, 50, "aten::relu", 0, 1),
+        (40, 50, "aten::mm", 1, 1),
+    ]
+
+
+def test_slices_of_one_row_never_run_at_once_though_what_they_began_in_ended_before():
+    trace = MadeUp().step(0, 10_000, excluded="warm-up").step(10_000, 10_000)
+    trace.cpu("op", "train", 0, 19_000)
+    trace.cpu("python", "enter", 8_000, 1_000)
+    trace.cpu("annotation", "forward", 8_500, 9_000)
+    trace.cpu("op", "aten::mm", 11_000, 1_000)
+    assert drawn(over_time(trace), "thread 0") == [
+        (0, 9_000, "train", 0, 1),
+        (0, 7_500, "forward", 1, 1),
+        (1_000, 1_000, "aten::mm", 2, 1),
+    ]
+
+
+def test_where_python_is_all_there_is_it_is_drawn():
+    trace = MadeUp().step(0, 1000).gpu("compute", 0, 10)
+    trace.cpu("python", "outer", 0, 500)
+    trace.cpu("python", "inner", 100, 200)
+    assert drawn(over_time(trace), "thread 0") == [(0, 500, "outer", 0, 1), (100, 200, "inner", 1, 1)]

@@ -31,7 +31,7 @@ class _Size(NamedTuple):
 
 # All traces of a report share what may be drawn, so that the page stays small.
 _ALL_STEPS, _OF_ALL_TRACES = _Size(70_000, devices=4, streams=6, threads=4, levels=8), 280_000
-_ONE_STEP = _Size(6_000, devices=1, streams=6, threads=4, levels=8)
+_ONE_STEP = _Size(15_000, devices=1, streams=6, threads=4, levels=8)
 _OCCURRENCE, _FINDINGS_OF_ALL_TRACES = _Size(800, devices=1, streams=4, threads=2, levels=6), 20
 
 # The share of slices for detailed steps, where not all steps can be drawn as they are.

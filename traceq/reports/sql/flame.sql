@@ -1,6 +1,6 @@
 -- What the host did in the counted steps by call path, and what it launched: a row for each path, those around it first. `own_gpu`
 -- is the time of the GPU work itself. No call reaches beyond the one around it: what lasts longer than the call that it began in,
--- as a range that a function opens, stands beside that call, which counts until then; 2 us are taken for rounding.
+-- as a range that a function opens, stands beside that call, which counts until then; 1 us is taken for rounding, as in cpu_slice.parent_id.
 with recursive
 counted as (
     select step, ts, ts_end, name
@@ -30,12 +30,12 @@ outlives as (
     select s.slice_id, s.ts, s.ts_end, p.slice_id as outlived_id, p.parent_id as beyond_id, 1 as level
     from slice as s
     inner join slice as p on p.slice_id = s.parent_id
-    where s.ts_end > p.ts_end + 2000
+    where s.ts_end > p.ts_end + 1000
     union all
     select o.slice_id, o.ts, o.ts_end, p.slice_id, p.parent_id, o.level + 1
     from outlives as o
     inner join slice as p on p.slice_id = o.beyond_id
-    where o.ts_end > p.ts_end + 2000
+    where o.ts_end > p.ts_end + 1000
 ),
 
 placed as (

@@ -21,7 +21,7 @@ segment as (
 ),
 
 run as (
-    select *, count(*) filter (is_first) over (order by segment) as number
+    select *, sum(is_first::integer) over (order by segment rows unbounded preceding) as number
     from segment
 )
 

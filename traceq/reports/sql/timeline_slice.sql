@@ -108,7 +108,7 @@ segment as (
 ),
 
 run as (
-    select *, count(*) filter (is_first) over (partition by device order by ts) as number
+    select *, sum(is_first::integer) over (partition by device order by ts rows unbounded preceding) as number
     from segment
 ),
 

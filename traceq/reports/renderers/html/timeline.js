@@ -566,7 +566,11 @@ async function timeline(figure) {
   });
   const finish = (event) => {
     if (!pointers.delete(event.pointerId)) return;
-    if (pointers.size) return begin(false);
+    if (pointers.size) {
+      begin(false);
+      drag.hasMoved = true;
+      return;
+    }
     tip.hide();
     if (event.type === "pointercancel") return;
     if (drag.isRange && drag.hasMoved) sum(...view.range);
