@@ -96,7 +96,7 @@ def test_top_bounds_the_findings(database):
 
 
 def test_step_range_names_the_steps_of_a_trace(trace):
-    content = json.loads(run(trace, "--step-range", "^work", "--format", "json").stdout)
+    (content,) = json.loads(run(trace, "--step-range", "^work", "--format", "json").stdout)["traces"]
     assert content["steps"]["source"] == "step_range"
     assert content["steps"]["example"] == "work 0"
 

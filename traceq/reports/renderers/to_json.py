@@ -23,10 +23,9 @@ _RENAMED: dict[type, dict[str, str]] = {
 
 
 def to_json(report: model.Report) -> str:
-    """One object; of a single trace its keys stand at the top, of several they are in the list `traces`."""
+    """One object with the list `traces`, also of one trace or none."""
     traces = [_trace(each) for each in report.traces]
-    content = traces[0] if len(traces) == 1 else {"traces": traces}
-    return json_text({"schema_version": model.SCHEMA_VERSION, **content}, _RENAMED)
+    return json_text({"schema_version": model.SCHEMA_VERSION, "traces": traces}, _RENAMED)
 
 
 def _trace(report: model.TraceReport) -> dict[str, Any]:
