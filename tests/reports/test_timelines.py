@@ -18,6 +18,7 @@ from traceq.reports.build import build
 from traceq.reports.build_timelines import all_steps, occurrences, typical_step
 from traceq.reports.renderers.html.packed import packed
 from traceq.reports.renderers.html.tracks import drawing
+from traceq.reports.timeline import RARE
 
 
 def waited():
@@ -343,3 +344,14 @@ def test_where_python_is_all_there_is_it_is_drawn():
     trace.cpu("python", "outer", 0, 500)
     trace.cpu("python", "inner", 100, 200)
     assert drawn(over_time(trace), "thread 0") == [(0, 500, "outer", 0, 1), (100, 200, "inner", 1, 1)]
+
+
+def test_names_with_least_time_are_left_out_where_there_are_too_many(monkeypatch):
+    monkeypatch.setattr(build_timelines, "_LEAST_NAMES", 10)
+    monkeypatch.setattr(build_timelines, "_SLICES_OF_A_NAME", 10_000)
+    trace = MadeUp().step(0, 100_000)
+    for number in range(40):
+        trace.gpu("compute", number * 1000, 100 + number, stream=7, name=f"k{number}")
+    names = [name for _, _, name, _, _ in drawn(over_time(trace), "stream 7")]
+    assert {name for name in names if name.startswith("k")} < {f"k{number}" for number in range(30, 40)}
+    assert names.count(RARE) == 40 - len([name for name in names if name.startswith("k")]) > 30
