@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import made_up
 import pytest
-from made_up import MadeUp, complete, database, waiting
+from made_up import MadeUp, complete, database, unmarked, waiting
 
 from traceq.diagnosis.finding import Evidence
 from traceq.reports import build_timelines
@@ -197,8 +197,7 @@ def test_the_critical_path_is_drawn_where_it_runs(made):
 
 
 def occurrences_of(trace, **changed):
-    report = made_up.report(trace, drawn=True).traces[0]
-    (finding, *_) = report.findings
+    (finding, *_) = waited().findings
     with database(trace) as connection:
         findings = [type(finding)(**{**vars(finding), **changed})]
         return dict(occurrences(connection, 1, (0, 10**9), findings)).get(finding.finding_id)
@@ -236,6 +235,13 @@ def test_a_query_of_one_piece_has_one_drawing():
     instances = Evidence(("step", "ts", "dur"), ((0, 1000, 50),), query)
     (timeline,) = occurrences_of(waiting(), instances=instances)
     assert timeline.title == "The occurrence: 50 ns in step 0"
+
+
+def test_of_a_window_no_step_is_named():
+    query = "select 0 as step, 1000 as ts, 50 as dur, 50.0 as claimed, null::bigint as slice_id limit 5"
+    instances = Evidence(("step", "ts", "dur"), ((0, 1000, 50),), query)
+    (timeline,) = occurrences_of(unmarked(), instances=instances)
+    assert timeline.title == "The occurrence: 50 ns"
 
 
 def test_occurrences_in_the_same_drawing_are_marked_too():
