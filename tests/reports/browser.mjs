@@ -14,7 +14,7 @@ const browser = await chromium.launch({
 });
 
 async function opened(view, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) problems.push(`${view}: console: ${message.text()}`);
@@ -81,6 +81,7 @@ if (await timeline.count()) {
   await changes("Escape", () => desktop.keyboard.press("Escape"));
   facts.cleared = (await about()) === "";
   await desktop.keyboard.press("0");
+  await pane.scrollIntoViewIfNeeded();
   const box = await timeline.locator("canvas").boundingBox();
   const middle = [box.x + box.width / 2, box.y + 5];
   await changes("the wheel", async () => { await desktop.mouse.move(...middle); await desktop.mouse.wheel(0, -300); });

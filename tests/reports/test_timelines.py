@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import made_up
 import pytest
-from made_up import MadeUp, complete, database, waiting
+from made_up import MadeUp, complete, database, unmarked, waiting
 
 from traceq.diagnosis.finding import Evidence
 from traceq.reports import build_timelines
@@ -18,6 +18,7 @@ from traceq.reports.build import build
 from traceq.reports.build_timelines import all_steps, occurrences, typical_step
 from traceq.reports.renderers.html.packed import packed
 from traceq.reports.renderers.html.tracks import drawing
+from traceq.reports.timeline import RARE
 
 
 def waited():
@@ -196,8 +197,7 @@ def test_the_critical_path_is_drawn_where_it_runs(made):
 
 
 def occurrences_of(trace, **changed):
-    report = made_up.report(trace, drawn=True).traces[0]
-    (finding, *_) = report.findings
+    (finding, *_) = waited().findings
     with database(trace) as connection:
         findings = [type(finding)(**{**vars(finding), **changed})]
         return dict(occurrences(connection, 1, (0, 10**9), findings)).get(finding.finding_id)
@@ -235,6 +235,13 @@ def test_a_query_of_one_piece_has_one_drawing():
     instances = Evidence(("step", "ts", "dur"), ((0, 1000, 50),), query)
     (timeline,) = occurrences_of(waiting(), instances=instances)
     assert timeline.title == "The occurrence: 50 ns in step 0"
+
+
+def test_of_a_window_no_step_is_named():
+    query = "select 0 as step, 1000 as ts, 50 as dur, 50.0 as claimed, null::bigint as slice_id limit 5"
+    instances = Evidence(("step", "ts", "dur"), ((0, 1000, 50),), query)
+    (timeline,) = occurrences_of(unmarked(), instances=instances)
+    assert timeline.title == "The occurrence: 50 ns"
 
 
 def test_occurrences_in_the_same_drawing_are_marked_too():
@@ -343,3 +350,14 @@ def test_where_python_is_all_there_is_it_is_drawn():
     trace.cpu("python", "outer", 0, 500)
     trace.cpu("python", "inner", 100, 200)
     assert drawn(over_time(trace), "thread 0") == [(0, 500, "outer", 0, 1), (100, 200, "inner", 1, 1)]
+
+
+def test_names_with_least_time_are_left_out_where_there_are_too_many(monkeypatch):
+    monkeypatch.setattr(build_timelines, "_LEAST_NAMES", 10)
+    monkeypatch.setattr(build_timelines, "_SLICES_OF_A_NAME", 10_000)
+    trace = MadeUp().step(0, 100_000)
+    for number in range(40):
+        trace.gpu("compute", number * 1000, 100 + number, stream=7, name=f"k{number}")
+    names = [name for _, _, name, _, _ in drawn(over_time(trace), "stream 7")]
+    assert {name for name in names if name.startswith("k")} < {f"k{number}" for number in range(30, 40)}
+    assert names.count(RARE) == 40 - len([name for name in names if name.startswith("k")]) > 30

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # Frames below this share of all host time and of all GPU time are put together, and more of them if there are too many.
-_LEAST_SHARE, _FRAMES, _OF_ALL_TRACES = 0.001, 6_000, 24_000
+_LEAST_SHARE, _FRAMES, _OF_ALL_TRACES = 0.001, 4_000, 16_000
 
 
 def flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> Flame | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from traceq.database.query import ask
 from traceq.database.sql import run
 from traceq.diagnosis.finding import Finding
 from traceq.reports.queries import rows
-from traceq.reports.timeline import Called, Lane, Mark, Path, Slices, Timeline
+from traceq.reports.timeline import RARE, Called, Lane, Mark, Path, Slices, Timeline
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,6 +46,8 @@ _AROUND: dict[str, float] = {"margin": 0.4, "least": 20_000, "reach": 1_000_000}
 _MARKS = 200
 
 _NAME_LIMIT = 24
+# Names take more room than slices: at most one for so many of these, and at least so many.
+_SLICES_OF_A_NAME, _LEAST_NAMES = 16, 800
 
 
 def all_steps(
@@ -98,7 +101,7 @@ def occurrences(
     `captured` is when the trace begins and ends, ns: what lies outside is not drawn. Of many `traces` on a page, only the first
     findings are drawn.
     """
-    for number, finding in enumerate(findings[: max(3, _FINDINGS_OF_ALL_TRACES // traces)], 1):
+    for number, finding in enumerate(findings[: max(1, _FINDINGS_OF_ALL_TRACES // traces)], 1):
         drawn = tuple(
             _occurrence(connection, trace_id, finding, number, piece)
             for piece in _pieces(connection, trace_id, captured, finding)
@@ -184,7 +187,7 @@ def _timeline(
     found = rows(connection, "timeline", ts=ts, pixel=resolution, fine=fine)
     path = rows(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end)
     ask(connection, "drop table temp.timeline_slice")
-    called, slices = _slices(found)
+    called, slices = _slices(found, max(_LEAST_NAMES, size.slices // _SLICES_OF_A_NAME))
     return Timeline(
         ts=ts,
         dur=ts_end - ts,
@@ -249,9 +252,16 @@ def _label(row: Mapping[str, Any]) -> str:
             return f"thread {number} {shortened(row['thread_name'] or '', _NAME_LIMIT)}".rstrip()
 
 
-def _slices(found: Sequence[Mapping[str, Any]]) -> tuple[tuple[Called, ...], Slices]:
+def _slices(found: Sequence[Mapping[str, Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
+    times: Counter[Called] = Counter()
+    for row in found:
+        times[Called(row["name"] or "", row["kind"])] += row["busy"]
+    kept = {called for called, _ in times.most_common(most_names)}
     numbers: dict[Called, int] = {}
-    called = array("q", (numbers.setdefault(Called(row["name"] or "", row["kind"]), len(numbers)) for row in found))
+    called = array("q")
+    for row in found:
+        each = Called(row["name"] or "", row["kind"])
+        called.append(numbers.setdefault(each if each in kept else Called(RARE, row["kind"]), len(numbers)))
     named = ("lane", "depth", "ts", "dur", "busy", "count", "launch")
     return tuple(numbers), Slices(called=called, **{name: _column(found, name) for name in named})
 

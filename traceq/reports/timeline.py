@@ -9,6 +9,9 @@ from typing import Literal
 Side = Literal["step", "ledger", "gpu", "host"]
 Numbers = Sequence[int]
 
+# What slices are called whose names have least time, where there are too many names.
+RARE = "(a rare name)"
+
 
 @dataclass(frozen=True)
 class Called:

@@ -122,4 +122,4 @@ union all
 select coalesce(any_value(level), 0), parent, hash(parent, kind, name), kind, name, count(*), 0, sum(dur)::bigint
 from launched
 group by parent, kind, name
-order by level, host desc, own_gpu desc, kind, name
+order by level, host desc, own_gpu desc, kind, name, path

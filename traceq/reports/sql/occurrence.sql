@@ -47,7 +47,8 @@ around as (
 
 select
     a.is_typical,
-    a.step,
+    -- A window has no steps to count.
+    if(exists (select 1 from step as s where s.trace_id = $trace_id and s.source = 'window'), null, a.step) as step,
     a.ts,
     a.dur,
     a.slice_id,

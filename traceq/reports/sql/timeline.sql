@@ -17,7 +17,7 @@ grouped as (
         -- Of several short ones, the longest gives kind, name and launch.
         arg_max(kind, (ts_end - ts, kind, name)) as kind,
         arg_max(name, (ts_end - ts, kind, name)) as name,
-        arg_max(launch_id, (ts_end - ts, kind, name)) as launch_id,
+        arg_max(launch_id, (ts_end - ts, kind, name, slice_id)) as launch_id,
         min(ts) as ts,
         max(ts_end) as ts_end,
         sum(ts_end - ts) as busy,
@@ -28,7 +28,7 @@ grouped as (
 ),
 
 drawn as (
-    select *, row_number() over (order by lane, depth, ts, ts_end desc, kind, name) - 1 as number
+    select *, row_number() over (order by lane, depth, ts, ts_end desc, kind, name, alone) - 1 as number
     from grouped
 )
 

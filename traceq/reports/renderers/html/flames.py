@@ -10,7 +10,7 @@ from traceq.reports.flame import Flame, hottest
 from traceq.reports.renderers.html.packed import packed
 from traceq.reports.renderers.html.tracks import called_in_words, kind_in_words
 
-_NAME_LIMIT = 160
+_NAME_LIMIT = 120
 _ROWS = 10
 # Kinds of frames that no slice has look like some that slices have.
 _LOOKS = {"module": "annotation"}

@@ -493,7 +493,17 @@ async function timeline(figure) {
     ...model.views.filter(([, dur]) => dur < model.width).map(([ts, dur, text]) => button(text, `Show ${text}`, () => show(ts - dur * 0.01, dur * 1.02))),
     button("All", "Show all", () => show(0, model.width)),
   );
-  if (model.pathTs.length) tools.append(pathButton);
+  const legend = figure.querySelector(".legend");
+  const explain = (name, words) => {
+    const item = element("li", "", { class: "of-live" });
+    item.append(element("span", "", { class: `swatch ${name}`, "aria-hidden": "true" }), words);
+    legend.append(item);
+  };
+  if (model.pathTs.length) {
+    tools.append(pathButton);
+    explain("ink", "critical path");
+  }
+  if (model.launch.some((call) => call >= 0)) explain("link", "from a launch to what it launched");
   if (!isSmall) tools.append(rangeButton, input, button("‹", "Match before", () => next(-1)), button("›", "Next match", () => next(1)), told);
   input.addEventListener("input", () => search(input.value));
   input.addEventListener("keydown", (event) => {
