@@ -31,6 +31,10 @@ TRACES = {
     "host only": FIXTURES / "broken" / "nsys_without_gpu.sqlite",
 }
 BUDGET = 8_000
+TYPES = (
+    "select timestamp_ns '2024-01-01 00:00:00.123456789' as t, 'nan'::double as n, [1, 2] as l,"
+    " 9007199254740993::bigint as i, repeat('x', 100000) as x"
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +57,7 @@ def asked(paths):
         ("finding", "rule"): {"source": "db1", "finding": "late-rank"},
         ("finding", "unknown"): {"source": "db1", "finding": "F99"},
         ("sql", "rows"): {"source": "db1", "query": "select name, dur from kernel order by dur desc"},
+        ("sql", "types"): {"source": "db1", "query": TYPES},
         ("sql", "file"): {"source": "db1", "query": f"select * from read_text('{__file__}')"},
         ("sql", "write"): {"source": "db1", "query": "create table mine (x integer)"},
         ("sql", "wrong"): {"source": "db1", "query": "selec 1"},
@@ -183,6 +188,15 @@ def test_errors_are_those_of_traceq_in_one_line(asked):
 def test_sql_cannot_write_and_reaches_no_file(asked):
     assert "read-only" in asked["sql", "write"][0]
     assert "disabled" in asked["sql", "file"][0]
+
+
+def test_values_are_exact_in_the_data(asked):
+    _, data, failed, _ = asked["sql", "types"]
+    assert not failed
+    (row,) = data["rows"]
+    assert row[:4] == ["2024-01-01T00:00:00.123456789", None, [1, 2], 9007199254740993]
+    assert len(row[4]) == 200
+    assert "1 long value cut" in data["note"]
 
 
 def test_sql_says_what_was_cut(asked, paths):

@@ -125,8 +125,9 @@ class Session:
             return asked.compared(iter(texts), view.to_json(), budget(max_chars))
 
     def _run(self, source: str) -> Path | str:
-        """What `compare` reads: a baseline by its name, else the database."""
-        return source if baselines.find(source) is not None else self._named(source).file
+        """What `compare` reads: a baseline by its name or file, else the database."""
+        is_baseline = baselines.find(source) is not None or baselines.is_baseline(Path(source))
+        return source if is_baseline else self._named(source).file
 
     def _named(self, source: str) -> _Database:
         return self._by_name.get(source) or self._opened(source, None, None)
