@@ -8,7 +8,7 @@ const browser = await chromium.launch({ executablePath, args: ["--headless", "--
 const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
 await page.goto(pathToFileURL(file).href);
 await page.evaluate(() => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
-const figure = page.locator('figure.timeline[data-name="steps"]').first();
+const figure = page.locator('figure.timeline[data-kind="steps"]').first();
 await figure.scrollIntoViewIfNeeded();
 const pane = figure.locator(".live");
 await pane.focus();

@@ -5,9 +5,9 @@ import pytest
 from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
 from traceq.diagnosis.rules.registry import built_in
+from traceq.reports.build import build
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.compose import compose
-from traceq.reports.build import build
 
 
 def only(*traces, top=10, rules=None):

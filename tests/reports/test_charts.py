@@ -164,7 +164,7 @@ def test_a_colour_on_light_stands_for_one_on_dark():
 
 
 def test_the_style_sheet_gives_every_kind_a_colour_on_both_pages():
-    light, dark = palette.stylesheet().split("@media (prefers-color-scheme: dark)")
+    light, dark = palette.stylesheet().split("@media screen and (prefers-color-scheme: dark)")
     for kind, colours in palette.COLOURS.items():
         assert [
             f"{palette.variable(kind)}:{colour}" in page for colour, page in zip(colours, (light, dark), strict=True)

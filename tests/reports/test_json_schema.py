@@ -17,7 +17,7 @@ from test_renderers import CASES, report
 
 from traceq.diagnosis import finding
 from traceq.health import verdict
-from traceq.reports import timeline, topics
+from traceq.reports import flame, timeline, topics
 from traceq.reports.model import SCHEMA_VERSION, Report, TraceReport
 from traceq.reports.renderers.to_json import to_json
 
@@ -141,10 +141,10 @@ def test_keys_and_types_are_those_of_the_dataclasses():
 
 
 # Drawn by other formats.
-NOT_IN_JSON = {"timelines", "close_ups"}
+NOT_IN_JSON = {"over_time", "flame", "close_ups"}
 
 # What the dataclasses of a report name in their annotations, and import for type checkers only.
-NAMES = {name: value for module in (finding, verdict, timeline, topics) for name, value in vars(module).items()}
+NAMES = {name: value for module in (finding, verdict, flame, timeline, topics) for name, value in vars(module).items()}
 
 
 def made(type_, *, known):

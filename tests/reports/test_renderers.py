@@ -157,8 +157,9 @@ def test_the_same_trace_gives_the_same_bytes():
 @pytest.mark.parametrize("render", [full_text, to_text, to_markdown])
 def test_a_report_that_was_built_to_be_drawn_reads_the_same_elsewhere(render):
     (trace,) = report("waiting").traces
-    assert trace.timeline
-    bare = dataclasses.replace(trace, timeline=None, close_ups={})
+    assert trace.over_time
+    assert trace.flame
+    bare = dataclasses.replace(trace, over_time=None, flame=None, close_ups={})
     assert render(report("waiting")) == render(dataclasses.replace(report("waiting"), traces=(bare,)))
 
 

@@ -170,7 +170,4 @@ def _on_one_scale(base: Timeline | None, new: Timeline | None) -> list[Timeline]
     """Both drawn as wide as the longer of them."""
     named = [(name, timeline) for name, timeline in (("base", base), ("new", new)) if timeline is not None]
     longest = max((timeline.dur for _, timeline in named), default=0)
-    return [
-        replace(timeline, name=f"{name}-step", title=f"{name}: {timeline.title}", span=longest)
-        for name, timeline in named
-    ]
+    return [replace(timeline, title=f"{name}: {timeline.title}", span=longest) for name, timeline in named]

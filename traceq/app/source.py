@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,6 +13,9 @@ from typing import Unpack
 import duckdb
 
 from traceq.analysis.steps.choice import StepOptions
+from traceq.app import cache
+from traceq.app.cache import Note
+from traceq.app.ingest import fill_judgements
 from traceq.common.process import usable_cpus
 from traceq.database.connect import connect, is_database, one_line
 from traceq.database.query import ask
@@ -33,12 +37,15 @@ class Reading(StepOptions, total=False):
 
     What is said about steps is for traces only: those of a database are fixed. DuckDB holds at most `memory_limit` bytes, by
     default a quarter of the machine's. `writes` are the files that are going to be written, none of which may be one that is
-    read. `progress` is told how far the ingest of a trace is.
+    read. `progress` is told how far the ingest of a trace is. Without `cache` a trace is ingested into a temporary database;
+    `note` gets a sentence where the cache cannot be used.
     """
 
     memory_limit: int | None
     writes: Sequence[Path]
     progress: Progress | None
+    cache: bool
+    note: Note
 
 
 def is_trace(source: Source) -> bool:
@@ -89,16 +96,49 @@ def _database(source: Source, complete: Callable[[Path], None] | None, reading: 
             )
         yield Path(source)
         return
+    cached = _cached(source, reading)
+    if cached is not None and complete is None:
+        yield cached
+        return
     with scratch() as folder:
-        yield load(
-            source,
-            folder / "traces.duckdb",
-            jobs=usable_cpus(),
-            memory_limit=reading.get("memory_limit"),
-            progress=reading.get("progress"),
-            complete=complete,
-            **step_options(reading),
-        ).database
+        temporary = folder / "traces.duckdb"
+        if cached is None:
+            _load(source, temporary, reading, complete)
+        elif complete is not None:
+            shutil.copyfile(cached, temporary)
+            complete(temporary)
+        yield temporary
+
+
+def _cached(source: Source, reading: Reading) -> Path | None:
+    """The database of the traces in the cache; None where there is to be none, or can be none."""
+    if not (reading.get("cache", True) and cache.is_wanted()):
+        return None
+
+    def make(path: Path) -> None:
+        _load(source, path, reading, lambda database: _judge(database, reading))
+
+    return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn))
+
+
+def _judge(database: Path, reading: Reading) -> None:
+    """Ask the rules once, so that no report on this entry has to."""
+    progress = reading.get("progress")
+    if progress is not None:
+        progress.judge()
+    fill_judgements(database, reading.get("memory_limit"))
+
+
+def _load(source: Source, path: Path, reading: Reading, complete: Callable[[Path], None] | None) -> None:
+    load(
+        source,
+        path,
+        jobs=usable_cpus(),
+        memory_limit=reading.get("memory_limit"),
+        progress=reading.get("progress"),
+        complete=complete,
+        **step_options(reading),
+    )
 
 
 def step_options(reading: Reading) -> StepOptions:

@@ -17,6 +17,7 @@ from traceq.common.version import __version__
 class Commands(LazyGroup):
     """The commands of traceq."""
 
+    default = "report"
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
         "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
         "report": ("traceq.cli.report", "Report where the time of each step went."),
@@ -37,6 +38,7 @@ class Commands(LazyGroup):
         "record": ("traceq.cli.record", "Record a training program without editing it."),
         "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
         "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
+        "cache": ("traceq.cli.cache", "Show or clear the cache of traces that were read."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
     }
 
@@ -48,6 +50,8 @@ def main() -> None:
 
     traceq reads Nsight Systems exports and PyTorch profiler traces into one DuckDB database of documented
     tables, answers SQL over it, and reports the time of each training step. New here? Try: traceq demo
+
+    `traceq TRACE` is short for `traceq report TRACE`.
 
     Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage; of check also 3 failed, 4 cannot judge.
     """

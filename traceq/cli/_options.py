@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
+from traceq.common.text import printable
 from traceq.common.units import parsed_share, parsed_size
 from traceq.reports import SUFFIXES
 
@@ -114,6 +115,13 @@ _step_options = (
         help="What to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only.",
     ),
 )
+cache_option = click.option(
+    "--no-cache",
+    "cache",
+    flag_value=False,
+    default=True,
+    help="Read traces into a temporary database, not into the cache (traceq cache).",
+)
 memory_option = click.option(
     "--memory-limit",
     type=Parsed("size", parsed_size),
@@ -139,8 +147,8 @@ noise_option = click.option(
 
 
 def reading_options(command: F) -> F:
-    """What is said about steps, and --memory-limit, by the names that functions of traceq.app have for them."""
-    return step_options(memory_option(command))
+    """What is said about steps, --memory-limit and --no-cache, by the names that functions of traceq.app have for them."""
+    return step_options(memory_option(cache_option(command)))
 
 
 def step_options(command: F) -> F:
@@ -201,4 +209,9 @@ def bar() -> Bar | None:
 
 def reading(*writes: Path | None) -> Reading:
     """What functions of traceq.app that read sources are given beside reading_options: the files that will be written, a bar."""
-    return {"writes": [path for path in writes if path is not None], "progress": bar()}
+    return {"writes": [path for path in writes if path is not None], "progress": bar(), "note": note}
+
+
+def note(text: str) -> None:
+    """Say on stderr what is not an error."""
+    click.echo(f"traceq: note: {printable(text)}", err=True)

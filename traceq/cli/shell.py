@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import memory_option
+from traceq.cli._options import reading, reading_options
 from traceq.common.text import printable
 from traceq.errors import MissingTool, QueryError
 
@@ -26,15 +26,15 @@ A statement ends with a semicolon and may take several lines.
 
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
-@click.argument("database", metavar="DB", type=click.Path(path_type=Path))
-@memory_option
+@click.argument("database", metavar="SOURCE_OR_DB", type=click.Path(path_type=Path))
+@reading_options
 @click.pass_context
-def shell(context: click.Context, *, database: Path, memory_limit: int | None) -> None:
+def shell(context: click.Context, /, *, database: Path, **options: Any) -> None:
     """Ask a trace database in SQL, interactively.
 
     With history, highlighting and completion of tables, columns and keywords; type .help for its commands.
-    The database is opened read-only. Statements can be piped in as well; the exit status is then 1 when any
-    of them failed.
+    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts; it is opened read-only. Statements can be piped in
+    as well; the exit status is then 1 when any of them failed.
 
     \b
     Examples:
@@ -43,7 +43,7 @@ def shell(context: click.Context, *, database: Path, memory_limit: int | None) -
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.open import locked
 
-    with locked(database, memory_limit) as connection:
+    with locked(database, **options, **reading()) as connection:
         session = Session(connection)
         if sys.stdin.isatty() and sys.stdout.isatty():
             prompt = line_editor(connection)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from traceq.cli._options import format_option, memory_option, output_option
+from traceq.cli._options import format_option, output_option, reading, reading_options
 from traceq.errors import QueryError
 
 # Suffix of a file -> name of the format.
@@ -19,26 +20,26 @@ FORMATS = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet
 
 
 @click.command(short_help="Ask a trace database in SQL.")
-@click.argument("database", metavar="DB", type=click.Path(path_type=Path))
+@click.argument("database", metavar="SOURCE_OR_DB", type=click.Path(path_type=Path))
 @click.argument("query", required=False)
 @click.option("--of", "finding", metavar="F1", help="Run the query of a finding: its number, its id or its rule.")
 @format_option(FORMATS, "table")
 @output_option
-@memory_option
+@reading_options
 def sql(
     database: Path,
     query: str | None,
     finding: str | None,
     format_: str,
     output: Path | None,
-    memory_limit: int | None,
+    **options: Any,
 ) -> None:
     """Ask a trace database in SQL.
 
-    QUERY is DuckDB's SQL; - reads it from standard input. Of several statements the last one's result is
-    printed. The database is opened read-only, and the query can reach no file and no network. `traceq tables`
-    lists what there is. Times are nanoseconds, sizes bytes. On a terminal long text in a table is cut to fit;
-    with -o or a pipe it is not.
+    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
+    input. Of several statements the last one's result is printed. The database is opened read-only, and the query can
+    reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds, sizes bytes. On a terminal
+    what does not fit is left out or shown row by row; with -o or a pipe nothing is.
 
     \b
     Examples:
@@ -57,7 +58,7 @@ def sql(
         from traceq.app.report import report
 
         # The pieces that cost most, which `traceq report --finding F1` shows.
-        text = report(database, _EVERY, drawn=False, memory_limit=memory_limit).finding(finding).instances.query
+        text = report(database, _EVERY, drawn=False, **options, **reading()).finding(finding).instances.query
     else:
         text = _read_query() if query == "-" else str(query)
     from traceq.app.open import locked
@@ -67,7 +68,7 @@ def sql(
     from traceq.exports.result import WRITERS, result_of
 
     write_rows = {"table": write_result, "md": write_markdown_result, **WRITERS}[format_]
-    with locked(database, memory_limit) as connection:
+    with locked(database, **options, **reading(output)) as connection:
         relation = interruptible(connection, lambda: run(connection, text))
         with one_line_errors():
             if output is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from traceq.common.text import first_sentence
+from traceq.common.text import first_clause
 
 Confidence = Literal["high", "medium", "low"]
 Value = bool | int | float | str | None
@@ -89,8 +89,8 @@ class Finding:
 
     @property
     def deed(self) -> str:
-        """The first sentence of the fix, without its full stop: what to do, in a line."""
-        return first_sentence(self.fix)
+        """The first clause of the fix: what to do, in a line."""
+        return first_clause(self.fix)
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Observation:
 
     @property
     def deed(self) -> str:
-        """The first sentence of the fix, without its full stop."""
-        return first_sentence(self.fix)
+        """The first clause of the fix."""
+        return first_clause(self.fix)
 
 
 @dataclass(frozen=True)

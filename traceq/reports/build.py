@@ -15,6 +15,7 @@ from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics, model
+from traceq.reports.build_flame import flame
 from traceq.reports.build_timelines import all_steps, occurrences
 from traceq.reports.model import DeviceLedger, HostTime, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
 from traceq.reports.queries import rows, standalone
@@ -134,7 +135,8 @@ def _trace_report(
             section: standalone(query, trace_id=trace_id, top=top)
             for section, query in {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}.items()
         },
-        timeline=all_steps(connection, trace_id, subject.device, traces) if drawn else None,
+        over_time=all_steps(connection, trace_id, subject.device, traces) if drawn else None,
+        flame=flame(connection, trace_id, traces) if drawn else None,
         close_ups=dict(occurrences(connection, trace_id, captured, judged.findings[:top], traces)) if drawn else {},
     )
 

@@ -31,8 +31,8 @@ class _Size(NamedTuple):
 
 # All traces of a report share what may be drawn, so that the page stays small.
 _ALL_STEPS, _OF_ALL_TRACES = _Size(70_000, devices=4, streams=6, threads=4, levels=8), 280_000
-_ONE_STEP = _Size(6_000, devices=1, streams=6, threads=4, levels=8)
-_OCCURRENCE, _FINDINGS_OF_ALL_TRACES = _Size(500, devices=1, streams=4, threads=2, levels=6), 20
+_ONE_STEP = _Size(15_000, devices=1, streams=6, threads=4, levels=8)
+_OCCURRENCE, _FINDINGS_OF_ALL_TRACES = _Size(800, devices=1, streams=4, threads=2, levels=6), 20
 
 # The share of slices for detailed steps, where not all steps can be drawn as they are.
 _DETAIL = 0.5
@@ -65,7 +65,7 @@ def all_steps(
         (ts, ts_end),
         size,
         detailed=[step["step"] for step in steps],
-        name="steps",
+        kind="steps",
         title=title,
         views=views,
     )
@@ -76,7 +76,7 @@ def typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: i
     for step in rows(connection, "timeline_step", trace_id=trace_id)[:1]:
         title = _step_title(step, 1)
         window = (step["ts"], step["ts_end"])
-        return _timeline(connection, trace_id, device, window, _ONE_STEP, name="step", title=title)
+        return _timeline(connection, trace_id, device, window, _ONE_STEP, kind="step", title=title)
     return None
 
 
@@ -141,7 +141,7 @@ def _occurrence(
         (ts, piece["window_ts_end"]),
         _OCCURRENCE,
         culprit=-1 if slice_id is None else slice_id,
-        name=f"finding-{number}-{'typical' if piece['is_typical'] else 'worst'}",
+        kind="occurrence",
         title=_occurrence_title(piece),
         marks=tuple(marks),
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from traceq.reports import flame
 from traceq.reports.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -252,6 +253,13 @@ class Tracks:
 
 
 @dataclass(frozen=True)
+class Flame:
+    """Where host and GPU time go by call path."""
+
+    graph: flame.Flame
+
+
+@dataclass(frozen=True)
 class Fold:
     """Blocks that need not be seen at once, under a title."""
 
@@ -278,5 +286,6 @@ Block = (
     | Query
     | Picture
     | Tracks
+    | Flame
     | Fold
 )

@@ -29,8 +29,9 @@ from pathlib import PurePath
 from typing import Any
 
 from traceq.common.text import shortened
+from traceq.reports.flame import Frame
 from traceq.reports.model import Device, DeviceLedger, Report, TraceFacts, TraceReport
-from traceq.reports.timeline import Called, Timeline
+from traceq.reports.timeline import Called
 from traceq.reports.topics import KernelName, PathName
 from traceq.runs.compare.comparison import Comparison, Part, Side
 from traceq.runs.run import Run
@@ -315,10 +316,8 @@ def _kind(holder: Any, field: str) -> str:
         return "kernel"
     if field == "name" and isinstance(holder, Device | DeviceLedger):
         return "device_name"
-    if field == "name" and isinstance(holder, Called):
+    if field == "name" and isinstance(holder, Called | Frame):
         return "kernel" if holder.kind in ("compute", "communication") else "span"
     if field == "name" and isinstance(holder, PathName) and holder.kind == "gpu":
         return "kernel"
-    if field == "name" and isinstance(holder, Timeline):
-        return "title"
     return "kernel" if field == "name" and isinstance(holder, KernelName) else field

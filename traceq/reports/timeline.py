@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 Side = Literal["step", "ledger", "gpu", "host"]
+Numbers = Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,6 @@ class Lane:
     device: int | None = None
 
 
-def _column() -> array[int]:
-    return array("q")
-
-
 @dataclass(frozen=True)
 class Slices:
     """A column for each fact, a place in it for each slice, in the order of lane, depth and start.
@@ -39,14 +36,14 @@ class Slices:
     their durations, and `called` is the longest of them. `launch` is the slice that launched this one, -1 if it is not drawn.
     """
 
-    lane: array[int] = field(default_factory=_column)
-    depth: array[int] = field(default_factory=_column)
-    ts: array[int] = field(default_factory=_column)
-    dur: array[int] = field(default_factory=_column)
-    busy: array[int] = field(default_factory=_column)
-    called: array[int] = field(default_factory=_column)
-    count: array[int] = field(default_factory=_column)
-    launch: array[int] = field(default_factory=_column)
+    lane: Numbers = ()
+    depth: Numbers = ()
+    ts: Numbers = ()
+    dur: Numbers = ()
+    busy: Numbers = ()
+    called: Numbers = ()
+    count: Numbers = ()
+    launch: Numbers = ()
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -56,9 +53,9 @@ class Slices:
 class Path:
     """The critical path where it runs on drawn lanes: a column for each fact, a place for each stretch, in the order of time."""
 
-    lane: array[int] = field(default_factory=_column)
-    ts: array[int] = field(default_factory=_column)
-    dur: array[int] = field(default_factory=_column)
+    lane: Numbers = ()
+    ts: Numbers = ()
+    dur: Numbers = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class Timeline:
     `span` is how many ns the drawing is wide where that is more than `dur`: beside a longer one.
     """
 
-    name: str
+    kind: Literal["steps", "step", "occurrence"]
     title: str
     ts: int
     dur: int
@@ -91,7 +88,7 @@ class Timeline:
     views: tuple[Mark, ...] = ()
     marks: tuple[Mark, ...] = ()
     culprit: int = -1
-    path: Path = field(default_factory=Path)
+    path: Path = Path()
     span: int = 0
 
     @property

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
 from traceq.reports.charts import palette
-from traceq.reports.document import Block, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
+from traceq.reports.document import Block, Flame, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
 from traceq.reports.model import Report
 from traceq.reports.renderers.html.blocks import environment, markup, source
 from traceq.reports.sections.compose import compose
@@ -24,7 +24,8 @@ _STYLES = ("style.css", "timeline.css")
 _SCRIPTS = ("script.js", "drawing.js", "timeline.js", "flame.js")
 _TRACE = 2  # the level of the headings that traces begin with
 _MOST_TRACES = 500  # of which something is said where there is no room for all
-_DRAWN = (Tracks, Picture)
+_TIMELINES = (Tracks, Flame)
+_DRAWN = (*_TIMELINES, Picture)
 _LARGE = (*_DRAWN, Query, Fold)
 # Anchors of the sections that are printed.
 _ON_PAPER = frozenset({"findings", "ledger", "timelines"})
@@ -86,7 +87,7 @@ def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
         whole *= 2
     yield _without(_LARGE), f"The SQL and every drawing {told}"
     yield _without(_DRAWN), f"Every drawing {told}"
-    yield _without((Tracks,)), f"Every timeline {told}"
+    yield _without(_TIMELINES), f"Every timeline {told}"
     yield _without(()), None
 
 

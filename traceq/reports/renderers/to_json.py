@@ -31,7 +31,7 @@ def to_json(report: model.Report) -> str:
 
 def _trace(report: model.TraceReport) -> dict[str, Any]:
     content = {**plain(report, _RENAMED), **plain(report.topics, _RENAMED)}
-    for drawn in ("topics", "step_ledgers", "timeline", "close_ups"):
+    for drawn in ("topics", "step_ledgers", "over_time", "flame", "close_ups"):
         del content[drawn]
     return {
         **content,

@@ -93,7 +93,9 @@ def _shown(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[do
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Fold(block.title, tuple(_shown(block.blocks, files)))
-        elif not isinstance(block, doc.Tracks) and not (isinstance(block, doc.Picture) and block.name not in files):
+        elif not isinstance(block, doc.Tracks | doc.Flame) and not (
+            isinstance(block, doc.Picture) and block.name not in files
+        ):
             yield block
 
 

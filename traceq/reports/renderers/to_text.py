@@ -62,7 +62,7 @@ def _in_sight(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
         if isinstance(block, doc.Fold):
             yield doc.Heading(4, block.title)
             yield from _in_sight(block.blocks)
-        elif not isinstance(block, doc.Picture | doc.Tracks):
+        elif not isinstance(block, doc.Picture | doc.Tracks | doc.Flame):
             yield block
 
 

@@ -11,6 +11,7 @@ from traceq.diagnosis.choose import choose
 from traceq.reports.document import (
     Bar,
     Block,
+    Flame,
     Fold,
     Heading,
     Items,
@@ -146,9 +147,12 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
 
 
 def _timelines(report: TraceReport) -> Iterator[Block]:
-    if report.timeline:
+    if report.over_time:
         yield Heading(3, ("Steps over time",), anchor="timelines")
-        yield Tracks(report.timeline)
+        yield Tracks(report.over_time)
+    if report.flame:
+        yield Heading(3, ("Time by call path",), anchor="flame")
+        yield Flame(report.flame)
 
 
 def _topics(report: TraceReport) -> Iterator[Block]:

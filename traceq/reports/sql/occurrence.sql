@@ -4,7 +4,7 @@
 with
 piece as materialized (
     select
-        *,
+        * replace (round(ts)::bigint as ts, round(dur)::bigint as dur),
         row_number() over (order by claimed desc, step, ts, slice_id) as place,
         count(*) over () as pieces
     from (

@@ -2,7 +2,7 @@
 -- lies between two of them is waited for.
 with
 lane as (
-    select distinct lane, side, device, number
+    select distinct lane, coalesce(device, -1) as device, number
     from timeline_slice
     where side in ('gpu', 'host')
 ),
@@ -16,12 +16,12 @@ segment as (
         l.lane is distinct from lag(l.lane) over (order by p.segment) as is_first
     from critical_path as p
     left join lane as l
-        on l.number = if(p.device is null, p.thread_id, coalesce(p.stream, -1)) and l.device is not distinct from p.device
+        on l.device = coalesce(p.device, -1) and l.number = if(p.device is null, p.thread_id, coalesce(p.stream, -1))
     where p.trace_id = $trace_id and p.kind <> 'wait' and p.ts < $ts_end and p.ts_end > $ts
 ),
 
 run as (
-    select *, count(*) filter (is_first) over (order by segment) as number
+    select *, sum(is_first::integer) over (order by segment rows unbounded preceding) as number
     from segment
 )
 

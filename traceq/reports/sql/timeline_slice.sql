@@ -2,9 +2,9 @@
 -- first, and the $threads host threads that launch most, at most $levels levels deep. Cut at the ends; the slice $culprit is
 -- always there. Causes of a gap are laid one after the other. Slices in the steps $detailed are fine.
 create or replace temp table timeline_slice as
-with
-host as (
-    select slice_id, thread_id, kind, name, ts, ts_end, operator_id, annotation_id, coalesce(depth, 0) as level
+with recursive
+host as materialized (
+    select slice_id, parent_id, thread_id, kind, name, ts, ts_end, operator_id, annotation_id
     from cpu_slice
     where trace_id = $trace_id and ts < $ts_end and ts_end > $ts and kind not in ('os', 'overhead', 'other')
 ),
@@ -16,26 +16,51 @@ thread_rank as (
             as place
     from host
     group by thread_id
+    qualify place <= $threads
 ),
 
 -- Python frames only where nothing else says what the host does: they are deep.
-host_level as (
-    select h.*, t.place, dense_rank() over (partition by h.thread_id order by h.level) - 1 as depth
+near as materialized (
+    select
+        h.*, t.place,
+        h.kind <> 'python' or h.slice_id = $culprit or not exists (select 1 from host where kind <> 'python') as is_kept
     from host as h
     inner join thread_rank as t using (thread_id)
-    where
-        t.place <= $threads
-        and (
-            h.kind <> 'python'
-            or not exists (select 1 from host where kind <> 'python')
-            or h.slice_id = $culprit
-        )
+),
+
+-- From slices whose parents are not here, as they ended before, up to the first around them that is.
+climb as (
+    select slice_id, parent_id as above_id
+    from near
+    where parent_id is not null and parent_id not in (select slice_id from near)
+    union all
+    select c.slice_id, p.parent_id
+    from climb as c
+    inner join cpu_slice as p on p.trace_id = $trace_id and p.slice_id = c.above_id
+    where c.above_id not in (select slice_id from near)
+),
+
+placed as materialized (
+    select n.*, if(n.parent_id in (select slice_id from near), n.parent_id, c.above_id) as around_id
+    from near as n
+    left join (select slice_id, above_id from climb where above_id in (select slice_id from near)) as c using (slice_id)
+),
+
+-- How deep slices lie among those that are kept.
+host_level as (
+    select *, 0 as depth
+    from placed
+    where around_id is null
+    union all
+    select p.*, l.depth + l.is_kept::integer
+    from host_level as l
+    inner join placed as p on p.around_id = l.slice_id
 ),
 
 host_drawn as (
     select *
     from host_level
-    where depth < $levels or slice_id = $culprit
+    where is_kept and (depth < $levels or slice_id = $culprit)
 ),
 
 device_rank as (
@@ -83,7 +108,7 @@ segment as (
 ),
 
 run as (
-    select *, count(*) filter (is_first) over (partition by device order by ts) as number
+    select *, sum(is_first::integer) over (partition by device order by ts rows unbounded preceding) as number
     from segment
 ),
 

@@ -155,7 +155,7 @@ def _waits(facts: Facts, is_latency: bool) -> Words | None:
     return Words(
         f"Waits come first: {percent(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
         f"{knobs} do not move them.",
-        f"Mend the findings about {facts['longest_wait']} before anything else.",
+        f"Fix the findings about {facts['longest_wait']} first.",
     )
 
 

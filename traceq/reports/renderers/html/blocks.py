@@ -13,6 +13,7 @@ from traceq.common.units import duration, share
 from traceq.reports.charts.palette import variable
 from traceq.reports.charts.svg import svg
 from traceq.reports.document import Block
+from traceq.reports.renderers.html import flames
 from traceq.reports.renderers.html.tracks import drawing
 
 
@@ -28,6 +29,7 @@ def environment() -> Environment:
     made.filters |= {"text": printable, "shortened": shortened}
     made.globals |= {"markup": markup, "kind_of": lambda value: type(value).__name__, "share": share}
     made.globals |= {"duration": duration, "variable": variable, "svg": svg, "drawing": drawing}
+    made.globals |= {"flame_data": flames.data, "flame_legend": flames.legend, "hottest": flames.table_of}
     return made
 
 

@@ -41,6 +41,15 @@ function colours(variables) {
   return variables.map((name) => style.getPropertyValue(name).trim());
 }
 
+/** The same as numbers that a picture's bytes are made of; see through with an `alpha` below 255. */
+function pixels(hexadecimals, alpha) {
+  const bytes = new DataView(new ArrayBuffer(4));
+  return hexadecimals.map((colour) => {
+    bytes.setUint32(0, parseInt(colour.slice(1), 16) * 256 + alpha);
+    return bytes.getUint32(0, true);
+  });
+}
+
 /** A function that asks for `draw` at the next frame, however often it is called before. */
 function perFrame(draw) {
   let isAsked = false;
@@ -56,9 +65,9 @@ function canvasIn(pane, height, draw) {
   const canvas = element("canvas", "", { "aria-hidden": "true" });
   const context = canvas.getContext("2d");
   pane.append(canvas);
-  const surface = { canvas, context, width: 0, fit, letter: 6 };
+  const surface = { canvas, context, width: 0, ratio: 1, fit, letter: 6 };
   function fit() {
-    const ratio = devicePixelRatio || 1;
+    const ratio = surface.ratio = devicePixelRatio || 1;
     surface.width = Math.max(1, pane.clientWidth);
     canvas.width = Math.round(surface.width * ratio);
     canvas.height = Math.round(height() * ratio);
@@ -97,10 +106,10 @@ function tipIn(pane) {
   };
 }
 
-/** A button with `words` for who cannot tell from its label what it does. */
+/** A button, with `words` that say what it does; they are its name where its label has none. */
 function button(label, words, act) {
   const made = element("button", label, { type: "button", title: words });
-  if (words !== label) made.setAttribute("aria-label", words);
+  if (!/[a-z]/i.test(label)) made.setAttribute("aria-label", words);
   made.addEventListener("click", act);
   return made;
 }

@@ -121,61 +121,60 @@ function launchedIn(model, slice) {
 
 /** Draws a model on a surface: draw(view) with { from, size, chosen, range, matches, showsPath }. */
 function timelinePainter(model, surface) {
-  const palette = { kinds: [], text: "", ink: "", page: "", soft: "", line: "", link: "", mark: "", culprit: "" };
-  // x, y and width of rectangles by kind; of those that a search did not find apart.
-  const buckets = Array.from({ length: 2 * model.kinds.length }, () => ({ places: [], used: 0 }));
+  const palette = { text: "", ink: "", page: "", soft: "", line: "", link: "", mark: "", culprit: "" };
+  // Slices are painted into a picture that has a line of pixels for each row, which is then stretched: there may be one for each
+  // pixel, and as many rectangles take longer. Those that a search did not find are pale.
+  const strip = element("canvas", "").getContext("2d");
+  let picture, cells, strong, pale;
+  const times = new Float64Array(model.kinds.length);
   const labels = [];
 
   function recolour() {
-    palette.kinds = colours(model.kinds.map(([variable]) => variable));
+    const kinds = colours(model.kinds.map(([variable]) => variable));
+    [strong, pale] = [pixels(kinds, 255), pixels(kinds, 60)];
     [palette.text, palette.ink, palette.page, palette.soft, palette.line, palette.link, palette.mark, palette.culprit] =
       colours(["--on-slice", "--ink", "--page", "--soft", "--line", "--link", "--c-mark", "--c-culprit"]);
+    strip.canvas.width = Math.round(surface.width * surface.ratio);
+    strip.canvas.height = Math.max(1, model.rows.length);
+    picture = strip.createImageData(strip.canvas.width, strip.canvas.height);
+    cells = new Uint32Array(picture.data.buffer);
   }
 
-  function put(bucket, x, y, width) {
-    const { places, used } = bucket;
-    if (used && places[used - 2] === y && x <= places[used - 3] + places[used - 1] + 0.5 && width <= 2) {
-      places[used - 1] = x + width - places[used - 3];
-      return;
-    }
-    places[used] = x;
-    places[used + 1] = y;
-    places[used + 2] = width;
-    bucket.used += 3;
-  }
-
-  function collect(row, view, scale) {
+  function collect(number, view) {
     const { ts, end, kind } = model;
+    const row = model.rows[number];
+    const width = strip.canvas.width;
+    const scale = width / view.size;
     const to = view.from + view.size;
-    const kinds = model.kinds.length;
+    const start = number * width;
+    const least = 28 * surface.ratio;
     let i = firstAfter(model, row, view.from);
     while (i < row.to && ts[i] < to) {
-      const width = (end[i] - ts[i]) * scale;
-      let longest = i, isFound = !view.matches || view.matches[i];
-      const first = i++;
-      if (width < 1) {
-        // What begins in one pixel is drawn as the longest of it. Pixels are counted from 0 ns, so that moving changes none.
+      const first = i;
+      let most = kind[i++], isFound = !view.matches || view.matches[first];
+      if ((end[first] - ts[first]) * scale < 1) {
+        // What begins in one pixel is drawn as the kind with most time. Pixels are counted from 0 ns, so that moving changes none.
         const next = (Math.floor(ts[first] * scale) + 1) / scale;
+        times.fill(0);
+        times[most] = end[first] - ts[first];
         for (; i < row.to && ts[i] < next && (end[i] - ts[i]) * scale < 1; i++) {
-          if (end[i] - ts[i] > end[longest] - ts[longest]) longest = i;
+          times[kind[i]] += end[i] - ts[i];
+          if (times[kind[i]] > times[most]) most = kind[i];
           isFound ||= view.matches[i];
         }
       }
-      const x = Math.max(-2, (ts[first] - view.from) * scale);
-      const right = Math.min(surface.width + 2, (end[first] - view.from) * scale);
-      put(buckets[kind[longest] + (isFound ? 0 : kinds)], x, row.y, width < 1 ? 1 : right - x - (width > 4 ? 1 : 0));
-      if (right - x > 28) labels.push(x, row.y, right - x, first);
+      const x = Math.max(0, Math.floor((ts[first] - view.from) * scale));
+      const right = Math.min(width, Math.floor((end[first] - view.from) * scale));
+      // Long ones leave a pixel free to the next.
+      cells.fill((isFound ? strong : pale)[most], start + x, start + Math.max(x + 1, right - (right - x > 4 ? 1 : 0)));
+      if (right - x > least) labels.push(x / surface.ratio, row.y, (right - x) / surface.ratio, first);
     }
   }
 
   function paintSlices(context) {
-    buckets.forEach((bucket, number) => {
-      if (!bucket.used) return;
-      context.globalAlpha = number < model.kinds.length ? 1 : 0.2;
-      context.fillStyle = palette.kinds[number % model.kinds.length];
-      for (let at = 0; at < bucket.used; at += 3) context.fillRect(bucket.places[at], bucket.places[at + 1], bucket.places[at + 2], ROW - 1);
-    });
-    context.globalAlpha = 1;
+    strip.putImageData(picture, 0, 0);
+    context.imageSmoothingEnabled = false;
+    model.rows.forEach((row, number) => context.drawImage(strip.canvas, 0, number, strip.canvas.width, 1, 0, row.y, surface.width, ROW - 1));
   }
 
   function paintLabels(context, view) {
@@ -275,10 +274,10 @@ function timelinePainter(model, surface) {
     const { context, width } = surface;
     const scale = width / view.size;
     context.clearRect(0, 0, width, model.height + AXIS);
-    buckets.forEach((bucket) => { bucket.used = 0; });
+    cells.fill(0);
     labels.length = 0;
     paintAreas(context, view, scale);
-    for (const row of model.rows) collect(row, view, scale);
+    for (let number = 0; number < model.rows.length; number++) collect(number, view);
     paintSlices(context);
     paintLabels(context, view);
     if (view.showsPath) paintPath(context, view, scale);
@@ -476,7 +475,7 @@ async function timeline(figure) {
   }
 
   // Controls; those of an occurrence, which is small, are few.
-  const isSmall = figure.dataset.name.startsWith("finding-");
+  const isSmall = figure.dataset.kind === "occurrence";
   const input = element("input", "", { type: "search", placeholder: "search names", "aria-label": "Search slices by name" });
   const tools = element("div", "", { class: "tools" });
   const pathButton = button("Critical path", "Draw the critical path: what each moment waited for", () => {
@@ -567,7 +566,11 @@ async function timeline(figure) {
   });
   const finish = (event) => {
     if (!pointers.delete(event.pointerId)) return;
-    if (pointers.size) return begin(false);
+    if (pointers.size) {
+      begin(false);
+      drag.hasMoved = true;
+      return;
+    }
     tip.hide();
     if (event.type === "pointercancel") return;
     if (drag.isRange && drag.hasMoved) sum(...view.range);
@@ -591,7 +594,7 @@ async function timeline(figure) {
   const [first] = model.views;
   if (first && first[1] < model.width) [view.from, view.size] = [Math.max(0, first[0] - first[1] * 0.01), Math.min(model.width, first[1] * 1.02)];
   surface.fit();
-  const whole = figure.closest("article")?.querySelector('figure.timeline[data-name="steps"]');
+  const whole = figure.closest("article")?.querySelector('figure.timeline[data-kind="steps"]');
   if (whole && whole !== figure) tools.append(button("In the whole timeline", "Show this in the timeline of all steps", () => showIn(whole, model)));
   return { model, show, pane };
 }

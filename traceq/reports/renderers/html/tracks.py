@@ -10,6 +10,7 @@ from traceq.analysis import categories
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration
 from traceq.reports.charts.palette import COLOURS, variable
+from traceq.reports.flame import Frame
 from traceq.reports.renderers.html.packed import packed
 from traceq.reports.timeline import Called, Lane, Timeline
 
@@ -20,6 +21,7 @@ _WORDS = {
     "op": "operator",
     "runtime": "CUDA call",
     "python": "Python frame",
+    "smaller": "smaller frames",
 }
 _CULPRIT = "what the finding points at"
 _OCCURRENCE = "occurrence of the finding"
@@ -54,7 +56,7 @@ class Drawing:
     strokes: list[tuple[str, str]]
     marks: list[tuple[float, float]]
     labels: list[Label]
-    title: str
+    view: str
     words: str
     note: str
     scale: list[str]
@@ -69,8 +71,7 @@ def drawing(timeline: Timeline) -> Drawing:
     ts, dur = _window(timeline)
     tops = _tops(timeline)
     rows = list(_rows(timeline, ts, dur))
-    view = timeline.views[0].text if timeline.views else ""
-    title = timeline.title if view in ("", timeline.title) else f"{timeline.title}; here {view}"
+    view = timeline.views[0].text if timeline.views and timeline.views[0].text != timeline.title else ""
     return Drawing(
         timeline=timeline,
         height=tops[-1],
@@ -78,9 +79,9 @@ def drawing(timeline: Timeline) -> Drawing:
         strokes=[stroke for row in rows for stroke in _strokes(timeline, row, ts, dur, tops)],
         marks=[((mark.ts - ts) / dur * _CELLS, max(1.0, mark.dur / dur * _CELLS)) for mark in timeline.marks],
         labels=_labels(timeline, [index for row in rows for index in row], ts, dur, tops),
-        title=title,
-        words=_in_words(timeline, title),
-        note=_note(timeline, dur),
+        view=view,
+        words=_in_words(timeline),
+        note=_note(timeline),
         scale=[duration(part * dur / 4) for part in range(5)],
         legend=_legend(timeline),
         data=_data(timeline),
@@ -155,20 +156,23 @@ def _labels(timeline: Timeline, seen: Sequence[int], ts: int, dur: int, tops: Se
 
 def _name(timeline: Timeline, index: int, limit: int) -> str:
     called = timeline.called[timeline.slices.called[index]]
-    return shortened(_called(called), limit)
+    return shortened(called_in_words(called), limit)
 
 
-def _called(called: Called) -> str:
-    """The name as people read it: steps and categories have none of their own."""
+def called_in_words(called: Called | Frame) -> str:
+    """The name as people read it: steps, threads and categories have none of their own."""
     if called.kind == "step":
         return f"Step {called.name}"
-    return _kind(called.kind) if called.name == called.kind else called.name
+    if called.kind == "thread":
+        return f"thread {called.name}"
+    return kind_in_words(called.kind) if called.name == called.kind else called.name
 
 
-def _kind(kind: str) -> str:
+def kind_in_words(kind: str) -> str:
     """What slices of a kind are."""
     if kind in categories.IDLE:
-        return f"idle: {categories.in_words(kind)}"
+        words = categories.in_words(kind)
+        return words if words.startswith("idle") else f"idle: {words}"
     return _WORDS.get(kind) or categories.in_words(kind)
 
 
@@ -176,7 +180,7 @@ def _legend(timeline: Timeline) -> list[tuple[str, str]]:
     """Every colour that is drawn, and what it stands for."""
     drawn = {timeline.called[each].kind for each in set(timeline.slices.called)}
     order = [*COLOURS, *sorted(drawn - COLOURS.keys())]
-    entries = [(kind, _kind(kind)) for kind in order if kind in drawn]
+    entries = [(kind, kind_in_words(kind)) for kind in order if kind in drawn]
     if timeline.culprit >= 0:
         entries.append(("culprit", _CULPRIT))
     if timeline.marks:
@@ -184,12 +188,12 @@ def _legend(timeline: Timeline) -> list[tuple[str, str]]:
     return entries
 
 
-def _in_words(timeline: Timeline, title: str) -> str:
+def _in_words(timeline: Timeline) -> str:
     """What is drawn, for who cannot see it: the longest slices of each lane."""
     lanes = [_lane_in_words(timeline, number, lane) for number, lane in enumerate(timeline.lanes[:_TOLD_LANES])]
     marked = [mark.text for mark in timeline.marks if mark.text]
     marks = f" Marked: {', '.join(marked)}." if marked else ""
-    return printable(f"{title}, {duration(timeline.dur)}. {'. '.join(lanes)}.{marks}")
+    return printable(f"{timeline.title}, {duration(timeline.dur)}. {'. '.join(lanes)}.{marks}")
 
 
 def _lane_in_words(timeline: Timeline, number: int, lane: Lane) -> str:
@@ -206,15 +210,14 @@ def _told(timeline: Timeline, index: int) -> str:
     return f"{name}, {duration(slices.dur[index])}"
 
 
-def _note(timeline: Timeline, dur: int) -> str:
-    words = (
-        f"{duration(dur)} of the trace" if dur == timeline.width else f"{duration(dur)} of {duration(timeline.width)}"
-    )
-    if timeline.resolution > 1:
-        words += f"; slices below {duration(timeline.resolution)} are drawn together"
+def _note(timeline: Timeline) -> str:
+    """What is not drawn one by one; nothing if all is."""
+    if timeline.resolution == 1:
+        return "" if timeline.fine == 1 else f"Slices below {duration(timeline.fine)} are drawn together."
+    words = f"Slices below {duration(timeline.resolution)} are drawn together"
     if timeline.fine != timeline.resolution and timeline.views:
-        finer = f"those below {duration(timeline.fine)}" if timeline.fine > 1 else "none"
-        words += f", in {' and '.join(view.text.split(',')[0].lower() for view in timeline.views)} {finer}"
+        views = " and ".join(view.text.split(",")[0].lower() for view in timeline.views)
+        words += f"; in {views} " + (f"those below {duration(timeline.fine)}" if timeline.fine > 1 else "each is drawn")
     return f"{words}."
 
 
@@ -225,9 +228,9 @@ def _data(timeline: Timeline) -> str:
         "start": str(timeline.ts),
         "width": timeline.width,
         "lanes": [[lane.label, lane.side, lane.levels, lane.device] for lane in timeline.lanes],
-        "names": [printable(shortened(_called(each), _NAME_LIMIT)) for each in timeline.called],
+        "names": [printable(shortened(called_in_words(each), _NAME_LIMIT)) for each in timeline.called],
         "kindOf": [kinds.index(each.kind) for each in timeline.called],
-        "kinds": [[variable(kind), _kind(kind)] for kind in kinds],
+        "kinds": [[variable(kind), kind_in_words(kind)] for kind in kinds],
         "views": [[view.ts, view.dur, view.text] for view in timeline.views],
         "marks": [[mark.ts, mark.dur, mark.text] for mark in timeline.marks],
         "culprit": timeline.culprit,
