@@ -27,7 +27,6 @@ TRACES = {
     "pair": FIXTURES / "pairs" / "float64.pt.trace.json.gz",
     "kineto": FIXTURES / "run" / "kineto_2026.json.gz",
     "nsys": FIXTURES / "run" / "nsys_2026.2.sqlite",
-    "old nsys": FIXTURES / "run" / "nsys_pre2021.sqlite",
     "host only": FIXTURES / "broken" / "nsys_without_gpu.sqlite",
 }
 BUDGET = 8_000
