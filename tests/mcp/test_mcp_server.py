@@ -62,6 +62,7 @@ def asked(paths):
         ("sql", "wrong"): {"source": "db1", "query": "selec 1"},
         ("whatif", "list"): {"source": "db1"},
         ("whatif", "change"): {"source": "db1", "scale": {"compute": 0.5}},
+        ("whatif", "finding"): {"source": "db1", "finding": "F1"},
         ("whatif", "nothing"): {"source": "db1", "remove": ["nothing"]},
         ("compare", "itself"): {"base": "db1", "new": "db1"},
         ("open", "missing"): {"path": "/no/such/trace.json"},
@@ -213,6 +214,8 @@ def test_whatif_and_compare_say_what_the_commands_say(asked, paths):
     assert asked["whatif", "list"][1]["choices"][0]["what"]
     data = json.loads(traceq.whatif(paths["demo"], scale={"compute": 0.5}).to_json())
     assert asked["whatif", "change"][1]["after_ns"] == pytest.approx(data["after_ns"])
+    data = json.loads(traceq.whatif(paths["demo"], finding="F1").to_json())
+    assert asked["whatif", "finding"][1]["after_ns"] == pytest.approx(data["after_ns"])
     compared = traceq.compare(paths["demo"], paths["demo"])
     assert asked["compare", "itself"][1]["verdict"] == compared.verdict
 

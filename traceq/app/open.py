@@ -54,7 +54,9 @@ class Traces:
         with ExitStack() as stack:
             database = self.path
             if is_trace(path):
-                database = stack.enter_context(database_of(path, memory_limit=memory_limit, cache=cache, **steps))
+                database = stack.enter_context(
+                    database_of(path, judged=True, memory_limit=memory_limit, cache=cache, **steps)
+                )
             self._connection = connect(database, memory_limit=memory_limit)
             stack.callback(self._connection.close)
             self._stack = stack.pop_all()

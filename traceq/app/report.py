@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 import duckdb
 
 from traceq.app import frames, notebook
+from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, is_trace, opened
 from traceq.app.view import View
 from traceq.common.files import atomic_write
@@ -157,15 +158,20 @@ def report(
     store: bool = False,
     drawn: bool = True,
     ticket: bool = False,
+    traces: Sequence[int] = (),
+    rank: int | None = None,
     **reading: Unpack[Reading],
 ) -> ReportView:
     """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
     `goal` is what the advice is to serve: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
     files or directories of rules of your own. `store` puts all findings into the table finding of the database. `drawn`:
-    with timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced.
+    with timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced. `traces` are
+    the trace_ids to report on, all when it is empty, `rank` the rank.
     Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged.
     """
+    if store and (traces or rank is not None):
+        raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):
         raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE -o DB.")
     chosen = user_rules.rules([Path(each) for each in rules])
@@ -173,7 +179,8 @@ def report(
         if rules:
             # A rule of the user's own reads its database and nothing else.
             connection.execute("set enable_external_access = false")
-        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn)
+        wanted = chosen_traces(connection, traces, rank)
+        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted)
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
             save(connection, judgements, goal, chosen)
@@ -181,16 +188,26 @@ def report(
 
 
 def report_of(
-    connection: duckdb.DuckDBPyConnection, top: int, goal: Goal, rules: Sequence[Rule], *, drawn: bool
+    connection: duckdb.DuckDBPyConnection,
+    top: int,
+    goal: Goal,
+    rules: Sequence[Rule],
+    *,
+    drawn: bool,
+    traces: Sequence[int] | None = None,
 ) -> tuple[Report, list[Judged]]:
-    """The report on every trace of an open database, and the judgements that it shows."""
+    """The report on these traces of an open database, on all without, and the judgements that it shows."""
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")
     if goal not in get_args(Goal):
         raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
 
     def work() -> tuple[Report, list[Judged]]:
-        judged = [(subject, cache(judge)) for subject, judge in cached_or_judged(connection, goal, rules)]
+        judged = [
+            (subject, cache(judge))
+            for subject, judge in cached_or_judged(connection, goal, rules)
+            if traces is None or subject.trace_id in traces
+        ]
         return build_judged(connection, top, judged, drawn=drawn), [judge() for _, judge in judged]
 
     return interruptible(connection, work)

@@ -15,6 +15,7 @@ from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replaye
 from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
 from traceq.app.asked import ASKABLE, COPIES, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
+from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, opened
 from traceq.app.view import View
 from traceq.common.units import share
@@ -77,7 +78,7 @@ def whatif(
     graph: bool = False,
     transfer_only: bool = False,
     finding: str | None = None,
-    trace: int | None = None,
+    rank: int | None = None,
     **reading: Unpack[Reading],
 ) -> WhatIfView:
     """What the steps would last with changes, all of them together, and what would limit them then.
@@ -86,8 +87,8 @@ def whatif(
     or GPU work by name. `remove` takes its time away, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap` lets
     communication or copies run beside kernels, `move` lets host work run in so many other threads ({"idle_data": 4}), `graph`
     launches kernels as a CUDA graph does, `transfer_only` lets no collective wait for other ranks. `finding` (F1, its id or
-    its rule) takes away what the finding owns of each category. `trace` is a trace_id, by default the first. Raises
-    ValueError for what cannot be asked, or what the trace does not have, StoreError for a finding that is not there.
+    its rule) takes away what the finding owns of each category. `trace` is a trace_id, by default the first, `rank` its rank.
+    Raises ValueError for what cannot be asked or what the trace does not have, StoreError for a finding that is not there.
     """
     asked: tuple[Asked, ...] = ()
     if finding is None:
@@ -99,18 +100,26 @@ def whatif(
     with opened(source, "replayed", **reading) as connection:
 
         def work() -> WhatIfView:
+            trace_id = _one(connection, reading.get("trace"), rank)
             if finding is None:
-                return answer_of(connection, asked, trace)
-            chosen, without = _without(connection, finding, trace)
-            return WhatIfView(replace(answer_of(connection, without, trace).content, finding=chosen))
+                return answer_of(connection, asked, trace_id)
+            chosen, without = _without(connection, finding, trace_id)
+            return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
 
         return interruptible(connection, work)
 
 
-def whatif_choices(source: Source, *, trace: int | None = None, **reading: Unpack[Reading]) -> WhatIfChoicesView:
-    """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first."""
+def whatif_choices(source: Source, *, rank: int | None = None, **reading: Unpack[Reading]) -> WhatIfChoicesView:
+    """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first, `rank` its rank."""
     with opened(source, "replayed", **reading) as connection:
-        return interruptible(connection, lambda: choices_of(connection, trace))
+        return interruptible(connection, lambda: choices_of(connection, _one(connection, reading.get("trace"), rank)))
+
+
+def _one(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:
+    """The trace_id of what is named; None where nothing is."""
+    if rank is None:
+        return trace
+    return chosen_traces(connection, () if trace is None else (trace,), rank)[0]
 
 
 def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:

@@ -165,10 +165,23 @@ def goal_option(help_: str) -> Callable[[F], F]:
 
 
 def rank_option(verb: str) -> Callable[[F], F]:
-    """--rank: the rank to compare, check or keep."""
+    """--rank and --trace of commands that compare: the rank, or the trace, to compare, check or keep."""
+
+    def decorated(command: F) -> F:
+        command = click.option("--trace", type=int, metavar="N", help=f"{verb} the trace with this trace_id.")(command)
+        return click.option(
+            "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: the lowest]"
+        )(command)
+
+    return decorated
+
+
+def traces_options(command: F) -> F:
+    """--trace and --rank of commands that show traces: only those."""
+    command = click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only traces of this rank.")(command)
     return click.option(
-        "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: the lowest]"
-    )
+        "--trace", "traces", type=int, multiple=True, metavar="N", help="Only the trace with this trace_id; repeatable."
+    )(command)
 
 
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import document_options, goal_option, reading, reading_options, rules_option
+from traceq.cli._options import document_options, goal_option, reading, reading_options, rules_option, traces_options
 from traceq.cli._output import write, write_view
 from traceq.common.text import printable
 from traceq.reports import DRAWN, all_suffixes
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--finding", metavar="F1", help="Text: one finding in full: its number, its id or its rule.")
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
+@traces_options
 @reading_options
 @goal_option("What the advice is to serve: samples per second, or the time of a step.")
 @click.option(

@@ -30,6 +30,7 @@ from traceq.cli._output import write_view
 @click.option("--finding", metavar="F1", help="Take away what a finding owns: its number, its id or its rule.")
 @click.option("--list", "lists", is_flag=True, help="List what can be asked of this trace.")
 @click.option("--trace", type=int, metavar="N", help="Ask the trace with this trace_id. [default: the first]")
+@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Ask the trace of this rank.")
 @document_options()
 @reading_options
 def whatif(

@@ -73,8 +73,9 @@ def build_judged(
     *,
     drawn: bool = False,
 ) -> Report:
-    """The same, with the traces and what gives the judgement on each."""
-    traces = rows(connection, "trace")
+    """The same, of some traces, with what gives the judgement on each."""
+    wanted = {subject.trace_id for subject, _ in judged}
+    traces = [trace for trace in rows(connection, "trace") if trace["trace_id"] in wanted]
     files = _short_paths([trace["path"] for trace in traces])
     return Report(
         tuple(
