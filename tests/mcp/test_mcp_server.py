@@ -27,10 +27,13 @@ TRACES = {
     "pair": FIXTURES / "pairs" / "float64.pt.trace.json.gz",
     "kineto": FIXTURES / "run" / "kineto_2026.json.gz",
     "nsys": FIXTURES / "run" / "nsys_2026.2.sqlite",
-    "old nsys": FIXTURES / "run" / "nsys_pre2021.sqlite",
     "host only": FIXTURES / "broken" / "nsys_without_gpu.sqlite",
 }
 BUDGET = 8_000
+TYPES = (
+    "select timestamp_ns '2024-01-01 00:00:00.123456789' as t, 'nan'::double as n, [1, 2] as l,"
+    " 9007199254740993::bigint as i, repeat('x', 100000) as x"
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +56,13 @@ def asked(paths):
         ("finding", "rule"): {"source": "db1", "finding": "late-rank"},
         ("finding", "unknown"): {"source": "db1", "finding": "F99"},
         ("sql", "rows"): {"source": "db1", "query": "select name, dur from kernel order by dur desc"},
+        ("sql", "types"): {"source": "db1", "query": TYPES},
         ("sql", "file"): {"source": "db1", "query": f"select * from read_text('{__file__}')"},
         ("sql", "write"): {"source": "db1", "query": "create table mine (x integer)"},
         ("sql", "wrong"): {"source": "db1", "query": "selec 1"},
         ("whatif", "list"): {"source": "db1"},
         ("whatif", "change"): {"source": "db1", "scale": {"compute": 0.5}},
+        ("whatif", "finding"): {"source": "db1", "finding": "F1"},
         ("whatif", "nothing"): {"source": "db1", "remove": ["nothing"]},
         ("compare", "itself"): {"base": "db1", "new": "db1"},
         ("open", "missing"): {"path": "/no/such/trace.json"},
@@ -185,6 +190,15 @@ def test_sql_cannot_write_and_reaches_no_file(asked):
     assert "disabled" in asked["sql", "file"][0]
 
 
+def test_values_are_exact_in_the_data(asked):
+    _, data, failed, _ = asked["sql", "types"]
+    assert not failed
+    (row,) = data["rows"]
+    assert row[:4] == ["2024-01-01T00:00:00.123456789", None, [1, 2], 9007199254740993]
+    assert len(row[4]) == 200
+    assert "1 long value cut" in data["note"]
+
+
 def test_sql_says_what_was_cut(asked, paths):
     text, data, _, _ = asked["sql", "rows"]
     assert data["columns"] == ["name", "dur"]
@@ -200,6 +214,8 @@ def test_whatif_and_compare_say_what_the_commands_say(asked, paths):
     assert asked["whatif", "list"][1]["choices"][0]["what"]
     data = json.loads(traceq.whatif(paths["demo"], scale={"compute": 0.5}).to_json())
     assert asked["whatif", "change"][1]["after_ns"] == pytest.approx(data["after_ns"])
+    data = json.loads(traceq.whatif(paths["demo"], finding="F1").to_json())
+    assert asked["whatif", "finding"][1]["after_ns"] == pytest.approx(data["after_ns"])
     compared = traceq.compare(paths["demo"], paths["demo"])
     assert asked["compare", "itself"][1]["verdict"] == compared.verdict
 

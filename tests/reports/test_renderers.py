@@ -172,7 +172,8 @@ def test_the_command_offers_every_format():
     from traceq.cli.report import report
 
     (choice,) = [each.type.choices for each in report.params if each.name == "format_"]
-    assert set(choice) == {*RENDERERS, "llm"}
+    assert tuple(RENDERERS) == tuple(SUFFIXES.values())
+    assert tuple(choice) == (*RENDERERS, "llm")
 
 
 @every_case

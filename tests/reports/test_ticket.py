@@ -84,6 +84,14 @@ def test_no_path_and_no_file_name_is_in_it(compared, database):
         assert str(database.parent) not in each.text
 
 
+def test_a_trace_and_a_rank_can_be_chosen(database):
+    assert make_ticket(database, traces=(1,)).text == make_ticket(database).text
+    with pytest.raises(traceq.StoreError, match="no trace has the trace_id 7"):
+        make_ticket(database, traces=(7,))
+    with pytest.raises(traceq.StoreError, match="rank 9"):
+        make_ticket(database, rank=9)
+
+
 def test_options_are_said_but_not_an_expression_which_may_hold_names():
     made = make_ticket(DEMO, goal="latency", step_range="^ProfilerStep")
     assert "--goal latency --step-range STEP_RANGE" in made.text

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from traceq.app.compare import compare
-from traceq.app.ingest import fill_judgements
 from traceq.app.open import locked
 from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
@@ -103,12 +102,13 @@ class Session:
         move: Mapping[str, float] | None = None,
         graph: bool = False,
         transfer_only: bool = False,
+        finding: str | None = None,
         trace: int | None = None,
         max_chars: int = MOST,
     ) -> Answer:
-        """What the steps would last with the changes; without any, what can be asked."""
+        """What the steps would last with the changes, or without what a finding owns; without any, what can be asked."""
         changes: dict[str, Any] = {"remove": remove, "scale": scale or {}, "overlap": overlap, "move": move or {}}
-        changes |= {"graph": graph, "transfer_only": transfer_only}
+        changes |= {"graph": graph, "transfer_only": transfer_only, "finding": finding}
         with self._asking:
             file = self._named(source).file
             if not any(changes.values()):
@@ -125,8 +125,9 @@ class Session:
             return asked.compared(iter(texts), view.to_json(), budget(max_chars))
 
     def _run(self, source: str) -> Path | str:
-        """What `compare` reads: a baseline by its name, else the database."""
-        return source if baselines.find(source) is not None else self._named(source).file
+        """What `compare` reads: a baseline by its name or file, else the database."""
+        is_baseline = baselines.find(source) is not None or baselines.is_baseline(Path(source))
+        return source if is_baseline else self._named(source).file
 
     def _named(self, source: str) -> _Database:
         return self._by_name.get(source) or self._opened(source, None, None)
@@ -145,7 +146,7 @@ class Session:
         if not place.exists() and not is_trace(place):
             known = ", ".join(self._by_name) or "none yet"
             raise StoreError(f"{place}: no such file, and no database is open by this name (open: {known})")
-        return self._stack.enter_context(database_of(place, _judged, step_range=step_range, window=window))
+        return self._stack.enter_context(database_of(place, judged=True, step_range=step_range, window=window))
 
     def close(self) -> None:
         """Remove the databases that were made of traces."""
@@ -158,11 +159,6 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _judged(database: Path) -> None:
-    """Fill the table finding, which queries are about."""
-    fill_judgements(database)
 
 
 def _stamp(place: Path) -> tuple[int, int] | None:

@@ -34,21 +34,26 @@ def ticket(
     site: Site = "github",
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
+    traces: Sequence[int] = (),
+    rank: int | None = None,
     **reading: Unpack[Reading],
 ) -> TicketText:
     """The report on a trace database or on traces as a ticket for GitHub, GitLab or Jira, with names replaced.
 
-    `against` is the base to compare with: a trace database, a trace or a baseline, by path or name.
+    `against` is the base to compare with: a trace database, a trace or a baseline, by path or name. `traces` are the trace_ids
+    to report on, all when it is empty, `rank` the rank, which is compared, too.
     Raises what `report` and `compare` raise.
     """
     limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
     found = None
     with ExitStack() as stack:
         database = stack.enter_context(database_of(source, **reading))
-        content = report(database, _TOP, goal=goal, rules=rules, drawn=False, **limits).content
+        content = report(
+            database, _TOP, goal=goal, rules=rules, drawn=False, traces=traces, rank=rank, **limits
+        ).content
         if against is not None:
             base = stack.enter_context(database_of(against, **reading)) if is_trace(against) else against
-            found = compare(base, database, **limits).content
+            found = compare(base, database, rank=rank, **limits).content
     made = _redacted(content, found, tuple(_options(goal, reading)))
     return TicketText(rendered(made, site), ReportView(made.report).verdict)
 

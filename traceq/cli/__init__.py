@@ -58,7 +58,7 @@ def main() -> None:
 
 
 # Commands whose answers may be data frames.
-_WITH_FRAMES = frozenset({"export", "sql", "shell", "tables"})
+_WITH_FRAMES = frozenset({"export", "mcp", "sql", "shell", "tables"})
 
 
 def run() -> None:

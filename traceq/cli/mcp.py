@@ -130,6 +130,7 @@ def _tools(session: Session) -> tuple[Callable[..., Answer], ...]:
         move: dict[str, float] | None = None,
         graph: bool = False,
         transfer_only: bool = False,
+        finding: str | None = None,
         trace: int | None = None,
         max_chars: int = 8_000,
     ) -> Answer:
@@ -138,7 +139,7 @@ def _tools(session: Session) -> tuple[Callable[..., Answer], ...]:
         source: an id or a path. remove: categories ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB" that take
         no time. scale: their time times a factor, {"kernel:*flash*": 0.5}. overlap: communication or copies that run beside
         kernels. move: host work done in so many other threads, {"idle_data": 4}. graph: kernels launched as one CUDA graph.
-        transfer_only: no collective waits for other ranks.
+        transfer_only: no collective waits for other ranks. finding: F1, an id or a rule, instead: without what it owns.
         """
         return session.whatif(
             source,
@@ -148,6 +149,7 @@ def _tools(session: Session) -> tuple[Callable[..., Answer], ...]:
             move=move,
             graph=graph,
             transfer_only=transfer_only,
+            finding=finding,
             trace=trace,
             max_chars=max_chars,
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from traceq.common.text import printable, shortened
+from traceq.common.units import some
 from traceq.reports.answers.answer import Answer, fitting
 
 _CELL, _NAME, _TEXT = 200, 80, 500
@@ -25,10 +26,10 @@ def rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limi
 
     def answer(shown: int) -> Answer:
         notes = [
-            f"{shown} rows shown, the query has more: narrow it, or page with limit and offset"
+            f"{some(shown, 'row')} shown, the query has more: narrow it, or page with limit and offset"
             if more or shown < len(cells)
-            else f"{shown} rows, all of them",
-            f"{cut} long values cut to {_CELL} characters" if cut else "",
+            else f"{some(shown, 'row')}, all of them",
+            f"{some(cut, 'long value')} cut to {_CELL} characters" if cut else "",
         ]
         note = "; ".join(filter(None, notes))
         table = [" | ".join(names), *(" | ".join(map(_text, row)) for row in cells[:shown])]

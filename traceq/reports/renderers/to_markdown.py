@@ -52,7 +52,7 @@ _MENTION = re.compile(r"(?<=[@~%#!$])(?=\w)")
 _APART = "\u2060"
 
 # What starts a list, a rule or a command of GitLab's at the start of a line.
-_START = re.compile(r"^\s*(\d{1,9}(?=[.)])|(?=[-+=/]))(.)")
+_START = re.compile(r"^\s*(\d{1,9}(?=[.)](?:\s|\Z))|(?=[-+=/]))(.)")
 
 _KINDS: dict[type, str] = {
     doc.Bar: "chart",
