@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
       traceq explain F1 profile.duckdb
     """  # noqa: D301 - click wants the backspace itself
     from traceq.diagnosis import user_rules
-    from traceq.diagnosis.rules_page import UNPROVEN
+    from traceq.diagnosis.rules_page import UNPROVEN, example
     from traceq.errors import NoSuchRule
 
     known = {each.name: each for each in user_rules.rules(rules)}
@@ -52,5 +53,7 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
         raise NoSuchRule(f"no rule is called {rule!r}; {hint}")
     page = known[wanted].manual
     unproven = f"{UNPROVEN}\n\n" if known[wanted].unproven else ""
-    text = f"{wanted}: {page.title}\n\n{unproven}{page.text}".rstrip()
+    said = example(wanted)
+    real = f"\n\nA real trace\n{textwrap.indent(textwrap.fill(said, 116), '    ')}" if said else ""
+    text = f"{wanted}: {page.title}\n\n{unproven}{page.text}".rstrip() + real
     click.echo("\n".join(map(printable, text.split("\n"))))
