@@ -79,6 +79,8 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
         "steps": 7,
         "warmup": 2,
         "skip": 5,
+        "memory": False,
+        "stacks": False,
         "status": str(directory / ".it_s.status"),
     }
 

@@ -18,8 +18,8 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from traceq.database.connect import connect
 from traceq.common.units import duration
+from traceq.database.connect import connect
 from traceq.diagnosis.judge import Judged, judge
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest

@@ -101,7 +101,8 @@ def _sections(metrics: Sequence[Metric]) -> Iterator[str]:
         missing = [name for name, each in able.items() if isinstance(each, str)]
         yield _commands(form.profiler, form.commands(merged(captures)) if captures else None, missing)
     backend = record_backend(metrics)
-    command = backend and f"traceq record --backend {backend} -- python train.py"
+    options = "".join(f" {each.options}" for each in metrics if each.options and backend in each.record)
+    command = backend and f"traceq record --backend {backend}{options} -- python train.py"
     yield _commands("traceq record", command, [each.name for each in metrics if backend not in each.record])
 
 
@@ -110,7 +111,8 @@ def _described(metric: Metric) -> Iterator[str]:
     facts = {
         "costs": metric.cost,
         **{form.profiler: _verdict(capture) for form, capture in metric.captures()},
-        "traceq record": " or ".join(f"--backend {each}" for each in metric.record) or "cannot",
+        "traceq record": " or ".join(f"--backend {each} {metric.options}".rstrip() for each in metric.record)
+        or "cannot",
     }
     for label, text in facts.items():
         first = f"  {label:16}"

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traceq.diagnosis.manual import SECTIONS
-
 from traceq.diagnosis.rules.registry import examples
 
 if TYPE_CHECKING:
