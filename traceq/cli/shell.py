@@ -21,6 +21,7 @@ HELP = """\
 A statement ends with a semicolon and may take several lines.
 .tables         list tables and views
 .schema NAME    columns of a table or view
+.vertical       a line for each value, and back to columns
 .help           this text
 .quit           leave (or Ctrl-D)"""
 
@@ -82,10 +83,12 @@ class Session:
         self.failures = 0
         self._connection = connection
         self._over = False
+        self._vertical = False
         self._commands: dict[str, Callable[[str], None]] = {
             ".tables": self._tables,
             ".schema": self._schema,
             ".help": lambda _: click.echo(HELP),
+            ".vertical": self._toggle,
             ".quit": self._quit,
             ".exit": self._quit,
         }
@@ -138,7 +141,8 @@ class Session:
 
         with one_line_errors():
             relation = interruptible(self._connection, partial(run, self._connection, statement))
-            write_result(result_of(self._connection, relation, terminal_width()), sys.stdout.buffer)
+            result = result_of(self._connection, relation, terminal_width())
+            write_result(result, sys.stdout.buffer, vertical=self._vertical)
         sys.stdout.buffer.flush()
 
     def _dot(self, text: str) -> None:
@@ -159,6 +163,9 @@ class Session:
 
         table = catalogue.find(catalogue.everything(self._connection), name)
         write_columns(table, sys.stdout.buffer, "table")
+
+    def _toggle(self, _: str) -> None:
+        self._vertical = not self._vertical
 
     def _quit(self, _: str) -> None:
         self._over = True

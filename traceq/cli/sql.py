@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from traceq.cli._options import format_option, output_option, reading, reading_options
 from traceq.errors import QueryError
+
+if TYPE_CHECKING:
+    from traceq.exports.result import Result
 
 # Suffix of a file -> name of the format.
 # Findings of a trace: more than any has.
@@ -25,11 +30,13 @@ FORMATS = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet
 @click.option("--of", "finding", metavar="F1", help="Run the query of a finding: its number, its id or its rule.")
 @format_option(FORMATS, "table")
 @output_option
+@click.option("--vertical", is_flag=True, help="As a table: a line for each value.")
 @reading_options
 def sql(
     database: Path,
     query: str | None,
     finding: str | None,
+    vertical: bool,
     format_: str,
     output: Path | None,
     **options: Any,
@@ -67,7 +74,11 @@ def sql(
     from traceq.database.user_sql import interruptible, one_line_errors, run
     from traceq.exports.result import WRITERS, result_of
 
-    write_rows = {"table": write_result, "md": write_markdown_result, **WRITERS}[format_]
+    if vertical and format_ != "table":
+        raise click.UsageError("--vertical is for tables.")
+    writers: dict[str, Callable[[Result, BinaryIO], None]]
+    writers = {"table": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
+    write_rows = writers[format_]
     with locked(database, **options, **reading(output)) as connection:
         relation = interruptible(connection, lambda: run(connection, text))
         with one_line_errors():
