@@ -144,7 +144,7 @@ def test_files(tradeoff, tmp_path, name, start, picture, magic):
         (("8=b8.json", "-o", "b8.json"), 2, "is what is read"),
         (("8=b8.json", "--plot", "./kept.svg", "16=kept.svg"), 2, "is what is read"),
         (("8=b8.duckdb", "--step-range", "x"), 2, "The steps of a database are fixed when it is made"),
-        (("8=b8.json", "--step-range", "("), 2, "'(' is no regular expression"),
+        (("8=b8.json", "--step-range", "("), 2, "'(' is not a regular expression"),
         (("b8.duckdb", "--plot", "x.png"), 1, "x.png: not drawn: there are not two values"),
         (("8=nothing",), 1, "nothing: no such file"),
         (("b8.duckdb", "--rank", "3"), 2, "b8.duckdb does not say of which rank it is"),

@@ -106,7 +106,7 @@ def test_step_range_names_the_steps_of_a_trace(trace):
     [
         (("-o", "r.pdf"), "no format has this suffix"),
         (("--format", "pdf"), "is not one of"),
-        (("--step-range", "("), "no regular expression"),
+        (("--step-range", "("), "not a regular expression"),
         (("--step-range", "^work"), "The steps of a database are fixed"),
         (("-o", "{source}", "--format", "md"), "is what is read"),
     ],

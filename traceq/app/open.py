@@ -80,7 +80,7 @@ class Traces:
     def report(self, top: int = 10, *, goal: Goal = "throughput", rules: Sequence[str | Path] = ()) -> ReportView:
         """The report on every trace of the database, with at most `top` findings for each; it needs no database any more.
 
-        `goal` is what the advice is to serve: "throughput" (samples per second) or "latency" (the time of a step).
+        `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step).
         `rules` are files or directories of rules of your own.
         Raises ValueError when `top` or `goal` is none of these, StoreError when the database is closed or damaged.
         """

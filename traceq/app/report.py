@@ -164,7 +164,7 @@ def report(
 ) -> ReportView:
     """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
-    `goal` is what the advice is to serve: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
+    `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
     files or directories of rules of your own. `store` puts all findings into the table finding of the database. `drawn`:
     with timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced. `traces` are
     the trace_ids to report on, all when it is empty, `rank` the rank.

@@ -79,7 +79,7 @@ def _regex(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from error
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
     return text
 
 

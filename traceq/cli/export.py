@@ -23,7 +23,7 @@ from traceq.cli._options import goal_option, reading, reading_options, rules_opt
 @click.option("--finding", metavar="ID", help="Only the time around this finding: its id, its rule, or F1, F2, ...")
 @traces_options
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table or view; repeatable.")
-@goal_option("What the advice is to serve, as for traceq report.")
+@goal_option("Optimise for this, as traceq report does.")
 @rules_option
 @reading_options
 def export(*, source: str, output: Path, **options: Any) -> None:

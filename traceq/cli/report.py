@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
 @reading_options
-@goal_option("What the advice is to serve: samples per second, or the time of a step.")
+@goal_option("Optimise for samples per second, or for the time of a step.")
 @click.option(
     "--ticket",
     is_flag=True,

@@ -118,7 +118,9 @@ def _check_step_range(pattern: str | None) -> None:
         try:
             connection.execute("select regexp_matches('', $1)", [pattern])
         except duckdb.Error as error:
-            raise QueryError(f"step range {pattern!r}: no regular expression of DuckDB: {one_line(error)}") from error
+            raise QueryError(
+                f"step range {pattern!r}: not a regular expression of DuckDB: {one_line(error)}"
+            ) from error
 
 
 def _known_traces(database: Path) -> dict[str, int]:

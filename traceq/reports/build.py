@@ -60,7 +60,7 @@ def build(
 ) -> Report:
     """The report on every trace of the database, with at most `top` findings (and host names) for each.
 
-    `rules` are those to judge by, None for those of traceq; `goal` is what the advice is to serve. `drawn`: with
+    `rules` are those to judge by, None for those of traceq; `goal` is what the advice optimises for. `drawn`: with
     timelines, which only some formats show.
     """
     return build_judged(connection, top, cached_or_judged(connection, goal, rules), drawn=drawn)

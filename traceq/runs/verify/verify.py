@@ -123,9 +123,9 @@ def _reason(comparison: Comparison, state: State, silent: str | None, *, is_comp
     if not is_comparable:
         return comparison.reasons[0] if comparison.reasons else "nothing to compare"
     if state in ("smaller", "still there"):
-        return "what was won has other causes too: the finding is there as before, or in part"
+        return "the saving has other causes, too: the finding is there as before, or in part"
     if comparison.change is not None and comparison.change.interval_ns is None:
-        return "a single step has no spread by which to judge what was won"
+        return "a single step has no spread by which to judge the saving"
     if comparison.verdict != "improvement":
         return f"{comparison.verdict}: {comparison.reasons[0]}"
     return silent
