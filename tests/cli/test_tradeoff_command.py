@@ -138,7 +138,7 @@ def test_files(tradeoff, tmp_path, name, start, picture, magic):
             2,
             "--work tokens: not all runs have marks of it; there is samples, steps.",
         ),
-        (("b8.duckdb", "--latency-budget", "50"), 2, "'50' is no duration"),
+        (("b8.duckdb", "--latency-budget", "50"), 2, "'50' is not a duration"),
         (("b8.duckdb", "--latency-budget", "0 ms"), 2, "leaves no time"),
         (("b8.duckdb", "--plot", "x.pdf"), 2, "pictures end in .png or .svg"),
         (("8=b8.json", "-o", "b8.json"), 2, "is what is read"),

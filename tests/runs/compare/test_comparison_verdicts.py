@@ -36,7 +36,7 @@ def verdict(base, new, **options):
 
 def test_a_change_that_is_no_chance():
     found = compare([usual(1)], [usual(2, middle=110 * MS)])
-    assert said(found) == ("regression: permutation test: p =  with p = 0.0005; at most 0.02 is asked for")
+    assert said(found) == "regression: permutation test: p = 0.0005 (threshold 0.02)"
     low, high = found.change.interval_ns
     assert 0 < low < 10 * MS < high < 14 * MS
     assert found.comparable
