@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import signal
 import sys
 from pathlib import Path
@@ -15,6 +16,10 @@ from golden import Golden
 # the processes that tests start and stop.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+# Tests of the cache have one of their own; no other test may find what was kept before.
+os.environ["TRACEQ_NO_CACHE"] = "1"
 
 
 def pytest_addoption(parser):

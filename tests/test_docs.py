@@ -159,3 +159,22 @@ def test_a_path_that_does_not_exist_is_noticed():
     text = "See `traceq/no_such_room/`, tests/test_docs.py. A rule is `traceq/NO/RULE.xyz` or `sql/gone.sql`; docs/metrics.md."
     missing = ["sql/gone.sql", "traceq/NO/RULE.xyz", "traceq/no_such_room/"]
     assert [path for path in sorted(paths_named(text)) if not exists(path)] == missing
+
+
+def test_the_index_names_every_page():
+    index = (DOCS / "README.md").read_text("utf-8")
+    linked = set(re.findall(r"\]\(([^)#]+)", index))
+    pages = {path.name for path in DOCS.glob("*.md")} - {"README.md"}
+    assert pages - linked == set()
+
+
+def test_the_readme_is_short_and_its_example_is_what_the_command_prints():
+    text = (DOCS.parent / "README.md").read_text("utf-8")
+    assert text.count("\n") <= 120
+    example = re.search(r"<!-- report of (\S+) -->\n```text\n(.*?)```", text, re.DOTALL)
+    trace = DOCS.parent.parent / "shared" / "traces" / "torch" / f"{example[1]}.pt.trace.json.gz"
+    if not trace.exists():
+        pytest.skip("the trace is not at hand")
+    from traceq.app.report import report
+
+    assert example[2] in report(trace, drawn=False).to_text()

@@ -18,6 +18,7 @@ FLOORS = (ROOT / "constraints-floors.txt").read_text()
 # `traceq rules test` runs the labelled traces of a checkout.
 OF_A_CHECKOUT = {"labelled"}
 ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
+ONLY_FOR_AGENTS = ROOT / "traceq" / "cli" / "mcp.py"
 
 
 def names(requirements):
@@ -27,6 +28,7 @@ def names(requirements):
 DEPENDENCIES = names(PROJECT["dependencies"])
 SHELL = names(PROJECT["optional-dependencies"]["shell"])
 TORCH = names(PROJECT["optional-dependencies"]["torch"])
+MCP = names(PROJECT["optional-dependencies"]["mcp"])
 
 
 @cache
@@ -50,15 +52,19 @@ def imported():
 
 
 def test_every_package_that_is_imported_is_declared():
-    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - OF_A_CHECKOUT == set()
+    assert imported().keys() - DEPENDENCIES - SHELL - TORCH - MCP - OF_A_CHECKOUT == set()
 
 
 def test_every_dependency_is_imported():
-    assert (DEPENDENCIES | SHELL) - imported().keys() == set()
+    assert (DEPENDENCIES | SHELL | MCP) - imported().keys() == set()
 
 
 def test_what_only_the_shell_needs_is_imported_by_its_line_editor_only():
     assert {path for name in SHELL for path in imported()[name]} == {ONLY_FOR_SHELL}
+
+
+def test_what_only_the_server_for_agents_needs_is_imported_by_it_only():
+    assert {path for name in MCP for path in imported()[name]} == {ONLY_FOR_AGENTS}
 
 
 @pytest.mark.parametrize("requirement", PROJECT["dependencies"] + PROJECT["optional-dependencies"]["shell"])

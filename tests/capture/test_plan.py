@@ -79,7 +79,9 @@ def test_what_record_brings_a_profiler_can_give(metric):
 
 @pytest.mark.parametrize("metric", [each for each in EVERY if "nsys" in each.record], ids=lambda metric: metric.name)
 def test_record_with_nsys_passes_what_the_metric_needs(metric, tmp_path):
-    given = capture_nsys.profile_command(tmp_path / "trace", windowed=False)
+    given = capture_nsys.profile_command(
+        tmp_path / "trace", windowed=False, memory="--memory" in metric.options.split()
+    )
     traces = next(word.removeprefix("--trace=") for word in given if word.startswith("--trace=")).split(",")
     options = dict(NSYS.captures[metric.name].options)
     options.pop("--include-blobs", None)
@@ -173,7 +175,8 @@ def test_the_snippet_runs_and_leaves_a_trace_that_can_be_read(names, tmp_path, m
         (["os"], "nsys"),
         (["idle", "os"], "nsys"),
         (["idle", "os", "flops"], "torch"),
-        (["memory"], None),
+        (["memory", "python"], "torch"),
+        (["hardware-counters"], None),
     ],
 )
 def test_record_takes_the_backend_that_gives_most(names, backend):

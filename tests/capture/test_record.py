@@ -143,6 +143,16 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
     assert crossing(result.traces[0]) == []
 
 
+def test_stacks_and_memory_are_recorded_where_they_are_wanted(recorded, program):
+    job = program("train(6)\n")
+    for options in ({}, {"stacks": True, "memory": True}):
+        (trace,) = recorded(job, **options).traces
+        with gzip.open(trace) as file:
+            found = json.load(file)["traceEvents"]
+        assert any(each.get("cat") == "python_function" for each in found) == bool(options)
+        assert any(each.get("name") == "[memory]" for each in found) == bool(options)
+
+
 @pytest.mark.slow
 def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
     result = recorded(

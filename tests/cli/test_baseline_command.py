@@ -173,4 +173,4 @@ def test_the_runs_of_a_baseline_tell_what_runs_differ_by(source, traceq):
     )
     assert known["verdict"] == "cannot tell"
     assert traceq("check", after, "--baseline", before, "--noise", "nightly").exit_code == 4
-    assert "--noise: 'often' is no share" in traceq("compare", before, after, "--noise", "often").stderr
+    assert "--noise: 'often' is not a percentage" in traceq("compare", before, after, "--noise", "often").stderr

@@ -151,7 +151,7 @@ def test_the_file_says_what_to_compare_with_and_the_command_line_says_otherwise(
     [
         ((), "Nothing to check: there is no traceq.toml here"),
         (("--max-regression", "3%"), "--max-regression needs a baseline"),
-        (("--baseline", "main", "--max-regression", "three"), "'three' is no share"),
+        (("--baseline", "main", "--max-regression", "three"), "'three' is not a percentage"),
         (
             ("--baseline", "slow.duckdb", "-o", "base.duckdb", "--format", "md"),
             "is what is read",

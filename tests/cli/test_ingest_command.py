@@ -24,24 +24,26 @@ KERNEL = {
 
 
 @pytest.fixture
-def trace(tmp_path):
+def trace(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     path = tmp_path / "t.pt.trace.json"
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [KERNEL, {**KERNEL, "ts": 10}]}))
     return path
 
 
-def test_one_line_says_what_was_made(traceq, trace, tmp_path):
+def test_one_line_says_what_was_made(traceq, trace):
     outcome = traceq("ingest", trace)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    assert outcome.stdout.startswith(f"{tmp_path / 't.duckdb'}: 1 trace, 2 GPU slices, 0 host slices, ")
+    assert outcome.stdout.startswith("t.duckdb: 1 trace, 2 GPU slices, 0 host slices, ")
     assert outcome.stdout.count("\n") == 1
 
 
-def test_again_is_a_no_op(traceq, trace, tmp_path):
+def test_again_is_a_no_op(traceq, trace):
     traceq("ingest", trace)
-    before = (tmp_path / "t.duckdb").read_bytes()
-    assert traceq("ingest", trace).stdout == f"{tmp_path / 't.duckdb'}: already there, nothing to do\n"
-    assert (tmp_path / "t.duckdb").read_bytes() == before
+    before = Path("t.duckdb").read_bytes()
+    assert traceq("ingest", trace).stdout == "t.duckdb: already there, nothing to do\n"
+    assert Path("t.duckdb").read_bytes() == before
     assert "1 trace," in traceq("ingest", "--force", trace).stdout
 
 

@@ -29,7 +29,7 @@ def test_the_report_goes_to_stdout_and_the_rest_to_stderr(traceq, leaves, tmp_pa
     leaves(traces=[trace], reasons=["rank 1: \x1b[31mtold"])
     outcome = traceq("record", "-o", tmp_path, "--", "python", "run.py")
     assert outcome.exit_code == 0
-    assert outcome.stdout.startswith("traceq report\n")
+    assert outcome.stdout.startswith("run.sqlite · Nsight Systems · ")
     said = outcome.stderr.splitlines()
     assert said[0] == "traceq: rank 1: \\x1b[31mtold"
     # run.sqlite is there, so the name is the next one.
@@ -79,6 +79,8 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
         "steps": 7,
         "warmup": 2,
         "skip": 5,
+        "memory": False,
+        "stacks": False,
         "status": str(directory / ".it_s.status"),
     }
 

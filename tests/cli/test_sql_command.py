@@ -275,10 +275,19 @@ def test_a_query_reaches_nothing_but_its_database(traceq, database, tmp_path, mo
 
 
 def test_text_is_cut_to_the_terminal_and_numbers_are_not(traceq, database, monkeypatch):
-    monkeypatch.setattr(sql, "terminal_width", lambda: 40)
+    monkeypatch.setattr(sql, "terminal_width", lambda: 48)
     query = "select repeat('漢', 50) as name, 9223372036854775807 as n, repeat('y', 200) as other"
     lines = traceq("sql", database, query).stdout.splitlines()
-    assert lines[2].split() == ["漢漢漢漢漢", "…", "9223372036854775807", "yyyyyyyyyyy…"]
+    assert lines[2].split() == ["漢漢漢漢漢", "…", "9223372036854775807", "yyyyyyyyyyyy…"]
+
+
+def test_rows_that_do_not_fit_stand_one_below_the_other(traceq, database, monkeypatch):
+    query = "select 'a' as name, 9223372036854775807 as n, 2 as other"
+    monkeypatch.setattr(sql, "terminal_width", lambda: 30)
+    shown = "name   a\nn      9223372036854775807\nother  2\n"
+    assert traceq("sql", database, query).stdout == shown
+    monkeypatch.setattr(sql, "terminal_width", lambda: 200)
+    assert traceq("sql", database, query, "--vertical").stdout == shown
 
 
 def test_large_sorts_spill_where_files_can_be_written(traceq, database, monkeypatch, tmp_path):

@@ -61,5 +61,5 @@ def test_sizes(text, size):
 
 @pytest.mark.parametrize("text", ["", "GiB", "2 XB", "-1", "2 GiB 3"])
 def test_what_is_no_size(text):
-    with pytest.raises(ValueError, match="is no size"):
+    with pytest.raises(ValueError, match="is not a size"):
         parsed_size(text)

@@ -46,6 +46,8 @@ def test_it_fits_the_program(rule, case, tmp_path):
                     text = text.replace(name, "")
                 text = re.sub(r"traceq\.annotate\S*|torch\.profiler\S*", "", text)
                 assert not re.search(r"  |\{\{|\{%|%\}", each.fix), each.fix
+                assert len(each.deed) <= 200, each.deed
+                assert each.fix.count("`") % 2 == 0, each.fix
                 if whom != "unknown":
                     assert not FORBIDDEN[whom].search(text), (whom, FORBIDDEN[whom].search(text), text)
                 if "training" not in PROGRAMS[whom].workloads and each.rule not in TRAINED and whom != "unknown":

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import traceq
 from traceq.app.ingest import fill_judgements
 from traceq.cli import main
+from traceq.common import code_hash
 from traceq.diagnosis import cache
 from traceq.diagnosis.judge import Judged, judge
 
@@ -61,7 +62,7 @@ def test_a_report_of_a_cached_judgement_is_the_same_and_asks_no_rule(database, m
 def test_ingest_keeps_what_the_rules_say(tmp_path):
     path = tmp_path / "t.json"
     path.write_text('[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0}}]')
-    result = CliRunner().invoke(main, ["ingest", str(path)])
+    result = CliRunner().invoke(main, ["ingest", str(path), "-o", str(tmp_path / "t.duckdb")])
     assert (result.exit_code, result.stderr) == (0, "")
     assert told(tmp_path / "t.duckdb", "select trace_id, goal from judgement") == [(1, "throughput")]
 
@@ -87,7 +88,7 @@ def test_with_other_rules_or_another_goal_it_does_not_count(database, monkeypatc
     with traceq.open(database) as traces:
         assert made_new(database, goal="latency") == [1]
         assert made_new(database, rules=[]) == [1]
-        monkeypatch.setattr(cache, "_sources", lambda: "others")
+        monkeypatch.setattr(cache, "code_hash", lambda *_: "others")
         assert made_new(database) == [1]
         assert traces.sql("select count(*) from judgement").fetchall() == [(1,)]
 
@@ -134,14 +135,18 @@ def test_the_view_of_findings_is_what_was_judged(database):
 def test_every_file_that_judging_reads_is_in_the_key(tmp_path, monkeypatch):
     package = Path(traceq.__file__).parent
     copied = shutil.copytree(package, tmp_path / "traceq", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(cache, "files", lambda _: copied)
-    before = cache._sources.__wrapped__()
+    monkeypatch.setattr(code_hash, "files", lambda _: copied)
+
+    def hashed():
+        return code_hash.code_hash.__wrapped__(*cache._REACHED)
+
+    before = hashed()
     for path in [copied / each.relative_to(package) for each in read_while_judging(package)]:
         content = path.read_bytes()
         path.write_bytes(content + b"\n")
-        assert cache._sources.__wrapped__() != before, path
+        assert hashed() != before, path
         path.write_bytes(content)
-    assert cache._sources.__wrapped__() == before
+    assert hashed() == before
 
 
 def read_while_judging(package):

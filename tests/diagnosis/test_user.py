@@ -142,7 +142,7 @@ def test_findings_can_be_kept_in_the_database(connection, tmp_path):
     for _ in range(2):
         result = CliRunner().invoke(main, ["report", "--save", "--format", "json", str(database)])
         assert result.exit_code == 0, result.output
-    report = json.loads(result.output)
+    (report,) = json.loads(result.output)["traces"]
     with traceq.open(database) as traces:
         kept = traces.sql("select finding_id, saving, query from finding order by rank_order").fetchall()
     assert kept == [(each["id"], each["saving_ns"], each["query"]) for each in report["findings"]]
@@ -221,7 +221,7 @@ def test_it_reads_its_database_and_nothing_else(write, connection, tmp_path):
     text = MINE + "select 1 as step, 1 as ts, 1 as dur, content as name, 1 as claimed from read_text('/etc/hostname')"
     path, database = write(text), tmp_path / "trace.duckdb"
     connection.close()
-    result = CliRunner().invoke(main, ["report", "--rules", str(path), str(database)])
+    result = CliRunner().invoke(main, ["report", "--full", "--rules", str(path), str(database)])
     assert result.exit_code == 0
     assert "disabled by configuration" in result.output
 

@@ -10,8 +10,8 @@ from builder import TraceBuilder
 from viewer import load, show
 
 from traceq.database.connect import connect
+from traceq.diagnosis.choose import choose
 from traceq.diagnosis.judge import judge
-from traceq.exports.choose import choose
 from traceq.exports.trace_file import write_finding, write_trace
 from traceq.loading.ingest import ingest
 

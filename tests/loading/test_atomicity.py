@@ -404,14 +404,14 @@ def test_name_that_is_too_long(tmp_path, source):
 def test_file_that_is_no_database(tmp_path, source, content):
     precious = tmp_path / "precious"
     precious.write_bytes(content)
-    assert f"{precious}: no DuckDB database" in error_of(StoreError, [source], precious)
+    assert f"{precious}: not a DuckDB database" in error_of(StoreError, [source], precious)
     assert precious.read_bytes() == content
     assert names_in(tmp_path) == ["precious", "sources"]
 
 
 def test_source_as_its_own_database(source):
     content = source.read_bytes()
-    assert "no DuckDB database" in error_of(StoreError, [source], source)
+    assert "not a DuckDB database" in error_of(StoreError, [source], source)
     assert source.read_bytes() == content
 
 

@@ -14,7 +14,7 @@ const browser = await chromium.launch({
 });
 
 async function opened(view, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) problems.push(`${view}: console: ${message.text()}`);
@@ -38,22 +38,83 @@ facts.verdict = await desktop.textContent(".verdict");
 facts.verdictIsOnTheFirstScreen = (await desktop.locator(".verdict").first().boundingBox()).y < 900;
 
 // Every control is reached with the keyboard.
-const sorted = desktop.locator("th button").first();
+facts.tables = await desktop.locator("table").count();
+const sorted = desktop.locator("th button:visible").first();
 if (await sorted.count()) {
   await sorted.focus();
   await desktop.keyboard.press("Enter");
   facts.sorted = await desktop.locator("th[aria-sort]").count();
 }
-const timeline = desktop.locator("figure[data-dur] .window").first();
+// Timelines and flame graphs are as good as their data: nothing stays a picture where there is a script.
+async function allAlive(view, page) {
+  for (const figure of await page.locator("figure.timeline, figure.flame").all()) {
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator(".live canvas").waitFor({ timeout: 10_000 }).catch(() => problems.push(`${view}: a drawing stays still`));
+  }
+}
+await desktop.evaluate(() => document.querySelectorAll("details.section").forEach((each) => { each.open = true; }));
+await allAlive("desktop", desktop);
+const timeline = desktop.locator('figure.timeline[data-kind="steps"]').first();
 if (await timeline.count()) {
-  await timeline.focus();
-  const seen = async () => (await timeline.locator(".spans").getAttribute("viewBox")).split(" ").map(Number);
-  const whole = await seen();
-  await desktop.keyboard.press("+");
-  const near = await seen();
-  await desktop.keyboard.press("n");
-  facts.zoomed = near[2] < whole[2];
-  facts.told = await desktop.locator("figure[data-dur] output").first().textContent();
+  const pane = timeline.locator(".live");
+  const about = () => timeline.locator(".about").textContent();
+  const picture = () => timeline.locator("canvas").evaluate((canvas) => canvas.toDataURL());
+  const changes = async (what, act) => {
+    const before = await picture();
+    await act();
+    await desktop.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    if (before === await picture()) problems.push(`timeline: ${what} changes nothing`);
+  };
+  await pane.focus();
+  await changes("w", () => desktop.keyboard.press("w"));
+  await changes("d", () => desktop.keyboard.press("d"));
+  await changes("0", () => desktop.keyboard.press("0"));
+  await changes(".", () => desktop.keyboard.press("."));
+  facts.told = await about();
+  const whole = await picture();
+  await desktop.keyboard.press("f");
+  await desktop.waitForTimeout(100);
+  facts.fits = whole !== await picture();
+  await changes("ArrowUp", () => desktop.keyboard.press("ArrowUp"));
+  await desktop.keyboard.press("r");
+  facts.sums = await timeline.locator(".about table").count();
+  await changes("Escape", () => desktop.keyboard.press("Escape"));
+  facts.cleared = (await about()) === "";
+  await desktop.keyboard.press("0");
+  await pane.scrollIntoViewIfNeeded();
+  const box = await timeline.locator("canvas").boundingBox();
+  const middle = [box.x + box.width / 2, box.y + 5];
+  await changes("the wheel", async () => { await desktop.mouse.move(...middle); await desktop.mouse.wheel(0, -300); });
+  await changes("dragging", async () => {
+    await desktop.mouse.down();
+    await desktop.mouse.move(middle[0] - 100, middle[1], { steps: 4 });
+    await desktop.mouse.up();
+  });
+  await desktop.keyboard.down("Shift");
+  await desktop.mouse.move(...middle);
+  await desktop.mouse.down();
+  await desktop.mouse.move(middle[0] - 200, middle[1], { steps: 4 });
+  await desktop.mouse.up();
+  await desktop.keyboard.up("Shift");
+  facts.range = await timeline.locator(".about .title").textContent();
+  await desktop.mouse.move(middle[0] - 50, middle[1] + 1);
+  facts.tip = await timeline.locator(".tip").isVisible();
+  await desktop.mouse.click(...middle);
+  facts.clicked = await about();
+  const input = timeline.locator("input");
+  await input.fill("e");
+  await input.press("Enter");
+  facts.found = await timeline.locator("output").first().textContent();
+}
+const flame = desktop.locator("figure.flame").first();
+if (await flame.count()) {
+  await flame.locator(".live").focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) await desktop.keyboard.press(key);
+  facts.frame = await flame.locator(".about").textContent();
+  await flame.locator("input").first().fill("e");
+  facts.framesFound = await flame.locator("output").first().textContent();
+  await flame.locator(".live").focus();
+  await desktop.keyboard.press("Escape");
 }
 const query = desktop.locator("details.sql summary").first();
 if (await query.count()) {
@@ -63,16 +124,22 @@ if (await query.count()) {
 }
 
 const phone = await opened("phone", { viewport: { width: 375, height: 812 }, isMobile: true });
+await phone.evaluate(() => document.querySelectorAll("details.section").forEach((each) => { each.open = true; }));
+await allAlive("phone", phone);
 await fits("phone", phone);
 const without = await opened("no-script", { javaScriptEnabled: false });
 facts.tablesWithoutScript = await without.locator("table").count();
-facts.tables = await desktop.locator("table").count();
+facts.picturesWithoutScript = await without.locator(".still > svg").count();
+facts.pictures = await desktop.locator(".still").count();
 const paper = await opened("print");
 await paper.pdf({ path: `${folder}/print.pdf`, format: "A4" });
 
 for (const colorScheme of ["light", "dark"]) {
   // axe-core comes from outside, which the page's own policy forbids.
   const page = await opened(colorScheme, { colorScheme, bypassCSP: true });
+  await page.evaluate(() => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
+  await allAlive(colorScheme, page);
+  for (const pane of await page.locator(".timeline .live").all()) for (const key of [".", "r"]) await pane.press(key);
   await page.evaluate(readFileSync(axePath, "utf8"));
   const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
   for (const each of violations) problems.push(`${colorScheme}: ${each.id}: ${each.nodes[0].html.slice(0, 200)}`);

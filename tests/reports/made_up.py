@@ -123,11 +123,16 @@ class MadeUp:
 
 
 def database(*traces):
+    """A connection to a new database of `traces`, numbered from 1."""
+    return duckdb.connect(str(database_file(*traces)))
+
+
+def database_file(*traces):
     """A new database of `traces`, numbered from 1; the same ones are analysed once and copied from then on."""
     made = _made_once(tuple(_Analysed(trace) for trace in traces))
     path = made.with_name(f"{next(_NUMBERS)}.duckdb")
     shutil.copyfile(made, path)
-    return duckdb.connect(str(path))
+    return path
 
 
 def report(*traces, top=10, rules=None, drawn=False):

@@ -5,22 +5,26 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import subprocess
+from array import array
 from pathlib import Path
 
 import pytest
 from made_up import HOSTILE, MadeUp, complete, database, hostile, on_host_only, waiting
 
 from traceq.reports.build import build
-from traceq.reports.renderers.to_html import to_html
+from traceq.reports.document import Heading, Tracks
+from traceq.reports.renderers.to_html import html_of, to_html
+from traceq.reports.timeline import Called, Lane, Slices, Timeline
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 MODULES = os.environ.get("TRACEQ_NODE_MODULES")
 
 
 def busy():
-    """So many slices that the timeline can be zoomed, with names that would do harm."""
+    """Many slices, with names that would do harm."""
     trace = MadeUp().step(0, 700_000)
     for number in range(700):
         trace.gpu("compute", number * 1000, 900, stream=7, name=f"</script>{HOSTILE}{number}")
@@ -34,20 +38,24 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def told_by(name, *arguments, folder):
+    """What a script beside this file says of Chromium."""
+    # Node looks for modules beside the script.
+    script = folder / name
+    shutil.copy(Path(__file__).with_name(name), script)
+    (folder / "node_modules").symlink_to(MODULES)
+    ran = subprocess.run(
+        ["node", script, CHROMIUM, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_browser_has_nothing_to_complain_about(case, tmp_path):
     page = tmp_path / "report.html"
     page.write_text(to_html(build(database(CASES[case]()), 10, drawn=True)), "utf-8")
-    # Node looks for modules beside the script.
-    script = tmp_path / "browser.mjs"
-    shutil.copy(Path(__file__).with_name("browser.mjs"), script)
-    (tmp_path / "node_modules").symlink_to(MODULES)
-    axe = f"{MODULES}/axe-core/axe.min.js"
-    ran = subprocess.run(
-        ["node", script, CHROMIUM, axe, page, tmp_path], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    seen = json.loads(ran.stdout)
+    seen = told_by("browser.mjs", f"{MODULES}/axe-core/axe.min.js", page, tmp_path, folder=tmp_path)
     assert seen["problems"] == []
     facts = seen["facts"]
     assert facts["verdictIsOnTheFirstScreen"]
@@ -55,6 +63,48 @@ def test_a_browser_has_nothing_to_complain_about(case, tmp_path):
     assert facts["queryOpened"]
     if case != "host_only":
         assert facts["sorted"] == 1
+    assert facts["picturesWithoutScript"] == facts["pictures"] > 0
+    assert "duration" in facts["told"]
+    assert facts["sums"] >= 1
+    assert facts["cleared"]
+    assert facts["range"].startswith("Range of ")
+    assert facts["tip"]
+    assert "duration" in facts["clicked"]
+    assert facts["found"].startswith("1 of ")
     if case == "busy":
-        assert facts["zoomed"]
-        assert "900 ns, at " in facts["told"]
+        assert facts["fits"]
+    if case not in ("busy", "hostile"):
+        assert "of its own" in facts["frame"]
+        assert "frames, " in facts["framesFound"]
+
+
+def test_moving_50_000_slices_takes_little_of_a_frame(tmp_path):
+    page = tmp_path / "many.html"
+    heading = [Heading(1, ("Many",)), Heading(2, ("Trace",), anchor="t1"), Heading(3, ("Steps",))]
+    page.write_text(html_of([*heading, Tracks(many(50_000))]), "utf-8")
+    seen = told_by("frames.mjs", page, folder=tmp_path)
+    for name, frames in seen.items():
+        assert frames["frames"] >= 30, name
+        assert frames["median"] <= 8, (name, frames)
+
+
+def many(slices):
+    """That many slices of all kinds and lengths, on 40 rows."""
+    chance = random.Random(50)  # noqa: S311 - numbers for a test
+    called = tuple(
+        Called(f"name {number}", kind) for number, kind in enumerate(["compute", "op", "runtime", "python"] * 50)
+    )
+    columns = {name: array("q") for name in ("lane", "depth", "ts", "dur", "called")}
+    rows = 40
+    for row in range(rows):
+        ts = 0
+        for _ in range(slices // rows):
+            ts += round(chance.expovariate(1 / 2_000))
+            dur = round(chance.expovariate(1 / 6_000))
+            values = (row // 8, row % 8, ts, dur, chance.randrange(len(called)))
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+            ts += dur
+    lanes = tuple(Lane(f"lane {number}", "host", 8) for number in range(rows // 8))
+    all_ = Slices(**columns, busy=columns["dur"], count=array("q", [1] * slices), launch=array("q", [-1] * slices))
+    return Timeline("steps", "Many", 0, max(columns["ts"]) + 10_000, lanes, called, all_)

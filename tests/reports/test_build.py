@@ -5,8 +5,9 @@ import pytest
 from made_up import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
 
 from traceq.diagnosis.rules.registry import built_in
-from traceq.reports import RENDERERS
 from traceq.reports.build import build
+from traceq.reports.renderers.to_text import text_of
+from traceq.reports.sections.compose import compose
 
 
 def only(*traces, top=10, rules=None):
@@ -233,4 +234,4 @@ def test_program_is_told_by_property_and_the_most_frequent_first():
         ("workload", "training", 2),
         ("vendor", "nvidia", 1),
     ]
-    assert "program    Python; PyTorch, FSDP; eager; training; NVIDIA" in RENDERERS["text"](report)
+    assert "program    Python; PyTorch, FSDP; eager; training; NVIDIA" in text_of(compose(report))

@@ -164,7 +164,7 @@ def test_a_colour_on_light_stands_for_one_on_dark():
 
 
 def test_the_style_sheet_gives_every_kind_a_colour_on_both_pages():
-    light, dark = palette.stylesheet().split("@media (prefers-color-scheme: dark)")
+    light, dark = palette.stylesheet().split("@media screen and (prefers-color-scheme: dark)")
     for kind, colours in palette.COLOURS.items():
         assert [
             f"{palette.variable(kind)}:{colour}" in page for colour, page in zip(colours, (light, dark), strict=True)
@@ -200,9 +200,9 @@ def test_a_single_step_is_a_bar_and_its_legend_says_the_shares():
     parts = (("communication", 2 * MS), ("compute", 6 * MS), ("idle_data", 2 * MS))
     figure = step_ledger.step_ledger(stepping(parts))
     assert bars_of(figure) == {"": [("compute", 6 * MS), ("communication", 2 * MS), ("idle_data", 2 * MS)]}
-    assert {"compute 60.0 %", "communication 20.0 %", "idle_data 20.0 %", "10.00 ms"} <= set(texts_of(figure))
+    assert {"compute 60.0 %", "communication 20.0 %", "idle: data loading 20.0 %", "10.00 ms"} <= set(texts_of(figure))
     assert step_ledger.alt(stepping(parts)) == (
-        "Where the 10.00 ms of step 0 went on the GPU: compute 60.0 %, communication 20.0 %, idle_data 20.0 %."
+        "Where the 10.00 ms of step 0 went on the GPU: compute 60.0 %, communication 20.0 %, idle: data loading 20.0 %."
     )
 
 

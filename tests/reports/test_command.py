@@ -51,7 +51,7 @@ def test_a_trace_is_reported_and_nothing_is_left_beside_it(trace, tmp_path, monk
     monkeypatch.setattr("tempfile.tempdir", None)
     result = run(trace)
     assert result.exit_code == 0, result.output
-    assert "A step takes 1.000 ms (mean of 3, median 1.000 ms). GPU 0 computes 60.0 % of the time." in result.stdout
+    assert "1.000 ms per step (mean of 3 steps, median 1.000 ms)" in result.stdout
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["t.json"]
 
 
@@ -67,7 +67,8 @@ def test_the_trace_that_a_database_was_made_from_is_not_overwritten(command, tmp
 
 
 def test_a_database_gives_the_same_report_as_its_trace(trace, database):
-    assert run(trace).stdout == run(database).stdout
+    shown = run(trace).stdout.replace(str(trace), "SOURCE"), run(database).stdout.replace(str(database), "SOURCE")
+    assert shown[0] == shown[1]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,9 @@ def test_a_database_gives_the_same_report_as_its_trace(trace, database):
     [
         ("r.md", (), "# traceq report"),
         ("r.MD", (), "# traceq report"),
-        ("r.txt", (), "traceq report\n="),
+        ("r.txt", (), "t.json · PyTorch Profiler"),
         ("r.json", (), "{\n"),
-        ("r.json", ("--format", "text"), "traceq report\n="),
+        ("r.json", ("--format", "text"), "t.json · PyTorch Profiler"),
         ("r", ("--format", "json"), "{\n"),
     ],
 )
@@ -90,12 +91,12 @@ def test_the_format_follows_the_suffix_unless_it_is_given(database, tmp_path, na
 
 
 def test_top_bounds_the_findings(database):
-    assert "Findings" in run(database, "--top", 1).stdout
+    assert "What to fix" in run(database, "--top", 1).stdout
     assert run(database, "--top", 0).exit_code == 2
 
 
 def test_step_range_names_the_steps_of_a_trace(trace):
-    content = json.loads(run(trace, "--step-range", "^work", "--format", "json").stdout)
+    (content,) = json.loads(run(trace, "--step-range", "^work", "--format", "json").stdout)["traces"]
     assert content["steps"]["source"] == "step_range"
     assert content["steps"]["example"] == "work 0"
 
@@ -105,7 +106,7 @@ def test_step_range_names_the_steps_of_a_trace(trace):
     [
         (("-o", "r.pdf"), "no format has this suffix"),
         (("--format", "pdf"), "is not one of"),
-        (("--step-range", "("), "no regular expression"),
+        (("--step-range", "("), "not a regular expression"),
         (("--step-range", "^work"), "The steps of a database are fixed"),
         (("-o", "{source}", "--format", "md"), "is what is read"),
     ],

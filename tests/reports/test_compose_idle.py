@@ -38,8 +38,8 @@ def test_the_longest_gap_is_first_and_says_what_the_host_did():
     assert durations == sorted(durations, reverse=True)
     sizes, longest = tables(idle.gaps(report))
     assert sizes.rows == (("below 1 ms", "11", "3.285 ms"), ("below 10 ms", "1", "1.415 ms"))
-    assert longest.rows[0] == ("1.415 ms", "0", "3", "idle_data", "traceq.fetch#loader", "-", "-")
-    assert {row[-1] for row in longest.rows if row[3] == "idle_python"} == {"cudaStreamSynchronize"}
+    assert longest.rows[0] == ("1.415 ms", "0", "3", "idle: data loading", "traceq.fetch#loader", "-", "-")
+    assert {row[-1] for row in longest.rows if row[3] == "idle: Python"} == {"cudaStreamSynchronize"}
 
 
 @pytest.mark.parametrize("trace", [training, hostile, waiting])
@@ -66,9 +66,9 @@ def test_unusually_long_steps_are_listed_with_differences_that_add_up_to_their_e
     assert sum(each.change for each in report.outliers) == 2_000_000 - 1_000_000
     (table,) = tables(idle.outliers(report))
     assert table.rows == (
-        ("3", "2.000 ms", "0", "idle_data", "1.000 ms"),
+        ("3", "2.000 ms", "0", "idle: data loading", "1.000 ms"),
         ("3", "2.000 ms", "0", "compute", "-100.0 µs"),
-        ("3", "2.000 ms", "0", "idle_sync", "100.0 µs"),
+        ("3", "2.000 ms", "0", "idle: synchronization", "100.0 µs"),
     )
 
 

@@ -6,13 +6,14 @@ import made_up
 import pytest
 from made_up import MadeUp, hostile, training, unmarked
 
-from traceq.reports.renderers.to_text import to_text
+from traceq.reports.renderers.to_text import text_of
+from traceq.reports.sections.compose import compose
 from traceq.reports.sections.steps import judged_words
 
 
 def section(trace):
     """The words of the section, on one line."""
-    text = to_text(made_up.report(trace, rules=[]))
+    text = text_of(compose(made_up.report(trace, rules=[])))
     return " ".join(text.split("\nSteps\n-----\n")[1].split("  traceq sql")[0].replace("\n! ", " ").split())
 
 
@@ -44,7 +45,7 @@ def test_steps_with_a_name_say_it_and_what_holds_several():
 def test_what_is_judged_is_told_as_a_share_of_the_run():
     trace = steps().run(("start_up", 50), ("left_out", 900), ("window", 8400), ("tail", 650))
     assert "Judged: 8.400 µs of 10.00 µs (84.0 %); left out 900 ns, tail 650 ns." in section(trace)
-    assert "Judged: 84.0 % of the run." in to_text(made_up.report(trace, rules=[]))
+    assert ", 84.0 % of the capture" in " ".join(text_of(compose(made_up.report(trace, rules=[]))).split())
 
 
 def test_nothing_is_said_of_a_run_without_phases():
@@ -81,9 +82,10 @@ def test_a_window_says_why_there_are_no_steps():
 def test_savings_in_a_window_are_shares_of_it_and_of_the_run():
     trace = MadeUp().step(0, 1000, source="window").run(("start_up", 3000), ("window", 1000))
     trace.gpu("d2h", 0, 400).gpu("compute", 400, 600)
-    text = " ".join(to_text(made_up.report(trace)).split())
-    assert "The window that is judged lasts 1.000 µs, 25.0 % of the run." in text
-    assert "It would likely win 320 ns of the window (32.0 %, 8.0 % of the run, 1.47x as fast" in text
+    text = " ".join(text_of(compose(made_up.report(trace))).split())
+    assert "no steps found: one window of 1.000 µs, 25.0 % of the capture" in text
+    assert "1.000 µs -> 680 ns, 1.47x as fast (saves 32.0 %: " in text
+    assert "; 8.0 % of the run)" in text
 
 
 def test_steps_left_out_say_why():

@@ -14,7 +14,7 @@ from traceq.reports.build import build
 from traceq.reports.document import Bars, Curve, Heading, Items, Paragraph, Query, Table
 from traceq.reports.model import Report
 from traceq.reports.renderers.to_markdown import to_markdown
-from traceq.reports.renderers.to_text import to_text
+from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections import communication, copies, data, kernels, memory, serving
 from traceq.reports.sections.compose import compose
 from traceq.reports.sections.missing import brought_by
@@ -243,7 +243,7 @@ def test_groups_of_ranks_have_untrusted_names_and_tables_stay_within_the_page():
     rows = tuple(replace(collective, group_name=f"| <b>{name}", blocking_ns=5) for name in ("x" * 300, "y" * 300))
     topics = replace(report.topics, communication=replace(communication, collectives=rows))
     report = Report((replace(report, topics=topics),), "")
-    assert max(map(width, to_text(report).splitlines())) <= 100
+    assert max(map(width, text_of(compose(report)).splitlines())) <= 100
     assert "\\| <b>" in to_markdown(report)
 
 

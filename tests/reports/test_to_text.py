@@ -16,10 +16,15 @@ from traceq.reports.document import (
     Fold,
     Heading,
     Items,
+    Ledger,
+    LedgerRow,
     Name,
     Paragraph,
     Picture,
     Query,
+    RankedFinding,
+    Ranking,
+    Reference,
     Table,
     Title,
     Verdict,
@@ -253,9 +258,43 @@ TABLES = st.integers(1, 6).flatmap(
 )
 AMOUNTS = st.lists(st.tuples(st.sampled_from(["", "compute", "idle", "idle_sync", "new"]), st.floats(0, 9)), max_size=4)
 ROWS = st.builds(BarRow, st.sampled_from(["GPU 0", "GPU 0 from device to host"]), AMOUNTS, st.just("123.4 ms"))
+LEDGERS = st.builds(
+    Ledger,
+    WORDS,
+    st.sampled_from(["177.6 ms per step", "1.000 s per step (mean of 10 steps, median 1.000 s)"]),
+    st.lists(
+        st.builds(
+            LedgerRow,
+            st.sampled_from(["compute", "idle: host communication", "operators, backward"]),
+            st.sampled_from(["compute", "idle_sync"]),
+            st.floats(0, 1),
+            st.just("12.34 ms"),
+            st.sampled_from([(), (Reference("F1"), Reference("F10"))]),
+        ),
+        min_size=1,
+        max_size=3,
+    ).map(tuple),
+)
+RANKED = st.builds(
+    RankedFinding,
+    st.sampled_from([Reference("F1"), Reference("F10")]),
+    WORDS.map(lambda spans: Title(spans[0])),
+    st.sampled_from(["55.32 ms", "<= 1.000 s"]),
+    st.just("31.2 %"),
+    st.sampled_from(["1.45x", "-"]),
+    st.sampled_from(["high", "medium"]),
+    WORDS,
+)
 BLOCKS = st.one_of(
     st.builds(Heading, st.integers(1, 4), WORDS),
-    st.builds(Verdict, WORDS),
+    st.builds(
+        Verdict,
+        WORDS,
+        beside=st.sampled_from(["", "medium confidence"]),
+        lines=st.lists(WORDS, max_size=3).map(tuple),
+    ),
+    LEDGERS,
+    st.builds(Ranking, st.lists(RANKED, min_size=1, max_size=3).map(tuple), st.just("step")),
     st.builds(Paragraph, WORDS),
     st.builds(Warn, WORDS),
     st.builds(Items, st.lists(WORDS, min_size=1)),

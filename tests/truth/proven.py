@@ -1,4 +1,5 @@
-"""Which rules real traces have triggered: writes traceq/diagnosis/rules/proven.json, how many traces for each rule.
+"""Which rules real traces have triggered: writes traceq/diagnosis/rules/proven.json, how many traces for each rule, and
+examples.json beside it, what a report says of one of them.
 
     python tests/truth/proven.py [--jobs N]
 
@@ -17,14 +18,17 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from traceq.common.units import duration
 from traceq.database.connect import connect
 from traceq.diagnosis.judge import Judged, judge
 from traceq.errors import TraceqError
 from traceq.loading.ingest import ingest
+from traceq.reports.savings import step_ns, step_share
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
 PROVEN = ROOT / "traceq" / "diagnosis" / "rules" / "proven.json"
+EXAMPLES = PROVEN.with_name("examples.json")
 _ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz")
 
 
@@ -34,36 +38,41 @@ def traces() -> list[Path]:
     return [path for path in found if path.name.endswith(_ENDS) and "odd" not in path.parts]
 
 
-def triggered(path: Path) -> set[str]:
-    """The rules that a trace triggers; none where it is no trace that can be judged."""
+def triggered(path: Path) -> dict[str, dict[str, str]]:
+    """The rules that a trace triggers, with what a report says of it; none where it is no trace that can be judged."""
     with TemporaryDirectory(prefix="traceq.") as folder:
         database = Path(folder) / "real.duckdb"
         try:
             ingest([str(path)], database)
         except TraceqError as error:
             sys.stderr.write(f"{path.name}: {error}\n")
-            return set()
+            return {}
         with closing(connect(database)) as connection:
-            return {rule for judged in judge(connection) for rule in of(judged)}
+            return {rule: said for judged in judge(connection) for rule, said in of(judged, path.name).items()}
 
 
-def of(judged: Judged) -> set[str]:
-    """The rules with a finding, a part of one or a remark."""
-    parts = {part.rule for finding in judged.findings for part in finding.parts}
-    return parts | {each.rule for each in (*judged.findings, *judged.observations)}
+def of(judged: Judged, trace: str) -> dict[str, dict[str, str]]:
+    """The rules with a finding, a part of one or a remark; of findings and remarks what is said."""
+    found: dict[str, dict[str, str]] = {part.rule: {} for each in judged.findings for part in each.parts}
+    found |= {each.rule: {"trace": trace, "said": f"{each.title}. {each.deed}."} for each in judged.observations}
+    for each in reversed(judged.findings):
+        saves = f"saves {duration(each.saving_ns)} of {duration(step_ns(each))} ({step_share(each)})"
+        found[each.rule] = {"trace": trace, "said": f"{each.title}: {saves}. {each.deed}."}
+    return found
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the files."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--jobs", type=int, default=1)
     jobs = arguments.parse_args().jobs
-    counted: Counter[str] = Counter()
     with ProcessPoolExecutor(jobs) as pool:
-        for path, rules in zip(traces(), pool.map(triggered, traces()), strict=True):
-            sys.stdout.write(f"{path.relative_to(SHARED)} {' '.join(sorted(rules))}\n")
-            counted.update(rules)
-    PROVEN.write_text(json.dumps(dict(sorted(counted.items())), indent=2) + "\n", "utf-8")
+        found = list(pool.map(triggered, traces()))
+    counts = Counter(rule for each in found for rule in each)
+    PROVEN.write_text(json.dumps(counts, indent=2, sort_keys=True) + "\n")
+    # The first trace, by name, of which a report says something.
+    examples = {rule: said for each in reversed(found) for rule, said in each.items() if said}
+    EXAMPLES.write_text(json.dumps(examples, indent=2, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 
 class Category(NamedTuple):
-    """`words` stand in sentences; `colours` are those on a light and on a dark page (see reports/charts/palette.py).
+    """`label` stands beside a bar, `words` in sentences.
 
-    Where the GPU works, a bar of characters shows it by `symbol`, and a terminal in one of its 256 colours.
+    `colours` are those on a light and on a dark page (see reports/charts/palette.py). Where the GPU works, a bar of characters
+    shows it by `symbol`, and a terminal in one of its 256 colours.
     """
 
     name: str
+    label: str
     words: str
     colours: tuple[str, str]
     symbol: str = ""
@@ -22,35 +24,51 @@ class Category(NamedTuple):
 
 
 _BUSY = (
-    Category("compute", "kernels", ("#36a574", "#63d6a5"), "█", 28),
-    Category("communication", "exposed communication", ("#2a78d6", "#4d8ff0"), "▓", 32),
-    Category("copy_h2d", "copies to the GPU", ("#b88b14", "#fad133"), "▒", 136),
-    Category("copy_d2h", "copies from the GPU", ("#9e4904", "#e67c02"), "▚", 166),
-    Category("copy_other", "other copies", ("#af6c00", "#eab356"), "▞", 130),
-    Category("memset", "memsets", ("#2b86a3", "#3590ae"), "▂", 133),
+    Category("compute", "compute", "kernels", ("#36a574", "#63d6a5"), "█", 28),
+    Category("communication", "communication", "exposed communication", ("#2a78d6", "#4d8ff0"), "▓", 32),
+    Category("copy_h2d", "copies to GPU", "copies to the GPU", ("#b88b14", "#fad133"), "▒", 136),
+    Category("copy_d2h", "copies from GPU", "copies from the GPU", ("#9e4904", "#e67c02"), "▚", 166),
+    Category("copy_other", "other copies", "other copies", ("#af6c00", "#eab356"), "▞", 130),
+    Category("memset", "memsets", "memsets", ("#2b86a3", "#3590ae"), "▂", 133),
 )
 _IDLE = (
-    Category("idle_data", "data loading", ("#9d020f", "#e7473f")),
-    Category("idle_sync", "synchronization of the host", ("#5b03a6", "#cda5fd")),
-    Category("idle_allocation", "allocation of memory", ("#6c0405", "#c73226")),
-    Category("idle_compile", "compilation", ("#6b4cac", "#d6befb")),
-    Category("idle_launch", "launching on the host", ("#a92a6b", "#c31d54")),
-    Category("idle_python", "Python on the host", ("#5e0369", "#9f3ab1")),
-    Category("idle_cpu", "the program's own code on the host", ("#2b2dbf", "#e06a3c")),
-    Category("idle_os", "calls of the operating system", ("#8a524d", "#edd8d9")),
-    Category("idle_checkpoint", "checkpoints", ("#58144b", "#ac3793")),
-    Category("idle_communication", "communication on the host", ("#6b86f8", "#4c63d7")),
-    Category("idle_dependency", "waits of streams for one another", ("#5f4086", "#b6a1d5")),
-    Category("idle_launch_latency", "launch latency", ("#803136", "#a77f7f")),
-    Category("idle_earlier_work", "work launched before the capture", ("#74745c", "#8c5c74")),
-    Category("idle_profiler", "the profiler itself", ("#908faf", "#ddd8fb")),
-    Category("idle_unattributed", "idle time without a known cause", ("#70787e", "#a3a5a7")),
+    Category("idle_data", "idle: data loading", "data loading", ("#9d020f", "#e7473f")),
+    Category("idle_sync", "idle: synchronization", "synchronization of the host", ("#5b03a6", "#cda5fd")),
+    Category("idle_allocation", "idle: allocation", "allocation of memory", ("#6c0405", "#c73226")),
+    Category("idle_compile", "idle: compilation", "compilation", ("#6b4cac", "#d6befb")),
+    Category("idle_launch", "idle: launching", "launching on the host", ("#a92a6b", "#c31d54")),
+    Category("idle_python", "idle: Python", "Python on the host", ("#5e0369", "#9f3ab1")),
+    Category("idle_cpu", "idle: host code", "the program's own code on the host", ("#2b2dbf", "#e06a3c")),
+    Category("idle_os", "idle: system calls", "calls of the operating system", ("#8a524d", "#edd8d9")),
+    Category("idle_checkpoint", "idle: checkpoint", "checkpoints", ("#58144b", "#ac3793")),
+    Category("idle_communication", "idle: host communication", "communication on the host", ("#6b86f8", "#4c63d7")),
+    Category("idle_dependency", "idle: other streams", "waits of streams for one another", ("#5f4086", "#b6a1d5")),
+    Category("idle_launch_latency", "idle: launch latency", "launch latency", ("#803136", "#a77f7f")),
+    Category("idle_earlier_work", "idle: earlier work", "work launched before the capture", ("#74745c", "#8c5c74")),
+    Category("idle_profiler", "idle: profiler", "the profiler itself", ("#908faf", "#ddd8fb")),
+    Category("idle_unattributed", "idle: unknown cause", "idle time without a known cause", ("#70787e", "#a3a5a7")),
 )
 
 BUSY = tuple(each.name for each in _BUSY)
 IDLE = tuple(each.name for each in _IDLE)
 CATEGORIES = (*BUSY, *IDLE)
 BY_NAME = {each.name: each for each in (*_BUSY, *_IDLE)}
+
+# Categories of the training thread's own time (table host_ledger), as they stand beside a bar.
+HOST_LABELS = {
+    "allocation": "allocation",
+    "annotation": "annotated ranges",
+    "communication": "communication",
+    "compile": "compilation",
+    "data": "data loading",
+    "launch": "CUDA launches",
+    "none": "nothing recorded",
+    "operator": "operators",
+    "os": "system calls",
+    "profiler": "profiler",
+    "python": "Python",
+    "synchronization": "synchronization",
+}
 
 # Who is at work on the critical path, or that nobody is.
 PATH_KINDS = {"host": "host", "gpu": "GPU", "transfer": "transfer", "wait": "wait"}
@@ -64,6 +82,11 @@ _OTHERS = {"unattributed": "time that no ledger explains"}
 def in_words(category: str) -> str:
     """What the category is, as it stands in a sentence; what has no words keeps its name."""
     return BY_NAME[category].words if category in BY_NAME else _OTHERS.get(category, category)
+
+
+def label(category: str) -> str:
+    """What stands beside a bar of the category; what has no label keeps its name."""
+    return BY_NAME[category].label if category in BY_NAME else category.replace("_", " ")
 
 
 def on_path(category: str) -> str:

@@ -17,6 +17,7 @@ from traceq.errors import UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
 from traceq.reports.comparison.named import told
 from traceq.reports.document import Block
+from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_json import check_to_json
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
@@ -56,6 +57,10 @@ class CheckView(View[Check]):
     def to_sarif(self, root: str | Path = ".") -> str:
         """SARIF 2.1.0, with paths relative to `root`."""
         return check_to_sarif(self.content, Path(root).resolve())
+
+    def to_code_quality(self, root: str | Path = ".") -> str:
+        """A Code Quality report for GitLab, with paths relative to `root`."""
+        return check_to_code_quality(self.content, Path(root))
 
 
 def check(

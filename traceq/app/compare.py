@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from html import escape
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,11 +15,12 @@ from traceq.app.source import Reading, Sources, check_writes, opened_runs, sever
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.errors import WrongUse
-from traceq.reports.build_timelines import step_timelines
+from traceq.reports.build_timelines import typical_step
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
 from traceq.reports.redact import redacted_comparison
+from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
@@ -86,6 +86,10 @@ class ComparisonView(View[Comparison]):
     def to_sarif(self, root: str | Path = ".") -> str:
         """SARIF 2.1.0, with paths relative to `root`."""
         return check_to_sarif(self._check(), Path(root).resolve())
+
+    def to_code_quality(self, root: str | Path = ".") -> str:
+        """A Code Quality report for GitLab, with paths relative to `root`."""
+        return check_to_code_quality(self._check(), Path(root))
 
     def _check(self) -> Check:
         """The comparison as a check without a limit: a regression fails."""
@@ -157,8 +161,8 @@ def _read(sources: Sources, rank: int | None, reading: Reading, *, drawn: bool) 
         with opened_runs(source, rank, **reading) as (connection, runs):
             found += runs.values()
             if drawn and connection is not None and timeline is None:
-                drawings = (step_timelines(connection, trace_id, run.device) for trace_id, run in runs.items())
-                timeline = next(chain.from_iterable(drawings), None)
+                drawings = (typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())
+                timeline = next((each for each in drawings if each), None)
     return found, timeline
 
 
@@ -166,7 +170,4 @@ def _on_one_scale(base: Timeline | None, new: Timeline | None) -> list[Timeline]
     """Both drawn as wide as the longer of them."""
     named = [(name, timeline) for name, timeline in (("base", base), ("new", new)) if timeline is not None]
     longest = max((timeline.dur for _, timeline in named), default=0)
-    return [
-        replace(timeline, name=f"{name}-step", title=f"{name}: {timeline.title}", span=longest)
-        for name, timeline in named
-    ]
+    return [replace(timeline, title=f"{name}: {timeline.title}", span=longest) for name, timeline in named]

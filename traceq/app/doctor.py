@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Unpack
 
+from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, opened
 from traceq.health.diagnosis import TraceHealth, diagnose
 from traceq.reports.renderers.health_to_json import health_to_json
@@ -33,7 +35,13 @@ class HealthView:
         return self.to_text()
 
 
-def doctor(source: Source, **reading: Unpack[Reading]) -> HealthView:
-    """For each trace of a trace database, or each trace: the metrics that it can tell, what would bring the others."""
+def doctor(
+    source: Source, *, traces: Sequence[int] = (), rank: int | None = None, **reading: Unpack[Reading]
+) -> HealthView:
+    """For each trace of a trace database, or each trace: the metrics that it can tell, what would bring the others.
+
+    `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
+    """
     with opened(source, "examined", **reading) as connection:
-        return HealthView(diagnose(connection))
+        wanted = chosen_traces(connection, traces, rank)
+        return HealthView(tuple(each for each in diagnose(connection) if each.trace_id in wanted))

@@ -13,6 +13,7 @@ import duckdb
 from duckdb import ColumnExpression, ConstantExpression
 from isal import igzip
 
+from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, opened
 from traceq.common.files import atomic_write
 from traceq.database import catalogue
@@ -21,11 +22,11 @@ from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, fill
+from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
-from traceq.exports.choose import choose
 from traceq.exports.result import WRITERS, result_of
 from traceq.exports.trace_file import MOST_OF_FINDING, Written, write_finding, write_trace
 
@@ -47,6 +48,7 @@ def export(
     format: Format | None = None,  # noqa: A002 - the name of the option
     finding: str | None = None,
     traces: Sequence[int] = (),
+    rank: int | None = None,
     tables: Sequence[str] = (),
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
@@ -56,7 +58,8 @@ def export(
 
     A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
     rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view that has
-    rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write, all when it is empty;
+    rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write, all when empty;
+    `rank` is theirs;
     `goal` and `rules` are those of a report.
     Raises ValueError for what does not go together, StoreError for what cannot be read or written, QueryError for a
     table that is not there.
@@ -75,7 +78,7 @@ def export(
     with opened(source, "exported", judge if name in _TABLE else None, **reading) as connection:
         # As for a report: rules of the user's own read the database and nothing else.
         connection.execute("set enable_external_access = false")
-        chosen = _traces(connection, traces)
+        chosen = chosen_traces(connection, traces, rank)
         if name in _TABLE:
             interruptible(connection, lambda: _write_tables(connection, name, output, tables, chosen))
             return None
@@ -110,16 +113,6 @@ def _check(name: Format, output: Path, finding: str | None, tables: Sequence[str
 
 def _is_one_file(output: Path) -> bool:
     return _FORMAT_OF_SUFFIX.get(output.suffix.lower()) in _TABLE
-
-
-def _traces(connection: duckdb.DuckDBPyConnection, wanted: Sequence[int]) -> list[int]:
-    """The trace ids to export, in the order of ingest."""
-    known = [row[0] for row in connection.execute("select trace_id from trace order by trace_id").fetchall()]
-    missing = [str(each) for each in wanted if each not in known]
-    if missing:
-        listed = ", ".join(map(str, known))
-        raise StoreError(f"no trace has the trace_id {', '.join(missing)}; the database has {listed or 'none'}")
-    return [each for each in known if each in wanted] if wanted else known
 
 
 def _write_trace(

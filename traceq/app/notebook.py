@@ -11,10 +11,11 @@ from html import escape
 from textwrap import indent, wrap
 
 from traceq.common.text import markdown, printable, shortened
-from traceq.reports.document import Paragraph, Verdict, Warn
+from traceq.reports.document import Verdict, Warn
 from traceq.reports.model import Report, TraceReport
-from traceq.reports.renderers.to_text import plain_text
-from traceq.reports.sections.headline import headline
+from traceq.reports.renderers.plain_text import plain_text
+from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.verdict import verdicts
 
 # Of the frame, in pixels: a screen of a notebook, which has its own bars above and below.
 HEIGHT = 640
@@ -86,7 +87,11 @@ def _title(trace: TraceReport) -> str:
 
 
 def _verdict(trace: TraceReport) -> Iterator[str]:
-    return (plain_text(block.spans) for block in headline(trace) if isinstance(block, Verdict | Paragraph | Warn))
+    blocks: list[Verdict | Warn] = [*warnings(trace.notes), *verdicts(trace)]
+    for block in blocks:
+        yield plain_text(block.spans)
+        if isinstance(block, Verdict):
+            yield from map(plain_text, block.lines[:1])
 
 
 def _rest(report: Report) -> Iterator[str]:

@@ -13,10 +13,8 @@ import duckdb
 
 from traceq.analysis.steps.choice import StepOptions
 from traceq.app.asked import Named, Numbered, changes
-from traceq.app.ingest import ingest
 from traceq.app.report import ReportView
-from traceq.app.source import is_trace, scratch
-from traceq.common.process import usable_cpus
+from traceq.app.source import Reading, database_of, is_trace
 from traceq.database import user_sql
 from traceq.database.connect import connect, one_line
 from traceq.diagnosis import user_rules
@@ -43,14 +41,22 @@ class Traces:
     made it, and what `ingest` raises for traces.
     """
 
-    def __init__(self, path: str | Path, *, memory_limit: int | None = None, **steps: Unpack[StepOptions]) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        memory_limit: int | None = None,
+        cache: bool = True,
+        **steps: Unpack[StepOptions],
+    ) -> None:
         self.path = Path(path)
         self._stack = ExitStack()
         with ExitStack() as stack:
             database = self.path
             if is_trace(path):
-                database = stack.enter_context(scratch()) / "traces.duckdb"
-                ingest(path, database, jobs=usable_cpus(), memory_limit=memory_limit, **steps)
+                database = stack.enter_context(
+                    database_of(path, judged=True, memory_limit=memory_limit, cache=cache, **steps)
+                )
             self._connection = connect(database, memory_limit=memory_limit)
             stack.callback(self._connection.close)
             self._stack = stack.pop_all()
@@ -74,7 +80,7 @@ class Traces:
     def report(self, top: int = 10, *, goal: Goal = "throughput", rules: Sequence[str | Path] = ()) -> ReportView:
         """The report on every trace of the database, with at most `top` findings for each; it needs no database any more.
 
-        `goal` is what the advice is to serve: "throughput" (samples per second) or "latency" (the time of a step).
+        `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step).
         `rules` are files or directories of rules of your own.
         Raises ValueError when `top` or `goal` is none of these, StoreError when the database is closed or damaged.
         """
@@ -83,7 +89,7 @@ class Traces:
         chosen = user_rules.rules([Path(each) for each in rules])
         with self._reading("reported"):
             content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
-            return ReportView(content)
+            return ReportView(content, self.path)
 
     def whatif(
         self,
@@ -141,25 +147,28 @@ class Traces:
         return f"Traces({str(self.path)!r})"
 
 
-def open_traces(path: str | Path, *, memory_limit: int | None = None, **steps: Unpack[StepOptions]) -> Traces:
+def open_traces(
+    path: str | Path, *, memory_limit: int | None = None, cache: bool = True, **steps: Unpack[StepOptions]
+) -> Traces:
     """Open the trace database at `path`, read-only, or a temporary one that is made of the traces at `path`.
 
     `steps` is what the user says about the steps of traces: `step_range`, `steps_per` and `window`, as for `ingest`. DuckDB
-    holds at most `memory_limit` bytes, by default a quarter of the machine's.
+    holds at most `memory_limit` bytes, by default a quarter of the machine's. The database of traces is kept in the cache
+    (`traceq cache`), without `cache` only as long as it is open.
     """
-    return Traces(path, memory_limit=memory_limit, **steps)
+    return Traces(path, memory_limit=memory_limit, cache=cache, **steps)
 
 
 @contextmanager
-def locked(path: str | Path, memory_limit: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The trace database at `path` for SQL typed by anybody: read-only, without access to files, network and extensions."""
-    connection = connect(path, memory_limit=memory_limit)
-    try:
+def locked(source: str | Path, **reading: Unpack[Reading]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A trace database, or that of traces, for SQL typed by anybody: read-only, without files, network and extensions."""
+    with ExitStack() as stack:
+        database = stack.enter_context(database_of(source, **reading)) if is_trace(source) else Path(source)
+        connection = connect(database, memory_limit=reading.get("memory_limit"))
+        stack.callback(_close, connection)
         for setting in _LOCK:
             connection.execute(setting)
         yield connection
-    finally:
-        _close(connection)
 
 
 def _close(connection: duckdb.DuckDBPyConnection) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import duckdb
 
 from traceq.app import frames, notebook
+from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, is_trace, opened
 from traceq.app.view import View
 from traceq.common.files import atomic_write
@@ -18,6 +20,8 @@ from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
+from traceq.diagnosis.choose import choose
+from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
@@ -28,10 +32,18 @@ from traceq.reports.charts.files import png
 from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
 from traceq.reports.redact import redacted
-from traceq.reports.sections.compose import compose
+from traceq.reports.renderers.to_llm import to_llm
+from traceq.reports.renderers.to_text import WIDTH, text_of
+from traceq.reports.sections.brief import brief, critical_trace
+from traceq.reports.sections.compose import compose, evidence, one_finding
+from traceq.reports.sections.verdict import verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# How much of the report: the first screen, with evidence for each finding, everything.
+Detail = Literal["brief", "evidence", "full"]
 
 
 class ReportView(View[Report]):
@@ -66,9 +78,40 @@ class ReportView(View[Report]):
         """A row for each counted step and a column for each category of the ledger; they add up to `dur_ns` exactly."""
         return frames.steps(self.content)
 
-    def blocks(self, **options: Any) -> Iterable[Block]:
-        """The document."""
-        return compose(self.content, **options)
+    def __init__(self, content: Report, source: Source | None = None) -> None:
+        super().__init__(content)
+        self._source = None if source is None else str(source)
+
+    def blocks(
+        self, *, detail: Detail = "full", finding: str | None = None, sql: bool = True, **options: Any
+    ) -> Iterable[Block]:
+        """The document, to the given detail; of one finding only, if one is named (F1, its id or its rule)."""
+        if finding is not None:
+            return one_finding(self.content, finding, sql=sql)
+        if detail == "brief":
+            return brief(self.content, self._source)
+        if detail == "evidence":
+            return evidence(self.content, self._source, sql=sql)
+        return compose(self.content, sql=sql, **options)
+
+    def to_text(self, width: int = WIDTH, *, colour: bool = False, **options: Any) -> str:
+        """As the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is named."""
+        blocks = self.blocks(**{"detail": "brief", "sql": False, **options})
+        return text_of(blocks, width, colour=colour, source=quote(self._source or "DB"))
+
+    def finding(self, name: str) -> Finding:
+        """The finding called `name`: F1, its id or its rule. Raises StoreError, with those there are, for another name."""
+        return choose(name, {trace.trace.trace_id: trace.findings for trace in self.content.traces}).finding
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a line; of several traces, that on the one to look at first."""
+        traces = self.content.traces
+        if not traces:
+            return "the database holds no trace"
+        first = traces[0] if len(traces) == 1 else critical_trace(traces)[0]
+        said = verdict(first)
+        return ". ".join("".join(spans) for spans in (said.spans, *said.lines[:1]))
 
     def to_json(self) -> str:
         """For programs; the keys are described in docs/report-json.md."""
@@ -79,8 +122,12 @@ class ReportView(View[Report]):
         return all_suffixes()
 
     def render(self, format_: str, **options: Any) -> str:
-        """The report in the format: text, md, html, json, or one of another package."""
-        return all_renderers()[format_](self.content) if not options else super().render(format_, **options)
+        """The report in the format: text, md, html, json, llm, or one of another package."""
+        if format_ == "llm":
+            return to_llm(self.content, self._source)
+        if options or format_ == "text":
+            return super().render(format_, **options)
+        return all_renderers()[format_](self.content)
 
     def save_with_charts(self, path: Path) -> None:
         """Write it to `path` as Markdown, with its charts as PNG files beside it."""
@@ -111,15 +158,20 @@ def report(
     store: bool = False,
     drawn: bool = True,
     ticket: bool = False,
+    traces: Sequence[int] = (),
+    rank: int | None = None,
     **reading: Unpack[Reading],
 ) -> ReportView:
     """The report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
-    `goal` is what the advice is to serve: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
+    `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
     files or directories of rules of your own. `store` puts all findings into the table finding of the database. `drawn`:
-    with timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced.
+    with timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced. `traces` are
+    the trace_ids to report on, all when it is empty, `rank` the rank.
     Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged.
     """
+    if store and (traces or rank is not None):
+        raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):
         raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE -o DB.")
     chosen = user_rules.rules([Path(each) for each in rules])
@@ -127,24 +179,35 @@ def report(
         if rules:
             # A rule of the user's own reads its database and nothing else.
             connection.execute("set enable_external_access = false")
-        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn)
+        wanted = chosen_traces(connection, traces, rank)
+        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted)
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
             save(connection, judgements, goal, chosen)
-    return ReportView(redacted(content) if ticket else content)
+    return ReportView(redacted(content) if ticket else content, source)
 
 
 def report_of(
-    connection: duckdb.DuckDBPyConnection, top: int, goal: Goal, rules: Sequence[Rule], *, drawn: bool
+    connection: duckdb.DuckDBPyConnection,
+    top: int,
+    goal: Goal,
+    rules: Sequence[Rule],
+    *,
+    drawn: bool,
+    traces: Sequence[int] | None = None,
 ) -> tuple[Report, list[Judged]]:
-    """The report on every trace of an open database, and the judgements that it shows."""
+    """The report on these traces of an open database, on all without, and the judgements that it shows."""
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")
     if goal not in get_args(Goal):
         raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
 
     def work() -> tuple[Report, list[Judged]]:
-        judged = [(subject, cache(judge)) for subject, judge in cached_or_judged(connection, goal, rules)]
+        judged = [
+            (subject, cache(judge))
+            for subject, judge in cached_or_judged(connection, goal, rules)
+            if traces is None or subject.trace_id in traces
+        ]
         return build_judged(connection, top, judged, drawn=drawn), [judge() for _, judge in judged]
 
     return interruptible(connection, work)

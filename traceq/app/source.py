@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import glob
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 import duckdb
 
 from traceq.analysis.steps.choice import StepOptions
+from traceq.app import cache
+from traceq.app.cache import Note
+from traceq.app.chosen import chosen_traces
+from traceq.app.ingest import fill_judgements
 from traceq.common.process import usable_cpus
 from traceq.database.connect import connect, is_database, one_line
 from traceq.database.query import ask
@@ -33,12 +39,16 @@ class Reading(StepOptions, total=False):
 
     What is said about steps is for traces only: those of a database are fixed. DuckDB holds at most `memory_limit` bytes, by
     default a quarter of the machine's. `writes` are the files that are going to be written, none of which may be one that is
-    read. `progress` is told how far the ingest of a trace is.
+    read. `progress` is told how far the ingest of a trace is. Without `cache` a trace is ingested into a temporary database;
+    `note` gets a sentence where the cache cannot be used. `trace` is the trace_id to take where runs are compared.
     """
 
     memory_limit: int | None
     writes: Sequence[Path]
     progress: Progress | None
+    cache: bool
+    note: Note
+    trace: int | None
 
 
 def is_trace(source: Source) -> bool:
@@ -71,7 +81,21 @@ def opened(
 
 
 @contextmanager
-def _database(source: Source, complete: Callable[[Path], None] | None, reading: Reading) -> Iterator[Path]:
+def database_of(
+    source: Source, complete: Callable[[Path], None] | None = None, *, judged: bool = False, **reading: Unpack[Reading]
+) -> Iterator[Path]:
+    """The trace database `source`, or a temporary one of the traces `source`, into which `complete` may write.
+
+    With `judged` the temporary one holds the findings, as what is in the cache always does.
+    """
+    with _database(source, complete, reading, judged=judged) as database:
+        yield database
+
+
+@contextmanager
+def _database(
+    source: Source, complete: Callable[[Path], None] | None, reading: Reading, *, judged: bool = False
+) -> Iterator[Path]:
     if not is_trace(source) and Path(source).exists():
         if any(step_options(reading).values()):
             raise WrongUse(
@@ -80,16 +104,49 @@ def _database(source: Source, complete: Callable[[Path], None] | None, reading: 
             )
         yield Path(source)
         return
+    cached = _cached(source, reading)
+    if cached is not None and complete is None:
+        yield cached
+        return
     with scratch() as folder:
-        yield load(
-            source,
-            folder / "traces.duckdb",
-            jobs=usable_cpus(),
-            memory_limit=reading.get("memory_limit"),
-            progress=reading.get("progress"),
-            complete=complete,
-            **step_options(reading),
-        ).database
+        temporary = folder / "traces.duckdb"
+        if cached is None:
+            _load(source, temporary, reading, partial(_judge, reading=reading) if judged else complete)
+        elif complete is not None:
+            shutil.copyfile(cached, temporary)
+            complete(temporary)
+        yield temporary
+
+
+def _cached(source: Source, reading: Reading) -> Path | None:
+    """The database of the traces in the cache; None where there is to be none, or can be none."""
+    if not (reading.get("cache", True) and cache.is_wanted()):
+        return None
+
+    def make(path: Path) -> None:
+        _load(source, path, reading, partial(_judge, reading=reading))
+
+    return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn))
+
+
+def _judge(database: Path, reading: Reading) -> None:
+    """Ask the rules once, so that no report on this entry has to."""
+    progress = reading.get("progress")
+    if progress is not None:
+        progress.judge()
+    fill_judgements(database, reading.get("memory_limit"))
+
+
+def _load(source: Source, path: Path, reading: Reading, complete: Callable[[Path], None] | None) -> None:
+    load(
+        source,
+        path,
+        jobs=usable_cpus(),
+        memory_limit=reading.get("memory_limit"),
+        progress=reading.get("progress"),
+        complete=complete,
+        **step_options(reading),
+    )
 
 
 def step_options(reading: Reading) -> StepOptions:
@@ -149,16 +206,18 @@ def opened_runs(
     """
     stored = baseline_runs(source)
     if stored is not None:
+        if reading.get("trace") is not None:
+            raise WrongUse(f"--trace is for trace databases; {source} is a baseline: choose by --rank.")
         yield None, dict(enumerate(of_rank(stored, rank, str(source))))
         return
     with opened(source, "compared", **reading) as connection:
         runs = interruptible(connection, lambda: read_runs(connection, str(source)))
-        chosen = {id(run) for run in of_rank(runs, rank, str(source))}
         traces = ask(connection, statement("database/trace.sql"))
-        yield (
-            connection,
-            {trace["trace_id"]: run for trace, run in zip(traces, runs, strict=True) if id(run) in chosen},
-        )
+        trace = reading.get("trace")
+        wanted = chosen_traces(connection, () if trace is None else (trace,))
+        found = {row["trace_id"]: run for row, run in zip(traces, runs, strict=True) if row["trace_id"] in wanted}
+        chosen = {id(run) for run in of_rank(list(found.values()), rank, str(source))}
+        yield connection, {trace_id: run for trace_id, run in found.items() if id(run) in chosen}
 
 
 def runs_of(sources: Sources, rank: int | None = None, **reading: Unpack[Reading]) -> list[Run]:

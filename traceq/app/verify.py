@@ -46,7 +46,7 @@ def verify(
     anyway: bool = False,
     **reading: Unpack[Reading],
 ) -> VerificationView:
-    """Whether `finding`, an id or a rule of the runs before, is gone after a fix, and how much was won.
+    """Whether `finding` of the runs before, an id, a rule or F1, is gone after a fix, and how much was won.
 
     `before` and `after` are trace databases, traces or baselines. `noise` is as in
     `compare`. `anyway` measures although GPUs, shapes or settings

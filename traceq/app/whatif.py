@@ -15,12 +15,16 @@ from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replaye
 from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
 from traceq.app.asked import ASKABLE, COPIES, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
+from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, opened
 from traceq.app.view import View
 from traceq.common.units import share
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
+from traceq.diagnosis.cache import cached_or_judged
+from traceq.diagnosis.choose import choose
+from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import subjects
 from traceq.errors import WrongUse
 from traceq.reports.document import Block
@@ -73,7 +77,8 @@ def whatif(
     move: Numbered = (),
     graph: bool = False,
     transfer_only: bool = False,
-    trace: int | None = None,
+    finding: str | None = None,
+    rank: int | None = None,
     **reading: Unpack[Reading],
 ) -> WhatIfView:
     """What the steps would last with changes, all of them together, and what would limit them then.
@@ -81,18 +86,40 @@ def whatif(
     What is changed is a category of the ledger ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB": host slices
     or GPU work by name. `remove` takes its time away, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap` lets
     communication or copies run beside kernels, `move` lets host work run in so many other threads ({"idle_data": 4}), `graph`
-    launches kernels as a CUDA graph does, `transfer_only` lets no collective wait for other ranks. `trace` is a trace_id, by
-    default the first. Raises ValueError for what cannot be asked, or what the trace does not have.
+    launches kernels as a CUDA graph does, `transfer_only` lets no collective wait for other ranks. `finding` (F1, its id or
+    its rule) takes away what the finding owns of each category. `trace` is a trace_id, by default the first, `rank` its rank.
+    Raises ValueError for what cannot be asked or what the trace does not have, StoreError for a finding that is not there.
     """
-    asked = changes(remove=remove, scale=scale, overlap=overlap, move=move, graph=graph, transfer_only=transfer_only)
+    asked: tuple[Asked, ...] = ()
+    if finding is None:
+        asked = changes(
+            remove=remove, scale=scale, overlap=overlap, move=move, graph=graph, transfer_only=transfer_only
+        )
+    elif remove or scale or overlap or move or graph or transfer_only:
+        raise WrongUse("--finding is a change of its own: leave the others out.")
     with opened(source, "replayed", **reading) as connection:
-        return interruptible(connection, lambda: answer_of(connection, asked, trace))
+
+        def work() -> WhatIfView:
+            trace_id = _one(connection, reading.get("trace"), rank)
+            if finding is None:
+                return answer_of(connection, asked, trace_id)
+            chosen, without = _without(connection, finding, trace_id)
+            return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
+
+        return interruptible(connection, work)
 
 
-def whatif_choices(source: Source, *, trace: int | None = None, **reading: Unpack[Reading]) -> WhatIfChoicesView:
-    """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first."""
+def whatif_choices(source: Source, *, rank: int | None = None, **reading: Unpack[Reading]) -> WhatIfChoicesView:
+    """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first, `rank` its rank."""
     with opened(source, "replayed", **reading) as connection:
-        return interruptible(connection, lambda: choices_of(connection, trace))
+        return interruptible(connection, lambda: choices_of(connection, _one(connection, reading.get("trace"), rank)))
+
+
+def _one(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:
+    """The trace_id of what is named; None where nothing is."""
+    if rank is None:
+        return trace
+    return chosen_traces(connection, () if trace is None else (trace,), rank)[0]
 
 
 def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:
@@ -145,6 +172,22 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
         if each not in changed:
             raise _not_there(subject, each)
     return WhatIfView(_answer(facts, found))
+
+
+def _without(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Finding, tuple[Asked, ...]]:
+    """A finding by its name, and the changes that take away what it owns of each category of the ledger."""
+    trace_id = _subject(connection, trace).trace_id
+    subject, judge = next(each for each in cached_or_judged(connection) if each[0].trace_id == trace_id)
+    finding = choose(name, {trace_id: judge().findings}).finding
+    owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
+    if not owned:
+        raise WrongUse(f"{name}: what it owns cannot be replayed without it: {', '.join(finding.owned_by_category)}.")
+    return finding, tuple(
+        Asked("remove", category)
+        if category in NO_LENGTH or ns >= subject.ledger[category]
+        else Asked("scale", category, round(1 - ns / subject.ledger[category], 4))
+        for category, ns in owned.items()
+    )
 
 
 def _changes(asked: Asked) -> list[Change]:

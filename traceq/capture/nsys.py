@@ -11,11 +11,11 @@ from traceq.errors import UnusableTrace
 _REPORTS = (".nsys-rep", ".qdrep")
 
 
-def profile_command(output: Path, *, windowed: bool) -> list[str]:
+def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> list[str]:
     """`nsys profile` with what training needs, in front of the program's command; writes OUTPUT.nsys-rep.
 
     With a window, collection starts at the program's cudaProfilerStart and stops at its cudaProfilerStop, after which
-    the program goes on; without one, all of the program is collected.
+    the program goes on; without one, all of the program is collected. `memory`: with what CUDA hands out.
     """
     window = ["--capture-range=cudaProfilerApi", "--capture-range-end=stop"] if windowed else []
     return [
@@ -28,6 +28,7 @@ def profile_command(output: Path, *, windowed: bool) -> list[str]:
         "--sample=process-tree",
         "--cpuctxsw=process-tree",
         *window,
+        *(["--cuda-memory-usage=true"] if memory else []),
         f"--output={_literal(output)}",
         "--force-overwrite=true",
     ]

@@ -24,7 +24,10 @@ _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True)
 class Request:
-    """A program to record: its command, the profiler, where traces go, and the window in optimizer steps."""
+    """A program to record: its command, the profiler, where traces go, the window in optimizer steps.
+
+    `memory`: with allocations. `stacks`: with the Python functions that ran, which makes steps longer.
+    """
 
     command: tuple[str, ...]
     backend: str
@@ -32,6 +35,8 @@ class Request:
     steps: int
     warmup: int
     skip: int
+    memory: bool = False
+    stacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ def plan(request: Request) -> Launch:
     name = _free_name(directory, _name_of(request.command))
     command = request.command
     if request.backend == "nsys":
-        command = (*nsys.profile_command(directory / name, windowed=request.steps > 0), *command)
+        prefix = nsys.profile_command(directory / name, windowed=request.steps > 0, memory=request.memory)
+        command = (*prefix, *command)
     return Launch(command, _additions(request, directory, name), directory, name)
 
 
@@ -141,6 +147,8 @@ def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
         "steps": request.steps,
         "warmup": request.warmup,
         "skip": request.skip,
+        "memory": request.memory,
+        "stacks": request.stacks,
         "status": str(_status_of(directory, name)),
     }
     path = os.pathsep.join(filter(None, [str(_INJECT), os.environ.get("PYTHONPATH")]))

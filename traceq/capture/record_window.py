@@ -54,6 +54,8 @@ class TorchWindow(Window):
             skip=0,
             warmup=self._options["warmup"],
             steps=self._options["steps"],
+            stacks=self._options["stacks"],
+            memory=self._options["memory"],
         )
         self._profiler = profiler(self._write, plan)
         self._profiler.start()

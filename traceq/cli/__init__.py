@@ -17,6 +17,7 @@ from traceq.common.version import __version__
 class Commands(LazyGroup):
     """The commands of traceq."""
 
+    default = "report"
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
         "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
         "report": ("traceq.cli.report", "Report where the time of each step went."),
@@ -36,6 +37,8 @@ class Commands(LazyGroup):
         "doctor": ("traceq.cli.doctor", "Say what a trace can tell, or what a capture needs."),
         "record": ("traceq.cli.record", "Record a training program without editing it."),
         "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
+        "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
+        "cache": ("traceq.cli.cache", "Show or clear the cache of traces that were read."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
     }
 
@@ -48,12 +51,14 @@ def main() -> None:
     traceq reads Nsight Systems exports and PyTorch profiler traces into one DuckDB database of documented
     tables, answers SQL over it, and reports the time of each training step. New here? Try: traceq demo
 
+    `traceq TRACE` is short for `traceq report TRACE`.
+
     Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage; of check also 3 failed, 4 cannot judge.
     """
 
 
 # Commands whose answers may be data frames.
-_WITH_FRAMES = frozenset({"export", "sql", "shell", "tables"})
+_WITH_FRAMES = frozenset({"export", "mcp", "sql", "shell", "tables"})
 
 
 def run() -> None:

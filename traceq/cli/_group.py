@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import glob
 import io
 import os
 import signal
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import ClassVar
 
 import click
@@ -35,6 +38,8 @@ class LazyGroup(click.Group):
     """A group that lists its commands as name -> (module that holds it under this name, or module:name, one line of help)."""
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    # The command that a file is given to.
+    default: ClassVar[str | None] = None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Names in the order of the list, which is the order of use."""
@@ -50,6 +55,25 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.{cmd_name} is not a click command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with; `default` for a file, with suggestions for what is neither."""
+        name, *others = args
+        if name == "help" and not others:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        if name == "help":
+            return self.resolve_command(ctx, [others[0], "--help"])
+        if self.default is not None and name not in self.lazy and _is_source(name):
+            return super().resolve_command(ctx, [self.default, *args])
+        if name not in self.lazy and not name.startswith("-"):
+            close = difflib.get_close_matches(name, self.lazy, n=2)
+            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else " `traceq -h` lists the commands."
+            what = "command" if self.default is None else "command, and no file"
+            raise click.UsageError(f"There is no {what} {printable(name)!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
@@ -83,9 +107,19 @@ class LazyGroup(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(BROKEN_PIPE)
         except OSError as error:
-            where = f"{error.filename}: " if error.filename is not None else ""
-            _fail(ctx, f"{where}{error.strerror or error}")
+            _fail(ctx, os_error_words(error))
         return result
+
+
+def os_error_words(error: OSError) -> str:
+    """What the system says, with the file that it is about."""
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _is_source(name: str) -> bool:
+    """Whether the argument names files: one that is there, or a pattern."""
+    return Path(name).exists() or glob.has_magic(name)
 
 
 def _fail(ctx: click.Context, message: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
+from traceq.common.text import printable
 from traceq.common.units import parsed_share, parsed_size
 from traceq.reports import SUFFIXES
 
@@ -78,7 +79,7 @@ def _regex(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from error
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
     return text
 
 
@@ -114,6 +115,13 @@ _step_options = (
         help="What to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only.",
     ),
 )
+cache_option = click.option(
+    "--no-cache",
+    "cache",
+    flag_value=False,
+    default=True,
+    help="Read traces into a temporary database, not into the cache (traceq cache).",
+)
 memory_option = click.option(
     "--memory-limit",
     type=Parsed("size", parsed_size),
@@ -139,8 +147,8 @@ noise_option = click.option(
 
 
 def reading_options(command: F) -> F:
-    """What is said about steps, and --memory-limit, by the names that functions of traceq.app have for them."""
-    return step_options(memory_option(command))
+    """What is said about steps, --memory-limit and --no-cache, by the names that functions of traceq.app have for them."""
+    return step_options(memory_option(cache_option(command)))
 
 
 def step_options(command: F) -> F:
@@ -157,10 +165,23 @@ def goal_option(help_: str) -> Callable[[F], F]:
 
 
 def rank_option(verb: str) -> Callable[[F], F]:
-    """--rank: the rank to compare, check or keep."""
+    """--rank and --trace of commands that compare: the rank, or the trace, to compare, check or keep."""
+
+    def decorated(command: F) -> F:
+        command = click.option("--trace", type=int, metavar="N", help=f"{verb} the trace with this trace_id.")(command)
+        return click.option(
+            "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: the lowest]"
+        )(command)
+
+    return decorated
+
+
+def traces_options(command: F) -> F:
+    """--trace and --rank of commands that show traces: only those."""
+    command = click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only traces of this rank.")(command)
     return click.option(
-        "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: the lowest]"
-    )
+        "--trace", "traces", type=int, multiple=True, metavar="N", help="Only the trace with this trace_id; repeatable."
+    )(command)
 
 
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:
@@ -201,4 +222,9 @@ def bar() -> Bar | None:
 
 def reading(*writes: Path | None) -> Reading:
     """What functions of traceq.app that read sources are given beside reading_options: the files that will be written, a bar."""
-    return {"writes": [path for path in writes if path is not None], "progress": bar()}
+    return {"writes": [path for path in writes if path is not None], "progress": bar(), "note": note}
+
+
+def note(text: str) -> None:
+    """Say on stderr what is not an error."""
+    click.echo(f"traceq: note: {printable(text)}", err=True)

@@ -44,12 +44,23 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
     """
     if output is None:
         encoding = sys.stdout.encoding or "utf-8"
-        click.echo(text.encode(encoding, "replace").decode(encoding), nl=False, color=colour or None)
+        shown = text.encode(encoding, "replace").decode(encoding)
+        if _is_too_long(shown):
+            click.echo_via_pager(shown, color=colour or None)
+        else:
+            click.echo(shown, nl=False, color=colour or None)
         return
     from traceq.common.files import atomic_write
 
     with atomic_write(output) as file:
         file.write(text.encode())
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether the text goes through a pager: stdout is a terminal, the text is longer than that, and PAGER is not empty."""
+    if not sys.stdout.isatty() or os.environ.get("PAGER") == "":
+        return False
+    return text.count("\n") >= shutil.get_terminal_size().lines
 
 
 def terminal() -> tuple[int, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
@@ -15,6 +15,11 @@ _GAP = "  "
 
 # On a terminal too narrow for the table, text columns give way down to this width.
 _LEAST_WIDTH = 12
+# As many rows are shown one below the other where their columns do not fit.
+_FEW_ROWS = 5
+_ELLIPSIS = "…"
+
+T = TypeVar("T")
 
 
 def write_plain(
@@ -24,16 +29,43 @@ def write_plain(
     file: BinaryIO,
     width: int | None = None,
 ) -> None:
-    """Aligned columns, numeric ones to the right; with `width` (cells of a terminal), long text is cut, marked by an ellipsis."""
+    """Aligned columns, numeric ones to the right; with `width` (cells of a terminal) no line is longer.
+
+    Long text is then cut, marked by an ellipsis. Where that is not enough, few rows are shown one below the other, and of
+    many the columns in the middle are left out, which a last line says.
+    """
     lines = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    note = ""
     if width is not None:
         widths = _narrowed(widths, numeric, width)
+        if _total(widths) > width and 1 < len(lines) <= _FEW_ROWS + 1:
+            write_vertical(header, lines[1:], file, width)
+            return
+        shown = _shown(widths, width)
+        if len(shown) < len(widths):
+            note = f"{len(shown)} of {len(widths)} columns are shown; --vertical shows all\n"
+            lines, widths, numeric = _elided(lines, widths, numeric, shown)
     for row in (lines[0], ["-" * each for each in widths], *lines[1:]):
         cells = map(_fitted, row, widths, numeric)
         file.write(f"{_GAP.join(cells).rstrip()}\n".encode())
     if len(lines) == 1:
         file.write(b"(no rows)\n")
+    file.write(note.encode())
+
+
+def write_vertical(
+    header: Sequence[str], rows: Iterable[Sequence[str]], file: BinaryIO, width: int | None = None
+) -> None:
+    """A line for each value, with the name of its column before it, and a blank line between rows."""
+    names = [printable(name) for name in header]
+    margin = max(map(cell_len, names), default=0)
+    for number, row in enumerate(rows):
+        if number:
+            file.write(b"\n")
+        for name, value in zip(names, row, strict=True):
+            line = f"{name}{' ' * (margin - cell_len(name))}{_GAP}{printable(value)}".rstrip()
+            file.write(f"{_fitted(line, width, False).rstrip() if width else line}\n".encode())
 
 
 def write_markdown(
@@ -45,11 +77,13 @@ def write_markdown(
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
 
 
-def write_result(result: Result, file: BinaryIO) -> None:
-    """Aligned columns for a person to read; a query plan, which is a drawing, as it is."""
+def write_result(result: Result, file: BinaryIO, *, vertical: bool = False) -> None:
+    """Aligned columns for a person to read, or a line for each value; a query plan, which is a drawing, as it is."""
     rows = list(result.rows())
     if result.schema.names == ["explain_key", "explain_value"]:
         file.writelines(f"{printable(line)}\n".encode() for _, plan in rows for line in plan.splitlines())
+    elif vertical:
+        write_vertical(result.schema.names, rows, file, result.width)
     else:
         write_plain(result.schema.names, rows, result.numeric, file, result.width)
 
@@ -57,6 +91,38 @@ def write_result(result: Result, file: BinaryIO) -> None:
 def write_markdown_result(result: Result, file: BinaryIO) -> None:
     """A Markdown table."""
     write_markdown(result.schema.names, result.rows(), result.numeric, file)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _shown(widths: Sequence[int], available: int) -> list[int]:
+    """The columns from both ends that fit beside a column of an ellipsis, all where all fit; at least the first."""
+    if _total(widths) <= available:
+        return list(range(len(widths)))
+    left, right = [0], list[int]()
+    while len(left) + len(right) < len(widths):
+        takes_left = len(left) <= len(right)
+        column = len(left) if takes_left else len(widths) - 1 - len(right)
+        kept = [widths[each] for each in (*left, *right, column)]
+        if _total([*kept, len(_ELLIPSIS)]) > available:
+            break
+        (left if takes_left else right).append(column)
+    return [*left, *reversed(right)]
+
+
+def _elided(
+    lines: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool], shown: Sequence[int]
+) -> tuple[list[list[str]], list[int], list[bool]]:
+    """The same with these columns, and an ellipsis where others are left out."""
+    at = next(number for number, column in enumerate([*shown, len(widths)]) if number != column)
+
+    def cut(row: Sequence[T], mark: T) -> list[T]:
+        kept = [row[column] for column in shown]
+        return [*kept[:at], mark, *kept[at:]]
+
+    return [cut(line, _ELLIPSIS) for line in lines], cut(widths, len(_ELLIPSIS)), cut(numeric, False)
 
 
 def _narrowed(widths: Sequence[int], numeric: Sequence[bool], available: int) -> list[int]:

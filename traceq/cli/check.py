@@ -33,6 +33,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 @noise_option
 @click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")
+@click.option("--code-quality", type=FILE, metavar="FILE", help="Write a Code Quality report for GitLab.")
 @document_options(_FORMATS)
 @rank_option("Check")
 @reading_options
@@ -44,6 +45,7 @@ def check(
     sources: tuple[str, ...],
     junit: Path | None,
     sarif: Path | None,
+    code_quality: Path | None,
     output: Path | None,
     format_: str,
     **options: Any,
@@ -65,11 +67,13 @@ def check(
     from traceq.app.check import check as check_runs
     from traceq.reports.check.words import sentence
 
-    view = check_runs(sources, **options, **reading(junit, sarif, output))
+    view = check_runs(sources, **options, **reading(junit, sarif, code_quality, output))
     if junit is not None:
         write(view.to_junit(), junit)
     if sarif is not None:
         write(view.to_sarif(), sarif)
+    if code_quality is not None:
+        write(view.to_code_quality(), code_quality)
     write_view(view, format_, output)
     if output is not None:
         click.echo(f"traceq check: {sentence(view.content)} See {output}.", err=True)

@@ -51,6 +51,7 @@ from traceq.cli._output import write, write_view
 @click.option("--ticket", is_flag=True, help="In at most 10 KB, hosts, users and paths replaced. [format: md]")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML: a test that there is no regression.")
 @click.option("--sarif", type=FILE, metavar="FILE", help="Write SARIF 2.1.0.")
+@click.option("--code-quality", type=FILE, metavar="FILE", help="Write a Code Quality report for GitLab.")
 @click.option("--anyway", is_flag=True, help="Give a verdict although GPUs, shapes or settings differ.")
 @reading_options
 def compare(
@@ -64,6 +65,7 @@ def compare(
     ticket: bool,
     junit: Path | None,
     sarif: Path | None,
+    code_quality: Path | None,
     **options: Any,
 ) -> None:
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
@@ -83,11 +85,15 @@ def compare(
     from traceq.app.compare import compare as compare_runs
 
     name = format_ or ("md" if ticket else "text")
-    view = compare_runs(base, new, drawn=name == "html", ticket=ticket, **options, **reading(output, junit, sarif))
+    view = compare_runs(
+        base, new, drawn=name == "html", ticket=ticket, **options, **reading(output, junit, sarif, code_quality)
+    )
     if junit is not None:
         write(view.to_junit(), junit)
     if sarif is not None:
         write(view.to_sarif(), sarif)
+    if code_quality is not None:
+        write(view.to_code_quality(), code_quality)
     write_view(view, name, output, top=top)
 
 

@@ -54,7 +54,7 @@ def next_steps(database: str) -> str:
     quoted = shlex.quote(database)
     return "\n".join(
         (
-            "Try next:",
+            "Also try:",
             f'  traceq sql {quoted} "{_QUERY}"',
             f"  traceq shell {quoted}",
             "  traceq tables time_ledger",

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import output_option, reading, reading_options
+from traceq.cli._options import output_option, reading, reading_options, traces_options
 from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
 from traceq.formats.capabilities import FORMATS, METRICS, Metric, metrics_named
@@ -25,6 +25,7 @@ _WIDTH = 100
 @click.option(
     "--format", "format_", type=click.Choice(("text", "json")), help="[default: json for -o *.json, else text]"
 )
+@traces_options
 @reading_options
 def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: str | None, **options: Any) -> None:
     """Say what a trace can tell, or what a capture needs.
@@ -43,7 +44,7 @@ def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: 
       traceq doctor --plan idle communication
     """  # noqa: D301 - click wants the backspace itself
     if plan:
-        if any((output, format_, options["step_range"], options["steps_per"], options["window"])):
+        if any((output, format_, options["step_range"], options["steps_per"], options["window"], options["traces"])):
             raise click.UsageError(
                 "-o, --format, --step-range, --steps-per and --window are for traces; --plan takes names of metrics only."
             )
@@ -100,7 +101,8 @@ def _sections(metrics: Sequence[Metric]) -> Iterator[str]:
         missing = [name for name, each in able.items() if isinstance(each, str)]
         yield _commands(form.profiler, form.commands(merged(captures)) if captures else None, missing)
     backend = record_backend(metrics)
-    command = backend and f"traceq record --backend {backend} -- python train.py"
+    options = "".join(f" {each.options}" for each in metrics if each.options and backend in each.record)
+    command = backend and f"traceq record --backend {backend}{options} -- python train.py"
     yield _commands("traceq record", command, [each.name for each in metrics if backend not in each.record])
 
 
@@ -109,7 +111,8 @@ def _described(metric: Metric) -> Iterator[str]:
     facts = {
         "costs": metric.cost,
         **{form.profiler: _verdict(capture) for form, capture in metric.captures()},
-        "traceq record": " or ".join(f"--backend {each}" for each in metric.record) or "cannot",
+        "traceq record": " or ".join(f"--backend {each} {metric.options}".rstrip() for each in metric.record)
+        or "cannot",
     }
     for label, text in facts.items():
         first = f"  {label:16}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import textwrap
 from pathlib import Path
 
 import click
@@ -10,24 +12,40 @@ import click
 from traceq.cli._options import rules_option
 from traceq.common.text import printable
 
+_PLACE = re.compile(r"[Ff]\d+")
+# Findings of a trace: more than any has.
+_EVERY = 1_000
+
 
 @click.command(short_help="Explain a rule: what it finds, how it is measured, what to try.")
 @click.argument("rule")
+@click.argument("source", required=False, metavar="[SOURCE_OR_DB]")
 @rules_option
-def explain(rule: str, rules: tuple[Path, ...]) -> None:
+def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
     """Explain a rule: what it finds, why it matters, how it is measured, what to try.
 
-    RULE is a name that `traceq rules list` prints and findings carry.
+    RULE is a name that `traceq rules list` prints and findings carry. Or, with the trace or database that it was found
+    in, a finding: F1 or its id.
 
     \b
     Examples:
       traceq explain synchronous-loader
+      traceq explain F1 profile.duckdb
     """  # noqa: D301 - click wants the backspace itself
     from traceq.diagnosis import user_rules
-    from traceq.diagnosis.rules_page import UNPROVEN
+    from traceq.diagnosis.rules_page import UNPROVEN, example
     from traceq.errors import NoSuchRule
 
     known = {each.name: each for each in user_rules.rules(rules)}
+    if source is not None:
+        from traceq.app.report import report
+        from traceq.cli._options import reading
+
+        rule = report(source, _EVERY, rules=rules, drawn=False, **reading()).finding(rule).rule
+    elif _PLACE.fullmatch(rule):
+        raise click.UsageError(
+            f"{rule} is a finding: say in which trace or database, as in traceq explain {rule} TRACE."
+        )
     wanted = rule.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0].lower().replace("_", "-")
     if wanted not in known:
         close = difflib.get_close_matches(wanted, known, n=3, cutoff=0.4)
@@ -35,5 +53,7 @@ def explain(rule: str, rules: tuple[Path, ...]) -> None:
         raise NoSuchRule(f"no rule is called {rule!r}; {hint}")
     page = known[wanted].manual
     unproven = f"{UNPROVEN}\n\n" if known[wanted].unproven else ""
-    text = f"{wanted}: {page.title}\n\n{unproven}{page.text}".rstrip()
+    said = example(wanted)
+    real = f"\n\nA real trace\n{textwrap.indent(textwrap.fill(said, 116), '    ')}" if said else ""
+    text = f"{wanted}: {page.title}\n\n{unproven}{page.text}".rstrip() + real
     click.echo("\n".join(map(printable, text.split("\n"))))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import goal_option, memory_option, reading, rules_option
+from traceq.cli._options import goal_option, reading, reading_options, rules_option, traces_options
 
 
 @click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
@@ -21,13 +21,11 @@ from traceq.cli._options import goal_option, memory_option, reading, rules_optio
     help="perfetto and chrome are the same.  [default: by the suffix of -o]",
 )
 @click.option("--finding", metavar="ID", help="Only the time around this finding: its id, its rule, or F1, F2, ...")
-@click.option(
-    "--trace", "traces", type=int, multiple=True, metavar="N", help="Only the trace with this trace_id; repeatable."
-)
+@traces_options
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table or view; repeatable.")
-@goal_option("What the advice is to serve, as for traceq report.")
+@goal_option("Optimise for this, as traceq report does.")
 @rules_option
-@memory_option
+@reading_options
 def export(*, source: str, output: Path, **options: Any) -> None:
     """Write a trace with its findings for Perfetto, or tables as files.
 

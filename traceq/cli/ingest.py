@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--output",
     "database",
     metavar="DB",
-    help="Database to make or add to. [default: SOURCE's name, .duckdb]",
+    help="Database to make or add to. [default: SOURCE's name, .duckdb, here]",
 )
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
@@ -34,8 +34,8 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
     PyTorch profiler, gzipped or not), a directory that holds traces, or a quoted glob. The format is found by
     content, not by name. Content that is in the database already is skipped, so running it again changes
-    nothing. An ingest that fails or is interrupted leaves the database as it was. At last the rules are asked;
-    what they find is in the table finding, and reports take it from there.
+    nothing. An ingest that fails or is interrupted leaves the database as it was. Finally the rules run; reports
+    read their findings from the table finding.
 
     \b
     Examples:

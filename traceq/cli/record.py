@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import F
+from traceq.cli._options import FILE, F
 from traceq.common.text import printable
 from traceq.errors import TraceqError
 
@@ -48,10 +48,15 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     metavar="DIR",
     help="Directory for the traces and the database.",
 )
+@click.option("--memory", is_flag=True, help="With every allocation of memory.")
+@click.option(
+    "--stacks", is_flag=True, help="With every Python function that runs: names lines, makes steps far longer."
+)
+@click.option("--html", type=FILE, metavar="FILE", help="Write the page of the report to FILE, too.")
 @click.option("--dry-run", is_flag=True, help="Print the command and what is added to its environment; run nothing.")
 @click.option("--no-report", is_flag=True, help="Make the database, and no report.")
 @click.pass_context
-def record(context: click.Context, /, *, dry_run: bool, no_report: bool, **options: Any) -> None:
+def record(context: click.Context, /, *, dry_run: bool, no_report: bool, html: Path | None, **options: Any) -> None:
     """Record a training program without editing it.
 
     Runs COMMAND as it is (python, torchrun, accelerate, a shell script that calls them), records a window of its
@@ -62,6 +67,7 @@ def record(context: click.Context, /, *, dry_run: bool, no_report: bool, **optio
     Examples:
       traceq record -- python train.py --epochs 1
       traceq record --skip 50 --steps 10 -o traces -- torchrun --nproc-per-node 2 train.py
+      traceq record --stacks --memory --html report.html -- python train.py
       traceq record --backend nsys -- python train.py
     """  # noqa: D301 - click wants the backspace itself
     from traceq.capture.record import Request, plan
@@ -74,6 +80,8 @@ def record(context: click.Context, /, *, dry_run: bool, no_report: bool, **optio
         raise click.UsageError(
             "--steps 0 is for --backend nsys; the PyTorch profiler needs a window of at least one step."
         )
+    if request.backend == "nsys" and request.stacks:
+        raise click.UsageError("--stacks is for --backend torch: nsys keeps Python stacks for its own viewer only.")
     launch = plan(request)
     if dry_run:
         click.echo(_shell(launch))
@@ -83,7 +91,7 @@ def record(context: click.Context, /, *, dry_run: bool, no_report: bool, **optio
         _tell(reason)
     traces = tuple(request.directory / trace.name for trace in recorded.traces)
     database = request.directory / f"{launch.name}.duckdb"
-    failed = bool(traces) and not _kept(context, database, traces, report=not no_report)
+    failed = bool(traces) and not _kept(context, database, traces, report=not no_report, html=html)
     context.exit(recorded.exit_code or int(failed))
 
 
@@ -97,12 +105,14 @@ def _tell(text: str) -> None:
     click.echo(f"traceq: {printable(text)}", err=True)
 
 
-def _kept(context: click.Context, database: Path, traces: tuple[Path, ...], *, report: bool) -> bool:
+def _kept(context: click.Context, database: Path, traces: tuple[Path, ...], *, report: bool, html: Path | None) -> bool:
     """Ingest the traces and report on them; False when that failed, which must not hide the program's exit code."""
     try:
         _ingest(traces, database)
         if report:
             _report(context, database)
+        if html is not None:
+            _report(context, database, "-o", str(html), "--format", "html")
     except TraceqError as error:
         _tell(f"error: {error}")
         return False
@@ -122,9 +132,9 @@ def _ingest(traces: tuple[Path, ...], database: Path) -> None:
     _tell(summary(ingest(traces, database, jobs=usable_cpus(), progress=bar())))
 
 
-def _report(context: click.Context, database: Path) -> None:
+def _report(context: click.Context, database: Path, *options: str) -> None:
     from traceq.cli.report import report
 
-    with report.make_context("report", [str(database)], parent=context.parent) as inner:
+    with report.make_context("report", [str(database), *options], parent=context.parent) as inner:
         report.invoke(inner)
     sys.stdout.flush()

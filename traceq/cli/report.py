@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import document_options, goal_option, reading, reading_options, rules_option
-from traceq.cli._output import write_view
+from traceq.cli._options import document_options, goal_option, reading, reading_options, rules_option, traces_options
+from traceq.cli._output import write, write_view
+from traceq.common.text import printable
 from traceq.reports import DRAWN, all_suffixes
+
+if TYPE_CHECKING:
+    from traceq.reports.ticket import Site
 
 
 @click.command(short_help="Report where the time of each step went.")
 @click.argument("source", metavar="SOURCE_OR_DB")
 @document_options(all_suffixes(), None)
+@click.option("-v", "--verbose", is_flag=True, help="Text: with the evidence for each finding.")
+@click.option("--full", is_flag=True, help="Text: all sections.")
+@click.option("--finding", metavar="F1", help="Text: one finding in full: its number, its id or its rule.")
+@click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
+@traces_options
 @reading_options
-@goal_option("What the advice is to serve: samples per second, or the time of a step.")
-@click.option("--ticket", is_flag=True, help="To be shown to others: hosts, users and paths are replaced. [format: md]")
+@goal_option("Optimise for samples per second, or for the time of a step.")
+@click.option(
+    "--ticket",
+    is_flag=True,
+    help="Anonymise for sharing: replace host names, users and paths. As Markdown at most 10 KB, else all of it. [format: md]",
+)
+@click.option("--against", metavar="BASE", help="With --ticket: compare with this trace, trace database or baseline.")
+@click.option(
+    "--for",
+    "site",
+    type=click.Choice(("github", "gitlab", "jira")),
+    help="With --ticket: the markup. [default: github]",
+)
 @click.option("--charts", is_flag=True, help="With -o FILE.md: charts as PNG files beside it.")
 @rules_option
 @click.option("--save", "store", is_flag=True, help="Keep all findings in the table finding of the database.")
@@ -28,29 +48,68 @@ def report(
     output: Path | None,
     format_: str | None,
     ticket: bool,
+    against: str | None,
+    site: Site | None,
     charts: bool,
+    verbose: bool,
+    full: bool,
+    finding: str | None,
+    sql: bool,
     **options: Any,
 ) -> None:
     """Report where the time of each step went.
 
-    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts: a trace is then ingested into a
-    temporary database, which is gone afterwards. The report says what was captured, how long steps take,
-    where their time went on each GPU, and which of it could be won back by what change, with the query behind each
-    number. `traceq explain RULE` says how each finding is made.
+    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. The first screen says what to fix first, how long
+    a step then takes, where a step's time goes and what else there is to fix: at most 60 lines, 120 of several traces.
+    -v adds the evidence for each finding, --full every section, --sql the queries. Text that is longer than the
+    terminal goes through $PAGER. HTML, Markdown and JSON hold everything.
 
     \b
     Examples:
       traceq report profile.duckdb
+      traceq report profile.duckdb --finding F1 --sql
       traceq report profile.duckdb -o report.html
-      traceq report profile.sqlite --step-range "^train_step" --ticket -o ticket.md --charts
+      traceq report profile.sqlite --ticket --against main --for gitlab -o ticket.md
     """  # noqa: D301 - click wants the backspace itself
     name = format_ or ("md" if ticket else "text")
+    said = {"-v": verbose, "--full": full, "--finding": finding is not None, "--sql": sql}
+    if name != "text" and any(said.values()):
+        options_said = ", ".join(option for option, is_said in said.items() if is_said)
+        rest = "is brief" if name == "llm" else "holds everything"
+        raise click.UsageError(f"{options_said}: for text only; {name} {rest}.")
+    if finding is not None and (verbose or full):
+        raise click.UsageError("--finding shows one finding in full: leave -v and --full out.")
     if charts and (name != "md" or output is None):
         raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
+    if against is not None or site is not None or (ticket and name == "md" and not charts):
+        if not ticket:
+            raise click.UsageError("--against and --for say what is in a ticket: add --ticket.")
+        if format_ not in (None, "md", "text"):
+            raise click.UsageError(
+                f"A ticket is in the markup that --for says, not in {format_}: name FILE.md or FILE.txt."
+            )
+        _write_ticket(source, output, against=against, site=site or "github", **options)
+        return
     from traceq.app.report import report as make_report
 
     view = make_report(source, drawn=name in DRAWN, ticket=ticket, **options, **reading(output))
     if charts and output is not None:
         view.save_with_charts(output)
+    elif name == "text":
+        detail = "full" if full else "evidence" if verbose else "brief"
+        write_view(view, name, output, detail=detail, finding=finding, sql=sql)
     else:
         write_view(view, name, output)
+    if output is not None:
+        click.echo(f"traceq: wrote {printable(str(output))}: {printable(view.verdict)}", err=True)
+
+
+def _write_ticket(source: str, output: Path | None, *, top: int, store: bool, **options: Any) -> None:  # noqa: ARG001 - of a ticket three are shown
+    if store:
+        raise click.UsageError("--save and --ticket do different things: run traceq report twice.")
+    from traceq.app.ticket import ticket
+
+    made = ticket(source, **options, **reading(output))
+    write(made.text, output)
+    if output is not None:
+        click.echo(f"traceq: wrote {printable(str(output))}: {printable(made.verdict)}", err=True)

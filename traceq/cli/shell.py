@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import memory_option
+from traceq.cli._options import reading, reading_options
 from traceq.common.text import printable
 from traceq.errors import MissingTool, QueryError
 
@@ -21,20 +21,21 @@ HELP = """\
 A statement ends with a semicolon and may take several lines.
 .tables         list tables and views
 .schema NAME    columns of a table or view
+.vertical       a line for each value, and back to columns
 .help           this text
 .quit           leave (or Ctrl-D)"""
 
 
 @click.command(short_help="Ask a trace database in SQL, interactively.")
-@click.argument("database", metavar="DB", type=click.Path(path_type=Path))
-@memory_option
+@click.argument("database", metavar="SOURCE_OR_DB", type=click.Path(path_type=Path))
+@reading_options
 @click.pass_context
-def shell(context: click.Context, *, database: Path, memory_limit: int | None) -> None:
+def shell(context: click.Context, /, *, database: Path, **options: Any) -> None:
     """Ask a trace database in SQL, interactively.
 
     With history, highlighting and completion of tables, columns and keywords; type .help for its commands.
-    The database is opened read-only. Statements can be piped in as well; the exit status is then 1 when any
-    of them failed.
+    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts; it is opened read-only. Statements can be piped in
+    as well; the exit status is then 1 when any of them failed.
 
     \b
     Examples:
@@ -43,7 +44,7 @@ def shell(context: click.Context, *, database: Path, memory_limit: int | None) -
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.open import locked
 
-    with locked(database, memory_limit) as connection:
+    with locked(database, **options, **reading()) as connection:
         session = Session(connection)
         if sys.stdin.isatty() and sys.stdout.isatty():
             prompt = line_editor(connection)
@@ -82,10 +83,12 @@ class Session:
         self.failures = 0
         self._connection = connection
         self._over = False
+        self._vertical = False
         self._commands: dict[str, Callable[[str], None]] = {
             ".tables": self._tables,
             ".schema": self._schema,
             ".help": lambda _: click.echo(HELP),
+            ".vertical": self._toggle,
             ".quit": self._quit,
             ".exit": self._quit,
         }
@@ -138,7 +141,8 @@ class Session:
 
         with one_line_errors():
             relation = interruptible(self._connection, partial(run, self._connection, statement))
-            write_result(result_of(self._connection, relation, terminal_width()), sys.stdout.buffer)
+            result = result_of(self._connection, relation, terminal_width())
+            write_result(result, sys.stdout.buffer, vertical=self._vertical)
         sys.stdout.buffer.flush()
 
     def _dot(self, text: str) -> None:
@@ -159,6 +163,9 @@ class Session:
 
         table = catalogue.find(catalogue.everything(self._connection), name)
         write_columns(table, sys.stdout.buffer, "table")
+
+    def _toggle(self, _: str) -> None:
+        self._vertical = not self._vertical
 
     def _quit(self, _: str) -> None:
         self._over = True

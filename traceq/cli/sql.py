@@ -4,34 +4,54 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from traceq.cli._options import format_option, memory_option, output_option
+from traceq.cli._options import format_option, output_option, reading, reading_options
 from traceq.errors import QueryError
 
+if TYPE_CHECKING:
+    from traceq.exports.result import Result
+
 # Suffix of a file -> name of the format.
+# Findings of a trace: more than any has.
+_EVERY = 1_000
+
 FORMATS = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet", ".md": "md"}
 
 
 @click.command(short_help="Ask a trace database in SQL.")
-@click.argument("database", metavar="DB", type=click.Path(path_type=Path))
-@click.argument("query")
+@click.argument("database", metavar="SOURCE_OR_DB", type=click.Path(path_type=Path))
+@click.argument("query", required=False)
+@click.option("--of", "finding", metavar="F1", help="Run the query of a finding: its number, its id or its rule.")
 @format_option(FORMATS, "table")
 @output_option
-@memory_option
-def sql(database: Path, query: str, format_: str, output: Path | None, memory_limit: int | None) -> None:
+@click.option("--vertical", is_flag=True, help="As a table: a line for each value.")
+@reading_options
+def sql(
+    database: Path,
+    query: str | None,
+    finding: str | None,
+    vertical: bool,
+    format_: str,
+    output: Path | None,
+    **options: Any,
+) -> None:
     """Ask a trace database in SQL.
 
-    QUERY is DuckDB's SQL; - reads it from standard input. Of several statements the last one's result is
-    printed. The database is opened read-only, and the query can reach no file and no network. `traceq tables`
-    lists what there is. Times are nanoseconds, sizes bytes. On a terminal long text in a table is cut to fit;
-    with -o or a pipe it is not.
+    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
+    input. Of several statements the last one's result is printed. The database is opened read-only, and the query can
+    reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds, sizes bytes. On a terminal
+    what does not fit is left out or shown row by row; with -o or a pipe nothing is.
 
     \b
     Examples:
       traceq sql profile.duckdb "select name, dur from kernel order by dur desc limit 10"
+      traceq sql profile.duckdb --of F1
       traceq sql profile.duckdb "from time_ledger" -o ledger.parquet
       traceq sql profile.duckdb - --format json < query.sql
     """  # noqa: D301 - click wants the backspace itself
@@ -39,15 +59,27 @@ def sql(database: Path, query: str, format_: str, output: Path | None, memory_li
         raise click.UsageError("Parquet is binary: name a file with -o, or pipe the output.")
     if output is not None and output.resolve() == database.resolve():
         raise click.UsageError("-o names the database itself: name another file.")
-    text = _read_query() if query == "-" else query
+    if (query is None) == (finding is None):
+        raise click.UsageError("Say what to ask: a query, or --of F1 for that of a finding.")
+    if finding is not None:
+        from traceq.app.report import report
+
+        # The pieces that cost most, which `traceq report --finding F1` shows.
+        text = report(database, _EVERY, drawn=False, **options, **reading()).finding(finding).instances.query
+    else:
+        text = _read_query() if query == "-" else str(query)
     from traceq.app.open import locked
     from traceq.cli._table import write_markdown_result, write_result
     from traceq.common.files import atomic_write
     from traceq.database.user_sql import interruptible, one_line_errors, run
     from traceq.exports.result import WRITERS, result_of
 
-    write_rows = {"table": write_result, "md": write_markdown_result, **WRITERS}[format_]
-    with locked(database, memory_limit) as connection:
+    if vertical and format_ != "table":
+        raise click.UsageError("--vertical is for tables.")
+    writers: dict[str, Callable[[Result, BinaryIO], None]]
+    writers = {"table": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
+    write_rows = writers[format_]
+    with locked(database, **options, **reading(output)) as connection:
         relation = interruptible(connection, lambda: run(connection, text))
         with one_line_errors():
             if output is not None:

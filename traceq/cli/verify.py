@@ -24,17 +24,17 @@ from traceq.cli._output import write_view
 @document_options()
 @rank_option("Compare")
 @noise_option
-@click.option("--anyway", is_flag=True, help="Measure what was won although GPUs, shapes or settings differ.")
+@click.option("--anyway", is_flag=True, help="Measure the saving although GPUs, shapes or settings differ.")
 @reading_options
 def verify(*, append: Path | None, output: Path | None, format_: str, **options: Any) -> None:
-    """Say whether FINDING is gone after a fix, how much was won, and whether that is what was predicted.
+    """Say whether FINDING is gone after a fix, how much that saved, and whether that is what was predicted.
 
-    FINDING is the id of a finding of the runs before, as `traceq report` gives it, or its rule. What was won is the
+    FINDING is a finding of the first run before as `traceq report` names it: F1, its id or its rule. The saving is the
     difference of the mean steps, with an interval; the prediction is right when it may lie between the finding's bounds.
 
     \b
     Examples:
-      traceq verify synchronous-loader --before w0.duckdb --after w4.duckdb
+      traceq verify F1 --before w0.duckdb --after w4.duckdb
       traceq verify item-read --before a1.duckdb a2.duckdb --after b1.duckdb b2.duckdb --append calibration.jsonl
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.verify import verify as verify_runs

@@ -27,11 +27,22 @@ from traceq.cli._output import write_view
 )
 @click.option("--graph", is_flag=True, help="Launch the kernels between two waits at once, as a CUDA graph does.")
 @click.option("--transfer-only", is_flag=True, help="Let no collective wait for other ranks.")
+@click.option("--finding", metavar="F1", help="Take away what a finding owns: its number, its id or its rule.")
 @click.option("--list", "lists", is_flag=True, help="List what can be asked of this trace.")
 @click.option("--trace", type=int, metavar="N", help="Ask the trace with this trace_id. [default: the first]")
+@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Ask the trace of this rank.")
 @document_options()
 @reading_options
-def whatif(*, source: str, lists: bool, trace: int | None, output: Path | None, format_: str, **options: Any) -> None:
+def whatif(
+    *,
+    source: str,
+    lists: bool,
+    finding: str | None,
+    trace: int | None,
+    output: Path | None,
+    format_: str,
+    **options: Any,
+) -> None:
     """Say what the steps would last if something were changed, and what would limit them then.
 
     The steps are executed again in a model of what waits for what (docs/whatif.md), without a change and with it;
@@ -45,16 +56,18 @@ def whatif(*, source: str, lists: bool, trace: int | None, output: Path | None, 
     \b
     Examples:
       traceq whatif job.duckdb --list
+      traceq whatif job.duckdb --finding F1
       traceq whatif job.duckdb --remove idle_data
       traceq whatif job.duckdb --scale 'kernel:*flash*' 0.5 --overlap communication
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.whatif import CHANGES, whatif, whatif_choices
 
     changes = {name: options.pop(name) for name in CHANGES}
-    if lists and any(changes.values()):
+    asks = bool(finding) or any(changes.values())
+    if lists and asks:
         raise click.UsageError("--list says what can be asked, a change asks: leave one of them out.")
     where = {"trace": trace, **options, **reading(output)}
-    if lists or not any(changes.values()):
+    if lists or not asks:
         write_view(whatif_choices(source, **where), format_, output)
     else:
-        write_view(whatif(source, **changes, **where), format_, output)
+        write_view(whatif(source, finding=finding, **changes, **where), format_, output)

@@ -21,6 +21,17 @@ def usable_cpus() -> int:
         return os.cpu_count() or 1
 
 
+def is_running(pid: int) -> bool:
+    """Whether there is a process of this number."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def usable_memory() -> int:
     """Bytes of memory that this process may use: the machine's, in a container those it is limited to."""
     try:

@@ -34,6 +34,18 @@ def shortened(text: str, limit: int) -> str:
     return prefix(text, limit - tail - 1) + "…" + prefix(text[::-1], tail)[::-1]
 
 
+def first_clause(text: str) -> str:
+    """`text` up to its first full stop or semicolon, without that; one within `backticks` or brackets ends nothing."""
+    is_code, depth = False, 0
+    for index, character in enumerate(text):
+        is_code ^= character == "`"
+        depth += (character == "(") - (character == ")") if not is_code else 0
+        ends = character in ".;" and text[index + 1 : index + 2] in ("", " ", "\n")
+        if ends and not is_code and depth <= 0:
+            return text[:index]
+    return text
+
+
 def fits(text: str, limit: int) -> bool:
     """Whether `text` takes at most `limit` columns, with no more characters than those may hold."""
     return len(text) <= CHARACTERS_PER_COLUMN * limit and width(text) <= limit

@@ -183,7 +183,7 @@ def _check_file(path: Path) -> None:
     if not path.is_file():
         raise StoreError(f"{path}: no such trace database; make one with: traceq ingest SOURCE -o {path}")
     if not is_database(path):
-        raise StoreError(f"{path}: no DuckDB database; name a trace database, or a new file to make one")
+        raise StoreError(f"{path}: not a DuckDB database; name a trace database, or a new file to make one")
 
 
 def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bool = False) -> None:

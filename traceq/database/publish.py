@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 
+from traceq.common.process import is_running
 from traceq.database.connect import connect, create_database, memory_for, writer_config
 from traceq.errors import StoreError
 
@@ -49,7 +50,7 @@ def _remove_stale(database: Path) -> None:
     pattern = re.compile(rf"\.{re.escape(database.name)}\.(\d+)\..*\.ingest")
     for path in database.parent.glob(f".{glob.escape(database.name)}.*.ingest"):
         match = pattern.fullmatch(path.name)
-        if match and not _is_running(int(match[1])) and _age(path) > _STALE_SECONDS:
+        if match and not is_running(int(match[1])) and _age(path) > _STALE_SECONDS:
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -59,16 +60,6 @@ def _age(path: Path) -> float:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 Fingerprint = tuple[tuple[int, int, int] | None, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -98,20 +99,31 @@ def query_error(error: Exception, text: str | None = None) -> QueryError:
     return QueryError(f"{where}{message}{way_out}")
 
 
-def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """Do `work` in a thread, so that Ctrl-C, TERM and HUP reach Python and stop the query that runs in it."""
+def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T], seconds: float | None = None) -> T:
+    """Do `work` in a thread, so that Ctrl-C, TERM and HUP reach Python and stop the query that runs in it.
+
+    Raises QueryError where it takes longer than `seconds`.
+    """
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
+        began = time.monotonic()
         try:
             # The kernel may hand the signal to any thread; Python looks for it when the main thread wakes up.
             while not future.done():
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
+                if seconds is not None and time.monotonic() - began > seconds:
+                    _stop(connection, future)
+                    raise QueryError(f"the query was stopped after {seconds:g} s: ask for less at a time")
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C; TERM and HUP, see cli/__init__.py
-            while not future.done():  # DuckDB forgets an interrupt that comes before the query has begun
-                connection.interrupt()
-                wait([future], timeout=_SIGNALS_SEEN_EVERY)
+            _stop(connection, future)
             raise
         return future.result()
+
+
+def _stop(connection: duckdb.DuckDBPyConnection, future: Future[T]) -> None:
+    while not future.done():  # DuckDB forgets an interrupt that comes before the query has begun
+        connection.interrupt()
+        wait([future], timeout=_SIGNALS_SEEN_EVERY)
 
 
 def _relation(

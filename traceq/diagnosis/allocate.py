@@ -26,10 +26,14 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True)
 class Allocated:
-    """Advice with the share (0..1) of its claim that it owns, and what others say of time that it owns."""
+    """Advice with the share (0..1) of its claim that it owns, and what others say of time that it owns.
+
+    `owned` is what it owns of each category of the ledger, ns over the counted steps.
+    """
 
     proposal: Proposal
     share: float
+    owned: Mapping[str, float]
     parts: list[Proposal] = field(default_factory=list)
 
     @property
@@ -62,15 +66,15 @@ def allocate(
 
 
 def _allocated(
-    proposals: Sequence[Proposal], owned: Mapping[int, float], first: dict[int, dict[int, float]]
+    proposals: Sequence[Proposal], owned: Mapping[int, Mapping[str, float]], first: dict[int, dict[int, float]]
 ) -> dict[int, Allocated]:
     allocated: dict[int, Allocated] = {}
     for number in sorted(first):
         each = proposals[number]
         claimed = sum(first[number].values())
-        share = owned[number] / claimed if claimed else 0.0
+        share = sum(owned[number].values()) / claimed if claimed else 0.0
         if share >= 1 - _MOST_TAKEN or first[number].keys() == {number} or each.advice.is_rest:
-            allocated[number] = Allocated(each, share)
+            allocated[number] = Allocated(each, share, owned[number])
         else:
             owner = _owner(first, number)
             while owner not in allocated:
@@ -85,18 +89,20 @@ def _owner(first: dict[int, dict[int, float]], number: int) -> int:
     return max(others, key=lambda other: (others[other], -other))
 
 
-def _share_out(subject: Subject, held: Mapping[str, float]) -> tuple[dict[int, float], dict[int, dict[int, float]]]:
-    """Per claim what it owns, and by who was first on them its pieces' claimed time, ns.
+def _share_out(
+    subject: Subject, held: Mapping[str, float]
+) -> tuple[dict[int, dict[str, float]], dict[int, dict[int, float]]]:
+    """Per claim what it owns of each category, and by who was first on them its pieces' claimed time, ns.
 
     Work that was launched in a counted step may run after it, so that pieces add up to more than the ledger holds; what is
     more belongs to nobody.
     """
     left = dict(held)
-    owned: dict[int, float] = defaultdict(float)
+    owned: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     first: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for row in ask(subject.connection, statement("diagnosis/sql/owned.sql")):
         gets = min(row["owned"], left.get(row["cause"], 0.0))
         left[row["cause"]] = left.get(row["cause"], 0.0) - gets
-        owned[row["claim"]] += gets
+        owned[row["claim"]][row["cause"]] += gets
         first[row["claim"]][row["first_claim"]] += row["claimed"]
     return owned, first

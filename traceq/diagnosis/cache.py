@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, partial
-from importlib.resources import files
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import duckdb
 import msgspec
 
+from traceq.common.code_hash import code_hash
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION, one_line
 from traceq.database.query import ask
@@ -22,7 +22,6 @@ from traceq.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.resources.abc import Traversable
 
     from traceq.diagnosis.subject import Goal, Subject
 
@@ -87,23 +86,4 @@ def _are_own(rules: Sequence[Rule] | None) -> bool:
 def stamp(connection: duckdb.DuckDBPyConnection) -> str:
     """Hash of traceq, its rules and the traces of the database: the judgement on one may depend on the others."""
     traces = [list(row.values()) for row in ask(connection, statement("diagnosis/sql/stamp.sql"))]
-    return hashlib.sha256(json.dumps([__version__, SCHEMA_VERSION, _sources(), traces]).encode()).hexdigest()
-
-
-@cache
-def _sources() -> str:
-    """Hash of all files that judging reads."""
-    found = hashlib.sha256()
-    for name in _REACHED:
-        for path, content in _files(files("traceq").joinpath(name), name):
-            found.update(f"{path} {len(content)}\n".encode() + content)
-    return found.hexdigest()
-
-
-def _files(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
-    if place.is_file():
-        if path.endswith((".py", ".sql", ".toml", ".json")):
-            yield path, place.read_bytes()
-        return
-    for entry in sorted(place.iterdir(), key=lambda entry: entry.name):
-        yield from _files(entry, f"{path}/{entry.name}")
+    return hashlib.sha256(json.dumps([__version__, SCHEMA_VERSION, code_hash(*_REACHED), traces]).encode()).hexdigest()

@@ -8,8 +8,10 @@ wins nothing by itself, but changes what to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from traceq.common.text import first_clause
 
 Confidence = Literal["high", "medium", "low"]
 Value = bool | int | float | str | None
@@ -60,7 +62,7 @@ class Finding:
     owns; the savings are those of the owned part. With `only_bounds` the replay is too far off for a likely value, and
     `saving_ns` is the middle of the bounds. `assumed_share` is the part of the claimed time that the rule assumes a fix
     to take away. `summary` is one row: the claim, and its savings if it owned all
-    of it. `instances` are its worst pieces.
+    of it. `instances` are its worst pieces. `owned_by_category` is what it owns of each category of the ledger.
     """
 
     rule: str
@@ -83,6 +85,12 @@ class Finding:
     wrong_if: str
     references: tuple[str, ...]
     parts: tuple[Part, ...] = ()
+    owned_by_category: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def deed(self) -> str:
+        """The first clause of the fix: what to do, in a line."""
+        return first_clause(self.fix)
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,11 @@ class Observation:
     evidence: Evidence
     fix: str
     references: tuple[str, ...]
+
+    @property
+    def deed(self) -> str:
+        """The first clause of the fix."""
+        return first_clause(self.fix)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         wrong_if=advice.wrong_if,
         references=rule.manual.references,
         parts=tuple(_part(subject, each) for each in allocated.parts),
+        owned_by_category={category: ns / subject.steps for category, ns in sorted(allocated.owned.items()) if ns},
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from traceq.diagnosis.manual import SECTIONS
+from traceq.diagnosis.rules.registry import examples
 
 if TYPE_CHECKING:
     from traceq.diagnosis.rules.registry import Rule
@@ -34,7 +35,15 @@ def handbook(rules: Sequence[Rule]) -> str:
 def _page(rule: Rule) -> str:
     unproven = f"{UNPROVEN}\n\n" if rule.unproven else ""
     text = "\n".join(_sections(rule.manual.text))
-    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{unproven}{text}\n"
+    said = example(rule.name)
+    shown = f"**Example.** {_words(said)}\n\n" if said else ""
+    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{unproven}{shown}{text}\n"
+
+
+def example(name: str) -> str | None:
+    """What a report says of a real trace that triggers the rule; None where none has."""
+    found = examples().get(name)
+    return f"{found['trace']}: {found['said'].replace('`', '')}" if found else None
 
 
 def _sections(text: str) -> Iterator[str]:

@@ -75,7 +75,16 @@ def _one(group: list[Finding]) -> Finding:
         only_bounds=any(each.only_bounds for each in group),
         expected_step_ns=step_ns - saving,
         parts=(*(_part(each) for each in others), *(part for each in group for part in each.parts)),
+        owned_by_category=_added(each.owned_by_category for each in group),
     )
+
+
+def _added(times: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    added: dict[str, float] = {}
+    for each in times:
+        for category, ns in each.items():
+            added[category] = added.get(category, 0.0) + ns
+    return added
 
 
 def _part(finding: Finding) -> Part:

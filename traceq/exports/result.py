@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
@@ -70,6 +70,18 @@ def write_json(result: Result, file: BinaryIO) -> None:
             file.write(separator + encode(row))
             separator = b",\n"
     file.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
+
+
+def records(result: Result, most: int) -> list[list[Any]]:
+    """The first rows as JSON has them: numbers and texts, times in ISO 8601, NaN and infinities as None."""
+    rows: list[list[Any]] = []
+    encode = msgspec.json.Encoder(decimal_format="number", enc_hook=_to_json).encode
+    for batch in result.batches:
+        found = batch.slice(0, most - len(rows)).to_pylist(maps_as_pydicts="strict")
+        rows += (msgspec.json.decode(encode(list(row.values()))) for row in found)
+        if len(rows) >= most:
+            break
+    return rows
 
 
 def write_csv(result: Result, file: BinaryIO) -> None:

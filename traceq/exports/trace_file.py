@@ -25,7 +25,7 @@ from traceq.exports.window import EVERYTHING, Window, around
 if TYPE_CHECKING:
     import duckdb
 
-    from traceq.exports.choose import Chosen
+    from traceq.diagnosis.choose import Chosen
 
 # In the order of the file. Perfetto wants an arrow's start before its end.
 _SECTIONS = ("step", "path", "ledger", "host", "stream", "annotation", "synchronization", "event", "memory", "counter")

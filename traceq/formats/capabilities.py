@@ -34,12 +34,13 @@ def format_of(name: str) -> Format:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric, and what capturing it costs. `record` names the backends of `traceq record` that bring it untold."""
+    """A metric, and what capturing it costs. `record` names the backends of `traceq record` that bring it, with `options`."""
 
     name: str
     answers: str
     cost: str
     record: tuple[str, ...] = ("torch", "nsys")
+    options: str = ""
 
     def captures(self) -> Iterable[tuple[Format, Capture | str]]:
         """Each format with the options that record the metric, or with the reason why its profiler cannot."""
@@ -100,7 +101,12 @@ METRICS: dict[str, Metric] = {
             "an event per collective",
         ),
         Metric("data", "how long steps wait for input, and what that costs the GPU", "a mark per fetch"),
-        Metric("memory", "how much memory is allocated over time, and when it peaks", "an event per allocation", ()),
+        Metric(
+            "memory",
+            "how much memory is allocated over time, and when it peaks",
+            "an event per allocation",
+            options="--memory",
+        ),
         Metric(
             "flops",
             "FLOPs and bytes of matrix products, convolutions and attention, and the rates reached",
@@ -112,7 +118,8 @@ METRICS: dict[str, Metric] = {
             "python",
             "which Python functions and modules the time went through",
             "an event per Python call: steps get far longer, so take times from a capture without it",
-            (),
+            ("torch",),
+            "--stacks",
         ),
         Metric("graphs", "what runs inside CUDA graphs", "an event per node of a graph instead of one per launch"),
         Metric("os", "which system calls the host's threads block in", "an event per blocking call", ("nsys",)),

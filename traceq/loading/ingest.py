@@ -118,7 +118,9 @@ def _check_step_range(pattern: str | None) -> None:
         try:
             connection.execute("select regexp_matches('', $1)", [pattern])
         except duckdb.Error as error:
-            raise QueryError(f"step range {pattern!r}: no regular expression of DuckDB: {one_line(error)}") from error
+            raise QueryError(
+                f"step range {pattern!r}: not a regular expression of DuckDB: {one_line(error)}"
+            ) from error
 
 
 def _known_traces(database: Path) -> dict[str, int]:
@@ -144,7 +146,7 @@ def _split(
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:
-        sha256 = _sha256(source.files)
+        sha256 = content_hash(source.files)
         if sha256 in new or (sha256 in known and not force):
             skipped.append(source.path)
         else:
@@ -152,7 +154,7 @@ def _split(
     return [(source, sha256) for sha256, source in new.items()], skipped, [known[s] for s in new if s in known]
 
 
-def _sha256(files: Sequence[Path]) -> str:
+def content_hash(files: Sequence[Path]) -> str:
     """The hash of a file's content; of several files that of their hashes, so that it tells where each begins."""
     try:
         hashes = [_sha256_of_file(file) for file in files]

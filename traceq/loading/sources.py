@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,21 +103,18 @@ def _is_file(path: Path) -> bool:
 
 
 def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> Path:
-    """Where the database goes when the user does not say: beside the source, else in the current directory.
+    """Where the database goes when the user does not say: in the current directory.
 
-    A file gives NAME.duckdb (suffixes like .pt.trace.json.gz dropped), a directory DIRECTORY.duckdb beside it, several
-    files of one directory DIRECTORY.duckdb inside it.
+    A file gives NAME.duckdb (suffixes like .pt.trace.json.gz dropped), a directory and several files of one directory
+    DIRECTORY.duckdb, files of several traces.duckdb.
     """
     directory = Path(given[0]).resolve()
     if len(given) == 1 and directory.is_dir():
-        place = directory.parent / f"{directory.name}.duckdb"
-    elif len(sources) == 1:
-        place = sources[0].path.parent / f"{_stem(sources[0].path)}.duckdb"
-    else:
-        parents = {source.path.resolve().parent for source in sources}
-        shared = parents.pop() if len(parents) == 1 else None
-        place = shared / f"{shared.name}.duckdb" if shared else Path("traces.duckdb")
-    return place if os.access(place.parent, os.W_OK) else Path(place.name)
+        return Path(f"{directory.name}.duckdb")
+    if len(sources) == 1:
+        return Path(f"{_stem(sources[0].path)}.duckdb")
+    parents = {source.path.resolve().parent for source in sources}
+    return Path(f"{parents.pop().name}.duckdb" if len(parents) == 1 else "traces.duckdb")
 
 
 def _stem(path: Path) -> str:

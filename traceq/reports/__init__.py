@@ -32,6 +32,10 @@ class Renderer(Protocol):
 _FORMATS = {"text": "to_text", "md": "to_markdown", "html": "to_html", "json": "to_json"}
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
 
+# Formats that show a part of a report, and their suffixes.
+_BRIEF = {"llm": "to_llm"}
+_BRIEF_SUFFIXES = {".llm": "llm"}
+
 # Formats that show timelines, which a report has where it was built with `drawn`.
 DRAWN = frozenset(("html",))
 
@@ -50,18 +54,19 @@ RENDERERS: Mapping[str, Callable[[Report], str]] = {
 @cache
 def all_renderers() -> Mapping[str, Callable[[Report], str]]:
     """The renderers by format: traceq's own, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
-    return {**RENDERERS, **{each.NAME: each.render for each in _foreign()}}
+    brief = {name: partial(_rendered, renderer) for name, renderer in _BRIEF.items()}
+    return {**RENDERERS, **brief, **{each.NAME: each.render for each in _foreign()}}
 
 
 @cache
 def all_suffixes() -> Mapping[str, str]:
     """The formats by suffix: traceq's own, then those of other packages."""
-    return {**SUFFIXES, **{each.SUFFIX: each.NAME for each in _foreign()}}
+    return {**SUFFIXES, **_BRIEF_SUFFIXES, **{each.SUFFIX: each.NAME for each in _foreign()}}
 
 
 @cache
 def _foreign() -> tuple[Renderer, ...]:
-    taken = {*_FORMATS, *SUFFIXES}
+    taken = {*_FORMATS, *SUFFIXES, *_BRIEF, *_BRIEF_SUFFIXES}
     found: list[Renderer] = []
     for each in plugins("traceq.renderers"):
         if each.NAME in taken or each.SUFFIX in taken:

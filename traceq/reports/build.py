@@ -15,7 +15,8 @@ from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics, model
-from traceq.reports.build_timelines import close_ups, step_timelines
+from traceq.reports.build_flame import flame
+from traceq.reports.build_timelines import all_steps, occurrences
 from traceq.reports.model import DeviceLedger, HostTime, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
 from traceq.reports.queries import rows, standalone
 
@@ -59,7 +60,7 @@ def build(
 ) -> Report:
     """The report on every trace of the database, with at most `top` findings (and host names) for each.
 
-    `rules` are those to judge by, None for those of traceq; `goal` is what the advice is to serve. `drawn`: with
+    `rules` are those to judge by, None for those of traceq; `goal` is what the advice optimises for. `drawn`: with
     timelines, which only some formats show.
     """
     return build_judged(connection, top, cached_or_judged(connection, goal, rules), drawn=drawn)
@@ -72,12 +73,13 @@ def build_judged(
     *,
     drawn: bool = False,
 ) -> Report:
-    """The same, with the traces and what gives the judgement on each."""
-    traces = rows(connection, "trace")
+    """The same, of some traces, with what gives the judgement on each."""
+    wanted = {subject.trace_id for subject, _ in judged}
+    traces = [trace for trace in rows(connection, "trace") if trace["trace_id"] in wanted]
     files = _short_paths([trace["path"] for trace in traces])
     return Report(
         tuple(
-            _trace_report(connection, trace, file, subject, judge, top, drawn=drawn)
+            _trace_report(connection, trace, file, subject, judge, top, len(traces), drawn=drawn)
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=standalone("overview"),
@@ -100,6 +102,7 @@ def _trace_report(
     subject: Subject,
     judge: Callable[[], Judged],
     top: int,
+    traces: int,
     *,
     drawn: bool,
 ) -> TraceReport:
@@ -133,8 +136,9 @@ def _trace_report(
             section: standalone(query, trace_id=trace_id, top=top)
             for section, query in {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}.items()
         },
-        timelines=tuple(step_timelines(connection, trace_id, subject.device)) if drawn else (),
-        close_ups=dict(close_ups(connection, trace_id, captured, judged.findings[:top])) if drawn else {},
+        over_time=all_steps(connection, trace_id, subject.device, traces) if drawn else None,
+        flame=flame(connection, trace_id, traces) if drawn else None,
+        close_ups=dict(occurrences(connection, trace_id, captured, judged.findings[:top], traces)) if drawn else {},
     )
 
 

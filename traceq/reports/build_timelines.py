@@ -1,75 +1,162 @@
-"""The stretches of a trace that a report draws: a typical and the longest step, and the worst piece of each finding."""
+"""What a report draws of a trace over time: all counted steps, and a typical and the worst occurrence of each finding."""
 
 from __future__ import annotations
 
+import re
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traceq.common.text import shortened
-from traceq.common.units import duration
+from traceq.common.units import count, duration
+from traceq.database.query import ask
+from traceq.database.sql import run
 from traceq.diagnosis.finding import Finding
 from traceq.reports.queries import rows
-from traceq.reports.timeline import Lane, Mark, Span, Timeline
+from traceq.reports.timeline import RARE, Called, Lane, Mark, Path, Slices, Timeline
 
 if TYPE_CHECKING:
     import duckdb
 
-Side = Literal["host", "gpu", "ledger"]
+
+class _Size(NamedTuple):
+    """How much is drawn: slices at most, and of which GPUs, streams of each, threads, and levels of these."""
+
+    slices: int
+    devices: int
+    streams: int
+    threads: int
+    levels: int
 
 
-# How much is drawn: `spans` at most, from `pixels` columns down.
-_STEP = {"spans": 2_400, "pixels": 1_000, "threads": 4, "levels": 8, "streams": 6}
-_CLOSE_UP = {"spans": 240, "pixels": 400, "threads": 2, "levels": 5, "streams": 4}
-_COARSER = 1.5
+# All traces of a report share what may be drawn, so that the page stays small.
+_ALL_STEPS, _OF_ALL_TRACES = _Size(70_000, devices=4, streams=6, threads=4, levels=8), 280_000
+_ONE_STEP = _Size(15_000, devices=1, streams=6, threads=4, levels=8)
+_OCCURRENCE, _FINDINGS_OF_ALL_TRACES = _Size(800, devices=1, streams=4, threads=2, levels=6), 20
 
-# What is drawn around the worst piece of a finding, as a share of the piece, and at least, ns.
-_MARGIN, _LEAST_MARGIN = 0.4, 20_000
+# The share of slices for detailed steps, where not all steps can be drawn as they are.
+_DETAIL = 0.5
+# The finest that short slices are drawn together to is a part of what is drawn; how much coarser it gets until they fit.
+_COLUMNS, _COARSER = 100_000, 1.4
+
+# What is drawn around an occurrence: a share of its length, at least ns, and GPU work within ns.
+_AROUND: dict[str, float] = {"margin": 0.4, "least": 20_000, "reach": 1_000_000}
+# Of a finding with more occurrences in one drawing not all are marked.
+_MARKS = 200
 
 _NAME_LIMIT = 24
-
-_STEPS = {"typical": "the typical one", "longest": "the longest"}
-
-_SIDES: dict[Side, int] = {"ledger": 0, "gpu": 1, "host": 2}
+# Names take more room than slices: at most one for so many of these, and at least so many.
+_SLICES_OF_A_NAME, _LEAST_NAMES = 16, 800
 
 
-def step_timelines(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Iterator[Timeline]:
-    """The typical step and, if it is another one, the longest."""
+def all_steps(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None, traces: int = 1
+) -> Timeline | None:
+    """The counted steps, the typical and the longest in detail; None for a trace without steps. One of `traces` on a page."""
     steps = rows(connection, "timeline_step", trace_id=trace_id)
-    for row in steps:
-        name = "The window" if row["is_window"] else f"Step {row['step']}"
-        title = name if len(steps) == 1 else f"{name}, {_STEPS[row['what']]}"
-        window = (row["ts"], row["ts_end"])
-        yield _timeline(connection, trace_id, device, window, f"step-{row['what']}", title, size=_STEP)
+    if not steps:
+        return None
+    ts, ts_end = steps[0]["first_ts"], steps[0]["last_ts_end"]
+    views = tuple(Mark(step["ts"] - ts, step["ts_end"] - step["ts"], _step_title(step, len(steps))) for step in steps)
+    size = _ALL_STEPS._replace(slices=min(_ALL_STEPS.slices, _OF_ALL_TRACES // traces))
+    title = views[0].text if steps[0]["is_window"] else f"{count(steps[0]['steps'])} counted steps"
+    return _timeline(
+        connection,
+        trace_id,
+        device,
+        (ts, ts_end),
+        size,
+        detailed=[step["step"] for step in steps],
+        kind="steps",
+        title=title,
+        views=views,
+    )
 
 
-def close_ups(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, captured: tuple[int, int], findings: Iterable[Finding]
-) -> Iterator[tuple[str, Timeline]]:
-    """Per finding its id and the surroundings of its worst piece; none where the piece has no place in time.
+def typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Timeline | None:
+    """The counted step nearest to the median alone; None for a trace without steps."""
+    for step in rows(connection, "timeline_step", trace_id=trace_id)[:1]:
+        title = _step_title(step, 1)
+        window = (step["ts"], step["ts_end"])
+        return _timeline(connection, trace_id, device, window, _ONE_STEP, kind="step", title=title)
+    return None
 
-    `captured` is when the trace begins and ends, ns: what lies outside is not drawn.
+
+def _step_title(step: Mapping[str, Any], steps: int) -> str:
+    if step["is_window"]:
+        return "The window"
+    return f"Step {step['step']}" + (f", {step['what']}" if steps > 1 else "")
+
+
+def occurrences(
+    connection: duckdb.DuckDBPyConnection,
+    trace_id: int,
+    captured: tuple[int, int],
+    findings: Sequence[Finding],
+    traces: int = 1,
+) -> Iterator[tuple[str, tuple[Timeline, ...]]]:
+    """Per finding its id and the surroundings of a typical and the worst occurrence; not of those without a place in time.
+
+    `captured` is when the trace begins and ends, ns: what lies outside is not drawn. Of many `traces` on a page, only the first
+    findings are drawn.
     """
-    for number, finding in enumerate(findings, 1):
-        pieces = finding.instances
-        worst = dict(zip(pieces.columns, pieces.rows[0], strict=True)) if pieces.rows else {}
-        ts, dur, slice_id = worst.get("ts"), worst.get("dur"), worst.get("slice_id")
-        if not isinstance(ts, int) or not isinstance(dur, int):
-            continue
-        margin = max(round(dur * _MARGIN), _LEAST_MARGIN)
-        window = (max(ts - margin, min(ts, captured[0])), min(ts + dur + margin, max(ts + dur, captured[1])))
-        timeline = _timeline(
-            connection,
-            trace_id,
-            finding.where.device,
-            window,
-            f"finding-{number}",
-            f"The piece that costs most: {duration(dur)} in step {worst.get('step')}",
-            size=_CLOSE_UP,
-            culprit=slice_id if isinstance(slice_id, int) else None,
-            marks=(Mark(ts - window[0], dur, f"F{number}, {duration(dur)}"),),
+    for number, finding in enumerate(findings[: max(1, _FINDINGS_OF_ALL_TRACES // traces)], 1):
+        drawn = tuple(
+            _occurrence(connection, trace_id, finding, number, piece)
+            for piece in _pieces(connection, trace_id, captured, finding)
         )
-        yield finding.finding_id, timeline
+        if drawn:
+            yield finding.finding_id, drawn
+
+
+def _pieces(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, captured: tuple[int, int], finding: Finding
+) -> list[dict[str, Any]]:
+    if not finding.instances.rows:
+        return []
+    every = re.sub(r"limit \d+\s*$", "", finding.instances.query)
+    ask(connection, f"create or replace temp table finding_piece as\n{every}")
+    found = rows(
+        connection,
+        "occurrence",
+        trace_id=trace_id,
+        device=-2 if finding.where.device is None else finding.where.device,
+        captured=captured[0],
+        captured_end=captured[1],
+        **_AROUND,
+    )
+    ask(connection, "drop table temp.finding_piece")
+    return found
+
+
+def _occurrence(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, finding: Finding, number: int, piece: Mapping[str, Any]
+) -> Timeline:
+    ts, slice_id = piece["window_ts"], piece["slice_id"]
+    others = sorted(piece["others"] or (), key=lambda other: -other["dur"])[: _MARKS - 1]
+    marks = [Mark(piece["ts"] - ts, piece["dur"], f"F{number}, {duration(piece['dur'])}")]
+    marks += [Mark(other["ts"] - ts, other["dur"], "") for other in others]
+    return _timeline(
+        connection,
+        trace_id,
+        finding.where.device,
+        (ts, piece["window_ts_end"]),
+        _OCCURRENCE,
+        culprit=-1 if slice_id is None else slice_id,
+        kind="occurrence",
+        title=_occurrence_title(piece),
+        marks=tuple(marks),
+    )
+
+
+def _occurrence_title(piece: Mapping[str, Any]) -> str:
+    which = "Typical occurrence" if piece["is_typical"] else "Worst occurrence"
+    if piece["pieces"] == 1:
+        which = "The occurrence"
+    of = f" of {count(piece['pieces'])}" if piece["pieces"] > 1 else ""
+    step = "" if piece["step"] is None else f" in step {piece['step']}"
+    return f"{which}{of}: {duration(piece['dur'])}{step}"
 
 
 def _timeline(
@@ -77,50 +164,107 @@ def _timeline(
     trace_id: int,
     device: int | None,
     window: tuple[int, int],
-    name: str,
-    title: str,
+    size: _Size,
     *,
-    size: Mapping[str, int],
-    culprit: int | None = None,
-    marks: tuple[Mark, ...] = (),
+    detailed: Sequence[int] = (),
+    culprit: int = -1,
+    **named: Any,
 ) -> Timeline:
     ts, ts_end = window
-    pixel = max(1, (ts_end - ts) // size["pixels"])
-    while True:
-        found = rows(
-            connection,
-            "timeline",
-            trace_id=trace_id,
-            device=-2 if device is None else device,
-            ts=ts,
-            ts_end=ts_end,
-            pixel=pixel,
-            culprit=-1 if culprit is None else culprit,
-            **size,
-        )
-        if len(found) <= size["spans"] or pixel >= ts_end - ts:
-            return Timeline(name, title, ts, ts_end - ts, _lanes(found), pixel, marks)
-        pixel = max(pixel + 1, round(pixel * _COARSER))
-
-
-def _lanes(found: Sequence[dict[str, Any]]) -> tuple[Lane, ...]:
-    ordered = sorted(found, key=lambda row: (_SIDES[row["side"]], row["place"]))
-    return tuple(
-        Lane(_label(side, lane, thread), side, tuple(map(_span, spans)))
-        for (side, lane, thread), spans in groupby(
-            ordered, key=lambda row: (row["side"], row["lane"], row["thread_name"])
-        )
+    run(
+        connection,
+        "reports/sql/timeline_slice.sql",
+        trace_id=trace_id,
+        device=-2 if device is None else device,
+        ts=ts,
+        ts_end=ts_end,
+        culprit=culprit,
+        detailed=list(detailed),
+        **size._asdict(),
+    )
+    resolution, fine = _resolution(connection, size.slices, ts_end - ts)
+    lanes = _lanes(rows(connection, "timeline_lane", trace_id=trace_id))
+    found = rows(connection, "timeline", ts=ts, pixel=resolution, fine=fine)
+    path = rows(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end)
+    ask(connection, "drop table temp.timeline_slice")
+    called, slices = _slices(found, max(_LEAST_NAMES, size.slices // _SLICES_OF_A_NAME))
+    return Timeline(
+        ts=ts,
+        dur=ts_end - ts,
+        lanes=lanes,
+        called=called,
+        slices=slices,
+        resolution=resolution,
+        fine=fine,
+        culprit=next((number for number, row in enumerate(found) if row["is_culprit"]), -1),
+        path=Path(*(_column(path, name) for name in ("lane", "ts", "dur"))),
+        **named,
     )
 
 
-def _label(side: Side, lane: int, thread: str | None) -> str:
-    if side == "ledger":
-        return "ledger"
-    if side == "gpu":
-        return "stream not said" if lane < 0 else f"stream {lane}"
-    return f"thread {lane} {shortened(thread or '', _NAME_LIMIT)}".rstrip()
+def _resolution(connection: duckdb.DuckDBPyConnection, most: int, dur: int) -> tuple[int, int]:
+    """Below how many ns slices have to be drawn together so that `most` are left: in general, and in detailed steps."""
+    coarse = fine = 1
+    size = _size(connection, coarse, fine)
+    if size["coarse"] + size["fine"] <= most:
+        return coarse, fine
+    for_detail = most * _DETAIL if size["coarse"] else most
+    while size["fine"] > for_detail and fine < dur:
+        fine = _coarser(fine, dur)
+        size = _size(connection, coarse, fine)
+    while size["coarse"] + size["fine"] > most and coarse < dur:
+        coarse = _coarser(coarse, dur)
+        size = _size(connection, coarse, fine)
+    return coarse, fine
 
 
-def _span(row: dict[str, Any]) -> Span:
-    named = ("ts", "dur", "name", "kind", "depth", "slices", "is_culprit")
-    return Span(**{name: row[name] for name in named})
+def _coarser(pixel: int, dur: int) -> int:
+    return max(dur // _COLUMNS, 2, round(pixel * _COARSER))
+
+
+def _size(connection: duckdb.DuckDBPyConnection, coarse: int, fine: int) -> dict[str, int]:
+    return rows(connection, "timeline_size", pixel=coarse, fine=fine)[0]
+
+
+def _lanes(found: Sequence[Mapping[str, Any]]) -> tuple[Lane, ...]:
+    has_several = len({row["device"] for row in found} - {None}) > 1
+    return tuple(
+        Lane(
+            (f"GPU {row['device']}: " if has_several and row["device"] is not None else "") + _label(row),
+            row["side"],
+            row["levels"],
+            row["device"],
+        )
+        for row in found
+    )
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    number = row["number"]
+    match row["side"]:
+        case "step":
+            return "steps"
+        case "ledger":
+            return "ledger"
+        case "gpu":
+            return "stream unknown" if number < 0 else f"stream {number}"
+        case _:
+            return f"thread {number} {shortened(row['thread_name'] or '', _NAME_LIMIT)}".rstrip()
+
+
+def _slices(found: Sequence[Mapping[str, Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
+    times: Counter[Called] = Counter()
+    for row in found:
+        times[Called(row["name"] or "", row["kind"])] += row["busy"]
+    kept = {called for called, _ in times.most_common(most_names)}
+    numbers: dict[Called, int] = {}
+    called = array("q")
+    for row in found:
+        each = Called(row["name"] or "", row["kind"])
+        called.append(numbers.setdefault(each if each in kept else Called(RARE, row["kind"]), len(numbers)))
+    named = ("lane", "depth", "ts", "dur", "busy", "count", "launch")
+    return tuple(numbers), Slices(called=called, **{name: _column(found, name) for name in named})
+
+
+def _column(found: Iterable[Mapping[str, Any]], name: str) -> array[int]:
+    return array("q", (row[name] for row in found))

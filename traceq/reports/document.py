@@ -6,10 +6,12 @@ Every renderer escapes all three; they differ in how they look.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from traceq.reports import flame
 from traceq.reports.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -51,20 +53,103 @@ class Reference(str):
 Spans = tuple[str, ...]
 
 
+def with_code(text: str) -> Spans:
+    """`text` as spans: what stands in backticks is to be typed. With one that has no partner none counts."""
+    if text.count("`") % 2:
+        return (text,)
+    return tuple(Literal(part) if index % 2 else part for index, part in enumerate(text.split("`")) if part)
+
+
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is the report's own, each trace begins with one of level 2. `anchor` is unique in a trace."""
+    """A title; level 1 is the report's own, each trace begins with one of level 2. `anchor` is unique in a trace.
+
+    What is below a minor one is about less than 1 % of the time, or lists what was not found: it may be shown folded.
+    """
 
     level: int
     spans: Spans
     anchor: str | None = None
+    is_minor: bool = False
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a report is about, as labels and values; `more` is left out where there is a line only."""
+
+    rows: tuple[tuple[str, Spans], ...]
+    more: tuple[tuple[str, Spans], ...] = ()
+
+
+Outcome = typing.Literal["problem", "healthy", "cannot tell"]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The one sentence that says what to do first."""
+    """What to do first: a sentence, how sure it is, and a few lines on what it wins and how it is done."""
 
     spans: Spans
+    outcome: Outcome = "problem"
+    beside: str = ""
+    lines: tuple[Spans, ...] = ()
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """A category of the ledger: its label, the name of the category, its share (0..1), its time, the findings that own it."""
+
+    label: str
+    category: str
+    share: float
+    text: str
+    owners: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Where the time of a device went, as bars to one scale."""
+
+    title: Spans
+    total: str
+    rows: tuple[LedgerRow, ...]
+
+
+@dataclass(frozen=True)
+class RankedFinding:
+    """A finding in a line, and below it what to do; the numbers are words already."""
+
+    anchor: Reference
+    title: Title
+    saves: str
+    share: str
+    cumulative: str
+    confidence: str
+    deed: Spans
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The findings, the one that saves most first."""
+
+    rows: tuple[RankedFinding, ...]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A finding with its evidence: its line of the ranking, what share (0..1) of the step it saves, and blocks on it."""
+
+    finding: RankedFinding
+    saved_share: float
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What to type next, under a title: for each command what it gives."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -168,6 +253,13 @@ class Tracks:
 
 
 @dataclass(frozen=True)
+class Flame:
+    """Where host and GPU time go by call path."""
+
+    graph: flame.Flame
+
+
+@dataclass(frozen=True)
 class Fold:
     """Blocks that need not be seen at once, under a title."""
 
@@ -176,5 +268,24 @@ class Fold:
 
 
 Block = (
-    Heading | Verdict | Paragraph | Warn | Items | Facts | Table | Bar | Bars | Curve | Query | Picture | Tracks | Fold
+    Heading
+    | Verdict
+    | Ledger
+    | Ranking
+    | Card
+    | Header
+    | Commands
+    | Paragraph
+    | Warn
+    | Items
+    | Facts
+    | Table
+    | Bar
+    | Bars
+    | Curve
+    | Query
+    | Picture
+    | Tracks
+    | Flame
+    | Fold
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.health.verdict import MetricHealth
+from traceq.reports.flame import Flame
 from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
 
@@ -258,8 +259,8 @@ class TraceReport:
 
     `small` are the rules that found something not worth listing; `replay_error` is the share (0..1) by which the
     replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used.
-    `step_ledgers` are about the device that findings are about. `timelines` and `close_ups`, the latter by the id of
-    a finding, are there only when the report was built to be drawn.
+    `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups`, the latter by the
+    id of a finding, are there only when the report was built to be drawn.
     """
 
     trace: TraceFacts
@@ -290,8 +291,9 @@ class TraceReport:
     quality: tuple[MetricHealth, ...]
     host: Host | None
     queries: dict[str, str]
-    timelines: tuple[Timeline, ...] = ()
-    close_ups: Mapping[str, Timeline] = field(default_factory=dict)
+    over_time: Timeline | None = None
+    flame: Flame | None = None
+    close_ups: Mapping[str, tuple[Timeline, ...]] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:

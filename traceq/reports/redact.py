@@ -29,8 +29,9 @@ from pathlib import PurePath
 from typing import Any
 
 from traceq.common.text import shortened
+from traceq.reports.flame import Frame
 from traceq.reports.model import Device, DeviceLedger, Report, TraceFacts, TraceReport
-from traceq.reports.timeline import Span, Timeline
+from traceq.reports.timeline import Called
 from traceq.reports.topics import KernelName, PathName
 from traceq.runs.compare.comparison import Comparison, Part, Side
 from traceq.runs.run import Run
@@ -94,33 +95,43 @@ _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|b
 
 def redacted(report: Report) -> Report:
     """The report with stand-ins for all texts not known to be harmless; of the same structure, equal for equal reports."""
+    return _StandIns(_texts(report), _known(report)).report(report)
+
+
+def redacted_comparison(comparison: Comparison) -> Comparison:
+    """The comparison, as a ticket shows it, with such stand-ins: its runs without what they are made of."""
+    bare = _without_items(comparison)
+    return _StandIns(_texts(bare), _known_runs(comparison)).comparison(bare)
+
+
+def redacted_together(report: Report, comparison: Comparison) -> tuple[Report, Comparison]:
+    """Both, with the same stand-in for the same text."""
+    bare = _without_items(comparison)
+    known = {**_known_runs(comparison), **_known(report)}
+    stand_ins = _StandIns([*_texts(report), *_texts(bare)], known)
+    return stand_ins.report(report), stand_ins.comparison(bare)
+
+
+def _known(report: Report) -> dict[str, str]:
+    """Stand-ins for names of files and runs."""
     known: dict[str, str] = {}
     for trace in report.traces:
         facts = trace.trace
         known |= {each: _file(facts) for each in (facts.file, PurePath(facts.file).name)}
         known |= {facts.run: _hashed("run", facts.run)} if facts.run else {}
-    stand_ins = _StandIns(_texts(report), known)
-    return replace(report, query=stand_ins.sentence(report.query), traces=tuple(map(stand_ins.trace, report.traces)))
+    return known
 
 
-def redacted_comparison(comparison: Comparison) -> Comparison:
-    """The comparison, as a ticket shows it, with such stand-ins: its runs without what they are made of."""
+def _known_runs(comparison: Comparison) -> dict[str, str]:
+    runs = (*comparison.base.runs, *comparison.new.runs)
+    return {each: _file(run) for run in runs for each in (run.file, run.source, PurePath(run.source).name)}
 
+
+def _without_items(comparison: Comparison) -> Comparison:
     def bare(side: Side) -> Side:
         return replace(side, runs=tuple(_bare(run) for run in side.runs))
 
-    runs = (*comparison.base.runs, *comparison.new.runs)
-    known = {each: _file(run) for run in runs for each in (run.file, run.source, PurePath(run.source).name)}
-    comparison = replace(comparison, base=bare(comparison.base), new=bare(comparison.new))
-    stand_ins = _StandIns(_texts(comparison), known)
-
-    def change(name: str, text: str) -> str:
-        if name == "producer_version" and _VERSION.fullmatch(text):
-            return text
-        return stand_ins.sentence(text) if _SENTENCES.fullmatch(name) else stand_ins.name(text)
-
-    changed: Comparison = _mapped(comparison, change)
-    return changed
+    return replace(comparison, base=bare(comparison.base), new=bare(comparison.new))
 
 
 def _bare(run: Run) -> Run:
@@ -145,6 +156,21 @@ class _StandIns:
                 self._known.setdefault(text, "")
         longest_first = sorted(map(re.escape, self._known), key=lambda text: (-len(text), text))
         self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(longest_first)}){_AFTER}") if longest_first else None
+
+    def report(self, report: Report) -> Report:
+        """The report with stand-ins."""
+        return replace(report, query=self.sentence(report.query), traces=tuple(map(self.trace, report.traces)))
+
+    def comparison(self, comparison: Comparison) -> Comparison:
+        """The comparison with stand-ins."""
+
+        def change(name: str, text: str) -> str:
+            if name == "producer_version" and _VERSION.fullmatch(text):
+                return text
+            return self.sentence(text) if _SENTENCES.fullmatch(name) else self.name(text)
+
+        changed: Comparison = _mapped(comparison, change)
+        return changed
 
     def trace(self, report: TraceReport) -> TraceReport:
         """The report of one trace with stand-ins."""
@@ -227,7 +253,7 @@ def _own_words() -> frozenset[str]:
         for each in folder.iterdir():
             if each.is_dir():
                 yield from sources(each)
-            elif each.name.endswith((".py", ".sql")) and each.name != "redact.py":
+            elif each.name.endswith((".py", ".sql", ".toml")) and each.name != "redact.py":
                 yield each.read_text("utf-8")
 
     found = (word for text in sources(files("traceq")) for word in _WORDS.findall(text))
@@ -290,10 +316,8 @@ def _kind(holder: Any, field: str) -> str:
         return "kernel"
     if field == "name" and isinstance(holder, Device | DeviceLedger):
         return "device_name"
-    if field == "name" and isinstance(holder, Span):
+    if field == "name" and isinstance(holder, Called | Frame):
         return "kernel" if holder.kind in ("compute", "communication") else "span"
     if field == "name" and isinstance(holder, PathName) and holder.kind == "gpu":
         return "kernel"
-    if field == "name" and isinstance(holder, Timeline):
-        return "title"
     return "kernel" if field == "name" and isinstance(holder, KernelName) else field

@@ -1,4 +1,4 @@
-"""A check as text, Markdown, JSON, JUnit XML and SARIF; the last two against their schemas."""
+"""A check as text, Markdown, JSON, JUnit XML, SARIF and Code Quality; the last three against schemas."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from jsonschema import Draft4Validator
 
 from traceq.reports.check.check import compose_check
 from traceq.reports.check.words import measured
+from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
 from traceq.reports.renderers.check_to_json import check_to_json
 from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
@@ -116,6 +117,53 @@ def test_sarif_is_valid(case, tmp_path):
     for result in content["runs"][0]["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["message"]["text"].isprintable()
+
+
+# What GitLab documents of a Code Quality report.
+CODE_QUALITY = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string", "minLength": 1},
+            "check_name": {"type": "string", "pattern": "^traceq/"},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "minLength": 1},
+                    "lines": {
+                        "type": "object",
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}},
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+@every_case
+def test_code_quality_is_what_gitlab_reads(case, tmp_path):
+    content = json.loads(check_to_code_quality(CASES[case](), tmp_path))
+    Draft4Validator(CODE_QUALITY).validate(content)
+    assert all(entry["description"].isprintable() for entry in content)
+
+
+def test_code_quality_lists_what_does_not_pass_at_its_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entries = json.loads(check_to_code_quality(made_up(), tmp_path))
+    assert [(each["check_name"], each["severity"], each["location"]) for each in entries] == [
+        ("traceq/step", "minor", {"path": "traceq.toml", "lines": {"begin": 4}}),
+        ("traceq/ledger", "major", {"path": "traceq.toml", "lines": {"begin": 7}}),
+        ("traceq/findings", "major", {"path": "traceq.toml", "lines": {"begin": 10}}),
+        ("traceq/compare", "major", {"path": ".traceq/baselines/main.json", "lines": {"begin": 1}}),
+    ]
+    assert len({each["fingerprint"] for each in entries}) == len(entries)
 
 
 def test_the_schemas_object():

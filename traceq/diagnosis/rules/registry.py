@@ -172,6 +172,14 @@ class Rule(NamedTuple):
 
 
 @cache
+def examples() -> dict[str, dict[str, str]]:
+    """Of rules that real traces have triggered, one trace and what a report says of it."""
+    text = files("traceq").joinpath("diagnosis/rules/examples.json").read_text("utf-8")
+    found: dict[str, dict[str, str]] = json.loads(text)
+    return found
+
+
+@cache
 def proven() -> dict[str, int]:
     """How many real traces have triggered each rule, by id; written by tests/truth/proven.py."""
     found: dict[str, int] = json.loads(files("traceq").joinpath("diagnosis/rules/proven.json").read_text("utf-8"))

@@ -8,7 +8,7 @@ create table if not exists judgement (
 );
 comment on table judgement is 'One row per trace: what the rules said when it was ingested, or by `traceq report DB --save`. Reports read it instead of asking the rules again; the findings in it are in the view finding.';
 comment on column judgement.trace_id is 'Trace.';
-comment on column judgement.goal is 'What the advice is to serve: throughput or latency.';
+comment on column judgement.goal is 'What the advice optimises for: throughput or latency.';
 comment on column judgement.stamp is 'Hash of the rules and of the traces of the database: with others the trace is judged again.';
 comment on column judgement.content is 'JSON: findings, observations, and the rules that found nothing, cannot tell or failed.';
 

@@ -96,9 +96,9 @@ _IN_CSS = {
 
 
 def stylesheet() -> str:
-    """CSS that gives every variable its colour, on a dark page another one."""
+    """CSS that gives every variable its colour, on a dark page another one; paper is light."""
     light, dark = (_rule(which) for which in (0, 1))
-    return f":root{{{light}}}\n@media (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"
+    return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"
 
 
 def _rule(which: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from traceq.analysis.categories import label
 from traceq.common.units import share
 from traceq.reports.charts.palette import PAGE, colour, place
 from traceq.reports.charts.sheet import Unit, caption, few_ticks, sheet, unit_of_time
@@ -94,7 +95,7 @@ def told_apart(column: Column, kinds: Sequence[str]) -> Column:
 def legend(columns: Sequence[Column], kinds: Sequence[str]) -> list[tuple[str, str]]:
     """Of each kind its name and its share of all columns."""
     total = sum(column.total for column in columns) or 1
-    return [(kind, f"{kind} {share(sum(column.parts[kind] for column in columns) / total)}") for kind in kinds]
+    return [(kind, f"{label(kind)} {share(sum(column.parts[kind] for column in columns) / total)}") for kind in kinds]
 
 
 def _areas(axes: Axes, columns: Sequence[Column], kinds: Sequence[str], unit: Unit) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from traceq.analysis.categories import label
 from traceq.common.units import count, duration, share
 from traceq.reports.charts.bars import bars
 from traceq.reports.charts.chart import Chart
@@ -42,7 +43,7 @@ def alt(report: TraceReport) -> str:
     kinds = {kind for column in columns for kind in column.parts}
     sums = {kind: sum(column.parts.get(kind, 0) for column in columns) for kind in kinds}
     largest = sorted(sums.items(), key=lambda part: (-part[1], part[0]))
-    named = ", ".join(f"{kind} {share(dur / total)}" for kind, dur in largest[:_NAMED])
+    named = ", ".join(f"{label(kind)} {share(dur / total)}" for kind, dur in largest[:_NAMED])
     others = ", the rest other categories" if len(largest) > _NAMED else ""
     if len(columns) == 1:
         return f"Where the {duration(total)} of {_single(report)} went on the GPU: {named}{others}."

@@ -24,14 +24,19 @@ _FEW_STEPS = 20
 def compose_ticket(comparison: Comparison) -> Iterator[Block]:
     """At most 10 KB as Markdown, whatever is in the traces: names and remarks are cut, of many runs the first are listed."""
     yield Heading(1, ("traceq compare",))
-    yield Verdict(verdict(comparison))
-    yield from _rests_on(comparison)
-    yield from _causes(comparison)
+    yield from compared(comparison)
     yield from _surer(comparison)
     if comparison.remarks:
         yield Heading(2, ("To be known before it is believed",))
         yield Items(tuple((shortened(remark, _REMARK),) for remark in comparison.remarks[:_MOST_REMARKS]))
     yield from _repeat(comparison)
+
+
+def compared(comparison: Comparison) -> Iterator[Block]:
+    """The verdict, what it rests on, and what the change is put down to."""
+    yield Verdict(verdict(comparison))
+    yield from _rests_on(comparison)
+    yield from _causes(comparison)
 
 
 def _rests_on(comparison: Comparison) -> Iterator[Block]:
@@ -126,16 +131,7 @@ def surer(comparison: Comparison) -> Iterator[str]:
 
 def _repeat(comparison: Comparison) -> Iterator[Block]:
     yield Heading(2, ("To repeat it",))
-    sides = {name: _files(side) for name, side in (("base", comparison.base), ("new", comparison.new))}
-    several = any(len(files) > 1 for files in sides.values())
-    words = [f"--{name} {' '.join(files)}" if several else " ".join(files) for name, files in sides.items()]
-    options = [
-        f"--level {comparison.level * max(len(comparison.kinds), 1):g}",
-        f"--least {100 * comparison.floor_share:g}%",
-    ]
-    if comparison.change is not None:
-        options.append(f"--by {comparison.change.statistic}")
-    yield Paragraph((Literal(f"traceq compare {' '.join(words)} {' '.join(options)}"),))
+    yield Paragraph((Literal(command(comparison)),))
     rows = tuple(
         (name, Name(shortened(run.file, _NAME)), Literal(run.sha256))
         for name, side in (("base", comparison.base), ("new", comparison.new))
@@ -145,6 +141,20 @@ def _repeat(comparison: Comparison) -> Iterator[Block]:
     left = sum(max(len(side.runs) - _MOST_RUNS, 0) for side in (comparison.base, comparison.new))
     if left:
         yield Paragraph((f"... and {count(left)} more runs.",))
+
+
+def command(comparison: Comparison) -> str:
+    """The command that makes the comparison again."""
+    sides = {name: _files(side) for name, side in (("base", comparison.base), ("new", comparison.new))}
+    several = any(len(files) > 1 for files in sides.values())
+    words = [f"--{name} {' '.join(files)}" if several else " ".join(files) for name, files in sides.items()]
+    options = [
+        f"--level {comparison.level * max(len(comparison.kinds), 1):g}",
+        f"--least {100 * comparison.floor_share:g}%",
+    ]
+    if comparison.change is not None:
+        options.append(f"--by {comparison.change.statistic}")
+    return f"traceq compare {' '.join(words)} {' '.join(options)}"
 
 
 def _files(side: Side) -> list[str]:

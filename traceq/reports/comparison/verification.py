@@ -17,9 +17,9 @@ _STATES = {
     "cannot tell": "Cannot tell whether the finding is gone",
 }
 _PREDICTIONS = {
-    "right": "what was won lies within what was predicted",
-    "too high": "less was won than the least that was predicted",
-    "too low": "more was won than the most that was predicted",
+    "right": "the saving lies within what was predicted",
+    "too high": "the saving is below the least that was predicted",
+    "too low": "the saving is above the most that was predicted",
     "cannot tell": "whether the prediction was right cannot be told",
 }
 _MOST = 6
@@ -50,12 +50,12 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
 def _won(verification: Verification) -> str:
     won = verification.won_ns
     if won is None:
-        return "what was won cannot be told"
+        return "what was saved cannot be told"
     before = verification.comparison.change.base_ns if verification.comparison.change else 0
     of_step = f" ({share(abs(won) / before)} of it)" if before else ""
     if won < 0:
-        return f"nothing was won, the step is {duration(-won)}{of_step} longer"
-    return f"{duration(won)} of a step were won{of_step}"
+        return f"nothing was saved, the step is {duration(-won)}{of_step} longer"
+    return f"{duration(won)} of a step were saved{of_step}"
 
 
 def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:

@@ -116,18 +116,27 @@ def _result(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
 
 
 def _fingerprints(judged: Judged) -> dict[str, str]:
-    """The same for a budget wherever it stands and whatever its limit is."""
-    key = hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
+    key = fingerprint(judged)
     return {"primaryLocationLineHash": f"{key}:1", "traceqBudget/v1": key}
 
 
-def _where(judged: Judged, check: Check, root: Path) -> dict[str, Any] | None:
-    """The line of the budget; for what the command line asks, the file of the baseline, which has none."""
+def fingerprint(judged: Judged) -> str:
+    """The same for a budget wherever it stands and whatever its limit is."""
+    return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
+
+
+def place(judged: Judged, check: Check) -> tuple[Path | None, int | None]:
+    """File and line of the budget; for what the command line asks, the file of the baseline, which has no line."""
     line = judged.budget.line
     path = check.path if line is not None else check.baseline_path or check.path
+    return (None if path is None else Path(path)), line
+
+
+def _where(judged: Judged, check: Check, root: Path) -> dict[str, Any] | None:
+    path, line = place(judged, check)
     if path is None:
         return None
-    where: dict[str, Any] = {"artifactLocation": _artifact(Path(path), root)}
+    where: dict[str, Any] = {"artifactLocation": _artifact(path, root)}
     return where if line is None else {**where, "region": {"startLine": line}}
 
 

@@ -1,4 +1,4 @@
-"""The report as one HTML page: no network, no script needed to read it, below LIMIT bytes whatever the trace."""
+"""The report as one HTML page: no network, no script needed to read it, below 1.5 MB a trace and 4 MB in all."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from markupsafe import Markup
 from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
 from traceq.reports.charts import palette
-from traceq.reports.document import Block, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
+from traceq.reports.document import Block, Flame, Fold, Heading, Picture, Query, Spans, Tracks, Verdict
 from traceq.reports.model import Report
 from traceq.reports.renderers.html.blocks import environment, markup, source
 from traceq.reports.sections.compose import compose
 
-LIMIT = 2_000_000
+# Of a page, bytes: for each trace, and for all of a job.
+_LIMIT_OF_TRACE, LIMIT = 1_500_000, 4_000_000
 _TITLE_LIMIT = 120
+_STYLES = ("style.css", "timeline.css")
+_SCRIPTS = ("script.js", "drawing.js", "timeline.js", "flame.js")
 _TRACE = 2  # the level of the headings that traces begin with
 _MOST_TRACES = 500  # of which something is said where there is no room for all
-_DRAWN = (Tracks, Picture)
+_TIMELINES = (Tracks, Flame)
+_DRAWN = (*_TIMELINES, Picture)
 _LARGE = (*_DRAWN, Query, Fold)
-_FOLDED = frozenset({"Looked for and not found", "Cannot tell", "Import notes"})
+# Anchors of the sections that are printed.
+_ON_PAPER = frozenset({"findings", "ledger", "timelines"})
 
 
 @dataclass
@@ -41,7 +46,12 @@ class _Chapter:
     @property
     def is_folded(self) -> bool:
         """Whether it is shown by its title alone until it is opened."""
-        return _plain(self.heading.spans) in _FOLDED
+        return self.heading.is_minor
+
+    @property
+    def is_on_paper(self) -> bool:
+        """Whether it is printed: the findings, the steps over time, where the time went."""
+        return self.heading.anchor in _ON_PAPER
 
 
 def to_html(report: Report) -> str:
@@ -52,12 +62,13 @@ def to_html(report: Report) -> str:
 def html_of(blocks: Iterable[Block]) -> str:
     """The blocks as `to_html` shows them; what is about one trace, or the like, begins with a heading of level 2."""
     numbered = list(_numbered(blocks))
+    limit = min(LIMIT, _LIMIT_OF_TRACE * max((trace for trace, _ in numbered), default=1))
     rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
     page = ""
     for keeps, left_out in _versions(max((trace for trace, _ in numbered), default=0)):
         kept = [block for trace, block in numbered if keeps(trace, block)]
         larger = _page(kept, rendered, left_out)
-        if page and len(larger.encode()) > LIMIT:
+        if page and len(larger.encode()) > limit:
             break
         page = larger
     return page
@@ -76,7 +87,7 @@ def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
         whole *= 2
     yield _without(_LARGE), f"The SQL and every drawing {told}"
     yield _without(_DRAWN), f"Every drawing {told}"
-    yield _without((Tracks,)), f"Every timeline {told}"
+    yield _without(_TIMELINES), f"Every timeline {told}"
     yield _without(()), None
 
 
@@ -121,7 +132,7 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
         return Markup("\n").join(rendered[id(block)] for block in chapter.blocks)
 
     chapters = _chapters(blocks, _TRACE)
-    style, script = source("style.css") + palette.stylesheet(), source("script.js")
+    style, script = "".join(map(source, _STYLES)) + palette.stylesheet(), "".join(map(source, _SCRIPTS))
     page = environment().get_template("page.html")
     text = page.render(
         chapters=chapters,

@@ -10,7 +10,8 @@ from traceq.reports.renderers.json_text import json_text, picked, plain
 
 _RENAMED: dict[type, dict[str, str]] = {
     **{key: {"dur": "dur_ns"} for key in (model.TraceFacts, model.ExcludedStep, model.GapSize, model.HostPart)},
-    **{key: {"finding_id": "id"} for key in (Finding, Observation, Part)},
+    **{key: {"finding_id": "id"} for key in (Observation, Part)},
+    Finding: {"finding_id": "id", "owned_by_category": "owned_by_category_ns"},
     model.Unit: {"period": "period_ns", "coverage": "coverage_share", "share": "recurring_share"},
     model.PhaseOfRun: {"ts": "ts_ns", "dur": "dur_ns", "share": "run_share", "gpu_busy": "gpu_busy_ns"},
     model.Phase: {"dur": "dur_ns", "median": "median_ns"},
@@ -22,15 +23,14 @@ _RENAMED: dict[type, dict[str, str]] = {
 
 
 def to_json(report: model.Report) -> str:
-    """One object; of a single trace its keys stand at the top, of several they are in the list `traces`."""
+    """One object with the list `traces`, also of one trace or none."""
     traces = [_trace(each) for each in report.traces]
-    content = traces[0] if len(traces) == 1 else {"traces": traces}
-    return json_text({"schema_version": model.SCHEMA_VERSION, **content}, _RENAMED)
+    return json_text({"schema_version": model.SCHEMA_VERSION, "traces": traces}, _RENAMED)
 
 
 def _trace(report: model.TraceReport) -> dict[str, Any]:
     content = {**plain(report, _RENAMED), **plain(report.topics, _RENAMED)}
-    for drawn in ("topics", "step_ledgers", "timelines", "close_ups"):
+    for drawn in ("topics", "step_ledgers", "over_time", "flame", "close_ups"):
         del content[drawn]
     return {
         **content,
@@ -43,7 +43,7 @@ def _trace(report: model.TraceReport) -> dict[str, Any]:
         ],
         "findings": [
             # The contract's names: what proves the saving.
-            {**plain(each, _RENAMED), "evidence": each.summary, "query": each.summary.query}
+            {**plain(each, _RENAMED), "evidence": each.summary, "query": each.summary.query, "deed": each.deed}
             for each in report.findings
         ],
         "quality": [picked(each, "metric", "state", "reason", "needs") for each in report.quality],

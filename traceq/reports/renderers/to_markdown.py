@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from traceq.common.text import printable, shortened
-from traceq.common.units import some
+from traceq.common.units import share, some
 from traceq.reports import document as doc
 from traceq.reports.fit import Around, Part, Summary, fitted
 from traceq.reports.importance import importance
@@ -52,7 +52,7 @@ _MENTION = re.compile(r"(?<=[@~%#!$])(?=\w)")
 _APART = "\u2060"
 
 # What starts a list, a rule or a command of GitLab's at the start of a line.
-_START = re.compile(r"^\s*(\d{1,9}(?=[.)])|(?=[-+=/]))(.)")
+_START = re.compile(r"^\s*(\d{1,9}(?=[.)](?:\s|\Z))|(?=[-+=/]))(.)")
 
 _KINDS: dict[type, str] = {
     doc.Bar: "chart",
@@ -60,6 +60,10 @@ _KINDS: dict[type, str] = {
     doc.Curve: "chart",
     doc.Facts: "list",
     doc.Items: "list",
+    doc.Header: "list",
+    doc.Ledger: "table",
+    doc.Ranking: "table",
+    doc.Commands: "list",
     doc.Paragraph: "paragraph",
     doc.Picture: "picture",
     doc.Table: "table",
@@ -89,7 +93,9 @@ def _shown(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[do
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Fold(block.title, tuple(_shown(block.blocks, files)))
-        elif not isinstance(block, doc.Tracks) and not (isinstance(block, doc.Picture) and block.name not in files):
+        elif not isinstance(block, doc.Tracks | doc.Flame) and not (
+            isinstance(block, doc.Picture) and block.name not in files
+        ):
             yield block
 
 
@@ -147,6 +153,27 @@ def _fold(block: doc.Fold) -> str:
     return f"<details><summary>{html.escape(title)}</summary>"
 
 
+def _verdict(block: doc.Verdict) -> str:
+    sentence = _words(shortened(printable("".join(block.spans)), _VERDICT_LIMIT)).strip()
+    beside = f" ({_words(block.beside)})" if block.beside else ""
+    return "\n\n".join([f"**{sentence}**{beside}", *map(_line, block.lines)])
+
+
+def _ledger(block: doc.Ledger) -> str:
+    rows = ((row.label, share(row.share), row.text, " ".join(row.owners)) for row in block.rows)
+    title = f"{_inline(block.title)}: {_words(block.total)}"
+    return f"{title}\n\n{_table(doc.Table(('category', 'share', 'time', 'findings'), tuple(rows), (0, 3)))}"
+
+
+def _ranking(block: doc.Ranking) -> str:
+    rows = (
+        (row.anchor, row.title, row.saves, row.share, row.cumulative, row.confidence, "".join(row.deed))
+        for row in block.rows
+    )
+    head = ("", "what to fix", f"saves per {block.unit}", "share", "cumulative", "confidence", "how")
+    return _table(doc.Table(head, tuple(rows), (0, 1, 5, 6)))
+
+
 def _table(block: doc.Table) -> str:
     rule = [":---" if index in block.text_columns else "---:" for index in range(len(block.columns))]
     head = f"{_row(block.columns)}\n{_row_of(rule)}"
@@ -156,7 +183,13 @@ def _table(block: doc.Table) -> str:
 _TEXT: dict[type, Callable[[Any], str]] = {
     doc.Heading: lambda block: f"{'#' * block.level} {_inline(block.spans)}",
     doc.Fold: _fold,
-    doc.Verdict: lambda block: f"**{_words(shortened(printable(''.join(block.spans)), _VERDICT_LIMIT)).strip()}**",
+    doc.Header: lambda block: _listed(
+        f"- **{_span(label)}**: {_inline(spans)}" for label, spans in (*block.rows, *block.more)
+    ),
+    doc.Verdict: _verdict,
+    doc.Ledger: _ledger,
+    doc.Ranking: _ranking,
+    doc.Commands: lambda block: _fenced("sh", (f"{command}  # {what}" for what, command in block.rows)),
     doc.Paragraph: lambda block: _line(block.spans),
     doc.Warn: lambda block: f"> **Note:** {_inline(block.spans)}",
     doc.Items: lambda block: _listed(f"- {_line(spans)}" for spans in block.items),

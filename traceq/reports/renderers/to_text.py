@@ -6,20 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from traceq.common.text import printable, shortened, width
+from traceq.common.text import printable, width
 from traceq.reports import document as doc
 from traceq.reports.model import Report
 from traceq.reports.renderers import bar
 from traceq.reports.renderers.colour import Paint, painted, plain
+from traceq.reports.renderers.first_screen import ledger_lines, ranking_lines, verdict_lines
+from traceq.reports.renderers.plain_text import plain_text
 from traceq.reports.renderers.table_text import table_text
 from traceq.reports.renderers.wrapping import wrapped, wrapped_sql
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.brief import brief
 
 WIDTH = 100
 LEAST_WIDTH = 40
 
 _INDENT = "  "
-_NAME_LIMIT = 70
 _UNDERLINES = {1: "=", 2: "=", 3: "-"}
 
 # Facts stand beside their labels where at least as much is left for them.
@@ -28,24 +29,25 @@ _LEAST_ROOM = 44
 
 @dataclass(frozen=True)
 class _Page:
-    """How wide a line may be, in columns, and how text is coloured."""
+    """How wide a line may be, in columns, how text is coloured, and what commands call what they ask."""
 
     width: int
     paint: Paint
+    source: str = "DB"
 
 
 def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
-    """The report as lines of at most `width` columns, taken as 40 to 100.
+    """The first screen of the report, in lines of at most `width` columns, taken as 40 to 100.
 
-    Only a word of a query that is longer than a line stands out. With `colour` there are escape codes for
-    colours, and no others: nothing in a trace can bring its own.
+    Only commands are longer, so that they can be copied. With `colour` there are escape codes for colours, and no others:
+    nothing in a trace can bring its own.
     """
-    return text_of(compose(report), width, colour=colour)
+    return text_of(brief(report), width, colour=colour)
 
 
-def text_of(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False) -> str:
-    """The blocks as `to_text` shows them."""
-    page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain)
+def text_of(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
+    """The blocks as `to_text` shows them; queries have words longer than a line. `source` is what commands ask."""
+    page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain, source)
     lines: list[str] = []
     for block in _in_sight(blocks):
         if lines and not (isinstance(block, doc.Query) and not lines[-1]):
@@ -60,7 +62,7 @@ def _in_sight(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
         if isinstance(block, doc.Fold):
             yield doc.Heading(4, block.title)
             yield from _in_sight(block.blocks)
-        elif not isinstance(block, doc.Picture | doc.Tracks):
+        elif not isinstance(block, doc.Picture | doc.Tracks | doc.Flame):
             yield block
 
 
@@ -105,16 +107,28 @@ def _weight(label: str, text: str) -> tuple[str, int]:
     return "", 0
 
 
+def _commands(block: doc.Commands, page: _Page) -> Iterator[str]:
+    """What a command gives, then the command: never cut, so that it can be copied."""
+    yield page.paint(f"{block.title}:", "heading")
+    margin = max(width(what) for what, _ in block.rows) + len(_INDENT)
+    for what, command in block.rows:
+        yield f"{_INDENT}{what.ljust(margin)}{printable(command)}"
+
+
 def _query(block: doc.Query, page: _Page) -> Iterator[str]:
     # A shell reads a quoted argument over several lines, so that they can be pasted as they are.
     rooms = page.width - len(_INDENT), page.width - 2 * len(_INDENT)
-    for number, line in enumerate(wrapped_sql(f'traceq sql DB "{printable(block.sql)}"', *rooms)):
+    for number, line in enumerate(wrapped_sql(f'traceq sql {page.source} "{printable(block.sql)}"', *rooms)):
         yield _INDENT * (2 if number else 1) + page.paint(line, "dim")
 
 
 _LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
     doc.Heading: _heading,
-    doc.Verdict: lambda block, page: _wrapped(plain_text(block.spans), page, style="verdict"),
+    doc.Header: lambda block, page: _wrapped(" · ".join(plain_text(spans) for _, spans in block.rows), page),
+    doc.Verdict: lambda block, page: verdict_lines(block, page.width, page.paint),
+    doc.Ledger: lambda block, page: ledger_lines(block, page.width, page.paint),
+    doc.Ranking: lambda block, page: ranking_lines(block, page.width, page.paint),
+    doc.Commands: _commands,
     doc.Paragraph: lambda block, page: _wrapped(plain_text(block.spans), page),
     doc.Warn: _warn,
     doc.Items: _items,
@@ -125,13 +139,6 @@ _LINES: dict[type, Callable[[Any, _Page], Iterable[str]]] = {
     doc.Curve: lambda block, page: [bar.curve(block.values, page.width), *_wrapped(printable(block.text), page)],
     doc.Query: _query,
 }
-
-
-def plain_text(spans: doc.Spans) -> str:
-    """The spans for a terminal; names cut, and nothing in them steers it."""
-    return "".join(
-        shortened(printable(span), _NAME_LIMIT) if isinstance(span, doc.Name) else printable(span) for span in spans
-    )
 
 
 def _wrapped(

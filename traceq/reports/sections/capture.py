@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from traceq.common.units import count, duration, share, size
+from traceq.common.units import count, duration, share, size, some
 from traceq.health.verdict import STATES
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
 from traceq.reports.model import Device, ProgramFact, TraceFacts, TraceReport
@@ -33,10 +33,17 @@ _WORDS = {
 
 def capture(report: TraceReport) -> Iterator[Block]:
     """The section of that name."""
-    yield Heading(3, ("What was captured",))
+    yield Heading(3, ("What was captured",), is_minor=True)
     source, *facts = _facts(report.trace)
-    program = ("program", (_program(report.program),))
-    yield Facts((source, program, *facts, ("GPUs", _devices(report.devices)), *_overhead(report.trace)))
+    yield Facts(
+        (
+            source,
+            ("program", (program(report.program),)),
+            *facts,
+            ("GPUs", _devices(report.devices)),
+            *_overhead(report.trace),
+        )
+    )
     yield Query(report.queries["content"])
     yield Query(report.queries["program"])
 
@@ -44,7 +51,7 @@ def capture(report: TraceReport) -> Iterator[Block]:
 def quality(report: TraceReport) -> Iterator[Block]:
     """How far the capture carries each metric, the worst first."""
     judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
-    yield Heading(3, ("How far this capture goes",))
+    yield Heading(3, ("How far this capture goes",), is_minor=True)
     yield table(
         judged,
         {
@@ -73,7 +80,7 @@ def _facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
     )
 
 
-def _program(facts: Sequence[ProgramFact]) -> str:
+def program(facts: Sequence[ProgramFact]) -> str:
     """Language; frameworks; mode; workload; vendor: what of it the trace shows."""
     kinds = groupby(facts, key=lambda each: each.property)
     told = (", ".join(_WORDS.get(each.value, each.value) for each in kind) for _, kind in kinds)
@@ -101,7 +108,7 @@ def _devices(devices: Sequence[Device]) -> Spans:
     spans: list[str] = []
     for device in used:
         spans += [", " if spans else "", f"{device.device}: ", Name(device.name or "name not in the trace")]
-        spans.append(f" ({count(device.slices)} slices)")
+        spans.append(f" ({some(device.slices, 'slice')})")
     if unused:
         spans.append(f"{'; ' if spans else ''}{unused} listed without activity")
     return tuple(spans) or ("none",)

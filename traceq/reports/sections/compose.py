@@ -2,100 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from traceq.analysis.categories import BUSY
-from traceq.common.text import shortened
-from traceq.common.units import count, duration, share
+from traceq.analysis.categories import BUSY, label
+from traceq.common.units import count, duration, share, some
+from traceq.diagnosis.choose import choose
 from traceq.reports.document import (
     Bar,
     Block,
+    Flame,
+    Fold,
     Heading,
     Items,
     Literal,
     Name,
     Paragraph,
     Query,
-    Reference,
     Table,
-    Title,
     Tracks,
     Warn,
 )
-from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Note, Report, TraceReport
-from traceq.reports.savings import step_share
+from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Report, TraceReport
+from traceq.reports.sections.brief import brief, critical_trace, traces
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
 from traceq.reports.sections.copies import copies, no_copies
 from traceq.reports.sections.critical_path import critical_path, no_critical_path
 from traceq.reports.sections.data import data, no_data
-from traceq.reports.sections.findings import finding_queries, findings
-from traceq.reports.sections.headline import headline
+from traceq.reports.sections.findings import finding_in_full, finding_queries, findings
+from traceq.reports.sections.header import header
 from traceq.reports.sections.idle import gaps, outliers, training_thread
 from traceq.reports.sections.kernels import kernels, no_kernels
 from traceq.reports.sections.marks import marks
 from traceq.reports.sections.memory import memory, no_memory
 from traceq.reports.sections.missing import way
+from traceq.reports.sections.notes import notes, warnings
 from traceq.reports.sections.outcomes import outcomes
-from traceq.reports.sections.pictures import ranks_picture
+from traceq.reports.sections.pictures import pictures, ranks_picture
+from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.serving import serving
 from traceq.reports.sections.steps import steps
+from traceq.reports.sections.verdict import verdicts
+from traceq.reports.sections.where_time_goes import where_time_goes
 
 _MOST_IN_OVERVIEW = 500
-_NOTE_LIMIT = 600
+_SECTION = 3
+# Sections on less of the time than this may be shown folded.
+_WORTH_OPENING = 0.01
+# Sections on a topic, and the categories of the ledger that it is about.
+_TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
+    copies: ("copy_h2d", "copy_d2h", "copy_other"),
+    communication: ("communication", "idle_communication"),
+    kernels: ("compute",),
+    data: ("idle_data",),
+    memory: ("idle_allocation",),
+}
 
 
-def compose(report: Report, *, folds: bool = False, draws: bool = False) -> Iterator[Block]:
+def compose(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
     """The whole report, trace by trace; for formats that can show blocks folded, and such that can show tracks."""
+    blocks = _all(report, folds=folds, draws=draws)
+    return blocks if sql else without_sql(blocks)
+
+
+def evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block]:
+    """The first screen, then the evidence for each finding of the trace that it is about."""
+    yield from brief(report, source)
+    if report.traces:
+        shown = critical_trace(report.traces)[0] if len(report.traces) > 1 else report.traces[0]
+        blocks = findings(shown, folds=False, draws=False)
+        yield from blocks if sql else without_sql(blocks)
+        if sql:
+            yield from finding_queries(shown)
+
+
+def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
+    """All there is to say about a finding: F1, its id or its rule. Raises StoreError where there is none of that name."""
+    chosen = choose(name, {trace.trace.trace_id: trace.findings for trace in report.traces})
+    trace = next(trace for trace in report.traces if chosen.finding in trace.findings)
+    yield from finding_in_full(chosen.number, chosen.finding, trace, sql=sql)
+
+
+def without_sql(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks but for their queries, and what holds nothing else."""
+    for block in blocks:
+        if isinstance(block, Fold):
+            kept = tuple(without_sql(block.blocks))
+            if kept:
+                yield Fold(block.title, kept)
+        elif not isinstance(block, Query):
+            yield block
+
+
+def _all(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield Heading(1, ("traceq report",))
-    yield Paragraph(
-        (
-            "Each section ends with the query that gives its numbers again; DB is the trace database, which ",
-            Literal("traceq ingest SOURCE -o DB"),
-            " makes of a trace.",
-        )
-    )
     if not report.traces:
         yield Warn(("The database holds no trace.",))
-    if len(report.traces) > 1:
+    several = len(report.traces) > 1
+    if several:
         yield from _overview(report)
     for trace in report.traces:
-        yield from _trace(trace, folds=folds, draws=draws)
+        yield from _trace(trace, several=several, folds=folds, draws=draws)
 
 
 def _overview(report: Report) -> Iterator[Block]:
-    yield Heading(2, (f"{len(report.traces)} traces",))
-    yield Table(
-        ("trace", "file", "run", "rank", "steps", "p50", "fix first", "wins per step"),
-        tuple(map(_overview_row, report.traces[:_MOST_IN_OVERVIEW])),
-        text_columns=(0, 1, 2, 3, 6),
-    )
-    if len(report.traces) > _MOST_IN_OVERVIEW:
-        yield Paragraph((f"... and {len(report.traces) - _MOST_IN_OVERVIEW} more.",))
+    yield Heading(2, (some(len(report.traces), "trace"),))
+    yield from traces(report.traces, _MOST_IN_OVERVIEW)
     yield from ranks_picture(report)
     yield Query(report.query)
 
 
-def _overview_row(report: TraceReport) -> tuple[str, ...]:
+def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> Iterator[Block]:
     facts = report.trace
-    first = report.findings[0] if report.findings else None
-    return (
-        Reference(f"t{facts.trace_id}"),
-        Name(facts.file),
-        Name(facts.run) if facts.run else "-",
-        "-" if facts.rank is None else str(facts.rank),
-        count(report.steps.counted),
-        duration(report.steps.p50),
-        Title(first.title) if first else "-",
-        f"{duration(first.saving_ns)} ({step_share(first)})" if first else "-",
-    )
-
-
-def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
-    facts = report.trace
-    yield Heading(2, (f"Trace {facts.trace_id}: ", Name(facts.file)), anchor=f"t{facts.trace_id}")
-    yield from _lost(report.notes)
-    yield from headline(report)
+    number = f"Trace {facts.trace_id}: " if several else ""
+    yield Heading(2, (number, Name(facts.file)), anchor=f"t{facts.trace_id}")
+    yield header(report)
+    yield from warnings(report.notes)
+    yield from verdicts(report)
+    yield from pictures(report, "headline")
+    yield from where_time_goes(report)
+    if report.findings:
+        yield ranking(report)
     yield from findings(report, folds=folds, draws=draws)
     yield from capture(report)
     yield from steps(report)
@@ -113,43 +141,47 @@ def _trace(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
         yield from _host(report.host, report.queries)
     yield from outcomes(report)
     yield from quality(report)
-    yield from _notes(report)
+    yield from notes(report)
     if not folds:
         yield from finding_queries(report)
 
 
 def _timelines(report: TraceReport) -> Iterator[Block]:
-    if not report.timelines:
-        return
-    yield Heading(3, ("Steps over time",), anchor="timelines")
-    yield from map(Tracks, report.timelines)
+    if report.over_time:
+        yield Heading(3, ("Steps over time",), anchor="timelines")
+        yield Tracks(report.over_time)
+    if report.flame:
+        yield Heading(3, ("Time by call path",), anchor="flame")
+        yield Flame(report.flame)
 
 
 def _topics(report: TraceReport) -> Iterator[Block]:
     """A section for each topic the trace says something of, and for the others a line each."""
-    for section in (copies, communication, kernels, data, memory):
-        yield from section(report)
+    for section, categories in _TOPICS.items():
+        of_time = max((_share(device, categories) for device in report.ledger), default=0.0)
+        for block in section(report):
+            if isinstance(block, Heading) and block.level == _SECTION:
+                yield replace(block, is_minor=of_time < _WORTH_OPENING)
+            else:
+                yield block
     missing = [
         line
         for lines in (no_critical_path, no_copies, no_communication, no_kernels, no_data, no_memory)
         for line in lines(report)
     ]
     if missing and report.steps.source is not None:
-        yield Heading(3, ("Not in the trace, or not recorded",))
+        yield Heading(3, ("Not in the trace, or not recorded",), is_minor=True)
         yield Items(tuple(missing))
 
 
-def _lost(notes: Sequence[Note]) -> Iterator[Block]:
-    for note in notes:
-        if note.severity != "info":
-            kind = "Incomplete capture" if note.severity == "error" else "Data lost on import"
-            yield Warn((f"{kind}: ", _note(note)))
+def _share(device: DeviceLedger, categories: tuple[str, ...]) -> float:
+    return sum(part.share for part in device.parts if part.category in categories)
 
 
 def _ledger(report: TraceReport) -> Iterator[Block]:
     if not report.ledger:
         return
-    yield Heading(3, ("Where the time went",))
+    yield Heading(3, ("Where the time went",), anchor="ledger")
     yield Paragraph(
         (
             f"Per GPU every nanosecond of the {report.period} is in ",
@@ -186,14 +218,15 @@ def _rank(category: str) -> int:
 
 
 def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
-    rows: list[tuple[str, str, str, str]] = [
-        (Literal(part.category), duration(part.dur), duration(part.per_step), share(part.share))
+    rows: list[tuple[str, ...]] = [
+        (label(part.category), duration(part.dur), duration(part.per_step), share(part.share), Literal(part.category))
         for part in device.parts
     ]
-    rows.append(("sum", duration(device.total), duration(device.total / counted), share(1.0)))
+    rows.append(("sum", duration(device.total), duration(device.total / counted), share(1.0), ""))
     if unit == "window":
-        return Table(("category", "time", "share"), tuple((name, total, part) for name, total, _, part in rows))
-    return Table(("category", "all steps", "per step", "share"), tuple(rows))
+        rows = [(words, time, part, name) for words, time, _, part, name in rows]
+        return Table(("category", "time", "share", "in SQL"), tuple(rows), text_columns=(0, 3))
+    return Table(("category", "all steps", "per step", "share", "in SQL"), tuple(rows), text_columns=(0, 4))
 
 
 def _host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
@@ -214,16 +247,3 @@ def _host_table(what: str, time: str, rows: Sequence[HostTime]) -> Table:
         (what, "count", time, "longest"),
         tuple((Name(row.name), count(row.count), duration(row.dur), duration(row.longest)) for row in rows),
     )
-
-
-def _notes(report: TraceReport) -> Iterator[Block]:
-    yield Heading(3, ("Import notes",))
-    if not report.notes:
-        yield Paragraph(("None: everything in the file was understood.",))
-    else:
-        yield Items(tuple((f"{note.severity}: ", _note(note)) for note in report.notes))
-    yield Query(report.queries["notes"])
-
-
-def _note(note: Note) -> str:
-    return shortened(f"{note.text} ({note.code}, {count(note.count)}x)", _NOTE_LIMIT)

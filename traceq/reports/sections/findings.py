@@ -10,6 +10,7 @@ from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value
 from traceq.reports.document import (
     Address,
     Block,
+    Card,
     Facts,
     Fold,
     Heading,
@@ -21,9 +22,11 @@ from traceq.reports.document import (
     Spans,
     Table,
     Tracks,
+    with_code,
 )
 from traceq.reports.model import TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share
+from traceq.reports.sections.ranking import ranking
 
 _NAME_WIDTH = 60
 
@@ -31,7 +34,7 @@ _NAME_WIDTH = 60
 _ROOM, _GAP, _LEAST_OF_NAME = 98, 2, 20
 
 # Columns of all rules that say where to look.
-_COUNTED = (("instances", "piece"), ("steps_with_it", "step"))
+_COUNTED = (("instances", "occurrence"), ("steps_with_it", "step"))
 _FIRST = ("step", "ts", "claimed", "slice_id", "name")
 _ALL_OF_IT = 0.995
 
@@ -39,87 +42,104 @@ _ALL_OF_IT = 0.995
 def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
     """What there is to say about each finding, then what else was seen.
 
-    Formats that fold get the queries beside the findings, the others apart (`finding_queries`): they are long.
+    Formats that draw get a card for each. Those that fold get the queries beside the findings, the others apart
+    (`finding_queries`): they are long.
     """
-    unit = report.unit
     if report.findings:
-        yield Heading(3, ("Findings, by what a fix would likely win",), anchor="findings")
-        yield Paragraph((_how_to_read(report, unit, folds=folds),))
+        yield Heading(3, ("Findings",), anchor="findings")
+        yield Paragraph((_how_to_read(report),))
     if report.findings_left_out:
-        yield Paragraph((f"{report.findings_left_out} smaller not shown; ", Literal("--top"), " shows more."))
+        yield Paragraph((f"{report.findings_left_out} smaller ones are not shown; ", Literal("--top"), " shows more."))
     if report.small:
-        yield Paragraph((f"Less than 1 % of the {unit} each: {', '.join(report.small)}.",))
+        yield Paragraph((f"Below 1 % of the {report.unit} each: {', '.join(report.small)}.",))
     for number, each in enumerate(report.findings, 1):
-        yield from _finding(number, each, unit)
-        if draws and each.finding_id in report.close_ups:
-            yield Tracks(report.close_ups[each.finding_id])
-        yield from _pieces(each, unit)
+        if draws:
+            yield _card(number, each, report)
+            continue
+        yield from _finding(number, each, report.unit)
+        yield from _occurrences(each, report.unit)
         if folds:
             yield Fold(("SQL",), tuple(_queries_of(number, each)))
     if report.observations:
-        yield Heading(3, ("Also to know",))
+        yield Heading(3, ("Other observations",))
     for observation in report.observations:
         yield from _observation(observation)
         if folds:
             yield Fold(("SQL",), (Query(observation.evidence.query),))
 
 
-def _how_to_read(report: TraceReport, unit: str, *, folds: bool) -> str:
+def _card(number: int, finding: Finding, report: TraceReport) -> Card:
+    """The finding with what proves it, its timelines and its queries."""
+    step = step_ns(finding)
+    blocks: list[Block] = [Facts(tuple(_facts(finding, report.unit)))]
+    blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
+    evidence = tuple(_occurrences(finding, report.unit))
+    blocks.append(Fold(("Evidence and SQL",), (*evidence, *_queries_of(number, finding))))
+    return Card(ranking(report).rows[number - 1], min(finding.saving_ns / step if step else 0.0, 1.0), tuple(blocks))
+
+
+def finding_in_full(number: int, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
+    """Finding F`number` with its evidence, and with its queries if wanted."""
+    yield from _finding(number, finding, report.unit)
+    yield from _occurrences(finding, report.unit)
+    if sql:
+        yield from _queries_of(number, finding)
+
+
+def _how_to_read(report: TraceReport) -> str:
     text = (
-        f"Savings are per {unit}. No time is counted twice: what several rules see is counted under the first and shown as"
-        ' part of it, so that the savings may be added ("with all above" is the bound of fixing all of them so far).'
+        f"Savings are per {report.unit}. No time counts twice: what several rules see counts under the first, so savings"
+        " may be added. Cumulative is the upper bound if a finding and all above it are fixed."
     )
-    if not folds:
-        text += " Their queries stand at the end."
     if not report.ledger:
         text += (
-            " No GPU works in this trace, so that nothing is replayed: what goes from the training thread goes from the"
-            f" {unit}, unless it then waits for something else."
+            " No GPU works in this trace, so nothing is replayed: time taken from the training thread shortens the"
+            f" {report.unit}, unless the thread then waits for something else."
         )
     elif report.replay_error is not None and report.is_replayed:
         text += (
-            " A saving is what a replay of the recorded calls and kernels leaves of the time found when its cause is gone;"
-            " replayed unchanged, with the latencies of other steps, the steps come out within"
-            f" {share(max(report.replay_error, 0.001))} of what was recorded."
+            " Savings are estimated by replaying the trace without the cause. Replaying it unchanged reproduces the"
+            f" recorded step time to within {share(max(report.replay_error, 0.001))}."
         )
     else:
         text += (
-            " A replay of the recorded calls and kernels is too far off here to say what is likely: savings are bounds,"
-            " ranked by their middle."
+            " Replaying this trace unchanged misses the recorded step time by too much for a likely value: savings are"
+            " bounds, ranked by their middle."
         )
     if len(report.ledger) > 1:
         text += (
-            f" They are about GPU {report.findings[0].where.device}, the busiest: a step cannot get shorter than that."
+            f" They are about GPU {report.findings[0].where.device}, the busiest: no step can be shorter than its work."
         )
     return text
 
 
 def _finding(number: int, finding: Finding, unit: str) -> Iterator[Block]:
     yield Heading(4, (f"F{number}. {finding.title}",), anchor=f"F{number}")
-    facts: list[tuple[str, Spans]] = [
-        ("saving", (_saving(finding, unit),)),
-        ("measured", (_measured(finding, unit),)),
-        ("where", _where(finding.where)),
-        ("confidence", (f"{finding.confidence}. {finding.confidence_reason}",)),
-        ("fix", (finding.fix,)),
-        ("wrong if", (finding.wrong_if,)),
-        ("id", (Name(finding.finding_id),)),
-    ]
-    facts += [("see", (Address(each),)) for each in finding.references[:1]]
-    yield Facts(tuple(facts))
+    yield Facts(tuple(_facts(finding, unit)))
 
 
-def _pieces(finding: Finding, unit: str) -> Iterator[Block]:
+def _facts(finding: Finding, unit: str) -> Iterator[tuple[str, Spans]]:
+    yield "saving", (_saving(finding, unit),)
+    yield "measured", (_measured(finding, unit),)
+    yield "where", _where(finding.where)
+    yield "confidence", (f"{finding.confidence}. ", *with_code(finding.confidence_reason))
+    yield "fix", with_code(finding.fix)
+    yield "wrong if", with_code(finding.wrong_if)
+    yield "id", (Name(finding.finding_id),)
+    yield from (("see", (Address(each),)) for each in finding.references[:1])
+
+
+def _occurrences(finding: Finding, unit: str) -> Iterator[Block]:
     if finding.instances.rows:
-        yield Paragraph(("The pieces that cost most:",))
+        yield Paragraph(("Largest occurrences:",))
         yield _evidence(finding.instances, _telling(finding.instances))
     if finding.parts:
-        yield Paragraph(("Of the same time or the same cause, not to be added:",))
+        yield Paragraph(("Other views of the same time or cause; do not add their savings:",))
         yield Items(tuple(_part(each, unit) for each in finding.parts))
 
 
 def _part(part: Part, unit: str) -> Spans:
-    return (f"{part.title} ({part.rule}): likely {duration(part.saving_ns)} per {unit}. ", part.fix)
+    return (f"{part.title} ({part.rule}): likely {duration(part.saving_ns)} per {unit}. ", *with_code(part.fix))
 
 
 def _evidence(evidence: Evidence, columns: Sequence[str]) -> Table:
@@ -157,8 +177,8 @@ def _telling(evidence: Evidence) -> list[str]:
 
 def _observation(observation: Observation) -> Iterator[Block]:
     yield Heading(4, (observation.title,))
-    yield Paragraph((observation.text,))
-    yield Facts((("try", (observation.fix,)), ("id", (Name(observation.finding_id),))))
+    yield Paragraph(with_code(observation.text))
+    yield Facts((("try", with_code(observation.fix)), ("id", (Name(observation.finding_id),))))
     if observation.evidence.rows:
         yield _evidence(observation.evidence, observation.evidence.columns)
 
@@ -167,30 +187,30 @@ def _saving(finding: Finding, unit: str) -> str:
     step = step_ns(finding)
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     if finding.only_bounds:
-        return f"{low} to {high} per {unit}: the replay of these steps is too far off to say what is likely"
+        return f"{low} to {high} per {unit}: the replay of this trace is too far off for a likely value"
     text = (
-        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {low} "
-        f"to {high}: {duration(step)} would become {duration(finding.expected_step_ns)}"
+        f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {low} to {high}: "
+        f"{duration(step)} -> {duration(finding.expected_step_ns)}"
     )
     half = step - finding.saving_ns / 2
     if finding.expected_step_ns > 0:
-        text += f" ({speed_up(step, finding.expected_step_ns)}; half a fix {speed_up(step, half)})"
+        text += f", {speed_up(step, finding.expected_step_ns)} as fast ({speed_up(step, half)} if half is recovered)"
     if finding.assumed_share < 1:
-        text += f". It assumes that the fix takes away {share(finding.assumed_share)} of the time found"
+        text += f". Assumes that the fix removes {share(finding.assumed_share)} of the matched time"
     if finding.owned_ns < finding.claimed_ns * _ALL_OF_IT:
         text += (
-            f". It sees {duration(finding.claimed_ns)}, of which {duration(finding.claimed_ns - finding.owned_ns)}"
-            " count under other findings"
+            f". {duration(finding.claimed_ns)} match; {duration(finding.claimed_ns - finding.owned_ns)} of it"
+            " already counts in other findings"
         )
     return text
 
 
 def _measured(finding: Finding, unit: str) -> str:
     row = dict(zip(finding.summary.columns, finding.summary.rows[0], strict=True))
-    pieces, steps = (some(int(str(row[column])), noun) for column, noun in _COUNTED)
+    found, steps = (some(int(str(row[column])), noun) for column, noun in _COUNTED)
     longest = cell("longest_ns", row["longest_ns"])
     where = "" if unit == "window" else f" in {steps}"
-    return f"{pieces}{where}, {duration(finding.claimed_ns)} per {unit}; the longest {longest}"
+    return f"{found}{where}, {duration(finding.claimed_ns)} per {unit}; the longest {longest}"
 
 
 def _where(where: Where) -> Spans:
@@ -225,10 +245,10 @@ def finding_queries(report: TraceReport) -> Iterator[Block]:
 
 
 def _queries_of(number: int, finding: Finding) -> Iterator[Block]:
-    yield Paragraph((f"F{number}, what it claims:",))
+    yield Paragraph((f"F{number}, the time that it matches:",))
     yield Query(finding.summary.query)
     if finding.instances.rows:
-        yield Paragraph((f"F{number}, the pieces that cost most:",))
+        yield Paragraph((f"F{number}, its largest occurrences:",))
         yield Query(finding.instances.query)
     for part in finding.parts:
         yield Paragraph((f"F{number}, {part.rule}:",))

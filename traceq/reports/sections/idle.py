@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from traceq.analysis.categories import HOST_LABELS, label
 from traceq.common.units import count, duration, share
 from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, table
 from traceq.reports.model import Gap, TraceReport
@@ -35,10 +36,10 @@ def gaps(report: TraceReport) -> Iterator[Block]:
             "gap": lambda each: duration(each.dur),
             "GPU": lambda each: str(each.device),
             "step": lambda each: str(each.step),
-            "main cause": lambda each: each.cause,
+            "main cause": lambda each: label(each.cause),
             "host": lambda each: _named(each.host),
-            "inside": lambda each: _named(_inside(each)),
-            "drained by": lambda each: _named(each.drained_by),
+            "within": lambda each: _named(_inside(each)),
+            "waited in": lambda each: _named(each.drained_by),
         },
         text=(3, 4, 5, 6),
     )
@@ -67,7 +68,7 @@ def outliers(report: TraceReport) -> Iterator[Block]:
             "step": lambda each: str(each.step),
             "duration": lambda each: duration(each.dur),
             "GPU": lambda each: "-" if each.device is None else str(each.device),
-            "category": lambda each: each.category or "-",
+            "category": lambda each: label(each.category) if each.category else "-",
             "difference": lambda each: "-" if each.change is None else duration(each.change),
         },
         text=(3,),
@@ -83,7 +84,10 @@ def training_thread(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("What the training thread did",))
     yield Paragraph(("Every nanosecond of the counted steps once, by the innermost thing it was in:",))
     parts = report.host_ledger[:_HOST_PARTS]
-    rows = [(each.category, each.phase, duration(each.dur), share(each.dur / total)) for each in parts]
+    rows = [
+        (HOST_LABELS.get(each.category, each.category), each.phase, duration(each.dur), share(each.dur / total))
+        for each in parts
+    ]
     rest = total - sum(each.dur for each in parts)
     if rest:
         rows.append(("others", "-", duration(rest), share(rest / total)))

@@ -12,10 +12,10 @@ from traceq.reports.model import TraceReport
 def outcomes(report: TraceReport) -> Iterator[Block]:
     """The rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
     if report.clean:
-        yield Heading(3, ("Looked for and not found",))
+        yield Heading(3, ("Looked for and not found",), is_minor=True)
         yield Items(_by_reason(report.clean))
     if report.not_applicable:
-        yield Heading(3, ("Cannot tell",))
+        yield Heading(3, ("Cannot tell",), is_minor=True)
         yield Items(_by_reason(report.not_applicable))
     if report.failed:
         yield Heading(3, ("Failed",))

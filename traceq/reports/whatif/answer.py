@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from traceq.diagnosis.finding import Finding
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -39,7 +41,7 @@ class Answer:
     change. `error_share` is how far steps that are predicted from other steps are from what was recorded, `unexplained_share`
     the part of the critical path that no known dependency explains. `reason` says why there are only bounds, or nothing: then
     the other numbers are None. `limits` is the critical path after the change; `ledger` is what the busiest device (without
-    one, the training thread) does in the recorded step.
+    one, the training thread) does in the recorded step. `finding` is the one whose time is taken away.
     """
 
     trace_id: int
@@ -56,6 +58,7 @@ class Answer:
     reason: str | None = None
     limits: tuple[Part, ...] = ()
     ledger: tuple[Part, ...] = ()
+    finding: Finding | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.analysis.categories import BY_NAME
 from traceq.common.units import UNKNOWN, duration, share, some
+from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, table
 from traceq.reports.savings import speed_up
 from traceq.reports.whatif.answer import Answer, Asked, Choice, Choices, Part, Saved
@@ -101,6 +102,8 @@ def _verdict(found: Answer) -> Spans:
 def _facts(found: Answer) -> Iterator[tuple[str, Spans]]:
     yield _trace(found)
     yield "asked", (Name(asked_for(found.asked)),)
+    if found.finding is not None:
+        yield "finding", (_finding(found.finding),)
     now = f"{duration(_whole(found.recorded_ns))} recorded"
     if found.replayed_ns is not None:
         now += f", {duration(round(found.replayed_ns))} replayed"
@@ -114,6 +117,13 @@ def _facts(found: Answer) -> Iterator[tuple[str, Spans]]:
         if found.unexplained_share is not None:
             unexplained = f"; nothing known explains {share(found.unexplained_share)} of the critical path"
         yield "replay error", (f"{share(found.error_share)} of the step{unexplained}",)
+
+
+def _finding(finding: Finding) -> str:
+    """What the report says of the finding that is taken away."""
+    low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
+    likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)}, "
+    return f"{finding.title}: saves {likely}{low} to {high}, and no more than the time that the finding owns"
 
 
 def _then(found: Answer, saved: Saved) -> str:

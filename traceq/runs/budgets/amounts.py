@@ -19,7 +19,7 @@ def share(text: str) -> Fraction:
     """The share, 0..1, in "3 %". Raises ValueError, which says what is wrong."""
     match = _PERCENT.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no share: a number and % is needed, as in 3 %")
+        raise ValueError(f"{text!r} is not a percentage: a number and % is needed, as in 3 %")
     return Fraction(Decimal(match[1])) / 100
 
 

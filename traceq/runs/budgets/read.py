@@ -67,7 +67,7 @@ def read(path: Path) -> BudgetFile:
         content = tomllib.loads(text, parse_float=Decimal)
         lines = toml_lines(text)
     except tomllib.TOMLDecodeError as error:
-        raise UnusableBudget(f"{path}: is no TOML: {error}") from error
+        raise UnusableBudget(f"{path}: is not valid TOML: {error}") from error
     except RecursionError as error:
         raise UnusableBudget(f"{path}: is no file of budgets: its values are nested too deeply") from error
     top = _Place(str(path), lines, ())
@@ -202,7 +202,9 @@ def _regression(place: _Place, value: object) -> Fraction:
     try:
         return amounts.share(str(value) if isinstance(value, str) else "")
     except ValueError as error:
-        raise place.wrong(f'{amounts.shown(value)} is no share of the step: write "3 %"', "max_regression") from error
+        raise place.wrong(
+            f'{amounts.shown(value)} is not a percentage of the step: write "3 %"', "max_regression"
+        ) from error
 
 
 def _level(place: _Place, value: object) -> float:

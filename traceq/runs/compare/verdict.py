@@ -62,7 +62,7 @@ def _changed(sides: tuple[Side, Side], change: Change, p: float, level: float) -
     drifted = _drifted(sides)
     if drifted >= abs(change.delta_ns):
         return "cannot tell", _drifts(drifted, change)
-    reason = f"by chance the sides would differ as much with p = {p:.2g}; at most {level:g} is asked for"
+    reason = f"permutation test: p = {p:.2g} (threshold {level:g})"
     return ("regression" if change.delta_ns > 0 else "improvement"), reason
 
 

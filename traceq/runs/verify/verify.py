@@ -44,7 +44,7 @@ class Verification:
 def verify(
     name: str, before: Sequence[Run], after: Sequence[Run], *, noise: KnownNoise | None = None, anyway: bool = False
 ) -> Verification:
-    """What became of the finding `name`, an id or a rule, of the first run before. Raises NoSuchFinding."""
+    """What became of the finding `name` of the runs before: an id, a rule, or F1, F2, ... of the first. Raises NoSuchFinding."""
     finding = _named(name, before)
     # The verdict is that of `traceq compare`; savings are shares of the mean step.
     comparison = compare(before, after, statistic="mean", judge_by="typical", noise=noise, anyway=anyway)
@@ -71,7 +71,12 @@ def verify(
 
 def _named(name: str, runs: Sequence[Run]) -> FindingKept:
     found = [finding for run in runs for finding in run.findings]
-    matching = [each for each in found if each.finding_id == name] or [each for each in found if each.rule == name]
+    places = {f"f{number}": [each] for number, each in enumerate(_ranked(runs[0]), 1)} if runs else {}
+    matching = (
+        [each for each in found if each.finding_id == name]
+        or [each for each in found if each.rule == name]
+        or places.get(name.lower(), [])
+    )
     if matching:
         return max(matching, key=lambda each: each.saving_ns)
     names = [each.finding_id for each in found]
@@ -80,6 +85,11 @@ def _named(name: str, runs: Sequence[Run]) -> FindingKept:
         f"; did you mean {close[0]}?" if close else f"; there are {', '.join(names)}" if names else "; there is none"
     )
     raise NoSuchFinding(f"{name}: no such finding before the fix{there}")
+
+
+def _ranked(run: Run) -> list[FindingKept]:
+    """The findings as a report numbers them."""
+    return sorted(run.findings, key=lambda each: (-each.saving_ns, each.finding_id))
 
 
 def _still(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> FindingKept | PartKept | None:
@@ -113,9 +123,9 @@ def _reason(comparison: Comparison, state: State, silent: str | None, *, is_comp
     if not is_comparable:
         return comparison.reasons[0] if comparison.reasons else "nothing to compare"
     if state in ("smaller", "still there"):
-        return "what was won has other causes too: the finding is there as before, or in part"
+        return "the saving has other causes, too: the finding is there as before, or in part"
     if comparison.change is not None and comparison.change.interval_ns is None:
-        return "a single step has no spread by which to judge what was won"
+        return "a single step has no spread by which to judge the saving"
     if comparison.verdict != "improvement":
         return f"{comparison.verdict}: {comparison.reasons[0]}"
     return silent

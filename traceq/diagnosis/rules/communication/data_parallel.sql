@@ -11,9 +11,9 @@
 -- try: torchrun --nproc-per-node=N, init_process_group("nccl"), DistributedDataParallel, DistributedSampler.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html
 --   https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html
--- fix: Run a process per GPU: torchrun --nproc-per-node={{ facts.devices }} PROGRAM, with
---   dist.init_process_group("nccl"), model = DistributedDataParallel(model.to(rank), device_ids=[rank]) in place of
---   DataParallel(model), and DataLoader(..., sampler=DistributedSampler(dataset)).
+-- fix: Run a process per GPU: `torchrun --nproc-per-node={{ facts.devices }} PROGRAM`. In the program
+--   `dist.init_process_group("nccl")`, `model = DistributedDataParallel(model.to(rank), device_ids=[rank])` in place
+--   of `DataParallel(model)`, and `DataLoader(..., sampler=DistributedSampler(dataset))`.
 -- confidence: high
 -- reason: The ranges of DataParallel are in the trace, and kernels run on several GPUs.
 -- wrong-if: The ranges are named so by something else.

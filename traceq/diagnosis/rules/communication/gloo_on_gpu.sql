@@ -9,9 +9,9 @@
 --   (idle_piece). low 0.5, likely 0.9, high 1.
 -- try: backend="nccl" for tensors on the GPU; Gloo stays useful for tensors of the host.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
--- fix: {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} goes over the host: Gloo copies it
---   from the GPU and back. Use dist.init_process_group(backend="nccl"), or "cpu:gloo,cuda:nccl" where tensors of the
---   host are communicated as well.
+-- fix: Communicate with NCCL: `dist.init_process_group(backend="nccl")`. Where host tensors are communicated too, use
+--   `"cpu:gloo,cuda:nccl"`. {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} goes through the
+--   host: Gloo copies it from the GPU and back.
 -- confidence: high
 -- reason: Copies from the GPU are launched inside Gloo's collectives.
 -- wrong-if: The tensors belong on the host and are copied only because the program asks for it; then keep them there.

@@ -12,16 +12,17 @@
 --   one needs.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% set name = (worst.name or '').lower() -%} The launching thread waits in {{ cut(worst.name) }} (up to {{
---   time(worst.claimed) }} of an idle GPU at a time). {% if 'barrier' in name %}Take the barrier out of the step, or
---   keep it for every N-th only. {%- elif name.startswith(('mpi_init', 'mpi_finalize')) %}That is the beginning or
---   the end of the job: count steps only (traceq.annotate, or --step-range). {%- elif name.startswith('mpi') %}Start
---   the transfer without waiting for it (MPI_Iallreduce, MPI_Isend and MPI_Irecv), launch the next GPU work, and call
---   MPI_Wait only before the result is used. {%- else %}{{ remedy('host_collective') }} {%- endif %}
+-- fix: {% set name = (worst.name or '').lower() -%} {% if 'barrier' in name %}Take the barrier out of the step, or
+--   call it every N-th step only. {%- elif name.startswith(('mpi_init', 'mpi_finalize')) %}Judge the steps only: mark
+--   them with `traceq.annotate`, or use `--step-range`. This is the start or the end of the job. {%- elif
+--   name.startswith('mpi') %}Start the transfer without waiting: `MPI_Iallreduce`, or `MPI_Isend` and `MPI_Irecv`.
+--   Launch the next GPU work, and call `MPI_Wait` just before the result is used. {%- else %}{{
+--   remedy('host_collective') }} {%- endif %} The launching thread waits in {{ cut(worst.name) }}; the GPU idles up
+--   to {{ time(worst.claimed) }} at a time.
 -- confidence: high
 -- reason: The thread that launches the GPU's next work was inside this call while nothing ran on the GPU.
 -- wrong-if: The call waits for a rank that is late anyway: then the next collective waits instead, and that rank is to
---   be mended.
+--   be fixed.
 -- heading: Do not let the host wait for other ranks
 -- needs: gpu, steps
 -- low: 0.3

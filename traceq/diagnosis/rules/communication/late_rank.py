@@ -21,7 +21,7 @@ How it is measured
     On the rank that most of the waiting (half, and at least 1 % of a step) goes back to, a remark says so.
 
 What to try
-    Mend the late rank: its own findings say what it does. Balance what ranks have to do: sequence lengths, shards,
+    Fix the late rank: its own findings say what it does. Balance what ranks have to do: sequence lengths, shards,
     logging and evaluation on rank 0.
 
 References
@@ -75,11 +75,11 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
         rank, trace, share = late
         yield Advice(
             claim,
-            title=f"Mend late rank {rank}, for which this one waits",
+            title=f"Fix late rank {rank}, for which this one waits",
             fix=(
-                f"Of the {time(claim.claimed_ns)} per step that this rank waits in collectives, {percent(share)} is "
-                f"for rank {rank}{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)} Mend that rank first: "
-                f"the findings of its own trace say how (traceq report, rank {rank})."
+                f"Fix rank {rank} first: `traceq report --rank {rank}` says how. Of the {time(claim.claimed_ns)} per step "
+                f"that this rank waits in collectives, {percent(share)} is for rank {rank}"
+                f"{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)}"
             ),
             confidence="high" if share >= _MOST else "medium",
             reason=(

@@ -14,8 +14,8 @@
 -- references: https://docs.pytorch.org/docs/stable/fsdp.html
 --   https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
 --   https://docs.pytorch.org/tutorials/intermediate/FSDP_tutorial.html
--- fix: {% if kind == 'layers' %}{{ remedy('gather_layers') }} {%- else %}Every rank updates a part and all wait for
---   the whole. {{ remedy('gather_updated') }} {%- endif %} {{ overlapped(facts) }}
+-- fix: {% if kind == 'layers' %}{{ remedy('gather_layers') }} {%- else %}{{ remedy('gather_updated') }} Every rank
+--   updates a part, and all wait for the whole. {%- endif %} {{ overlapped(facts) }}
 -- confidence: medium
 -- reason: That the GPU computes nothing meanwhile is measured; that parameters are gathered is inferred from names and
 --   order.

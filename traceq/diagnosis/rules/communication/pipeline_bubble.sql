@@ -12,12 +12,12 @@
 --   stages (embedding and loss are work, too). Start transfers before the work that hides them.
 -- references: https://docs.pytorch.org/docs/stable/distributed.pipelining.html
 --   https://github.com/NVIDIA/Megatron-LM
--- fix: {% set share = claimed_ns / subject.step_ns -%} {% set stages = facts.group_size -%} {{ percent(share) }} of a
---   step ({{ time(claimed_ns) }}) goes into waiting in {{ described(facts) }}. {% if stages and stages > 2 and 0 <
---   share < 1 %}{% set batches = [1.0, (stages - 1) * (1 - share) / share] | max -%} Were it the bubble of {{ stages
---   }} stages alone, (p - 1) / (m + p - 1), it would be that of m = {{ '%.0f' % batches }} micro-batches; with {{
---   '%.0f' % (4 * batches) }} it would be {{ percent((stages - 1) / (4 * batches + stages - 1)) }}. {% endif %}{{
---   remedy('more_microbatches') }}
+-- fix: {% set share = claimed_ns / subject.step_ns -%} {% set stages = facts.group_size -%} {{
+--   remedy('more_microbatches') }} {{ percent(share) }} of a step ({{ time(claimed_ns) }}) goes into waiting in {{
+--   described(facts) }}. {% if stages and stages > 2 and 0 < share < 1 %}{% set batches = [1.0, (stages - 1) * (1 -
+--   share) / share] | max -%} Were it the bubble of {{ stages }} stages alone, (p - 1) / (m + p - 1), it would be
+--   that of m = {{ '%.0f' % batches }} micro-batches; with {{ '%.0f' % (4 * batches) }} it would be {{
+--   percent((stages - 1) / (4 * batches + stages - 1)) }}. {% endif %}
 -- confidence: {% if facts.ops != 'send_recv' %}medium{% else %}low{% endif %}
 -- reason: {% if facts.ops != 'send_recv' %}The trace says that these are sends and receives; that they belong to a
 --   pipeline is inferred.

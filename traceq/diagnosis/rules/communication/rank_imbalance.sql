@@ -8,7 +8,7 @@
 --   idle_communication, idle_dependency and idle_launch_latency (which hides waits of streams). The most is at least 10
 --   % above the least, the limit that tools for stragglers use, and above it by 1 % of a step. Only traces with the
 --   same run and size of the job are compared; the remark stands with the slowest.
--- try: Mend what the slowest has more of; with equal work per rank, look at its host and its GPU (clocks, neighbours).
+-- try: Fix what the slowest has more of; with equal work per rank, look at its host and its GPU (clocks, neighbours).
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
 -- remark: {% set fastest = rows[-1] -%}
@@ -20,7 +20,7 @@
 --   {{ time(fastest.compute_ns) }}.
 --   {%- endif %}
 -- fix: {% if facts.more_of == 'compute' %}Give {{ unit(facts) }} less work (shorter sequences, fewer layers or
---   experts), or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Mend {{ facts.more_of }} of {{
+--   experts). Or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Fix {{ facts.more_of }} of {{
 --   unit(facts) }} first, its findings say how; the collectives of the others then get shorter. {%- endif %}
 -- unknown: {% if subject.is_window %}there are no steps: ranks cannot be compared; traceq.annotate marks
 --     steps

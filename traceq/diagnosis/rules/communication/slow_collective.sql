@@ -13,12 +13,12 @@
 --   links and switches shared with other jobs.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
--- fix: {{ instances }} of the collectives took far longer than usual; the longest, {{ worst.op }}{% if worst.bytes %}
---   of {{ size(worst.bytes) }}{% endif %} in step {{ worst.step }}, {{ time(worst.dur) }} instead of {{
---   time(worst.typical_ns) }} ({{ cut(worst.name) }}). Look at what the other ranks did just then: capture all of
---   them (traceq ingest rank*). {% if program.language in ('', 'python') %}Garbage collection is a usual reason:
---   gc.disable(), and gc.collect() at the same step on all ranks. {% endif %}If no rank was late, run with
---   NCCL_DEBUG=INFO and look at the network's error counters.
+-- fix: Look at what the other ranks did then: `traceq ingest rank*`. {{ instances }} of the collectives took far
+--   longer than usual; the longest, {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} in step
+--   {{ worst.step }}, {{ time(worst.dur) }} instead of {{ time(worst.typical_ns) }} ({{ cut(worst.name) }}). {% if
+--   program.language in ('', 'python') %}Garbage collection is a usual reason: `gc.disable()`, and `gc.collect()` at
+--   the same step on all ranks. {% endif %}If no rank was late, run with `NCCL_DEBUG=INFO` and look at the network's
+--   error counters.
 -- confidence: medium
 -- reason: The same operation with the same bytes and ranks usually takes a third of that or less.
 -- wrong-if: The slow ones carried out something else, or waited for something that the step needs on another rank.

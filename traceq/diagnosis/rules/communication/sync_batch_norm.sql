@@ -9,9 +9,9 @@
 -- try: Plain BatchNorm where the batch per GPU is large enough (16 or more), GroupNorm or LayerNorm, frozen statistics
 --   when fine-tuning, or a small process group.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
--- fix: SyncBatchNorm asks for {{ described(facts) }}, {{ time(facts.dur) }} each (median). With 16 or more samples per
---   GPU leave out torch.nn.SyncBatchNorm.convert_sync_batchnorm(model); with fewer, synchronize inside a node only:
---   convert_sync_batchnorm(model, process_group=ranks_of_this_node), or use torch.nn.GroupNorm.
+-- fix: With 16 or more samples per GPU leave out `SyncBatchNorm.convert_sync_batchnorm(model)`. With fewer,
+--   synchronize within a node only, `convert_sync_batchnorm(model, process_group=ranks_of_this_node)`, or use
+--   `torch.nn.GroupNorm`. SyncBatchNorm needs {{ described(facts) }}, {{ time(facts.dur) }} each (median).
 -- confidence: high
 -- reason: The collectives are launched inside SyncBatchNorm's operators.
 -- wrong-if: The batch per GPU is so small that training needs the statistics of all ranks.

@@ -7,22 +7,21 @@
 --   All-reduces are tensor-parallel when a step has at least 8 of one size and group (two layers' worth), less than 10
 --   % of their time is overlapped (DDP's overlap with backward), at least 15 % of them lie in the forward pass (else
 --   in the first third of the step: DDP has none there), and no gradient hook is around them. low 0.05, likely 0.5,
---   high 0.9: an unknown part is waiting for late ranks, which only mending those ranks wins. In a trace of several
+--   high 0.9: an unknown part is waiting for late ranks, which only fixing those ranks wins. In a trace of several
 --   GPUs the one that is in as many collectives for at most 0.75 of the time is named: the others wait for it.
 -- try: Compare the ranks first: waiting for a late rank looks the same here. Then sequence parallelism, overlap of
 --   communication with the matrix products around it, a lower degree of tensor parallelism, and never tensor
 --   parallelism across nodes.
 -- references: https://github.com/NVIDIA/Megatron-LM
 --   https://docs.pytorch.org/tutorials/intermediate/TP_tutorial.html
--- fix: {{ described(facts) }}, {{ time(facts.dur) }} each (median).{% set fastest = facts.fastest_of_typical_size -%}
---   {% if fastest is not none and fastest < much_shorter * facts.dur %} The fastest of that size takes {{
---   time(fastest) }}, so most of this is waiting for other ranks, not transfer. {%- endif %}{{ late_device() }} Put
---   the traces of all ranks into one database (traceq ingest rank*.json) to see who is late. {{
---   remedy('tensor_parallel') }}
+-- fix: {{ remedy('tensor_parallel') }} {{ described(facts) }}, {{ time(facts.dur) }} each (median).{% set fastest =
+--   facts.fastest_of_typical_size -%} {% if fastest is not none and fastest < much_shorter * facts.dur %} The fastest
+--   of that size takes {{ time(fastest) }}, so most of this is waiting for other ranks, not transfer. {%- endif %}{{
+--   late_device() }} Put the traces of all ranks into one database (`traceq ingest rank*.json`) to see who is late.
 -- confidence: medium
 -- reason: That the GPU computes nothing meanwhile is measured; what they are for is inferred from their number, size
 --   and place.
--- wrong-if: Traces of the other ranks show that most of it is waiting for a late rank: mend that rank.
+-- wrong-if: Traces of the other ranks show that most of it is waiting for a late rank: fix that rank.
 -- heading: Hide or shrink tensor-parallel {% if facts.ops == 'all_reduce' %}all-reduces{% else %}collectives{% endif
 --   %}
 -- about: communication

@@ -5,16 +5,16 @@
 -- matters: Neither a faster network nor overlap helps: the transfer is short, and the rank that comes last sets the time of all.
 -- measured: Exposed time of collectives beyond their transfer (collective_transfer): the fastest of operation, group and size with 8 members
 --   or more, else 1 ms and what 10 Gbit/s Ethernet takes. Low 0: if the late rank has the same trouble at another time, nothing is won by
---   mending this one. Likely: this rank waits for nobody. Not asked where other ranks are in the database: late-rank names the rank then.
+--   fixing this one. Likely: this rank waits for nobody. Not asked where other ranks are in the database: late-rank names the rank then.
 -- try: Capture all ranks, and see which one comes last in these collectives and what it did before: input, checkpoints, a host that loses
 --   its cores, uneven work.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
 --   https://docs.pytorch.org/docs/stable/distributed.html
--- fix: Find the rank that comes last: ingest the traces of all ranks into one database (`traceq ingest rank*`), and traceq names it and
---   what it did. Here {{ plural(instances, 'collective') }} {% if instances == 1 %}waits{% else %}wait{% endif %} for others: the
---   longest, {{ worst.op or 'collective' }} of {{ size(worst.bytes) }}, takes {{ time(worst.dur) }}, where the transfer takes
---   {{ time(worst.transfer_ns) }} at most. In one captured step the start of the profiler alone may have set the ranks apart: capture
---   several.
+-- fix: Ingest the traces of all ranks: `traceq ingest rank*`. The report then names the rank that comes last and what
+--   it did. Here {{ plural(instances, 'collective') }} {% if instances == 1 %}waits{% else %}wait{% endif %} for
+--   others: the longest, {{ worst.op or 'collective' }} of {{ size(worst.bytes) }}, takes {{ time(worst.dur) }},
+--   where the transfer takes {{ time(worst.transfer_ns) }} at most. In one captured step the start of the profiler
+--   alone may have set the ranks apart: capture several.
 -- confidence: {% if subject.steps >= few_steps %}medium{% else %}low{% endif %}
 -- reason: That these collectives wait is certain; which rank they wait for, and whether it always comes late, this trace of one rank does
 --   not say.

@@ -10,7 +10,7 @@
 -- try: Copy on a stream of its own into pinned memory; reduce on the GPU and copy the result.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
--- fix: {{ copies() }} {{ exposed(given, claimed_ns, remedy('copy_back_beside')) }}
+-- fix: {{ exposed(given, claimed_ns, remedy('copy_back_beside')) }} {{ copies() }}
 -- confidence: low
 -- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
 -- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.

@@ -8,8 +8,8 @@
 --   the copies in steps that recur it is 0.9: then the data is not worth moving.
 -- try: Let kernels write where the data is wanted; swap pointers instead of copying; fuse copies into kernels.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#memory-optimizations
--- fix: {{ copies() }} {{ exposed(given, claimed_ns, remedy('copy_less') ~ ' Move what must be copied to a stream of
---   its own beside kernels.') }}
+-- fix: {{ exposed(given, claimed_ns, remedy('copy_less') ~ ' Move what must be copied to a stream of its own beside
+--   kernels.') }} {{ copies() }}
 -- confidence: low
 -- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
 -- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.

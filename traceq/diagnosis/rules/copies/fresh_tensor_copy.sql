@@ -11,12 +11,11 @@
 --   let the GPU run dry, for not longer than the call held the host. Low, likely and high share: 0.5, 0.9 and 1.
 -- try: Name the device when the tensor is made: torch.zeros(n, device=device).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% set copied = pieces | selectattr('direction') | map(attribute='name') | map('matched', '^[^,]*') -%}
---   {% set makers = copied | map('cut') | unique(true) | sort(case_sensitive=true) -%}
---   {% set maker = (makers | first | default('zeros')).removeprefix('aten::') -%}
---   {{ copies() }} They follow {{ makers | join(', ') or 'the making of a tensor' }} on the host. Make the tensor on the
---   GPU: torch.{{ maker }}(..., device=device) instead of torch.{{ maker }}(...).to(device); a constant one is better made
---   once, before the loop, or registered as a buffer of the module.
+-- fix: {% set copied = pieces | selectattr('direction') | map(attribute='name') | map('matched', '^[^,]*') -%} {% set
+--   makers = copied | map('cut') | unique(true) | sort(case_sensitive=true) -%} {% set maker = (makers | first |
+--   default('zeros')).removeprefix('aten::') -%} Make the tensor on the GPU: `torch.{{ maker }}(..., device=device)`,
+--   not `torch.{{ maker }}(...).to(device)`. Make a constant one once, before the loop, or register it as a buffer of
+--   the module. {{ copies() }} They follow {{ makers | join(', ') or 'the making of a tensor' }} on the host.
 -- confidence: medium
 -- reason: The copy follows the making of a tensor on the host directly; that it copies this one is inferred.
 -- wrong-if: The tensor is changed on the host before it is copied, or another tensor is copied.

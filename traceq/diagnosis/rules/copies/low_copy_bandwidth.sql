@@ -12,13 +12,13 @@
 --   and high share: 0.2, 0.6 and 1.
 -- try: Pinned memory on the NUMA node of the GPU, one large copy, a look at the slot.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device
--- fix: {{ copies() }} {% if worst.link_bandwidth and not worst.is_pageable and worst.best_bandwidth < slow_share *
---   worst.link_bandwidth %}Even the best reaches {{ rate(worst.best_bandwidth) }}, where the link of this GPU carries
---   {{ rate(worst.link_bandwidth) }}: {{ remedy('link_of_host') }}, and bind the process to the NUMA node of its GPU
---   (numactl --cpunodebind=N --membind=N). {%- else %} {%- if worst.is_pageable %}{{ remedy('pin') }} {% endif %}The
---   best of their kind reaches {{ rate(worst.best_bandwidth) }}, so the link is not the limit: look for other copies
---   at the same time (other GPUs behind the same switch), and for buffers on another NUMA node (numactl
---   --cpunodebind=N --membind=N). {%- endif %}
+-- fix: {% if worst.link_bandwidth and not worst.is_pageable and worst.best_bandwidth < slow_share *
+--   worst.link_bandwidth %}Bind the process to the NUMA node of its GPU: `numactl --cpunodebind=N --membind=N`. Even
+--   the best copy reaches {{ rate(worst.best_bandwidth) }}, where the link of this GPU carries {{
+--   rate(worst.link_bandwidth) }}: {{ remedy('link_of_host') }}. {%- else %} {%- if worst.is_pageable %}{{
+--   remedy('pin') }} {% endif %}Look for other copies at the same time (GPUs behind one switch) and buffers on
+--   another NUMA node. The best of their kind reaches {{ rate(worst.best_bandwidth) }}, so the link is not the limit;
+--   `numactl --cpunodebind=N --membind=N` binds a process to a node. {%- endif %} {{ copies() }}
 -- confidence: medium
 -- reason: Sizes and times are facts; what the link of this machine can carry is not recorded.
 -- wrong-if: A copy of this size, alone on the machine (nvbandwidth), is no faster.

@@ -9,23 +9,19 @@
 -- try: gradient_as_bucket_view, broadcast_buffers=False, preallocated outputs, no clone where a view will do.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {{ copies() }}
---   {% if origin == 'bucket' %}Let gradients live in the buckets: DistributedDataParallel(model,
---   gradient_as_bucket_view=True).
---   {%- elif origin == 'gradient' %}With DDP let gradients live in the buckets, DistributedDataParallel(model,
---   gradient_as_bucket_view=True); and set them to None, optimizer.zero_grad(set_to_none=True), so that autograd can
---   keep the tensor it made. A gradient whose strides are not those of its parameter is copied in any case.
---   {%- elif origin == 'buffer' %}If the buffers need not be the same on all ranks within a step (statistics of
---   BatchNorm mostly need not), switch the broadcast off: DistributedDataParallel(model, broadcast_buffers=False).
---   {%- elif origin == 'compiled' %}Compiled code with CUDA graphs copies its inputs to where the graph expects them.
---   Give it tensors that stay in place: torch._dynamo.mark_static_address(x) for what is reused, parameters and
---   buffers instead of plain tensors; and let it mutate fewer of its inputs.
---   {%- elif origin == 'cat' %}Write parts where they belong instead of joining them: out = torch.empty(...), and give
---   each operator a view of it (out=out[a:b], or index assignment); or one wider operator in place of several and a
---   torch.cat.
---   {%- else %}Leave out clone() where nothing writes to the tensor, and to(..., copy=True) and contiguous() where a
---   view will do.
---   {%- endif %}
+-- fix: {% if origin == 'bucket' %}Let gradients live in the buckets: `DistributedDataParallel(model,
+--   gradient_as_bucket_view=True)`. {%- elif origin == 'gradient' %}Set gradients to None:
+--   `optimizer.zero_grad(set_to_none=True)`. Autograd then keeps the tensor it made. With DDP let gradients live in
+--   the buckets: `DistributedDataParallel(model, gradient_as_bucket_view=True)`. A gradient whose strides are not
+--   those of its parameter is copied in any case. {%- elif origin == 'buffer' %}Switch the broadcast of buffers off:
+--   `DistributedDataParallel(model, broadcast_buffers=False)`. Buffers such as BatchNorm statistics mostly need not
+--   be the same on all ranks within a step. {%- elif origin == 'compiled' %}Give compiled code tensors that stay in
+--   place: `torch._dynamo.mark_static_address(x)`. Code with CUDA graphs copies its inputs to where the graph expects
+--   them; that is for what is reused, parameters and buffers instead of plain tensors; and let it mutate fewer of its
+--   inputs. {%- elif origin == 'cat' %}Write parts where they belong instead of joining them: out = torch.empty(...),
+--   and give each operator a view of it (out=out[a:b], or index assignment); or one wider operator in place of
+--   several and a torch.cat. {%- else %}Leave out clone() where nothing writes to the tensor, and to(..., copy=True)
+--   and contiguous() where a view will do. {%- endif %} {{ copies() }}
 -- confidence: medium
 -- reason: The operators around the copies say where they come from; whether they can be left out is not known.
 -- wrong-if: Something writes to the tensor or to its copy while the other is still needed.

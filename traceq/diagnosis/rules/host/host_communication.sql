@@ -12,9 +12,9 @@
 --   https://docs.pytorch.org/docs/stable/distributed.html
 -- heading: Find the late rank: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{%
 --   endif %} is waiting for collectives
--- fix: {% if subject.rank is none or subject.world_size is none %}Compare this with the traces of the other ranks {%-
---   else %}Ingest the traces of all {{ subject.world_size }} ranks into one database{% endif %}: the rank that waits
---   least is the one that the others wait for. If all wait alike it is the network: choose its interface
+-- fix: {% if subject.rank is none or subject.world_size is none %}Compare this with the traces of the other ranks.
+--   {%- else %}Ingest the traces of all {{ subject.world_size }} ranks into one database. {%- endif %} The rank that
+--   waits least is the one that the others wait for. If all wait alike it is the network: choose its interface
 --   (GLOO_SOCKET_IFNAME), send less and less often, and let it run beside other work. {{
 --   remedy('gradients_less_often') if program.trains else remedy('host_collective') }}
 -- confidence: medium

@@ -12,11 +12,12 @@
 -- heading: {% if worst.loader_kind == 'multi_process' %}Start more workers, or make batches cheaper{% else %}Load
 --   batches in worker processes{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{%
 --   else %}a step{% endif %} is fetching
--- fix: {% if worst.loader_kind == 'multi_process' -%} The workers are too slow: a fetch takes {{ per_fetch(facts) }}.
---   More of them ({{ [2 * (facts.workers or 1), most_workers] | min }}) help while there are cores to spare; where
---   every core computes, only cheaper transforms or data that is prepared once do. {%- else %}A fetch takes {{
---   per_fetch(facts) }}. {{ remedy('workers', workers=workers_needed(facts)) }} Where the steps are computed on the
---   same cores, leave some to the workers, or prepare the data once and store it. {%- endif %} {{ busiest(facts) }}
+-- fix: {% if worst.loader_kind == 'multi_process' -%} Give the loader more workers, for instance {{ [2 *
+--   (facts.workers or 1), most_workers] | min }}. They help while cores are free; where every core computes, only
+--   cheaper transforms or data that is prepared once do. A fetch takes {{ per_fetch(facts) }}. {%- else %}{{
+--   remedy('workers', workers=workers_needed(facts)) }} A fetch takes {{ per_fetch(facts) }}. Where the steps are
+--   computed on the same cores, leave some to the workers, or prepare the data once and store it. {%- endif %} {{
+--   busiest(facts) }}
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
 -- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- else %}The name of
 --   the fetch says who makes the batches, and the main thread does nothing else meanwhile. {%- endif %}

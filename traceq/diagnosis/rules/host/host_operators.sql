@@ -14,13 +14,14 @@
 --   rows[0].name | cut }}
 -- for: pytorch
 -- fix: {% if subject.present.gpus %}The trace lists a GPU and holds nothing of its work: record that first ({{
---   way('gpu') }}). {% endif %}Most of it is in {{ shares(rows) }}. {% if not program.is_compiled %}Compile the model
---   (torch.compile), so that operators are fused; {% endif %}try bfloat16, torch.autocast("cpu",
---   dtype=torch.bfloat16), and the number of threads, torch.set_num_threads: as many as physical cores, less those of
---   the loader's workers. {%- if facts.optimizer_share >= least_optimizer %} {{ percent(facts.optimizer_share) }} of
---   it is the optimizer: fused=True, or foreach=True, updates all parameters at once. {%- endif %} {%- if
---   facts.mean_ns < short_operator %} An operator takes {{ time(facts.mean_ns) }} on average, of which calling it is
---   most: larger batches make fewer and longer ones. {%- endif %}
+--   way('gpu') }}). {% endif %}{% if not program.is_compiled %}Compile the model, which fuses operators: `model =
+--   torch.compile(model)`. {% else %}Compute in bfloat16: `torch.autocast("cpu", dtype=torch.bfloat16)`. {% endif
+--   %}Most of the time is in {{ shares(rows) }}. {% if not program.is_compiled %}Try bfloat16, `torch.autocast("cpu",
+--   dtype=torch.bfloat16)`, too. {% endif %}Set `torch.set_num_threads` to the physical cores less those of the
+--   loader's workers. {%- if facts.optimizer_share >= least_optimizer %} {{ percent(facts.optimizer_share) }} of it
+--   is the optimizer: fused=True, or foreach=True, updates all parameters at once. {%- endif %} {%- if facts.mean_ns
+--   < short_operator %} An operator takes {{ time(facts.mean_ns) }} on average, of which calling it is most: larger
+--   batches make fewer and longer ones. {%- endif %}
 -- confidence: low
 -- reason: How much faster the operators can be is not in the trace.
 -- wrong-if: The operators are as fast as this machine allows{% if subject.present.gpus %}, or wait for a GPU, whose work this trace

@@ -10,8 +10,9 @@
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
 -- heading: Do less in Python between operators: {{ percent(claimed_share) }} of {% if subject.is_window %}the
 --   window{% else %}a step{% endif %}
--- fix: Most of it is in {{ shares(rows) }}. {% if has('python_frames') %}The frames say where to look. {%- else %}{{
---   way('python_lines', 'Python stacks would say which lines.') }} {%- endif %} {{ remedy('less_host_work') }}
+-- fix: {{ remedy('less_host_work') }} Most of the time is in {{ shares(rows) }}. {% if has('python_frames') %}The
+--   frames say where to look. {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') }} {%- endif
+--   %}
 -- confidence: {% if subject.present.gpus %}low{% else %}medium{% endif %}
 -- reason: {% if has('python_frames') %}The frames are in the trace.
 --   {%- else %}No operator is open on the thread, and none on another: that is Python as a rule, or work that was not traced.

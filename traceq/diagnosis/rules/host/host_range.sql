@@ -13,9 +13,9 @@
 -- heading: Record what happens in {{ worst.name | cut }}: {{ percent(claimed_share) }} of {% if subject.is_window
 --   %}the window{% else %}a step{% endif %}
 -- key: {{ worst.range | cut }}
--- fix: Nothing is recorded inside {{ worst.name | cut }} ({{ per_step(claimed_ns) }}). Record the GPU
---   ({{ way('gpu', 'if there is one') }}) and what the host calls; then ask again. If it computes on the host, it is the first
---   thing to move to the GPU or to make parallel.
+-- fix: Record the GPU and what the host calls, then report again. Nothing is recorded within {{ worst.name | cut }}
+--   ({{ per_step(claimed_ns) }}); to record the GPU: {{ way('gpu', 'if there is one') }}. If it computes on the host,
+--   it is the first thing to move to the GPU or to make parallel.
 -- confidence: low
 -- reason: Where the time goes is measured; what of it can be saved is not in the trace.
 -- wrong-if: The range is where the program waits for a GPU, or for another process, that the trace does not hold.

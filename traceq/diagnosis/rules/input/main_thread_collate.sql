@@ -13,16 +13,16 @@
 -- references: https://docs.pytorch.org/docs/stable/data.html#working-with-collate-fn
 --   https://docs.pytorch.org/docs/stable/data.html#memory-pinning
 -- fix: {% if facts.transform_ns >= facts.python_ns and facts.transform_ns >= facts.calls_ns %}{% set what = 'PyTorch
---   operators' -%} {% set most_ns = facts.transform_ns -%} {% set how = 'Move these operators into the Dataset or the
---   collate function, which workers run: DataLoader(..., collate_fn=collate), so that workers return finished
---   batches.' -%} {% elif facts.python_ns >= facts.calls_ns %}{% set what = 'Python code' -%} {% set most_ns =
---   facts.python_ns -%} {% set how = 'Let the collate function return few large tensors and not lists of Python
---   objects, which this thread has to unpack: DataLoader(..., collate_fn=lambda samples: torch.stack(samples)).' -%}
---   {% else %}{% set what = 'CUDA and operating system calls' -%} {% set most_ns = facts.calls_ns -%} {% set how =
---   "Let the loader's own thread pin memory, DataLoader(..., pin_memory=True), and call neither pin_memory() nor
---   to(device) inside the fetch." -%} {% endif %}Workers prepare batches, but a fetch keeps the main thread busy for
---   {{ per_fetch(facts) }}, most with {{ what }} ({{ percent(part(most_ns, facts.fetch_ns)) }}), and the GPU idles {{
---   per_step(claimed_ns) }} for it. {{ how }} {{ busiest(facts) }}
+--   operators' -%} {% set most_ns = facts.transform_ns -%} {% set how = 'Move these operators into the Dataset or
+--   collate function, which workers run: `DataLoader(..., collate_fn=collate)`. They then return finished batches.'
+--   -%} {% elif facts.python_ns >= facts.calls_ns %}{% set what = 'Python code' -%} {% set most_ns = facts.python_ns
+--   -%} {% set how = 'Let the collate function return few large tensors: `collate_fn=lambda samples:
+--   torch.stack(samples)`. Lists of Python objects have to be unpacked by this thread.' -%} {% else %}{% set what =
+--   'CUDA and operating system calls' -%} {% set most_ns = facts.calls_ns -%} {% set how = "Let the loader's own
+--   thread pin memory: `DataLoader(..., pin_memory=True)`. Call neither `pin_memory()` nor `to(device)` within the
+--   fetch." -%} {% endif %}{{ how }} Workers prepare batches, but a fetch keeps the main thread busy for {{
+--   per_fetch(facts) }}, most with {{ what }} ({{ percent(part(most_ns, facts.fetch_ns)) }}), and the GPU idles {{
+--   per_step(claimed_ns) }} for it. {{ busiest(facts) }}
 -- confidence: {% if has('python_frames') or (facts.transform_ns >= facts.python_ns and facts.transform_ns >=
 --   facts.calls_ns) %}high
 --   {%- else %}medium

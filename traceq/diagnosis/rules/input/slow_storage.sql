@@ -11,13 +11,13 @@
 -- try: Local NVMe instead of network storage, fewer and larger files, memory mapping, more reads at once.
 -- references: https://docs.pytorch.org/docs/stable/data.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: {% set own = part(facts.reading_ns, facts.fetch_ns) -%} Reading files takes {% if own >= least_reading %}{{
---   percent(own) }} of the time of fetching on the main thread {%- else %}{{ percent(worst.reading_share) }} of the
---   time that workers work {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it. Copy the data to a
---   local NVMe disk, or store it as a few large files that are read in sequence, for instance {% if
---   program.is_pytorch %}webdataset.WebDataset('shards-{000000..000099}.tar') or {% endif %}one array opened by
---   numpy.load(path, mmap_mode='r'). Where latency and not bandwidth is the limit, read more at once.{% if not
---   facts.workers %} {{ remedy('workers', workers=8) }}{% endif %}
+-- fix: {% set own = part(facts.reading_ns, facts.fetch_ns) -%} Copy the data to a local NVMe disk, or store it as a
+--   few large files that are read in sequence. For instance {% if program.is_pytorch
+--   %}`webdataset.WebDataset('shards-{000000..000099}.tar')` or {% endif %}one array opened by `numpy.load(path,
+--   mmap_mode='r')`. Where latency and not bandwidth is the limit, read more at once.{% if not facts.workers %} {{
+--   remedy('workers', workers=8) }}{% endif %} Reading files takes {% if own >= least_reading %}{{ percent(own) }} of
+--   the time of fetching on the main thread {%- else %}{{ percent(worst.reading_share) }} of the time that workers
+--   work {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it.
 -- confidence: {% if has('os_calls') %}high{% else %}medium{% endif %}
 -- reason: {% if has('os_calls') %}The calls that read were recorded.
 --   {%- else %}Python frames that read files were recorded; whether the disk was slow was not.

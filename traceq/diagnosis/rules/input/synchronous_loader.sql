@@ -12,16 +12,15 @@
 -- try: num_workers, with persistent_workers and pin_memory; faster transforms if many workers would be needed.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% set workers = workers_needed(facts) -%} The loader works in the main process: a fetch takes {{
---   per_fetch(facts) }}, and the GPU idles {{ per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }})
---   meanwhile. {{ remedy('workers', workers=workers) }} {{ workers }} workers keep up if a batch costs one of them
---   what it costs now; try twice as many as well. {%- if workers == most_workers %} Even these will not keep up: make
---   the transforms cheaper as well. {%- endif %} {% for row in ask('input_work') if
---   row.name.startswith('transformers/') %} {%- if loop.first and program.is_pytorch %}In a pipeline of Transformers
---   that is pipe(inputs, num_workers={{ workers }}); processors made with AutoImageProcessor.from_pretrained(...,
---   use_fast=True) take less time. {% endif %} {%- endfor %}{{ busiest(facts) }} {%- if part(facts.transform_ns,
---   facts.fetch_ns) %}PyTorch operators on the main thread take {{ percent(part(facts.transform_ns, facts.fetch_ns))
---   }} of it. {%- endif %}
+-- fix: {% set workers = workers_needed(facts) -%} {{ remedy('workers', workers=workers) }} The main process loads its
+--   own batches: the GPU idles {{ per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) during fetches
+--   of {{ per_fetch(facts) }}. {{ workers }} workers keep up if a batch costs one of them what it costs now; try
+--   twice as many as well. {%- if workers == most_workers %} Even these will not keep up: make the transforms cheaper
+--   as well. {%- endif %} {% for row in ask('input_work') if row.name.startswith('transformers/') %} {%- if
+--   loop.first and program.is_pytorch %}In a pipeline of Transformers that is `pipe(inputs, num_workers={{ workers
+--   }})`; processors made with `AutoImageProcessor.from_pretrained(..., use_fast=True)` take less time. {% endif %}
+--   {%- endfor %}{{ busiest(facts) }} {%- if part(facts.transform_ns, facts.fetch_ns) %}PyTorch operators on the main
+--   thread take {{ percent(part(facts.transform_ns, facts.fetch_ns)) }} of it. {%- endif %}
 -- confidence: high
 -- reason: The name of the fetch says that the loader has no workers, and the GPU has nothing to do during it.
 -- wrong-if: The process has no core to spare for workers, or the data set cannot be read by several processes.

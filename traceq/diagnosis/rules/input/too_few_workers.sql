@@ -11,16 +11,16 @@
 -- try: More workers, cheaper transforms, data prepared in advance, decoding on the GPU.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% set times = subject.step_ns / [subject.step_ns - claimed_ns, 1.0] | max -%} The program waits for the
---   loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles {{ per_step(claimed_ns) }} (a step
---   takes {{ time(subject.step_ns) }}) for it. {%- if not facts.workers %} Start {% if times >= worth_a_factor
---   %}about {{ '%.1f' | format(times) }} times as many{% else %}one or two more{% endif %}, up to the cores per GPU.
---   {{ remedy('workers', workers='N') }} {%- else %} {%- set enough = (facts.workers * times) | round(0, 'ceil') |
---   int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %} {{ facts.workers }} workers
---   are seen {%- if facts.worker_busy is not none %}, busy {{ percent(facts.worker_busy) }} of their time{% endif %};
---   about {{ needed }} would keep up. {{ remedy('workers', workers=needed) }} {%- endif %} If the machine has no more
---   cores, make a batch cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %}
---   (torchvision.io.decode_jpeg(..., device='cuda'), NVIDIA DALI) {%- endif %}.
+-- fix: {% set times = subject.step_ns / [subject.step_ns - claimed_ns, 1.0] | max -%} {% if not facts.workers %}{{
+--   remedy('workers', workers='N') }} Start {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times
+--   as many{% else %}one or two more{% endif %}, up to the cores per GPU. {%- else %} {%- set enough = (facts.workers
+--   * times) | round(0, 'ceil') | int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %}
+--   {{ remedy('workers', workers=needed) }} {{ facts.workers }} workers are seen {%- if facts.worker_busy is not none
+--   %}, busy {{ percent(facts.worker_busy) }} of their time{% endif %}; about {{ needed }} would keep up. {%- endif
+--   %} The program waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles {{
+--   per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) for it. If the machine has no more cores, make
+--   a batch cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %}
+--   (`torchvision.io.decode_jpeg(..., device='cuda')`, NVIDIA DALI) {%- endif %}.
 -- confidence: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
 -- reason: {% if facts.worker_busy is not none or part(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The main thread is
 --   seen to wait for workers. {%- else %}The loader has workers, and nothing else is seen in its fetches: that they

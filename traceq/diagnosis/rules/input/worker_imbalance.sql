@@ -8,11 +8,11 @@
 --   0.3, likely 0.7 (what it has too much the others have to take over), high 1.
 -- try: Shards of the same size, slow samples spread over workers, in_order=False.
 -- references: https://docs.pytorch.org/docs/stable/data.html#iterable-style-datasets
--- fix: One of {{ facts.workers }} workers is busy {{ percent(facts.busiest_share) }} of its time, the others {{
---   percent(facts.others_share) }}, and the GPU idles {{ per_step(claimed_ns) }}. Give all the same work{% if
---   program.is_pytorch %}: with an IterableDataset split the shards evenly by torch.utils.data.get_worker_info(),
---   shards[info.id::info.num_workers], as many shards as a multiple of the workers. Where the order of batches does
---   not matter, recent PyTorch has DataLoader(..., in_order=False){% endif %}.
+-- fix: Give all workers the same work{% if program.is_pytorch %}: `shards[info.id::info.num_workers]` with `info =
+--   torch.utils.data.get_worker_info()`{% endif %}. {% if program.is_pytorch %}Use a multiple of the workers as
+--   number of shards. Where the order of batches does not matter, recent PyTorch has `DataLoader(...,
+--   in_order=False)`. {% endif %}One of {{ facts.workers }} workers is busy {{ percent(facts.busiest_share) }} of its
+--   time, the others {{ percent(facts.others_share) }}, and the GPU idles {{ per_step(claimed_ns) }}.
 -- confidence: medium
 -- reason: The calls of all workers were recorded; that the program waits for the busy one is inferred.
 -- wrong-if: The others wait for something else, such as a lock that the busy one holds.

@@ -15,9 +15,9 @@
 -- try: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER while it runs tells the reason. Better cooling, a
 --   higher limit of power (nvidia-smi -pl); locked clocks (nvidia-smi -lgc) for comparisons.
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
--- fix: In {{ worst.slow_steps }} of {{ plural(steps, 'step') }} the same kernels take up to {{ percent(worst.drift_share) }}
---   longer than in the fastest ones. {{ remedy('clocks') }} At that speed each step would compute {{ time(claimed_ns) }}
---   less.
+-- fix: {{ remedy('clocks') }} In {{ worst.slow_steps }} of {{ plural(steps, 'step') }} the same kernels take up to {{
+--   percent(worst.drift_share) }} longer than in the fastest ones. At that speed each step would compute {{
+--   time(claimed_ns) }} less.
 -- confidence: medium
 -- reason: {{ percent(worst.slower_share) }} of the compared time slowed down alike; clocks themselves were not
 --   recorded.

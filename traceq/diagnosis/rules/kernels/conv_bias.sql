@@ -11,7 +11,7 @@
 -- try: nn.Conv2d(..., bias=False) before nn.BatchNorm2d. For inference fold the batch norm into the convolution
 --   (torch.nn.utils.fuse_conv_bn_eval).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Convolutions that a batch norm follows need no bias: nn.Conv2d(..., bias=False). Adding it {%- if
+-- fix: Leave the bias out of convolutions that a batch norm follows: `nn.Conv2d(..., bias=False)`. Adding it {%- if
 --   program.trains %} and summing its gradient {%- endif %} takes {{ of_step(claimed_ns) }}.
 -- confidence: high
 -- reason: The additions run inside convolutions whose next operator is a batch norm.

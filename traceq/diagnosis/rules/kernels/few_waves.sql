@@ -13,12 +13,11 @@
 --   (torch.compile(mode="max-autotune")); more blocks in kernels of one's own.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: Give each launch more to do: {{ kernel(worst.name) }} ({{ time(worst.dur) }}) has {{ plural(worst.blocks,
---   'block') }} {%- if worst.multiprocessors_share < 1 %} for {{ plural(worst.blocks / worst.multiprocessors_share,
---   'multiprocessor') }} {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part
---   of the GPU {%- endif %}. {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas')
---   else 'more_blocks') }} What all such kernels leave empty is as much as an idle GPU for {{ per_step(claimed_ns)
---   }}.
+-- fix: {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas') else 'more_blocks') }}
+--   {{ kernel(worst.name) }} ({{ time(worst.dur) }}) has {{ plural(worst.blocks, 'block') }} {%- if
+--   worst.multiprocessors_share < 1 %} for {{ plural(worst.blocks / worst.multiprocessors_share, 'multiprocessor') }}
+--   {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part of the GPU {%- endif
+--   %}. What all such kernels leave empty is as much as an idle GPU for {{ per_step(claimed_ns) }}.
 -- confidence: low
 -- reason: How many multiprocessors have a block follows from the geometry; whether that limits the kernel does not.
 -- wrong-if: The kernels reach the bandwidth of memory with the blocks they have.

@@ -15,9 +15,9 @@
 --   computing; matrix kernels have {{ percent(facts.matrix_share) }} of that and reach
 --   {{ percent(facts.kernel_efficiency_share) }} of their peak.
 --   {%- endif %}
--- fix: {% if facts.matrix_share < 0.5 %}Most of the time goes to kernels that are no matrix products. {{
---   remedy('fuse') }} {%- else %}Most of the time goes to matrix products below their peak: larger sizes, lower
---   precision, aligned shapes. {%- endif %}
+-- fix: {% if facts.matrix_share < 0.5 %}{{ remedy('fuse') }} Most of the time goes to kernels that are no matrix
+--   products. {%- else %}Use larger sizes, lower precision and aligned shapes in matrix products. Most of the time
+--   goes to products below their peak. {%- endif %}
 -- needs: gpu, steps, flops, peaks
 -- unknown: {% if not rows %}{{ lacks('the operations or the peaks of some matrix products are not known', 'flops', 'brings them') }}
 --   {%- endif %}

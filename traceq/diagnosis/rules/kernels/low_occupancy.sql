@@ -12,13 +12,15 @@
 --   tiles, fewer stages. blocks: more threads per block. Nsight Compute tells what the kernel waits for.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 --   https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
--- fix: {{ kernel(worst.name) }} fills {{ percent(worst.occupancy_share) }} of the warps of a multiprocessor. {% if
---   worst.limiter == 'registers' %}It takes {{ worst.registers_per_thread }} registers per thread:
---   __launch_bounds__(threads, blocks) or smaller tiles need fewer {%- elif worst.limiter == 'shared_memory' %}It
---   takes {{ worst.shared_memory_bytes }} bytes of shared memory per block: smaller tiles or fewer stages need less
---   {%- else %}Its blocks have {{ worst.threads_per_block }} threads, and a multiprocessor takes so many blocks only:
---   use 128 or 256 {%- endif %}. {{ remedy('what_kernel_waits_for', kernel=kernel(worst.name).split()[0]) }} At best
---   that saves {{ of_step(claimed_ns) }}.
+-- fix: {% if worst.limiter == 'registers' %}Use fewer registers: `__launch_bounds__(threads, blocks)` or smaller
+--   tiles. {%- elif worst.limiter == 'shared_memory' %}Use less shared memory per block: smaller tiles or fewer
+--   stages. {%- else %}Use blocks of 128 or 256 threads. {%- endif %} {{ kernel(worst.name) }} fills {{
+--   percent(worst.occupancy_share) }} of the warps of a multiprocessor; {% if worst.limiter == 'registers' %}it takes
+--   {{ worst.registers_per_thread }} registers per thread {%- elif worst.limiter == 'shared_memory' %}it takes {{
+--   worst.shared_memory_bytes }} bytes of shared memory per block {%- else %}its blocks have {{
+--   worst.threads_per_block }} threads, and a multiprocessor takes only so many blocks {%- endif %}. {{
+--   remedy('what_kernel_waits_for', kernel=kernel(worst.name).split()[0]) }} At best that saves {{
+--   of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: Occupancy is computed from the launch geometry, not measured, and many good kernels have little of it.
 -- wrong-if: A profile of the kernel shows that it keeps its arithmetic or its memory busy.

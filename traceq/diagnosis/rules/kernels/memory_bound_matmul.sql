@@ -11,13 +11,13 @@
 --   contiguous in the order in which the product reads them; half precision or quantised weights.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
--- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} ({{ worst.dtype }}) has {{ '%.0f' % worst.intensity }}
---   operations per byte where {{ '%.0f' % worst.ridge }} would be needed to be limited by arithmetic, and moves {{
---   '%.0f' % worst.achieved_bandwidth }} of {{ '%.0f' % worst.peak_bandwidth }} GB/s. {% if 'bmm' in (worst.operator
---   or '') %}{% if not program.has('flash_attention') %}If it belongs to attention: {{ remedy('fused_attention') }}
---   Else make its operands contiguous and their sizes multiples of 8. {%- else %}Make its operands contiguous and
---   their sizes multiples of 8. {%- endif %} {%- else %}{{ remedy('merge_products') }} {%- endif %} At best that
---   saves {{ of_step(claimed_ns) }}.
+-- fix: {% if 'bmm' in (worst.operator or '') %}{% if not program.has('flash_attention') %}{{
+--   remedy('fused_attention') }} That is for products of attention; make the operands of others contiguous and their
+--   sizes multiples of 8. {%- else %}Make its operands contiguous and their sizes multiples of 8. {%- endif %} {%-
+--   else %}{{ remedy('merge_products') }} {%- endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} ({{
+--   worst.dtype }}) has {{ '%.0f' % worst.intensity }} operations per byte where {{ '%.0f' % worst.ridge }} would be
+--   needed to be limited by arithmetic, and moves {{ '%.0f' % worst.achieved_bandwidth }} of {{ '%.0f' %
+--   worst.peak_bandwidth }} GB/s. At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: Operations and bytes follow from the shapes; whether a better kernel for them exists is not known.
 -- wrong-if: Shapes are fixed and their operands contiguous: then this is what the library reaches.

@@ -21,7 +21,7 @@
 -- reason: The name of the kernel and the GPU are certain; how much faster another is depends on the sizes of the heads and
 --   of the sequences.
 -- wrong-if: The heads are of a size, or the mask of a kind, that the newer kernels do not have.
--- heading: Attend with a kernel made for this GPU
+-- heading: Use an attention kernel made for this GPU
 -- needs: gpu, steps
 -- unknown: {% set seen = ask('older_attention_kernel_gpu', shortest=shortest) %}{% if seen[0].kernels and
 --   not subject.compute_capability and not seen[0].capability %}the trace does not say which GPU ran the attention{% endif %}

@@ -18,11 +18,11 @@
 --   first place.
 -- references: https://docs.pytorch.org/docs/stable/checkpoint.html
 --   https://pytorch.org/blog/activation-checkpointing-techniques/
--- fix: {{ of_step(claimed_ns) }} ({{ percent(claimed_share) }}) computes activations a second time. If memory is
---   left, checkpoint fewer blocks (for instance every other one: checkpoint(block, x, use_reentrant=False) if index
---   % 2 else block(x)), or keep the outputs of matrix products and attention and recompute the rest:
---   checkpoint(block, x, use_reentrant=False, context_fn=functools.partial(create_selective_checkpoint_contexts,
---   [torch.ops.aten.mm.default, torch.ops.aten.addmm.default])).
+-- fix: If memory is left, checkpoint fewer blocks: `checkpoint(block, x, use_reentrant=False) if index % 2 else
+--   block(x)`. Or keep the outputs of matrix products and attention and recompute the rest: `checkpoint(block, x,
+--   use_reentrant=False, context_fn=functools.partial(create_selective_checkpoint_contexts,
+--   [torch.ops.aten.mm.default, torch.ops.aten.addmm.default]))`. {{ of_step(claimed_ns) }} ({{
+--   percent(claimed_share) }}) computes activations a second time.
 -- confidence: {% if (pieces | rejectattr('is_checkpoint') | list | length == 0) %}high{% else %}medium{% endif %}
 -- reason: {% if (pieces | rejectattr('is_checkpoint') | list | length == 0) %}The node of autograd that launches
 --   them is a checkpoint's.{% else %}Operators that only a forward pass calls run inside nodes of the backward

@@ -14,10 +14,10 @@
 --   from end to end), no mixed types in one operation, torch.compile.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} moves {{ '{:.0f}'.format(worst.achieved_bandwidth) }} of
---   {{ '{:.0f}'.format(worst.peak_bandwidth) }} GB/s ({{ percent(worst.achieved_bandwidth / worst.peak_bandwidth)
---   }}). {{ remedy('contiguous' if worst.is_strided else 'read_once') }} {% if not program.is_compiled %}Or: {{
---   remedy('fuse') }}{% endif %} At best that saves {{ of_step(claimed_ns) }}.
+-- fix: {{ remedy('contiguous' if worst.is_strided else 'read_once') }} {% if not program.is_compiled %}Or: {{
+--   remedy('fuse') }}{% endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} moves {{
+--   '{:.0f}'.format(worst.achieved_bandwidth) }} of {{ '{:.0f}'.format(worst.peak_bandwidth) }} GB/s ({{
+--   percent(worst.achieved_bandwidth / worst.peak_bandwidth) }}). At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: medium
 -- reason: Bytes follow from the shapes, each operand counted once.
 -- wrong-if: The operator has to read more than once: rows too long for shared memory, or operands spread in memory.

@@ -10,10 +10,10 @@
 --   Engine where the type allows it.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
--- fix: {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '%.0f' % worst.achieved }} of {{ '%.0f' %
---   worst.peak }} TFLOP/s in {{ worst.compute_type }} ({{ percent(worst.achieved / worst.peak) }}). {{
---   remedy('better_convolutions' if worst.kind == 'convolution' else 'better_products') }} At {{ percent(reachable)
---   }} of the peak all such would take {{ of_step(claimed_ns) }} less.
+-- fix: {{ remedy('better_convolutions' if worst.kind == 'convolution' else 'better_products') }} {{
+--   cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '%.0f' % worst.achieved }} of {{ '%.0f' % worst.peak
+--   }} TFLOP/s in {{ worst.compute_type }} ({{ percent(worst.achieved / worst.peak) }}). At {{ percent(reachable) }}
+--   of the peak all such would take {{ of_step(claimed_ns) }} less.
 -- confidence: medium
 -- reason: Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is
 --   estimated.

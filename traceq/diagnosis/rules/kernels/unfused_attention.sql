@@ -16,10 +16,10 @@
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
 --   https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html
 --   https://arxiv.org/abs/2205.14135
--- fix: Products and softmax of attention take {{ of_step(claimed_ns) }} more than a fused kernel would ({{
---   percent(claimed_share) }}; mostly {{ kernel((pieces | rejectattr('is_product') | first | default(worst)).name)
---   }}). {% if program.has('flash_attention') %}Other layers have a fused kernel already; for these: {% endif %}{{
---   remedy('fused_attention') }}
+-- fix: {{ remedy('fused_attention') }} Products and softmax of attention take {{ of_step(claimed_ns) }} more than a
+--   fused kernel would ({{ percent(claimed_share) }}; mostly {{ kernel((pieces | rejectattr('is_product') | first |
+--   default(worst)).name) }}).{% if program.has('flash_attention') %} Other layers have a fused kernel already.{%
+--   endif %}
 -- confidence: {% if pieces | selectattr('operator') | list %}high{% else %}medium{% endif %}
 -- reason: {% if pieces | selectattr('operator') | list %}Two batched matrix products with a softmax between were
 --   launched one after another.

@@ -16,13 +16,13 @@
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.rms_norm.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- fix: {% set patterns = pieces | map(attribute='pattern') | unique | list -%} {% set what = {'norm': 'norm', 'gelu':
---   'GELU', 'silu': 'sigmoid times its input'} -%} {% set instead = {'norm': 'torch.nn.functional.rms_norm(x,
---   x.shape[-1:], weight, eps), or layer_norm', 'gelu': 'torch.nn.functional.gelu(x, approximate="tanh")', 'silu':
---   'torch.nn.functional.silu(x) (for x * sigmoid(1.702 * x) torch.compile, which fuses it)'} -%} Use one kernel for
---   each {% for each in patterns %}{{ what[each] }}{% if not loop.last %} and {% endif %}{% endfor %}, which now
---   takes {{ '%.0f' % worst.kernels }} kernels and in all {{ of_step(claimed_ns) }} more than one would: {% for each
---   in patterns %}{{ instead[each] }}{% if not loop.last %}; {% endif %}{% endfor %}. {% if not program.is_compiled
---   %}torch.compile(module) does the same for any formula.{% endif %}
+--   'GELU', 'silu': 'sigmoid times its input'} -%} {% set instead = {'norm': '`torch.nn.functional.rms_norm(x,
+--   x.shape[-1:], weight, eps)`, or `layer_norm`', 'gelu': '`torch.nn.functional.gelu(x, approximate="tanh")`',
+--   'silu': '`torch.nn.functional.silu(x)`'} -%} Use one kernel for each {% for each in patterns %}{{ what[each] }}{%
+--   if not loop.last %} and {% endif %}{% endfor %}: {% for each in patterns %}{{ instead[each] }}{% if not loop.last
+--   %}; {% endif %}{% endfor %}. It now takes {{ '%.0f' % worst.kernels }} kernels and in all {{ of_step(claimed_ns)
+--   }} more than one would. {% if not program.is_compiled %}`torch.compile(module)` does the same for any formula.{%
+--   endif %}
 -- confidence: medium
 -- reason: The names of kernels one after another on a stream are those of such a formula.
 -- wrong-if: The kernels belong to different tensors and only happen to follow one another.

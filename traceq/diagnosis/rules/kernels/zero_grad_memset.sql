@@ -12,8 +12,8 @@
 -- try: optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0, also for model.zero_grad().
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
--- fix: Let gradients be None in place of zeros: optimizer.zero_grad(set_to_none=True). Zeros take
---   {{ of_step(claimed_ns) }}: the fills, waiting for their launches, and adding to them.
+-- fix: Let gradients be None in place of zeros: `optimizer.zero_grad(set_to_none=True)`. Zeros take {{
+--   of_step(claimed_ns) }}: the fills, waiting for their launches, and adding to them.
 -- confidence: high
 -- reason: The work was launched inside zero_grad, or adds to as many gradients as it zeroed.
 -- wrong-if: Something relies on gradients being there as zeros, or several backward passes add to them before the next

@@ -12,9 +12,9 @@
 --   before it.
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
 -- fix: {% set call = facts.name -%} {% if call | matched('^(sem_|pthread_(mutex|cond|rwlock|join|barrier)|futex)')
---   %}The thread waits for another one: look at what that thread does at this time, and hand over work without
---   waiting (a queue with more than one place). {%- elif call | matched('sleep') %}Remove the sleep, or wait for what
---   it stands for: an event, a future, a queue. {%- elif call |
+--   %}Hand work over without waiting: use a queue with more than one place. The thread waits for another one; look at
+--   what that thread does at this time. {%- elif call | matched('sleep') %}Remove the sleep, or wait for what it
+--   stands for: an event, a future, a queue. {%- elif call |
 --   matched('^(p?poll|select|epoll|recv|accept|connect|send)') %}The thread waits for another process, a device or
 --   the network: let a thread of its own wait, and hand the result over when it is there. {%- elif call |
 --   matched('^(f?(read|get)|p?readv?|open|stat|lstat|fstat|fopen|access|getc|scanf|fscanf)') %}Read ahead in a thread

@@ -1,5 +1,5 @@
 -- Idle time in which the host launched, or was inside an operator.
--- title: GPU idle: the host is late to launch
+-- title: The GPU waits for the CPU to launch kernels (CPU-bound)
 -- finds: Time in which nothing runs on the GPU because the host is still inside operators and launching calls:
 --   preparing a kernel takes it longer than the GPU takes for the one before.
 -- matters: A faster GPU, or faster kernels, win nothing: the step takes as long as the host needs to launch it.
@@ -43,7 +43,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_launch
--- heading: Launch less often: the host is late
+-- heading: Launch less often: the GPU waits for the CPU (CPU-bound)
 select
     p.step,
     p.ts,

@@ -11,33 +11,27 @@
 --   all cores; write and print from a thread of its own, and less.
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html#cpu-profiling-using-nsys-cli
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {% set functions = rows | selectattr('what', 'equalto', 'function') | list -%}
---   {% set ranges = rows | selectattr('what', 'equalto', 'range') | list -%}
---   {% set work = rows | selectattr('what', 'equalto', 'work') | map(attribute='name') | first | default('nothing') -%}
---   Move work off the launching thread: {{ per_step(claimed_ns) }} are spent there on the CPU
---   {%- if ranges %}, in {{ shares(ranges) }}{% endif %}
---   {%- if functions %}, by {{ plural(facts.samples, 'sample') }} in {{ shares(functions) }}{% endif %}
---   {%- if facts.single_ns %} ({{ time(facts.single_ns) }} in step {{ facts.single_step }} alone
---     {%- if facts.single_name %}, mostly in {{ cut(facts.single_name) }}{% endif %}){% endif %}.
---   {% if work == 'text' %}It reads or formats text: hand it to a thread that writes (or reads ahead) while the GPU goes
---     on
---     {%- if facts.is_python %}, `concurrent.futures.ThreadPoolExecutor(1).submit(write, data)`{% endif %}; print less,
---     in one piece, or keep numbers binary.
---   {%- elif work == 'memory' %}It fills, copies or allocates memory: keep buffers and containers from step to step (one
---     flat array instead of many small ones), touch them first in another thread, or fill them on the GPU.
---   {%- elif work == 'waiting' %}It asks again and again whether something else is done: give it the work that comes
---     next meanwhile, or let a thread of its own wait.
---   {%- elif work == 'driver' %}It is in the GPU's driver, outside of calls that were recorded: set up streams, modules
---     and memory once, before the loop.
---   {%- elif work == 'python' or (work == 'nothing' and facts.is_python) %}It runs Python:
---     {{ way('python_lines', 'Python stacks would say which lines.') }} Move what needs no GPU to a thread or process of
---     its own, and replace loops by operations on whole arrays.
---   {%- elif work == 'own' %}Launch what the GPU does next before it, so that both work at the same time; or compute it
---     on the GPU, where the data is, or with all cores (OpenMP, std::execution::par). A check of results need not be
---     part of every step.
---   {%- else %}Which code it is, samples would say: {{ way('cpu_samples', 'sample the CPU') }}. Launch what the GPU does
---     next before it, so that both work at the same time.
---   {%- endif %}
+-- fix: {% set functions = rows | selectattr('what', 'equalto', 'function') | list -%} {% set ranges = rows |
+--   selectattr('what', 'equalto', 'range') | list -%} {% set work = rows | selectattr('what', 'equalto', 'work') |
+--   map(attribute='name') | first | default('nothing') -%} Move work off the launching thread. It spends {{
+--   per_step(claimed_ns) }} on the CPU {%- if ranges %}, in {{ shares(ranges) }}{% endif %} {%- if functions %}, by
+--   {{ plural(facts.samples, 'sample') }} in {{ shares(functions) }}{% endif %} {%- if facts.single_ns %} ({{
+--   time(facts.single_ns) }} in step {{ facts.single_step }} alone {%- if facts.single_name %}, mostly in {{
+--   cut(facts.single_name) }}{% endif %}){% endif %}. {% if work == 'text' %}It reads or formats text: hand it to a
+--   thread that writes (or reads ahead) while the GPU goes on {%- if facts.is_python %},
+--   `concurrent.futures.ThreadPoolExecutor(1).submit(write, data)`{% endif %}; print less, in one piece, or keep
+--   numbers binary. {%- elif work == 'memory' %}It fills, copies or allocates memory: keep buffers and containers
+--   from step to step (one flat array instead of many small ones), touch them first in another thread, or fill them
+--   on the GPU. {%- elif work == 'waiting' %}It asks again and again whether something else is done: give it the work
+--   that comes next meanwhile, or let a thread of its own wait. {%- elif work == 'driver' %}It is in the GPU's
+--   driver, outside of calls that were recorded: set up streams, modules and memory once, before the loop. {%- elif
+--   work == 'python' or (work == 'nothing' and facts.is_python) %}It runs Python: {{ way('python_lines', 'Python
+--   stacks would say which lines.') }} Move what needs no GPU to a thread or process of its own, and replace loops by
+--   operations on whole arrays. {%- elif work == 'own' %}Launch what the GPU does next before it, so that both work
+--   at the same time; or compute it on the GPU, where the data is, or with all cores (OpenMP, std::execution::par). A
+--   check of results need not be part of every step. {%- else %}Which code it is, samples would say: {{
+--   way('cpu_samples', 'sample the CPU') }}. Launch what the GPU does next before it, so that both work at the same
+--   time. {%- endif %}
 -- facts: host_compute_facts
 -- confidence: {% if facts.samples >= few_samples %}high{% else %}medium{% endif %}
 -- reason: {% if facts.samples >= few_samples %}The scheduler or samples say that the thread was on a CPU, and samples

@@ -12,9 +12,9 @@
 -- try: CUDA graphs, fusion, a larger batch.
 -- references: https://developer.nvidia.com/blog/cuda-graphs/
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: {{ plural(facts.gaps, 'gap') }}, {{ time(facts.median_ns) }} each as a rule: fewer and longer kernels have
---   fewer of them. {%- if facts.graph_share > most %} {{ percent(facts.graph_share) }} of it is in graphs already.
---   {%- endif %} {{ remedy('launch_less') }}
+-- fix: {{ remedy('launch_less') }} {{ plural(facts.gaps, 'gap') }}, {{ time(facts.median_ns) }} each as a rule: fewer
+--   and longer kernels have fewer of them. {%- if facts.graph_share > most %} {{ percent(facts.graph_share) }} of it
+--   is in graphs already. {%- endif %}
 -- confidence: high
 -- reason: Launches and starts are measured one by one.
 -- wrong-if: The clocks of host and GPU disagree by as much as these gaps are long.

@@ -15,8 +15,8 @@
 --   a fused kernel.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.vmap.html
--- fix: Replace the loop by one operation on the whole tensor: {{ plural(worst.rounds, 'round') }} of {{ worst.name
---   }} and {{ plural(worst.operators_per_round - 1, 'more operator') }} follow one another. Instead of `for i in
+-- fix: Replace the loop by one operation on the whole tensor. {{ plural(worst.rounds, 'round') }} of {{ worst.name }}
+--   and {{ plural(worst.operators_per_round - 1, 'more operator') }} follow one another. Instead of `for i in
 --   range(n): y[i] = f(x[i])` write `y = f(x)`, `x[indices]` or `torch.vmap(f)(x)`; to take all parts at once,
 --   `x.unbind(0)`. If each round needs the one before, compile the loop: `torch.compile(step)`.
 -- confidence: medium

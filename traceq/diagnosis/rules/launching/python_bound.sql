@@ -35,7 +35,7 @@
 -- rest: yes
 -- uses: idle
 -- categories: idle_python
--- heading: {{ 'Take Python out of the way of launches' if program.language in ('', 'python') else 'Take work of the
+-- heading: {{ 'Take Python out of the way of kernel launches' if program.language in ('', 'python') else 'Take work of the
 --   host out of the way of launches' }}
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, p.slice_dur as in_slice_ns
 from idle as p

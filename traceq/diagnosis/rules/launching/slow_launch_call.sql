@@ -14,13 +14,13 @@
 --   and lost cores.
 -- references: https://github.com/facebookresearch/HolisticTraceAnalysis
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: Find out what {{ plural(instances, 'launching call') }} {% if instances == 1 %}waits{% else %}wait{% endif %}
---   for: {{ worst.name }} takes {{ time(worst.usual_ns) }} as a rule, and up to {{ time(worst.call_ns) }} here. {% if
---   has('os_calls') %}Look at calls of the operating system and at other threads at these times. {%- elif
---   program.is_amd %}`rocprofv3 --sys-trace -- PROGRAM` shows what other threads call at these times. {%- else %}{{
---   way('locks', 'Capture calls of the operating system, and when threads lose their core.') }} {%- endif %} If they
---   are locks, launch from one thread and keep allocation out of the steps; if the thread lost its core, {{
---   remedy('threads') }}.
+-- fix: Find out what the slow launching calls wait for. {{ plural(instances, 'launching call') }} {% if instances ==
+--   1 %}waits{% else %}wait{% endif %}: {{ worst.name }} takes {{ time(worst.usual_ns) }} as a rule, and up to {{
+--   time(worst.call_ns) }} here. {% if has('os_calls') %}Look at calls of the operating system and at other threads
+--   at these times. {%- elif program.is_amd %}`rocprofv3 --sys-trace -- PROGRAM` shows what other threads call at
+--   these times. {%- else %}{{ way('locks', 'Capture calls of the operating system, and when threads lose their
+--   core.') }} {%- endif %} If they are locks, launch from one thread and keep allocation out of the steps; if the
+--   thread lost its core, {{ remedy('threads') }}.
 -- confidence: medium
 -- reason: The calls are in the trace; what holds them up is not.
 -- wrong-if: The calls take as long only with the profiler: compare the time of a step without it.

@@ -1,6 +1,6 @@
 -- Gaps that end with a kernel shorter than its launch, in loops of such kernels. Where the host also waits after every few of them,
 -- the gaps behind those waits are of the same kind, and whatever the host does until the next launch.
--- title: Kernels are shorter than their launches
+-- title: Too many tiny kernels: launching takes longer than running (launch-bound)
 -- finds: Loops of kernels that each take less time on the GPU than the host needs to launch the next, and the same
 --   with a synchronization after every few of them.
 -- matters: The GPU is idle between any two kernels, however fast it is: the step takes as long as the host needs to
@@ -19,8 +19,8 @@
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 --   https://developer.nvidia.com/blog/cuda-graphs/
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {% if worst.is_synchronized %}Remove the synchronization after each few kernels, or read results once per
---   several rounds. {% endif %}{{ remedy('launch_less') }} {{ percent(worst.tiny_kernels / worst.kernels) }} of {{
+-- fix: {{ remedy('launch_less') }} {% if worst.is_synchronized %}Remove the synchronization after each few kernels,
+--   or read results once per several rounds. {% endif %} {{ percent(worst.tiny_kernels / worst.kernels) }} of {{
 --   plural(worst.kernels, 'kernel') }} take less than {{ (tiny_ns / 1000) | round | int }} µs, while launching one
 --   takes {{ time(worst.launch_ns) }} and the host gets to the next every {{ time(worst.launched_every_ns) }} {%- if
 --   worst.is_synchronized %}; {{ '{:,}'.format(worst.synchronized) }} of them start after the host has waited for the
@@ -29,8 +29,8 @@
 -- reason: Kernels, launches and the gaps between them are measured one by one{% if subject.is_window %}, but no steps are
 --   marked, so that what happens once counts as well{% endif %}.
 -- wrong-if: Launching is slow only with the profiler, as with Python stacks or backtraces: capture without them.
--- heading: {% if worst.is_synchronized %}Launch in one go, and wait seldom: kernels are shorter than their launches{%
---   else %}Launch in one go: kernels are shorter than their launches{% endif %}
+-- heading: {% if worst.is_synchronized %}Launch in one go, and wait rarely: too many tiny kernels (launch-bound){% else
+--   %}Launch in one go: too many tiny kernels (launch-bound){% endif %}
 -- same-fix: fewer-launches
 -- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
 --   parameter-offload

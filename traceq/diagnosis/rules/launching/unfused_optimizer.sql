@@ -16,11 +16,11 @@
 --   around optimizer.step() for an optimizer of one's own.
 -- references: https://docs.pytorch.org/docs/stable/optim.html
 --   https://docs.pytorch.org/tutorials/recipes/compiling_optimizer.html
--- fix: {% set named = worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') -%}
---   {% set optimizer = named.removeprefix('Optimizer.step#').removesuffix('.step') or 'AdamW' -%}
---   One call for all parameters: `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`, or foreach=True where
---   fused is not supported. {{ cut(worst.optimizer) }} launches {{ plural(worst.kernels, 'small kernel') }} per step,
---   parameter by parameter. For an optimizer of your own: torch._foreach_mul_ and its like on lists of parameters, or
+-- fix: {% set named = worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') -%} {% set optimizer =
+--   named.removeprefix('Optimizer.step#').removesuffix('.step') or 'AdamW' -%} Update all parameters in one call:
+--   `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`, or foreach=True where fused is not supported.
+--   {{ cut(worst.optimizer) }} launches {{ plural(worst.kernels, 'small kernel') }} per step, parameter by parameter.
+--   For an optimizer of your own: torch._foreach_mul_ and its like on lists of parameters, or
 --   `torch.compile(optimizer.step)`.
 -- confidence: {% if worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') %}high{% else %}medium{% endif %}
 -- reason: {% if worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') %}The profiler marks the optimizer's

@@ -10,12 +10,11 @@
 -- try: gc.collect() and gc.freeze() after the model is built, gc.disable(), then gc.collect(1) every few hundred
 --   steps, at the same step on all ranks. Remove gc.collect() and torch.cuda.empty_cache() from the loop.
 -- references: https://docs.python.org/3/library/gc.html
--- fix: {% if 'collect' in pieces | map(attribute='name') | join %}The program asks for it ({{ names(pieces[:3]) }}):
---   take that call out of the loop, or make it every few hundred steps. {%- else %}Freeze what lives as long as the
---   program, and collect when you choose: after setting up `gc.collect(); gc.freeze(); gc.disable()`, then `if step %
---   500 == 0: gc.collect(1)`. {%- endif %} It costs {{ time(claimed_ns) }} per step on average, up to {{
---   time(longest_ns) }} at a time. In a distributed job let all ranks do it at the same step, so that they do not
---   wait for one another.
+-- fix: {% if 'collect' in pieces | map(attribute='name') | join %}Take the collection out of the loop, or run it
+--   every few hundred steps. The program asks for it ({{ names(pieces[:3]) }}). {%- else %}Collect when you choose:
+--   `gc.collect(); gc.freeze(); gc.disable()` after setting up. Then `if step % 500 == 0: gc.collect(1)`. {%- endif
+--   %} It costs {{ time(claimed_ns) }} per step on average, up to {{ time(longest_ns) }} at a time. In a distributed
+--   job let all ranks do it at the same step, so that they do not wait for one another.
 -- confidence: high
 -- reason: The trace names the collection.
 -- wrong-if: Memory of the host grows without bounds once it is off: then objects in cycles are made in every step.

@@ -28,7 +28,7 @@
 --   }} {%- if facts.beat_ns >= quota_ns %}, the period of a container's CPU quota{% else %}, as the ticks of a
 --   scheduler do {%- endif %}. {%- endif %} {%- if facts.communication_share > of_others %} {{
 --   percent(facts.communication_share) }} of what it costs is spent in collectives: there the GPU waits for other
---   ranks while this thread stands still, so all processes of the node have to be mended. {%- endif %} Count the
+--   ranks while this thread stands still, so all processes of the node have to be fixed. {%- endif %} Count the
 --   cores (`nproc`; in a container `cat /sys/fs/cgroup/cpu.max`, and `nr_throttled` in cpu.stat) against the threads:
 --   {{ remedy('count_threads') }} Raise the quota, and bind each process: `numactl --cpunodebind=N --membind=N
 --   PROGRAM` with the GPU's NUMA node (`{{ 'amd-smi topology' if program.is_amd else 'nvidia-smi topo -m' }}`).

@@ -14,11 +14,11 @@
 --   (evaluation). CUDA_MODULE_LOADING=EAGER (AMD: HIP_ENABLE_DEFERRED_LOADING=0) loads everything at the start, for
 --   more start-up time and memory.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
--- fix: Load code before what counts: run everything once with every shape before, rarely used parts (evaluation,
---   logging) too; or set {{ remedy('eager_loading') }} in the environment, which loads all at the start. {% if steps
---   == 1 %}The {% if subject.is_window %}trace{% else %}step{% endif %} has {{ plural(instances, 'such wait') }} {%-
---   else %}{{ steps_with_it }} of {{ steps }} counted steps {% if steps_with_it == 1 %}loads{% else %}load{% endif %}
---   code {%- endif %}, {{ time(longest_ns) }} at worst ({{ names(pieces[:3]) }}).
+-- fix: Run everything once, with every shape, before what counts; or set {{ remedy('eager_loading') }}. Rarely used
+--   parts (evaluation, logging) too; the variable loads all code at the start. {% if steps == 1 %}The {% if
+--   subject.is_window %}trace{% else %}step{% endif %} has {{ plural(instances, 'such wait') }} {%- else %}{{
+--   steps_with_it }} of {{ steps }} counted steps {% if steps_with_it == 1 %}loads{% else %}load{% endif %} code {%-
+--   endif %}, {{ time(longest_ns) }} at worst ({{ names(pieces[:3]) }}).
 -- confidence: {% if pieces | selectattr('is_named') | list %}high{% else %}medium{% endif %}
 -- reason: {% if pieces | selectattr('is_named') | list %}The trace has the calls that load.
 --   {%- else %}Inferred from first launches of kernels in the trace that take at least {{ slow_ns // 1000 }} µs.
@@ -31,7 +31,7 @@
 -- threshold: slow_ns = 100000: a launch takes 5 to 10 us, with a profiler up to 50: twice that is loading code
 -- uses: idle
 -- categories: idle_compile, idle_launch, idle_launch_latency
--- heading: Load code before what is measured
+-- heading: Load GPU code before the measured part
 with
 loading as (
     select p.step, p.ts, k.dur, c.name, c.slice_id, k.dur as claimed, p.cause, p.gap_id, true as is_named

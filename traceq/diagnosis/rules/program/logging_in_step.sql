@@ -13,8 +13,8 @@
 -- try: No torch.autograd.set_detect_anomaly(True) in runs that train. Log every n-th step. Keep sums on the GPU
 --   (loss_sum += loss.detach()) and read them when they are written. Let a thread or process of its own write.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Do it every n-th step: `if step % 100 == 0:` around {{ names(pieces[:3]) }}, which costs {{ time(claimed_ns)
---   }} per step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}. {{
+-- fix: Log every n-th step only: `if step % 100 == 0:`. Put it around {{ names(pieces[:3]) }}, which costs {{
+--   time(claimed_ns) }} per step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}. {{
 --   remedy('log_less') }}
 -- confidence: medium
 -- reason: Inferred from the names of ranges or frames around idle time.

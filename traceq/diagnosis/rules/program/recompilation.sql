@@ -14,9 +14,9 @@
 --   shapes.
 -- references: https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler_dynamic_shapes.html
--- fix: {{ plural(steps_with_it, 'counted step') }} of {{ steps }} compile ({{ names(pieces[:3]) }}), up to {{
---   time(longest_ns) }} at a time. {%- if rows %} {{ cut(facts.name) }}: that frame has been compiled {{
---   facts.version + 1 }} times. {%- endif %} {{ remedy('why_compiled') }}
+-- fix: {{ remedy('why_compiled') }} {{ plural(steps_with_it, 'counted step') }} of {{ steps }} compile ({{
+--   names(pieces[:3]) }}), up to {{ time(longest_ns) }} at a time. {%- if rows %} {{ cut(facts.name) }}: that frame
+--   has been compiled {{ facts.version + 1 }} times. {%- endif %}
 -- confidence: high
 -- reason: Ranges or frames of the compiler are open in steps that should have nothing left to compile.
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.

@@ -15,15 +15,15 @@
 --   weights and cache in fp8.
 -- references: https://kipp.ly/transformer-inference-arithmetic/
 --   https://docs.vllm.ai/en/stable/configuration/optimization/
--- fix: A decode step of {{ plural(facts.requests, 'request') }} has to read {{ size(facts.weight_bytes) }} of weights
---   {%- if facts.kv_bytes %} and {{ size(facts.kv_bytes) }} of keys and values{% endif %}, {{ time(facts.least_ns) }}
---   at the peak of memory; its kernels take {{ time(facts.busy_ns) }} (medians), mostly {{ kernel(worst.name) }}. {%
---   if facts.dialect == 'vllm' %}Try another --attention-backend, and tuned kernels for this batch
---   (--compilation-config with cudagraph_mode FULL {%- if program.is_amd %}; VLLM_ROCM_USE_AITER=1{% endif %}) {%-
---   elif facts.dialect == 'sglang' %}Try another --attention-backend {%- if program.is_amd %} (aiter){% else %} (fa3,
---   flashinfer){% endif %} and --enable-torch-compile {%- elif facts.dialect == 'tensorrt_llm' %}Build with the
---   attention and GEMM plugins for this batch size, or turn autotuning on {%- else %}Try another attention backend,
---   and matrix kernels tuned for a few rows {%- endif %}. Weights and cache in fp8 halve what is read.
+-- fix: {% if facts.dialect == 'vllm' %}Try another `--attention-backend`, and tuned kernels: `--compilation-config`
+--   with `cudagraph_mode` FULL {%- if program.is_amd %}, `VLLM_ROCM_USE_AITER=1`{% endif %} {%- elif facts.dialect ==
+--   'sglang' %}Try another `--attention-backend` {%- if program.is_amd %} (aiter){% else %} (fa3, flashinfer){% endif
+--   %} and `--enable-torch-compile` {%- elif facts.dialect == 'tensorrt_llm' %}Build with the attention and GEMM
+--   plugins for this batch size, or turn autotuning on {%- else %}Try another attention backend, and matrix kernels
+--   tuned for a few rows {%- endif %}. Weights and cache in fp8 halve what is read. A decode step of {{
+--   plural(facts.requests, 'request') }} has to read {{ size(facts.weight_bytes) }} of weights {%- if facts.kv_bytes
+--   %} and {{ size(facts.kv_bytes) }} of keys and values{% endif %}, {{ time(facts.least_ns) }} at the peak of
+--   memory; its kernels take {{ time(facts.busy_ns) }} (medians), mostly {{ kernel(worst.name) }}.
 -- confidence: medium
 -- reason: The bytes follow from shapes and from the step's own annotation; how near kernels can come to the bandwidth with
 --   these sizes is estimated.

@@ -21,11 +21,11 @@
 --   decodes takes {{ time(facts.decode_ns) }}{% endif %}. Up to {{ plural(facts.most_waiting, 'request') }} wait at a time.
 --   It is time per token, not throughput: the GPU computes prompts meanwhile.
 --   {%- endif %}
--- fix: {% if facts.cause == 'prefill' %}Compute prompts in parts beside next tokens: {{ remedy('chunked_prefill') }}
---   {%- else %}Let a step compute less of a prompt: {{ remedy('smaller_prefill') }} {%- endif %} First tokens then
---   come later, and prompts per second get fewer. Or compute prompts on GPUs of their own {%- if facts.dialect ==
---   'vllm' %} (--kv-transfer-config) {%- elif facts.dialect == 'sglang' %} (--disaggregation-mode prefill, and
---   decode) {%- endif %}: tokens then wait for no prompt, and the KV cache has to be sent.
+-- fix: {% if facts.cause == 'prefill' %}{{ remedy('chunked_prefill') }} Prompts are then computed in parts beside
+--   next tokens. {%- else %}{{ remedy('smaller_prefill') }} A step then computes less of a prompt. {%- endif %} First
+--   tokens then come later, and prompts per second get fewer. Or compute prompts on GPUs of their own {%- if
+--   facts.dialect == 'vllm' %} (--kv-transfer-config) {%- elif facts.dialect == 'sglang' %} (--disaggregation-mode
+--   prefill, and decode) {%- endif %}: tokens then wait for no prompt, and the KV cache has to be sent.
 -- key: {{ facts.cause }}
 -- each: row
 -- needs: several_steps

@@ -12,8 +12,8 @@
 --   loop what it does for each request: detokenization, logging, structured output, penalties on the host.
 -- references: https://docs.vllm.ai/en/stable/configuration/optimization/
 --   https://nvidia.github.io/TensorRT-LLM/features/overlap-scheduler.html
--- fix: Schedule ahead, so that the host does it beside the GPU: {{ remedy('schedule_ahead') }} Between two steps the
---   GPU has nothing to do for {{ time(facts.gap_ns) }} (median) {%- if facts.between_share is not none %}, {{
+-- fix: {{ remedy('schedule_ahead') }} The host then schedules beside the GPU. Between two steps the GPU has nothing
+--   to do for {{ time(facts.gap_ns) }} (median) {%- if facts.between_share is not none %}, {{
 --   percent(facts.between_share) }} of it between their annotations (sampling, answering, scheduling), the rest while
 --   a batch is prepared or handed over{% endif %}. {% if not program.has_graphs %}Where the batch is still prepared
 --   by many small launches, a {{ program.words.graph }} for it shortens that. {% endif %}A profile with Python stacks

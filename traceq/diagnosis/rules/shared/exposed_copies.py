@@ -13,24 +13,24 @@ _HIDING = 0.1
 
 
 def described(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, remedy: str) -> str:
-    """How copies were asked for, what could run beside them, and what to do therefore; `facts` as in exposed_copy_facts.sql."""
-    text = _asked(facts)
+    """What to do, how copies were asked for, and what could run beside them; `facts` as in exposed_copy_facts.sql."""
+    asked = _asked(facts)
     if facts["waiting_for_other"]:
-        text += (
+        asked += (
             f"{facts['waiting_for_other']} copies of one direction were asked for on another stream while one of the other "
             "direction was running, and began when that was done: the GPU, or its driver, has one engine for both directions "
             "(the device's asyncEngineCount). "
         )
     if facts["hidden_share"] >= _HIDING:
-        return f"{text}The compute that follows them could hide {percent(facts['hidden_share'])} of the time. {remedy}"
+        return f"{remedy} {asked}The compute that follows them could hide {percent(facts['hidden_share'])} of the time."
     compute = time(facts["compute"] / subject.steps)
-    text += f"There is little to hide {time(claimed_ns)} behind: compute takes {compute}. "
+    asked += f"There is little to hide {time(claimed_ns)} behind: compute takes {compute}."
     if facts["is_pointless"]:
         return (
-            f"{text}For so little work the data is not worth moving: do it on the host, or do more on the GPU with what is "
-            "there before the result leaves it. What has to be moved takes half as long in half precision."
+            "Do this work on the host, or do more on the GPU with what is there before the result leaves it. For so little "
+            f"work the data is not worth moving. What has to be moved takes half as long in half precision. {asked}"
         )
-    return f"{text}What helps is fewer bytes. {remedy}"
+    return f"Copy fewer bytes. {remedy} {asked}"
 
 
 def _asked(facts: Mapping[str, Any]) -> str:

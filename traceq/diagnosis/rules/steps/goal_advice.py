@@ -1,4 +1,4 @@
-"""What to turn for throughput, or for latency.
+"""Tuning for throughput, or for latency.
 
 What it finds
     The knobs of a training program (batch size, accumulation, precision, fusion, checkpointing, sharding,
@@ -102,7 +102,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
         text=f"For {subject.goal}, of a step of {time(facts['step_ns'])}: {numbered}",
         query="goal_advice",
         fix=" ".join(f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code),
-        title=f"What to turn for {subject.goal}",
+        title=f"Tuning for {subject.goal}",
         key=subject.goal,
     )
 
@@ -155,7 +155,7 @@ def _waits(facts: Facts, is_latency: bool) -> Words | None:
     return Words(
         f"Waits come first: {percent(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
         f"{knobs} do not move them.",
-        f"Mend the findings about {facts['longest_wait']} before anything else.",
+        f"Fix the findings about {facts['longest_wait']} first.",
     )
 
 

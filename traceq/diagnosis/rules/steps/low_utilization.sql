@@ -20,13 +20,13 @@
 --     {% if facts.size == 'long' %}of 1 ms and more, {{ percent(facts.main_cause_share) }} of that
 --     {{ facts.main_cause }}; the longest takes {{ time(facts.longest_ns) }} (ts {{ facts.longest_ts }}).
 --     {%- else %}that are shorter than 100 µs, {{ percent(facts.main_cause_share) }} of that {{ facts.main_cause }}:
---     no single place to mend.
+--     no single place to fix.
 --     {%- endif %}
 --   {%- endif %}
 -- fix: {% if facts.size != 'long' %}{{ remedy('launch_less') }} {%- elif facts.main_cause == 'idle_launch_latency'
 --   %}The host had launched the work that ends most of them, so faster launching would not cut them: find out what it
 --   waited for, such as an event, a collective of other ranks or another process{% if way('stream_events') %}; {{
---   way('stream_events') }} records events{% endif %}. {%- else %}Mend the few places where these gaps arise, see the
+--   way('stream_events') }} records events{% endif %}. {%- else %}Fix the few places where these gaps arise, see the
 --   findings; faster launching would not cut them. {%- endif %}
 -- key: {{ facts.size }}-gaps
 -- unknown: {% if subject.is_window %}there are no steps to compare with; traceq.annotate

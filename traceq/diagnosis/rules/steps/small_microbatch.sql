@@ -22,10 +22,9 @@
 --     GiB.
 --     {%- endif %}
 --   {%- endif %}
--- fix: Double the micro-batch and halve the accumulation, with the same batch per optimizer step: DataLoader(...,
---   batch_size=2 * batch_size), accumulation_steps =
---   {{ [1, (facts.micro_batches_per_update / 2) | round | int] | max }}.{% if facts.memory_share is none %} Look at
---   torch.cuda.max_memory_allocated() first.{% endif %}
+-- fix: Double the micro-batch and halve the accumulation: `DataLoader(..., batch_size=2 * batch_size)`. The batch per
+--   optimizer step stays the same with `accumulation_steps = {{ [1, (facts.micro_batches_per_update / 2) | round |
+--   int] | max }}`.{% if facts.memory_share is none %} Look at torch.cuda.max_memory_allocated() first.{% endif %}
 -- for: pytorch, training
 -- needs: gpu, steps, phases, launches
 -- absent: {% if facts.micro_batches_per_update is none or facts.micro_batches_per_update < 2 %}one forward and

@@ -12,10 +12,10 @@
 --   it (pure Python leaves no record without stacks), move that off the training thread.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: Range '{{ cut(worst.name) }}' takes {{ percent(worst.range_share) }} of the steps ({{ worst.ranges }} times,
---   {{ time(worst.range_ns) }} in the longest) with GPU and host idle. If it is a sleep, a barrier or a log, remove
---   it or do it rarely. If it is needed, run it beside the loop, on a thread of its own {%- if program.language ==
---   'python' %}: concurrent.futures.ThreadPoolExecutor(1).submit(...) {%- endif %}.
+-- fix: Remove the range '{{ cut(worst.name) }}', or run it rarely or on a thread of its own. {% if program.language
+--   == 'python' %}For instance `concurrent.futures.ThreadPoolExecutor(1).submit(...)`. {% endif %}It takes {{
+--   percent(worst.range_share) }} of the steps ({{ worst.ranges }} times, {{ time(worst.range_ns) }} in the longest)
+--   while GPU and host idle; a sleep, a barrier and a log look like that.
 -- confidence: {% if worst.waits %}medium{% else %}low{% endif %}
 -- reason: {% if worst.waits %}The host waits in {{ cut(worst.inside) }} meanwhile.
 --   {%- else %}Nothing recorded works in the range; Python code without stacks leaves no record.

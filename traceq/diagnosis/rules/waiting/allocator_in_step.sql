@@ -28,4 +28,4 @@
 -- likely: 1.0
 -- settings: kind=memory
 -- query: allocation_call
--- heading: Use memory again: the driver allocates inside steps
+-- heading: Reuse memory: the driver allocates within steps

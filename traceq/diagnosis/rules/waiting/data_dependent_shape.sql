@@ -9,14 +9,13 @@
 -- try: torch.where or multiplication by the mask instead of selecting; a fixed upper size with padding; output_size=.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html
--- fix: {% set operator = facts.operator or '' -%} The host waits for sizes that only the GPU knows, and the GPU then
---   waits for the host, {{ per_step(claimed_ns) }}: {{ places(rows) }}. {% if 'repeat_interleave' in operator %}Say
---   how long the result is: torch.repeat_interleave(x, repeats, output_size=n). {%- elif 'unique' in operator %}Take
---   unique values of data on the CPU, in the loader, or once per epoch and not per step. {%- elif 'bincount' in
---   operator %}Count into a fixed length: counts.zero_().index_add_(0, x, torch.ones_like(x)), with counts of n
---   elements. {%- else %}Compute on all elements and mask the result, torch.where(mask, values, 0).sum() /
---   mask.sum(), instead of selecting, values[mask]; where positions are needed, gather a fixed number of them:
---   torch.topk(mask.int(), k). {%- endif %}
+-- fix: {% set operator = facts.operator or '' -%} {% if 'repeat_interleave' in operator %}Say how long the result is:
+--   `torch.repeat_interleave(x, repeats, output_size=n)`. {%- elif 'unique' in operator %}Take unique values of data
+--   on the CPU, in the loader, or once per epoch and not per step. {%- elif 'bincount' in operator %}Count into a
+--   fixed length: `counts.zero_().index_add_(0, x, torch.ones_like(x))`. {%- else %}Compute on all elements and mask:
+--   `torch.where(mask, values, 0).sum() / mask.sum()`. That replaces selecting, `values[mask]`; where positions are
+--   needed, gather a fixed number of them: `torch.topk(mask.int(), k)`. {%- endif %} The host waits for sizes that
+--   only the GPU knows, and the GPU then waits for the host, {{ per_step(claimed_ns) }}: {{ places(rows) }}.
 -- confidence: high
 -- reason: The operators, the calls that wait inside them, and the gaps that follow are in the trace.
 -- wrong-if: Few elements are selected, so that computing on all of them costs more than waiting.

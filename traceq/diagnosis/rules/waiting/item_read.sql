@@ -20,7 +20,7 @@
 --   {%- else %}A copy of a few bytes to the host, followed by waiting, is taken for the reading of a value.
 --   {%- endif %}
 -- wrong-if: The host needs the value before it can decide what to launch next.
--- heading: Read values from the GPU seldom, or a step later
+-- heading: Read values from the GPU rarely, or a step later
 -- needs: gpu, steps, launches
 -- facts: host_wait_place
 -- low: 0.5

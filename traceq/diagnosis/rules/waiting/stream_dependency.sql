@@ -20,7 +20,7 @@
 --   }}{% else %}stream {{ worst.waited_for_stream }}{% endif %}. {%- endif %}
 -- confidence: {% if worst.waited_for %}high{% else %}medium{% endif %}
 -- reason: The work was launched before the gap began, and its stream was told to wait for an event.
--- wrong-if: The work that is waited for does nothing but wait itself: then mend what it waits for.
+-- wrong-if: The work that is waited for does nothing but wait itself: then fix what it waits for.
 -- heading: Let work wait later, and for less: {{ cut(worst.waited_for or 'an event') }}
 -- needs: gpu, steps
 -- rules-out: synchronizations

@@ -13,7 +13,8 @@ from traceq.common.units import duration, share
 from traceq.reports.charts.palette import variable
 from traceq.reports.charts.svg import svg
 from traceq.reports.document import Block
-from traceq.reports.renderers.html.tracks import drawing, told
+from traceq.reports.renderers.html import flames
+from traceq.reports.renderers.html.tracks import drawing
 
 
 def source(name: str) -> str:
@@ -27,7 +28,8 @@ def environment() -> Environment:
     made = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(source))
     made.filters |= {"text": printable, "shortened": shortened}
     made.globals |= {"markup": markup, "kind_of": lambda value: type(value).__name__, "share": share}
-    made.globals |= {"duration": duration, "variable": variable, "svg": svg, "drawing": drawing, "told": told}
+    made.globals |= {"duration": duration, "variable": variable, "svg": svg, "drawing": drawing}
+    made.globals |= {"flame_data": flames.data, "flame_legend": flames.legend, "hottest": flames.table_of}
     return made
 
 

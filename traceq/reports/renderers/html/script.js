@@ -1,5 +1,5 @@
 "use strict";
-// What the page gains with a script: sorting, filtering, copying, and timelines that can be zoomed. Nothing is shown only by it.
+// What the page gains with a script: sorting, filtering and copying. Nothing is shown only by it.
 
 const UNITS = {
   ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, "%": 0.01, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4, x: 1,
@@ -59,7 +59,8 @@ function filterable(table) {
   table.parentElement.before(tools);
 }
 
-function copyable(code) {
+/** A button that copies `code`, put in by `place`. */
+function copyable(code, place) {
   const button = element("button", "Copy", { type: "button" });
   button.addEventListener("click", async () => {
     try {
@@ -72,122 +73,12 @@ function copyable(code) {
     }
     setTimeout(() => { button.textContent = "Copy"; }, 2500);
   });
-  code.parentElement.before(button);
-}
-
-function time(ns) {
-  const [unit, size] = ns < 1e3 ? ["ns", 1] : ns < 1e6 ? ["µs", 1e3] : ns < 1e9 ? ["ms", 1e6] : ["s", 1e9];
-  return `${Number((ns / size).toPrecision(4))} ${unit}`;
-}
-
-function zoomable(figure) {
-  const svg = figure.querySelector(".spans");
-  const scale = [...figure.querySelectorAll(".scale span")];
-  const data = JSON.parse(figure.querySelector("script").textContent);
-  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-  const dur = Number(figure.dataset.dur);
-  const rects = [...svg.querySelectorAll("[data-n]")];
-  let [from, size] = [0, width];
-  let chosen = -1;
-
-  // Names stand beside the drawing, which is stretched, and follow it.
-  const names = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  names.setAttribute("class", "names");
-  names.setAttribute("height", height);
-  names.setAttribute("aria-hidden", "true");
-  svg.after(names);
-  function label() {
-    const made = document.createDocumentFragment();
-    for (const rect of rects) {
-      const [x, wide] = [Number(rect.getAttribute("x")), Number(rect.getAttribute("width"))];
-      const [left, right] = [Math.max(x, from), Math.min(x + wide, from + size)];
-      if ((right - left) / size < 0.04) continue;
-      const clip = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      const place = { x: `${((left - from) / size) * 100}%`, width: `${((right - left) / size) * 100}%`, y: rect.getAttribute("y"), height: 14 };
-      for (const [key, value] of Object.entries(place)) clip.setAttribute(key, value);
-      const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
-      text.textContent = data.names[data.slices[Number(rect.dataset.n)][0]];
-      text.setAttribute("x", 3);
-      text.setAttribute("y", 10);
-      clip.append(text);
-      made.append(clip);
-    }
-    names.replaceChildren(made);
-  }
-
-  function show(start, length) {
-    size = Math.min(width, Math.max(width * 1e-4, length));
-    from = Math.min(width - size, Math.max(0, start));
-    svg.setAttribute("viewBox", `${from} 0 ${size} ${height}`);
-    scale.forEach((label, index) => { label.textContent = time(((from + (size * index) / 4) / width) * dur); });
-    label();
-  }
-  const zoom = (factor, at = from + size / 2) => show(at - (at - from) * factor, size * factor);
-  const pan = (part) => show(from + size * part, size);
-
-  const told = element("output", "Point at a slice, or press N and P to go through them.");
-  function tell(number) {
-    rects[chosen]?.classList.remove("chosen");
-    chosen = number;
-    if (!rects[number]) return;
-    rects[number].classList.add("chosen");
-    const [name, ts, length, slices] = data.slices[Number(rects[number].dataset.n)];
-    const what = slices > 1 ? `${slices.toLocaleString("en")} slices, the longest ${data.names[name]}` : data.names[name];
-    told.textContent = `${what}: ${time(length)}, at ${time(ts)}`;
-  }
-  function step(by) {
-    tell((chosen + by + rects.length) % rects.length);
-    const x = Number(rects[chosen].getAttribute("x"));
-    if (x < from || x > from + size) show(x - size / 2, size);
-  }
-
-  const tools = element("div", "", { class: "tools" });
-  const buttons = [
-    ["+", "Zoom in", () => zoom(0.5)], ["−", "Zoom out", () => zoom(2)], ["◀", "Earlier", () => pan(-0.4)],
-    ["▶", "Later", () => pan(0.4)], ["All", "Show all", () => show(0, width)],
-  ];
-  for (const [label, words, act] of buttons) {
-    const button = element("button", label, { type: "button", "aria-label": `${words} on the timeline`, title: words });
-    button.addEventListener("click", act);
-    tools.append(button);
-  }
-  tools.append(told);
-  svg.closest(".drawn").before(tools);
-  label();
-
-  const pane = svg.parentElement;
-  pane.tabIndex = 0;
-  pane.setAttribute("role", "group");
-  pane.setAttribute("aria-label", "Timeline: plus and minus zoom, arrows move, N and P go through the slices, 0 shows all");
-  const keys = {
-    "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2),
-    0: () => show(0, width), n: () => step(1), p: () => step(-1),
-  };
-  pane.addEventListener("keydown", (event) => {
-    const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key] ?? keys[event.key.toLowerCase()];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  });
-  const place = (event) => from + ((event.clientX - svg.getBoundingClientRect().left) / svg.clientWidth) * size;
-  svg.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !event.shiftKey) return; // the page scrolls
-    event.preventDefault();
-    zoom(event.deltaY + event.deltaX > 0 ? 1.25 : 0.8, place(event));
-  }, { passive: false });
-  svg.addEventListener("dblclick", (event) => zoom(0.4, place(event)));
-  let dragged = null;
-  svg.addEventListener("pointerdown", (event) => { dragged = { x: event.clientX, from }; svg.setPointerCapture(event.pointerId); });
-  svg.addEventListener("pointerup", () => { dragged = null; });
-  svg.addEventListener("pointermove", (event) => {
-    if (dragged) show(dragged.from - ((event.clientX - dragged.x) / svg.clientWidth) * size, size);
-    else if (event.target.dataset?.n !== undefined) tell(rects.indexOf(event.target));
-  });
+  place(button);
 }
 
 document.querySelectorAll("table.sortable").forEach((table) => { filterable(table); sortable(table); });
-document.querySelectorAll("pre > code").forEach(copyable);
-document.querySelectorAll("figure[data-dur]").forEach(zoomable);
+document.querySelectorAll("pre > code").forEach((code) => copyable(code, (button) => code.parentElement.before(button)));
+document.querySelectorAll(".deed code").forEach((code) => copyable(code, (button) => code.after(button)));
 
 // A link into a folded section opens it; paper shows everything.
 function reveal() {

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from traceq.diagnosis.choose import choose
 from traceq.errors import StoreError
-from traceq.exports.choose import choose
 
 
 def finding(rule, place=""):

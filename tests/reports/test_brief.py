@@ -1,0 +1,106 @@
+"""The first screen of a report, as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+
+import made_up
+import pytest
+from click.testing import CliRunner
+from made_up import MadeUp, complete, hostile, on_host_only, three_ranks, training, unmarked, waiting
+
+from traceq.cli import main
+from traceq.diagnosis.finding import Evidence
+from traceq.reports.renderers.to_text import text_of
+from traceq.reports.sections.brief import brief, critical_trace
+
+CASES = [training, hostile, on_host_only, unmarked, waiting, complete]
+
+
+def text(report, **options):
+    return text_of(brief(report, **options))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_at_most_60_lines_with_verdict_and_fix_within_15(case):
+    report = made_up.report(case())
+    shown = text(report).splitlines()
+    assert len(shown) <= 60
+    if report.traces[0].findings:
+        at = next(number for number, line in enumerate(shown, 1) if line.startswith(("Fix first", "Look into first")))
+        assert at + 2 + 2 <= 15
+
+
+def test_findings_are_cut_to_the_screen_and_counted():
+    report = made_up.report(complete(), top=100)
+    (trace,) = report.traces
+    many = dataclasses.replace(report, traces=(dataclasses.replace(trace, findings=trace.findings[:1] * 30),))
+    shown = text(many)
+    assert len(shown.splitlines()) <= 60
+    assert "22 more findings" in shown
+
+
+def test_nothing_in_the_database_is_said():
+    assert text(made_up.report()) == "! The database holds no trace.\n"
+
+
+def test_three_ranks_have_a_line_each_and_the_screen_of_one():
+    report = made_up.report(*three_ranks(), top=1)
+    shown = text(report)
+    assert shown.startswith("3 ranks, the steps of each:\n")
+    assert len(shown.splitlines()) <= 120
+    chosen, _ = critical_trace(report.traces)
+    assert f"--trace {chosen.trace.trace_id} -v" in shown
+
+
+def test_hundreds_of_traces_stay_on_two_screens():
+    report = made_up.report(training())
+    (trace,) = report.traces
+    many = [
+        dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=number, rank=number))
+        for number in range(500)
+    ]
+    shown = text(dataclasses.replace(report, traces=tuple(many)))
+    assert len(shown.splitlines()) <= 120
+    assert "484 more are not listed." in shown
+
+
+def late(trace, rank, saving):
+    """The trace with a finding that it waits for `rank`."""
+    finding = dataclasses.replace(
+        made_up.report(waiting()).traces[0].findings[0],
+        rule="late-rank",
+        saving_ns=saving,
+        instances=Evidence(("step", "late_rank"), ((0, rank),), ""),
+    )
+    return dataclasses.replace(trace, findings=(finding,))
+
+
+def test_the_rank_that_the_others_wait_for_is_the_one_to_look_at():
+    (trace,) = made_up.report(training()).traces
+    ranks = [
+        dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=number + 1, rank=number))
+        for number in range(3)
+    ]
+    chosen, reason = critical_trace([ranks[0], late(ranks[1], 2, 10.0), late(ranks[2], 0, 4.0)])
+    assert chosen.trace.rank == 2
+    assert "wait for rank 2" in reason
+
+
+def test_the_commands_it_prints_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made_up.database_file(waiting()).replace(tmp_path / "it's a trace.duckdb")
+    (tmp_path / "NEW_TRACE").symlink_to("it's a trace.duckdb")
+    shown = CliRunner(env={"COLUMNS": "100"}).invoke(main, ["report", "it's a trace.duckdb"]).stdout
+    commands = [
+        line[line.index(" traceq ") :] for line in shown.partition("Next:")[2].splitlines() if " traceq " in line
+    ]
+    assert len(commands) == 5
+    for command in commands:
+        result = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert result.exit_code == 0, (command, result.output)
+
+
+def test_a_made_up_trace_without_anything_has_a_screen():
+    assert text(made_up.report(MadeUp(ts=None, dur=None))).splitlines()

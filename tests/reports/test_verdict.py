@@ -1,0 +1,59 @@
+"""What a report says first."""
+
+from __future__ import annotations
+
+import made_up
+import pytest
+from made_up import MadeUp, on_host_only, waiting
+
+from traceq.reports.document import Literal
+from traceq.reports.sections.verdict import verdict, verdicts
+
+
+def of(trace, rules=None):
+    (report,) = made_up.report(trace, rules=rules).traces
+    return verdict(report)
+
+
+@pytest.mark.parametrize(
+    ("busy", "outcome", "said"),
+    [
+        (95, "healthy", "Nothing to fix: no change that traceq knows would save 1 % of the step."),
+        (
+            22,
+            "cannot tell",
+            "Cannot tell what to fix: the GPU idles 78.0 % of the time, and this capture does not say why.",
+        ),
+    ],
+)
+def test_nothing_is_to_fix_only_where_the_gpu_is_busy(busy, outcome, said):
+    trace = MadeUp()
+    for number in range(3):
+        trace.step(1000 * number, 1000).gpu("compute", 1000 * number, 10 * busy)
+    shown = of(trace, rules=[])
+    assert (shown.outcome, shown.spans) == (outcome, (said,))
+
+
+def test_a_finding_says_before_and_after_and_what_to_do():
+    (report,) = made_up.report(waiting()).traces
+    first = report.findings[0]
+    shown = verdict(report)
+    assert shown.outcome == "problem"
+    assert shown.spans[1] == first.title
+    assert shown.beside == f"{first.confidence} confidence"
+    before_and_after, deed = shown.lines
+    assert " -> " in "".join(before_and_after)
+    assert "".join(deed) == first.deed.replace("`", "")
+    assert all(
+        isinstance(span, Literal) for span, text in zip(deed, first.deed.split("`"), strict=False) if span != text
+    )
+
+
+def test_without_gpu_and_host_nothing_can_be_told():
+    (report,) = made_up.report(MadeUp(), rules=[]).traces
+    assert verdict(report).outcome == "cannot tell"
+
+
+def test_the_training_thread_is_judged_where_no_gpu_works():
+    (report,) = made_up.report(on_host_only()).traces
+    assert [each.outcome for each in verdicts(report)] != ["cannot tell"]

@@ -1,0 +1,169 @@
+"""What agents ask: the databases of a session, and an answer of bounded length to each question."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from traceq.app.compare import compare
+from traceq.app.open import locked
+from traceq.app.report import report
+from traceq.app.source import database_of, is_trace
+from traceq.app.whatif import whatif, whatif_choices
+from traceq.database.user_sql import interruptible, run
+from traceq.errors import StoreError
+from traceq.exports.result import records, result_of
+from traceq.reports.answers import asked, reported
+from traceq.reports.answers.answer import MOST, Answer, budget
+from traceq.reports.model import Report
+from traceq.runs import baselines
+
+_MOST_ROWS = 200
+_LONGEST_QUERY = 30  # seconds
+# Rows of a table in the text of a comparison: as many as fit.
+_ROWS_OF_TABLES = (5, 3, 1)
+
+Part = Literal["all", "sql"]
+
+
+@dataclass(frozen=True)
+class _Database:
+    """A trace database by the name that it has in a session; `path` is what was opened, `file` the database."""
+
+    name: str
+    path: str
+    file: Path
+
+    @cached_property
+    def content(self) -> Report:
+        """The report on it."""
+        return report(self.file, drawn=False).content
+
+
+class Session:
+    """The trace databases that an agent has opened; a context manager that removes those it made itself.
+
+    A question names one by its id (db1) or by a path, which is then opened. Answers have at most `max_chars` characters, text
+    and data together, 8,000 at most. Raises TraceqError as the use cases do. One question is answered at a time.
+    """
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, _Database] = {}
+        self._by_source: dict[object, _Database] = {}
+        self._stack = ExitStack()
+        self._asking = threading.RLock()
+
+    def open(
+        self, path: str, *, step_range: str | None = None, window: str | None = None, max_chars: int = MOST
+    ) -> Answer:
+        """Open a trace or a trace database: its id, its traces, the verdict and the findings in a line each."""
+        with self._asking:
+            database = self._opened(path, step_range, window)
+            return reported.opened(database.content, database.name, database.path, budget(max_chars))
+
+    def report(self, source: str, *, max_chars: int = MOST) -> Answer:
+        """The report as `traceq report --format llm` prints it."""
+        with self._asking:
+            database = self._named(source)
+            return reported.reported(database.content, database.name, database.path, budget(max_chars))
+
+    def finding(
+        self, source: str, finding: str = "F1", *, trace: int | None = None, part: Part = "all", max_chars: int = MOST
+    ) -> Answer:
+        """A finding with its saving, fix, evidence and SQL; where there is none, why."""
+        with self._asking:
+            return reported.finding(self._named(source).content, finding, trace, part, budget(max_chars))
+
+    def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> Answer:
+        """The result of a query, which can read its database and nothing else. Raises QueryError after 30 s."""
+        most = min(max(max_rows, 1), _MOST_ROWS)
+        with self._asking, locked(self._named(source).file) as connection:
+
+            def work() -> tuple[list[str], list[list[Any]]]:
+                result = result_of(connection, run(connection, query))
+                return result.schema.names, records(result, most + 1)
+
+            columns, found = interruptible(connection, work, _LONGEST_QUERY)
+        return asked.rows(columns, found, most, budget(max_chars))
+
+    def whatif(
+        self,
+        source: str,
+        *,
+        remove: Sequence[str] = (),
+        scale: Mapping[str, float] | None = None,
+        overlap: Sequence[str] = (),
+        move: Mapping[str, float] | None = None,
+        graph: bool = False,
+        transfer_only: bool = False,
+        finding: str | None = None,
+        trace: int | None = None,
+        max_chars: int = MOST,
+    ) -> Answer:
+        """What the steps would last with the changes, or without what a finding owns; without any, what can be asked."""
+        changes: dict[str, Any] = {"remove": remove, "scale": scale or {}, "overlap": overlap, "move": move or {}}
+        changes |= {"graph": graph, "transfer_only": transfer_only, "finding": finding}
+        with self._asking:
+            file = self._named(source).file
+            if not any(changes.values()):
+                choices = whatif_choices(file, trace=trace)
+                return asked.replayed(choices.to_text(), choices.to_json(), budget(max_chars))
+            answer = whatif(file, trace=trace, **changes)
+            return asked.replayed(answer.to_text(), answer.to_json(), budget(max_chars))
+
+    def compare(self, base: str, new: str, *, rank: int | None = None, max_chars: int = MOST) -> Answer:
+        """What changed from `base` to `new`, each a database, a trace or a baseline, and how sure that is."""
+        with self._asking:
+            view = compare(self._run(base), self._run(new), rank=rank)
+            texts: Iterable[str] = (view.to_text(top=most) for most in _ROWS_OF_TABLES)
+            return asked.compared(iter(texts), view.to_json(), budget(max_chars))
+
+    def _run(self, source: str) -> Path | str:
+        """What `compare` reads: a baseline by its name or file, else the database."""
+        is_baseline = baselines.find(source) is not None or baselines.is_baseline(Path(source))
+        return source if is_baseline else self._named(source).file
+
+    def _named(self, source: str) -> _Database:
+        return self._by_name.get(source) or self._opened(source, None, None)
+
+    def _opened(self, path: str, step_range: str | None, window: str | None) -> _Database:
+        place = Path(path).expanduser()
+        key = (place.absolute(), _stamp(place), step_range, window)
+        if key not in self._by_source:
+            database = _Database(f"db{len(self._by_name) + 1}", str(place), self._file(place, step_range, window))
+            # What cannot be reported on gets no name.
+            _ = database.content
+            self._by_name[database.name] = self._by_source[key] = database
+        return self._by_source[key]
+
+    def _file(self, place: Path, step_range: str | None, window: str | None) -> Path:
+        if not place.exists() and not is_trace(place):
+            known = ", ".join(self._by_name) or "none yet"
+            raise StoreError(f"{place}: no such file, and no database is open by this name (open: {known})")
+        return self._stack.enter_context(database_of(place, judged=True, step_range=step_range, window=window))
+
+    def close(self) -> None:
+        """Remove the databases that were made of traces."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _stamp(place: Path) -> tuple[int, int] | None:
+    """What changes when a file is written anew; None for what is no file."""
+    if not place.is_file():
+        return None
+    found = place.stat()
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,173 @@
+"""The cache of ingested traces: a trace is read once, and every command that is printed for it works on what is kept.
+
+An entry is a trace database, named by the file and by a hash of all that it depends on: the paths and the content of the
+traces, what is said about steps, and traceq itself. See docs/decisions/0024-cache.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from traceq.analysis.steps.choice import StepOptions
+from traceq.common.code_hash import code_hash
+from traceq.common.process import is_running
+from traceq.common.units import parsed_size
+from traceq.common.version import __version__
+from traceq.database.connect import SCHEMA_VERSION
+from traceq.errors import WrongUse
+from traceq.loading.ingest import content_hash
+from traceq.loading.sources import find_sources
+
+# All entries together, bytes.
+_LIMIT = 10 << 30
+
+_SUFFIX = ".duckdb"
+_UNSAFE = re.compile(r"[^\w.-]+")
+_PART = re.compile(r"\.(\d+)\.[^/]*")
+# The rooms of traceq on which the tables of a database depend.
+_ROOMS = ("analysis", "database", "formats", "importers", "loading")
+
+Note = Callable[[str], None]
+
+
+class Entry(NamedTuple):
+    """A database in the cache: the file, its size in bytes, and when it was used last, seconds since 1970."""
+
+    path: Path
+    size: int
+    used: float
+
+
+def folder() -> Path:
+    """Where the cache is: $TRACEQ_CACHE, else traceq in $XDG_CACHE_HOME or ~/.cache."""
+    said = os.environ.get("TRACEQ_CACHE")
+    if said:
+        return Path(said)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification ignores a relative path.
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "traceq"
+
+
+def limit() -> int:
+    """The bytes that all entries may have together: $TRACEQ_CACHE_LIMIT, else 10 GiB. Raises WrongUse for no size."""
+    said = os.environ.get("TRACEQ_CACHE_LIMIT")
+    if not said:
+        return _LIMIT
+    try:
+        return parsed_size(said)
+    except ValueError as error:
+        raise WrongUse(f"TRACEQ_CACHE_LIMIT: {error}") from error
+
+
+def is_wanted() -> bool:
+    """Whether the environment leaves the cache on: TRACEQ_NO_CACHE is not set, and the limit is not 0."""
+    return not os.environ.get("TRACEQ_NO_CACHE") and limit() > 0
+
+
+def entries() -> list[Entry]:
+    """What is in the cache, what was used last first."""
+    found = []
+    for path in _databases():
+        try:
+            facts = path.stat()
+        except FileNotFoundError:  # removed by another process
+            continue
+        found.append(Entry(path, facts.st_size, facts.st_mtime))
+    return sorted(found, key=lambda entry: (-entry.used, entry.path.name))
+
+
+def clear() -> list[Entry]:
+    """Remove all entries; what was removed. Who reads one of them reads on."""
+    removed = entries()
+    for entry in removed:
+        entry.path.unlink(missing_ok=True)
+    return removed
+
+
+def entry_for(source: str | Path, steps: StepOptions, make: Callable[[Path], object], note: Note) -> Path | None:
+    """The database of the traces `source`, which `make` writes to a path where the cache has none.
+
+    None, after a note that says why, where the cache cannot be used. Raises what `make` raises.
+    """
+    place = folder()
+    try:
+        _prepare(place)
+        wanted = place / _name(source, steps)
+        if wanted.exists():
+            os.utime(wanted)
+            return wanted
+        with _part(wanted) as part:
+            make(part)
+            part.replace(wanted)
+            _shrink(wanted)
+    except OSError as error:
+        note(f"{place} cannot be used as a cache ({error.strerror or error}); the trace is read again by each command")
+        return None
+    return wanted
+
+
+def warn(text: str) -> None:
+    """What a note becomes where there is no terminal: a warning of Python's."""
+    warnings.warn(text, stacklevel=2)
+
+
+def _prepare(place: Path) -> None:
+    """Make the directory, for its owner only. Raises OSError for one that others own or can write to."""
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    facts = place.stat()
+    if hasattr(os, "getuid") and facts.st_uid != os.getuid():
+        raise OSError(f"it belongs to user {facts.st_uid}")
+    if stat.S_IMODE(facts.st_mode) & 0o077:
+        place.chmod(0o700)
+    for path in place.glob(".*"):
+        match = _PART.fullmatch(path.name)
+        if match and not is_running(int(match[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _name(source: str | Path, steps: StepOptions) -> str:
+    """The name of the entry: that of the source, and the hash of all that the database depends on."""
+    traces = [(str(each.path.resolve()), content_hash(each.files)) for each in find_sources([source])]
+    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, sorted(steps.items())]
+    key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
+    stem = _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
+    return f"{stem}-{key[:32]}{_SUFFIX}"
+
+
+@contextmanager
+def _part(wanted: Path) -> Iterator[Path]:
+    """Where to write first. What a killed process leaves has its number in its name, and is removed by the next."""
+    place = wanted.with_name(f".{os.getpid()}.{wanted.name}")
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(mode=0o700)
+    try:
+        yield place / "traces.duckdb"
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _shrink(kept: Path) -> None:
+    """Remove what was not used for longest until all fit; `kept` stays."""
+    found = entries()
+    left = sum(entry.size for entry in found) - limit()
+    for entry in reversed(found):
+        if left <= 0:
+            return
+        if entry.path != kept:
+            entry.path.unlink(missing_ok=True)
+            left -= entry.size
+
+
+def _databases() -> Sequence[Path]:
+    place = folder()
+    return [path for path in place.glob(f"*{_SUFFIX}") if not path.name.startswith(".")] if place.is_dir() else []

@@ -1,0 +1,74 @@
+"""Ticket: the report in at most 10 KB, to be shown to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+from traceq.app.compare import compare
+from traceq.app.report import ReportView, report
+from traceq.app.source import Reading, Source, database_of, is_trace, step_options
+from traceq.diagnosis.subject import Goal
+from traceq.reports.model import Report
+from traceq.reports.redact import redacted, redacted_together
+from traceq.reports.ticket import Site, Ticket, rendered
+from traceq.runs.compare.comparison import Comparison
+
+# Findings that a ticket counts.
+_TOP = 20
+
+
+class TicketText(NamedTuple):
+    """A ticket in the markup of its site, and its verdict in a line."""
+
+    text: str
+    verdict: str
+
+
+def ticket(
+    source: Source,
+    *,
+    against: Source | None = None,
+    site: Site = "github",
+    goal: Goal = "throughput",
+    rules: Sequence[str | Path] = (),
+    traces: Sequence[int] = (),
+    rank: int | None = None,
+    **reading: Unpack[Reading],
+) -> TicketText:
+    """The report on a trace database or on traces as a ticket for GitHub, GitLab or Jira, with names replaced.
+
+    `against` is the base to compare with: a trace database, a trace or a baseline, by path or name. `traces` are the trace_ids
+    to report on, all when it is empty, `rank` the rank, which is compared, too.
+    Raises what `report` and `compare` raise.
+    """
+    limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
+    found = None
+    with ExitStack() as stack:
+        database = stack.enter_context(database_of(source, **reading))
+        content = report(
+            database, _TOP, goal=goal, rules=rules, drawn=False, traces=traces, rank=rank, **limits
+        ).content
+        if against is not None:
+            base = stack.enter_context(database_of(against, **reading)) if is_trace(against) else against
+            found = compare(base, database, rank=rank, **limits).content
+    made = _redacted(content, found, tuple(_options(goal, reading)))
+    return TicketText(rendered(made, site), ReportView(made.report).verdict)
+
+
+def _redacted(content: Report, found: Comparison | None, options: tuple[str, ...]) -> Ticket:
+    if found is None:
+        return Ticket(redacted(content), options=options)
+    shown, comparison = redacted_together(content, found)
+    return Ticket(shown, comparison, options)
+
+
+def _options(goal: Goal, reading: Reading) -> Iterator[str]:
+    """The options that change numbers, as words of a command line; an expression may hold names, and is not shown."""
+    if goal != "throughput":
+        yield from ("--goal", goal)
+    for option, value in step_options(reading).items():
+        if value is not None:
+            yield from (f"--{option.replace('_', '-')}", option.upper() if option != "steps_per" else str(value))

@@ -1,0 +1,46 @@
+"""traceq cache: what is kept of traces that were read."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from traceq.common.text import printable
+from traceq.common.units import size, some
+
+_DAY = 86_400
+
+
+@click.command(short_help="Show or clear the cache of traces that were read.")
+@click.argument("action", type=click.Choice(("show", "clear")), default="show")
+def cache(action: str) -> None:
+    """Show or clear the cache of traces that were read.
+
+    A command that is given a trace keeps its database, so that the next command need not read it again. Entries are found
+    by the content of the traces, and are readable by you alone; those not used for longest go first. TRACEQ_CACHE says
+    where the cache is, TRACEQ_CACHE_LIMIT how much it may hold (e.g. 2GiB), TRACEQ_NO_CACHE=1 or --no-cache leave it out.
+
+    \b
+    Examples:
+      traceq cache
+      traceq cache clear
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq.app.cache import clear, entries, folder, limit
+
+    if action == "clear":
+        removed = clear()
+        freed = size(sum(entry.size for entry in removed))
+        click.echo(f"{printable(str(folder()))}: {some(len(removed), 'entry', 'entries')} removed, {freed}")
+        return
+    found = entries()
+    used = size(sum(entry.size for entry in found))
+    click.echo(f"{printable(str(folder()))}: {some(len(found), 'entry', 'entries')}, {used} of at most {size(limit())}")
+    now = time.time()
+    for entry in found:
+        age = max(0, int(now - entry.used)) // _DAY
+        click.echo(f"  {size(entry.size):>10}  used {_days(age):>12}  {printable(entry.path.name)}")
+
+
+def _days(age: int) -> str:
+    return "today" if age == 0 else f"{some(age, 'day')} ago"

@@ -1,0 +1,1 @@
+"""What agents are answered: a text and plain data, together within a number of characters."""

@@ -1,0 +1,59 @@
+"""An answer to an agent, and how it is kept within its budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+LEAST, MOST = 1_000, 8_000
+
+# What the protocol writes around an answer.
+_AROUND = 200
+_CUT = "\n[cut: {left:,} more characters; {way}]\n"
+_WAY = "ask for less, or for a part"
+
+
+class Answer(NamedTuple):
+    """A text to be read, and the same as plain data; `data` is None where the text alone is as long as may be."""
+
+    text: str
+    data: Mapping[str, Any] | None = None
+
+    @property
+    def size(self) -> int:
+        """The characters of both as JSON, with what the protocol writes around them."""
+        data = 0 if self.data is None else len(json.dumps(self.data, ensure_ascii=False))
+        return len(json.dumps(self.text, ensure_ascii=False)) + data + _AROUND
+
+
+def budget(max_chars: int) -> int:
+    """The characters that an answer may have: what is asked for, from 1,000 to 8,000."""
+    return min(max(max_chars, LEAST), MOST)
+
+
+def fitting(answers: Iterable[Answer], limit: int, way: str = _WAY) -> Answer:
+    """The first of `answers` that is not larger than `limit`; they get smaller. The text of the last is cut if it must be.
+
+    `way` says how to get what was cut.
+    """
+    last = Answer("")
+    for last in answers:
+        if last.size <= limit:
+            return last
+    return _cut(last, limit, way)
+
+
+def _cut(answer: Answer, limit: int, way: str) -> Answer:
+    """The beginning of the text that fits, with a line that says so; without the data if these alone are too much."""
+    data = answer.data if Answer("", answer.data).size < limit // 2 else None
+    room = len(answer.text)
+    while room > 0:
+        begins = answer.text[:room]
+        # Whole lines, unless there is none.
+        kept = begins[: begins.rfind("\n")] or begins
+        shown = Answer(kept + _CUT.format(left=len(answer.text) - len(kept), way=way), data)
+        if shown.size <= limit:
+            return shown
+        room = min(room, len(kept)) - max(shown.size - limit, 1)
+    return Answer(_CUT.format(left=len(answer.text), way=way))

@@ -1,0 +1,96 @@
+"""Answers to questions beyond the report: SQL, what-ifs and comparisons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from traceq.common.text import printable, shortened
+from traceq.common.units import some
+from traceq.reports.answers.answer import Answer, fitting
+
+_CELL, _NAME, _TEXT = 200, 80, 500
+_LISTED = 6
+
+
+def rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limit: int) -> Answer:
+    """The result of a query, with at most `most` of the `found` rows, and what was left out of it.
+
+    `found` holds one row more than `most` where the query has more. Long texts are cut.
+    """
+    names = [shortened(each, _NAME) for each in columns]
+    cells = [[_cell(value) for value in row] for row in found[:most]]
+    cut = sum(a != b for row, whole in zip(cells, found, strict=False) for a, b in zip(row, whole, strict=True))
+    more = len(found) > most
+
+    def answer(shown: int) -> Answer:
+        notes = [
+            f"{some(shown, 'row')} shown, the query has more: narrow it, or page with limit and offset"
+            if more or shown < len(cells)
+            else f"{some(shown, 'row')}, all of them",
+            f"{some(cut, 'long value')} cut to {_CELL} characters" if cut else "",
+        ]
+        note = "; ".join(filter(None, notes))
+        table = [" | ".join(names), *(" | ".join(map(_text, row)) for row in cells[:shown])]
+        data = {"columns": names, "rows": cells[:shown], "is_cut": more or shown < len(cells) or cut > 0, "note": note}
+        return Answer("\n".join([*table, f"({note})"]) + "\n", data)
+
+    return fitting(_fewer(answer, len(cells)), limit, "select fewer or shorter columns")
+
+
+def _fewer(answer: Callable[[int], Answer], most: int) -> Iterator[Answer]:
+    shown = most
+    while shown > 0:
+        yield answer(shown)
+        shown = shown * 3 // 4
+    yield answer(0)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return shortened(value, _CELL)
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False)
+        return value if len(text) <= _CELL else shortened(text, _CELL)
+    return value
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return printable(value).replace("|", "\\|")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def replayed(text: str, whole: str, limit: int) -> Answer:
+    """A what-if or what can be asked: its text, and its JSON without what is too much."""
+    data = json.loads(whole)
+    brief = {
+        key: value[:_LISTED] if isinstance(value, list) else value for key, value in data.items() if key != "amdahl"
+    }
+    return fitting((Answer(text, data), Answer(text, brief), Answer(text, None)), limit)
+
+
+def compared(texts: Iterator[str], whole: str, limit: int) -> Answer:
+    """A comparison: the first of the texts that fits, and of its JSON the verdict, the change and what it is put down to."""
+    found = json.loads(whole)
+    names = (
+        "verdict",
+        "comparable",
+        "base_ns",
+        "new_ns",
+        "delta_ns",
+        "delta_share",
+        "interval_ns",
+        "p",
+        "detectable_ns",
+    )
+    data = {name: found[name] for name in names}
+    for name in ("reasons", "obstacles"):
+        data[name] = [shortened(each, _TEXT) for each in found[name][:_LISTED]]
+    data["causes"] = [
+        {**each, "part": each["part"] and shortened(each["part"], _NAME)} for each in found["named_causes"][:_LISTED]
+    ]
+    return fitting((Answer(text, data) for text in texts), limit, "traceq compare BASE NEW prints all of it")

@@ -1,0 +1,278 @@
+"""Answers about a report: what was opened, the report itself, one finding, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from traceq.common.text import printable, shortened
+from traceq.common.units import cell, duration, some
+from traceq.diagnosis.choose import Chosen, choose
+from traceq.diagnosis.finding import Evidence, Finding
+from traceq.errors import StoreError
+from traceq.reports.answers.answer import Answer, fitting
+from traceq.reports.model import Report, TraceReport
+from traceq.reports.renderers.to_llm import LIMIT, finding_line, to_llm
+from traceq.reports.savings import step_ns, step_share
+from traceq.reports.sections.brief import critical_trace
+from traceq.reports.sections.header import header_line
+from traceq.reports.sections.verdict import verdict
+
+_NAME, _TITLE, _TEXT = 80, 200, 1_500
+_ROWS, _COLUMNS = 3, 8
+_MOST_TRACES, _MOST_FINDINGS, _MOST_REASONS = 20, 10, 8
+_IN_TEXT = "the text has it; part='sql' gives the SQL alone"
+
+
+def opened(report: Report, name: str, path: str, limit: int) -> Answer:
+    """What a database holds: its traces, the verdict and the findings in a line each. `name` is what to call it from now on."""
+    return fitting(_opened(report, name, path), limit)
+
+
+def _opened(report: Report, name: str, path: str) -> Iterator[Answer]:
+    for traces, findings in ((_MOST_TRACES, _MOST_FINDINGS), (8, 5), (3, 3), (1, 1)):
+        data: dict[str, Any] = {"id": name, "path": shortened(path, 2 * _TITLE), **_verdict_of(report)}
+        data["traces"] = [_facts(each) for each in report.traces[:traces]]
+        shown = _first(report)
+        lines = [f"{name}: {printable(shortened(path, 2 * _TITLE))}, {some(len(report.traces), 'trace')}"]
+        lines += [f"trace {each.trace.trace_id}: {_header(each)}" for each in report.traces[:traces]]
+        if len(report.traces) > traces:
+            lines.append(f"and {some(len(report.traces) - traces, 'more trace')}")
+        if shown is not None:
+            lines += ["", *_verdict_lines(shown)]
+            lines += [finding_line(number, each) for number, each in enumerate(shown.findings[:findings], 1)]
+            lines += _reasons(shown) if not shown.findings else ()
+            data["findings"] = [_short(number, each) for number, each in enumerate(shown.findings[:findings], 1)]
+        yield Answer("\n".join(lines) + "\n", data)
+
+
+def reported(report: Report, name: str, path: str, limit: int) -> Answer:
+    """The report as `--format llm` prints it; the verdict and the findings as data."""
+    shown = _first(report)
+    findings = () if shown is None else shown.findings
+    data = {
+        "id": name,
+        **_verdict_of(report),
+        "findings": [_short(number, each) for number, each in enumerate(findings, 1)],
+    }
+    # The text never holds more bytes than its limit; escaped, they may be a few more characters.
+    few = {**data, "findings": data["findings"][:3]}
+    least = Answer("", few).size
+    text = to_llm(report, path, min(LIMIT, max(2_048, limit - least - limit // 10)))
+    return fitting((Answer(text, data), Answer(text, few), Answer(text)), limit)
+
+
+def finding(report: Report, name: str, trace: int | None, part: str, limit: int) -> Answer:
+    """The finding of that name (F1, its id or its rule) with its evidence and SQL, or why there is none.
+
+    `part` is "all", or "sql" for its queries alone. `trace` is a trace_id, by default that of the trace to look at first.
+    Raises StoreError where no finding and no rule has the name.
+    """
+    shown = _trace(report, trace)
+    ruled_out = _without_finding(shown, name)
+    if ruled_out is not None:
+        return fitting([ruled_out], limit)
+    chosen = choose(name, {shown.trace.trace_id: shown.findings})
+    if part == "sql":
+        return fitting(_queries(chosen.finding), limit, "traceq report SOURCE --finding F1 --sql prints it in full")
+    return fitting(_finding(shown, chosen), limit)
+
+
+def _trace(report: Report, trace: int | None) -> TraceReport:
+    if trace is None:
+        shown = _first(report)
+        if shown is None:
+            raise StoreError("the database holds no trace")
+        return shown
+    for each in report.traces:
+        if each.trace.trace_id == trace:
+            return each
+    known = ", ".join(str(each.trace.trace_id) for each in report.traces[:_MOST_TRACES])
+    raise StoreError(f"there is no trace {trace}; there are {known}")
+
+
+def _first(report: Report) -> TraceReport | None:
+    """The trace to look at first."""
+    if len(report.traces) > 1:
+        return critical_trace(report.traces)[0]
+    return report.traces[0] if report.traces else None
+
+
+def _without_finding(report: TraceReport, name: str) -> Answer | None:
+    """What to say of a rule that found nothing or cannot tell, and of F1 where the trace has no finding."""
+    for each in report.not_applicable:
+        if name.casefold() == each.rule:
+            return _no_finding(report, f"Cannot tell: {each.title}: {each.reason}", "cannot tell", each.reason)
+    for clean in report.clean:
+        if name.casefold() == clean.rule:
+            return _no_finding(report, f"Not found: {clean.title}: {clean.reason}", "healthy", clean.reason)
+    if report.findings or not (name.casefold().startswith("f") and name[1:].isdecimal()):
+        return None
+    told = verdict(report)
+    words = "\n".join([*_verdict_lines(report), *_reasons(report)])
+    return _no_finding(report, words, told.outcome, "".join(told.spans))
+
+
+def _no_finding(report: TraceReport, words: str, outcome: str, reason: str) -> Answer:
+    data = {"trace": report.trace.trace_id, "finding": None, "outcome": outcome, "reason": shortened(reason, _TEXT)}
+    return Answer(_in_lines(words) + "\n", data)
+
+
+def _in_lines(text: str) -> str:
+    """Each line printable, and not longer than a text may be."""
+    return "\n".join(shortened(printable(line), _TEXT) for line in text.split("\n"))
+
+
+def _reasons(report: TraceReport) -> list[str]:
+    """Why rules cannot tell, those that share a reason together; what broke."""
+    rules: dict[str, list[str]] = {}
+    for each in report.not_applicable:
+        rules.setdefault(each.reason, []).append(each.rule)
+    ordered = sorted(rules.items(), key=lambda pair: -len(pair[1]))[:_MOST_REASONS]
+    lines = [f"Cannot tell ({some(len(names), 'rule')}, {', '.join(names[:3])}): {reason}" for reason, names in ordered]
+    return lines + [f"Failed {each.rule}: {shortened(each.error, _TITLE)}" for each in report.failed[:_MOST_REASONS]]
+
+
+def _finding(report: TraceReport, chosen: Chosen) -> Iterator[Answer]:
+    """The whole finding, then with less and less beside title, saving, fix and SQL."""
+    found = chosen.finding
+    data = _data(report, chosen)
+    facts = _facts_of_finding(report, chosen)
+    rows = [f"Evidence ({_ROWS} of {some(len(found.instances.rows), 'row')}):", *_rows(found.instances)]
+    evidence = rows if found.instances.rows else []
+    claim = _sql("how much it claims", found.summary.query)
+    query = found.instances.query
+    own = _sql("the evidence", query)
+    yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query})
+    # As data the queries would be the same text again: there is not always room for that.
+    yield _answer((*facts, *evidence, *own, *claim), {**data, "sql": query})
+    yield _answer((*facts, *evidence, *own), {**data, "sql": query})
+    data["sql_note"] = _IN_TEXT
+    yield _answer((*facts, *evidence, *own, *claim), data)
+    yield _answer((*facts, *evidence, *own), data)
+    brief = {"trace": data["trace"], "outcome": "problem", **_short(chosen.number, found), "sql_note": _IN_TEXT}
+    yield _answer((*facts, *own), brief)
+    yield _answer((*facts, f"SQL ({len(query):,} characters): part='sql' gives it alone."), brief)
+
+
+def _answer(lines: Sequence[str], data: Mapping[str, Any]) -> Answer:
+    return Answer("\n".join(lines) + "\n", data)
+
+
+def _queries(found: Finding) -> Iterator[Answer]:
+    """The queries alone, without data: these would be the same text again."""
+    own = _sql("the evidence", found.instances.query)
+    for lines in ((*own, *_sql("how much it claims", found.summary.query)), own):
+        yield Answer("\n".join(lines) + "\n")
+
+
+def _sql(what: str, query: str) -> list[str]:
+    return [f"SQL of {what}:", query]
+
+
+def _facts_of_finding(report: TraceReport, chosen: Chosen) -> list[str]:
+    found = chosen.finding
+    low, high = duration(found.saving_low_ns), duration(found.saving_high_ns)
+    step = duration(step_ns(found))
+    likely = (
+        "no likely value, the replay is too far off"
+        if found.only_bounds
+        else f"{duration(found.saving_ns)} ({step_share(found)}), {step} -> {duration(found.expected_step_ns)}"
+    )
+    lines = [
+        f"# F{chosen.number} {found.title}",
+        f"trace {report.trace.trace_id}; id {found.finding_id}; {found.confidence} confidence: {found.confidence_reason}",
+        f"Saves per {report.unit}: {likely}; bounds {low} to {high}",
+        f"Fix: {found.fix}",
+        f"Wrong if: {found.wrong_if}",
+    ]
+    if found.parts:
+        lines.append("Also seen by: " + ", ".join(part.rule for part in found.parts[:_COLUMNS]))
+    return [shortened(printable(line), _TEXT) for line in lines]
+
+
+def _rows(evidence: Evidence) -> list[str]:
+    """The first rows, a line each, with the names of the columns before them."""
+    columns = evidence.columns[:_COLUMNS]
+    rows = [
+        " | ".join(_value(column, value) for column, value in zip(columns, row, strict=False))
+        for row in evidence.rows[:_ROWS]
+    ]
+    return [" | ".join(columns), *rows]
+
+
+def _value(column: str, value: float | str | None) -> str:
+    return "-" if value is None else shortened(printable(cell(column, value)), _NAME)
+
+
+def _data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
+    found = chosen.finding
+    columns = found.instances.columns[:_COLUMNS]
+    return {
+        "trace": report.trace.trace_id,
+        **_short(chosen.number, found),
+        "outcome": "problem",
+        "step_ns": round(step_ns(found)),
+        "expected_step_ns": round(found.expected_step_ns),
+        "deed": shortened(found.deed, 2 * _TITLE),
+        "fix": shortened(found.fix, _TEXT),
+        "wrong_if": shortened(found.wrong_if, 2 * _TITLE),
+        "evidence": {
+            "columns": list(columns),
+            "rows": [
+                [shortened(each, _NAME) if isinstance(each, str) else each for each in row[: len(columns)]]
+                for row in found.instances.rows[:_ROWS]
+            ],
+        },
+    }
+
+
+def _short(number: int, found: Finding) -> dict[str, Any]:
+    step = step_ns(found)
+    return {
+        "finding": f"F{number}",
+        "rule": found.rule,
+        "finding_id": shortened(found.finding_id, _TITLE),
+        "title": shortened(found.title, _TITLE),
+        "saving_ns": None if found.only_bounds else round(found.saving_ns),
+        "saving_low_ns": round(found.saving_low_ns),
+        "saving_high_ns": round(found.saving_high_ns),
+        "saving_share": round(found.saving_ns / step, 4) if step and not found.only_bounds else None,
+        "confidence": found.confidence,
+    }
+
+
+def _facts(report: TraceReport) -> dict[str, Any]:
+    facts = report.trace
+    return {
+        "trace": facts.trace_id,
+        "rank": facts.rank,
+        "file": shortened(facts.file, _TITLE),
+        "sha256": facts.sha256,
+        "profiler": shortened(facts.producer or facts.format, _NAME),
+        "gpus": [shortened(each.name or "unknown", _NAME) for each in report.devices if each.slices][:_COLUMNS],
+        "steps": report.steps.counted,
+        "per": report.unit,
+        "step_ns": None if report.steps.mean is None else round(report.steps.mean),
+    }
+
+
+def _verdict_of(report: Report) -> dict[str, Any]:
+    """What to do first, or that the trace cannot tell and why."""
+    shown = _first(report)
+    if shown is None:
+        return {"outcome": "cannot tell", "verdict": "The database holds no trace."}
+    told = verdict(shown)
+    lines = ["".join(spans) for spans in (told.spans, *told.lines[:1])]
+    return {"trace": shown.trace.trace_id, "outcome": told.outcome, "verdict": shortened(". ".join(lines), 2 * _TITLE)}
+
+
+def _verdict_lines(report: TraceReport) -> list[str]:
+    told = verdict(report)
+    beside = f" ({told.beside})" if told.beside else ""
+    first = f"# {''.join(told.spans)}{beside} [{told.outcome}]"
+    return [shortened(printable(line), 2 * _TITLE) for line in (first, *("".join(spans) for spans in told.lines))]
+
+
+def _header(report: TraceReport) -> str:
+    return shortened(printable("".join(header_line(report))), 2 * _TITLE)

@@ -1,0 +1,65 @@
+"""Where host and GPU time go by call path: frames with the frames inside them, small enough for a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Frame:
+    """All calls of one path: threads, Python frames, modules, annotations, operators and CUDA calls, then what these launched.
+
+    `parent` is the number of the frame around it, -1 for the first, which is around all. `host_ns` is the time of the calls
+    themselves, `gpu_ns` that of the GPU work launched in them, both with all that is inside.
+    """
+
+    name: str
+    kind: str
+    parent: int
+    count: int
+    host_ns: int
+    gpu_ns: int
+
+
+@dataclass(frozen=True)
+class Flame:
+    """The frames of the counted steps, each after the one around it.
+
+    Those below `least_share` (0..1) of all host time and of all GPU time are together, in one of kind smaller.
+    """
+
+    frames: tuple[Frame, ...]
+    least_share: float
+
+
+@dataclass(frozen=True)
+class Hot:
+    """All frames of one name and kind: their own time, that with all inside, and that on the GPU, ns. None is counted twice."""
+
+    name: str
+    kind: str
+    count: int
+    self_ns: int
+    host_ns: int
+    gpu_ns: int
+
+
+def hottest(flame: Flame, most: int) -> list[Hot]:
+    """The names with most time of their own on the host."""
+    own = [frame.host_ns for frame in flame.frames]
+    for frame in flame.frames[1:]:
+        own[frame.parent] -= frame.host_ns
+    found: dict[tuple[str, str], list[int]] = {}
+    around: list[frozenset[tuple[str, str]]] = []
+    for frame, self_ns in zip(flame.frames, own, strict=True):
+        key = (frame.name, frame.kind)
+        outer = around[frame.parent] if frame.parent >= 0 else frozenset()
+        around.append(outer if key in outer else outer | {key})
+        is_outermost = key not in outer
+        sums = found.setdefault(key, [0, 0, 0, 0])
+        added = (frame.count, self_ns, frame.host_ns * is_outermost, frame.gpu_ns * is_outermost)
+        found[key] = [before + more for before, more in zip(sums, added, strict=True)]
+    called = (
+        Hot(name, kind, *sums) for (name, kind), sums in found.items() if kind not in ("all", "thread", "smaller")
+    )
+    return sorted((each for each in called if each.self_ns), key=lambda each: (-each.self_ns, each.name))[:most]

@@ -1,0 +1,45 @@
+"""A check as a Code Quality report, which GitLab shows beside the changes of a merge request.
+
+What fails is major, what cannot be judged minor; what passes is not listed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from traceq.common.text import printable, shortened
+from traceq.reports.check.words import reason
+from traceq.reports.renderers.check_to_junit import message
+from traceq.reports.renderers.check_to_sarif import fingerprint, place
+from traceq.runs.budgets.budget import Check, Judged
+
+_TEXT = 1_000
+# Every entry needs a file: what no file asks for belongs to the budgets, if there were any.
+_NO_FILE = "traceq.toml"
+
+
+def check_to_code_quality(check: Check, root: Path) -> str:
+    """The JSON; files below `root` are named relative to it, as GitLab wants them."""
+    found = [_entry(each, check, root.resolve()) for each in check.judged if each.state != "pass"]
+    return json.dumps(found, ensure_ascii=False, sort_keys=True, indent=2) + "\n"
+
+
+def _entry(judged: Judged, check: Check, root: Path) -> dict[str, Any]:
+    path, line = place(judged, check)
+    text = message(judged)
+    if judged.state == "fail" and judged.reason:
+        text += f" ({reason(judged)})"
+    return {
+        "description": shortened(printable(text), _TEXT),
+        "check_name": f"traceq/{judged.budget.table}",
+        "fingerprint": fingerprint(judged),
+        "severity": "major" if judged.state == "fail" else "minor",
+        "location": {"path": _relative(path or Path(_NO_FILE), root), "lines": {"begin": line or 1}},
+    }
+
+
+def _relative(path: Path, root: Path) -> str:
+    whole = path.resolve()
+    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path.as_posix()

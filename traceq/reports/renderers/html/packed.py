@@ -1,0 +1,35 @@
+"""Numbers and names as scripts of the page read them (`unpacked` in drawing.js): small, and fit for a script element."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import zlib
+from array import array
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+
+def packed(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: frozenset[str]) -> str:
+    """`head`, fit for JSON, and the columns, in base64; of those in `rising` the differences are kept, which are small."""
+    made = [_column(name, values, is_rising=name in rising) for name, values in columns.items()]
+    text = json.dumps({**head, "columns": [about for about, _ in made]}, ensure_ascii=False, separators=(",", ":"))
+    content = text.encode()
+    whole = b"".join((len(content).to_bytes(4, "little"), content, *(planes for _, planes in made)))
+    return base64.b64encode(zlib.compress(whole, 9)).decode()
+
+
+def _column(name: str, values: Iterable[int], *, is_rising: bool) -> tuple[tuple[str, int, int, bool], bytes]:
+    """Name, length, bytes of a number and whether they are differences; then the lowest bytes of all numbers, the next, ..."""
+    numbers = list(values)
+    if is_rising:
+        numbers = [after - before for before, after in pairwise((0, *numbers))]
+    # Negative numbers between the others, so that small ones have small bytes.
+    folded = array("Q", (2 * each if each >= 0 else -2 * each - 1 for each in numbers))
+    width = (max(folded, default=0).bit_length() + 7) // 8
+    if sys.byteorder == "big":
+        folded.byteswap()
+    content = folded.tobytes()
+    return (name, len(numbers), width, is_rising), b"".join(content[plane::8] for plane in range(width))

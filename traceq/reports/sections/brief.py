@@ -1,0 +1,169 @@
+"""The report on one screen: header, verdict, ledger, what to fix, what else there is, and what to type next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from shlex import quote
+
+from traceq.common.text import shortened
+from traceq.common.units import count, duration, share, some
+from traceq.diagnosis.finding import Finding
+from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
+from traceq.reports.model import Report, TraceReport
+from traceq.reports.sections.header import header
+from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.ranking import ranking
+from traceq.reports.sections.verdict import verdicts
+from traceq.reports.sections.where_time_goes import where_time_goes
+
+# So that all of it is at most 60 lines: each finding takes two or three.
+_MOST_FINDINGS = 8
+_MOST_WARNINGS = 2
+_WARNING_LENGTH = 190
+_MOST_REMARKS = 4
+_MOST_RANKS = 16
+_SOURCE = "TRACE"
+
+
+def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
+    """The first screen on one trace; of several a line each, and that of the one to look at first.
+
+    `source` is what commands call the traces; at most `most` findings are listed.
+    """
+    if not report.traces:
+        yield Warn(("The database holds no trace.",))
+        return
+    if len(report.traces) == 1:
+        yield from _trace(report.traces[0], most)
+        yield _next(report.traces[0], quote(source or _SOURCE), "")
+        return
+    critical, _ = critical_trace(report.traces)
+    yield from traces(report.traces, _MOST_RANKS)
+    yield from _trace(critical, most)
+    yield _next(critical, quote(source or _SOURCE), f" --trace {critical.trace.trace_id}")
+
+
+def _trace(report: TraceReport, most: int) -> Iterator[Block]:
+    yield header(report)
+    warned = list(warnings(report.notes))
+    yield from (Warn((shortened("".join(each.spans), _WARNING_LENGTH),)) for each in warned[:_MOST_WARNINGS])
+    yield from verdicts(report)
+    yield from where_time_goes(report)
+    if report.findings:
+        yield ranking(report, most)
+    yield from _also(report, most, len(warned[_MOST_WARNINGS:]))
+
+
+def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]:
+    """What is not on this screen, counted; and what matters though it saves no time by itself."""
+    left = len(report.findings[most:]) + report.findings_left_out
+    told = [
+        some(left, "more finding") if left else "",
+        f"{some(len(report.small), 'finding')} below 1 %" if report.small else "",
+        some(len({each.step for each in report.outliers}), "unusually long step") if report.outliers else "",
+        f"{some(len(report.not_applicable), 'rule')} cannot tell" if report.not_applicable else "",
+        f"{some(len(report.failed), 'check')} failed" if report.failed else "",
+        some(warnings_left, "more warning") if warnings_left else "",
+    ]
+    words = " · ".join(filter(None, told))
+    # Start-up stands before the verdict already.
+    remarks = [each for each in report.observations if not (each.rule == "start-up" and report.run_ns)]
+    titles = [each.title for each in remarks[:_MOST_REMARKS]]
+    if len(remarks) > _MOST_REMARKS:
+        titles.append(f"{len(remarks) - _MOST_REMARKS} more")
+    rows = (("Also", words), ("Notes", " · ".join(titles)))
+    if words or titles:
+        yield Facts(tuple((label, (text,)) for label, text in rows if text))
+
+
+def _next(report: TraceReport, source: str, chosen: str) -> Commands:
+    of = f"{source}{chosen}"
+    if not report.findings:
+        return Commands(
+            "Next",
+            (
+                ("all sections", f"traceq report {of} --full"),
+                ("the page, with timelines", f"traceq report {source} -o report.html"),
+                ("what this capture lacks", f"traceq doctor {source}"),
+            ),
+        )
+    return Commands(
+        "Next",
+        (
+            ("evidence for each finding", f"traceq report {of} -v"),
+            ("one finding, with its SQL", f"traceq report {of} --finding F1 --sql"),
+            ("the page, with timelines", f"traceq report {source} -o report.html"),
+            ("F1 for ui.perfetto.dev", f"traceq export {of} --finding F1 -o F1.json"),
+            ("after the fix", f"traceq verify F1 --before {source} --after NEW_TRACE"),
+        ),
+    )
+
+
+def critical_trace(traces: Sequence[TraceReport]) -> tuple[TraceReport, str]:
+    """The trace to look at first, and why: the rank that others wait for, that has most to do, or with the longest step."""
+    by_rank = {trace.trace.rank: trace for trace in traces if trace.trace.rank is not None}
+    waits: Counter[int] = Counter()
+    for trace in traces:
+        for finding in trace.findings:
+            late = _late_rank(finding)
+            if late in by_rank and late is not None:
+                waits[late] += round(finding.saving_ns)
+    if waits:
+        late, _ = max(waits.items(), key=lambda each: (each[1], -each[0]))
+        return by_rank[late], f"The other ranks wait for rank {late}: its own time is what to look at."
+    for trace in traces:
+        for remark in trace.observations:
+            if remark.rule == "rank-imbalance":
+                return trace, f"{remark.title}: {remark.text}"
+    longest = max(traces, key=lambda trace: (trace.steps.mean or 0.0, -trace.trace.trace_id))
+    return longest, f"{_called(longest)} has the longest step."
+
+
+def _late_rank(finding: Finding) -> int | None:
+    """The rank that a finding of the rule late-rank is about."""
+    if finding.rule != "late-rank" or not finding.instances.rows:
+        return None
+    at = finding.instances.columns.index("late_rank")
+    ranks = Counter(row[at] for row in finding.instances.rows)
+    return int(str(ranks.most_common(1)[0][0]))
+
+
+def _called(report: TraceReport) -> str:
+    facts = report.trace
+    return f"Trace {facts.trace_id}" if facts.rank is None else f"Rank {facts.rank}"
+
+
+def traces(every: Sequence[TraceReport], most: int) -> Iterator[Block]:
+    """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
+    critical, reason = critical_trace(every)
+    ranks = [trace.trace.rank for trace in every]
+    is_job = None not in ranks and len(set(ranks)) == len(ranks)
+    ordered = sorted(every, key=lambda trace: trace.trace.rank or 0) if is_job else list(every)
+    shown = ordered[:most]
+    if critical not in shown:
+        shown = [*shown[:-1], critical]
+    yield Paragraph((f"{some(len(every), 'rank' if is_job else 'trace')}, the steps of each:",))
+    name: dict[str, Callable[[TraceReport], str]] = {} if is_job else {"file": lambda trace: Name(trace.trace.file)}
+    columns: dict[str, Callable[[TraceReport], str]] = {
+        "": lambda trace: ">" if trace is critical else "",
+        "trace": lambda trace: Reference(f"t{trace.trace.trace_id}"),
+        **({"rank": lambda trace: str(trace.trace.rank)} if is_job else {}),
+        **name,
+        "step": lambda trace: duration(trace.steps.mean),
+        "compute": lambda trace: _share(trace, "compute"),
+        "comm.": lambda trace: _share(trace, "communication"),
+        "idle": lambda trace: _share(trace, "idle"),
+        "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
+        "fix first": lambda trace: Title(trace.findings[0].title) if trace.findings else "-",
+    }
+    yield table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
+    left = len(every) - len(shown)
+    more = f" {count(left)} more are not listed." if left else ""
+    yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.",))
+
+
+def _share(report: TraceReport, category: str) -> str:
+    """The time of a category, or of all that begin with it, on the busiest GPU."""
+    shares = [sum(part.share for part in each.parts if part.category.startswith(category)) for each in report.ledger]
+    return share(min(shares) if category == "idle" else max(shares)) if shares else "-"

@@ -1,0 +1,59 @@
+"""The header: which file, which profiler, which GPU, what a time is per."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.common.units import duration, share, size, some
+from traceq.reports.document import Header, Name, Spans
+from traceq.reports.model import TraceFacts, TraceReport
+from traceq.reports.sections.capture import program
+from traceq.reports.sections.verdict import judges_a_part
+
+
+def header(report: TraceReport) -> Header:
+    """File, profiler, GPUs, rank, steps and how much of the capture is judged; then where GPU time goes, and the program."""
+    facts = report.trace
+    rows: list[tuple[str, Spans]] = [("file", (Name(facts.file),)), ("profiler", _profiler(facts))]
+    used = [device.name or "GPU without a name" for device in report.devices if device.slices]
+    if used:
+        number = f"{len(used)} x " if len(used) > 1 else ""
+        rows.append(("GPU", (number, Name(" and ".join(dict.fromkeys(used))))))
+    if facts.rank is not None:
+        rows.append(("rank", (f"rank {facts.rank}{'' if facts.world_size is None else f' of {facts.world_size}'}",)))
+    rows.append(("unit", _unit(report)))
+    return Header(tuple(rows), tuple(_more(report)))
+
+
+def header_line(report: TraceReport) -> Spans:
+    """What the header says first, in a line."""
+    first, *rest = (spans for _, spans in header(report).rows)
+    return (*first, *(span for spans in rest for span in (" · ", *spans)))
+
+
+def _profiler(facts: TraceFacts) -> Spans:
+    return (Name(facts.producer or f"{facts.format}, unknown profiler"),)
+
+
+def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
+    for device in report.ledger:
+        busy = sum(part.share for part in device.parts if part.category == "compute")
+        idle = sum(part.share for part in device.parts if part.category.startswith("idle"))
+        words = f"compute {share(busy)}, other work {share(max(0.0, 1 - busy - idle))}, idle {share(idle)}"
+        yield f"GPU {device.device} time", (words,)
+    if report.program:
+        yield "program", (program(report.program),)
+    if report.trace.producer_version:
+        yield "profiler version", (Name(report.trace.producer_version),)
+    yield "capture", (f"{duration(report.trace.dur)}, {size(report.trace.size_bytes)}",)
+
+
+def _unit(report: TraceReport) -> Spans:
+    steps = report.steps
+    if steps.source is None:
+        return ("no steps",)
+    part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
+    if steps.is_window:
+        return (f"no steps found: one window of {duration(steps.p50)}{part}",)
+    like = (" like ", Name(steps.example)) if steps.example else ()
+    return (some(steps.counted, "step"), *like, part)

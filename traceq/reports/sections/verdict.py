@@ -1,0 +1,111 @@
+"""The verdict: what to do first, how long a step then takes, and in one line how to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.analysis.categories import BY_NAME, IDLE
+from traceq.common.units import duration, share
+from traceq.diagnosis.finding import Finding
+from traceq.diagnosis.subject import WORTH_LISTING
+from traceq.reports.document import Outcome, Spans, Verdict, with_code
+from traceq.reports.model import TraceReport
+from traceq.reports.savings import speed_up, step_ns, step_share
+
+# Less of the capture than this is judged: the verdict says which share.
+_NEARLY_ALL = 0.95
+# A GPU that is busy for so much of the time has nothing to win by being fed better.
+_BUSY_ENOUGH = 0.9
+_TO_WIN = frozenset(IDLE) - {"idle_earlier_work"}
+_UNKNOWN = ("idle_unattributed", "idle_launch_latency")
+# Remarks that say why rules on idle time were not asked.
+_NO_IDLE_TIME = ("sampled-capture", "graph-recording")
+
+
+def verdicts(report: TraceReport) -> Iterator[Verdict]:
+    """Why little of the run is judged, where start-up took most of it; then the verdict."""
+    for each in report.observations:
+        if each.rule == "start-up" and report.run_ns:
+            took = sum(phase.dur for phase in report.phases_of_run if phase.phase == "start_up")
+            words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
+            yield Verdict((f"{each.title}: {words}",), "problem", lines=(with_code(each.deed),))
+    yield verdict(report)
+
+
+def verdict(report: TraceReport) -> Verdict:
+    """What to do first, that nothing is worth doing, or that the trace cannot tell."""
+    if report.findings:
+        return _first(report.findings[0], report)
+    if report.failed:
+        return Verdict(
+            (f"Cannot tell what to fix first: {len(report.failed)} checks failed.",),
+            "cannot tell",
+            lines=tuple((f"{each.rule}: {each.error}",) for each in report.failed[:1]),
+        )
+    if not report.ledger and not report.host_ledger:
+        reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
+        return Verdict(("Cannot tell what to fix first: there is no GPU ledger.",), "cannot tell", lines=((reason,),))
+    outcome, words = _nothing(report)
+    return Verdict((words,), outcome)
+
+
+def _first(first: Finding, report: TraceReport) -> Verdict:
+    # What is uncertain is to be looked into before anything is changed.
+    what = "Look into first: " if first.confidence == "low" else "Fix first: "
+    return Verdict(
+        (what, first.title),
+        "problem",
+        beside=f"{first.confidence} confidence",
+        lines=(_before_and_after(first, report), with_code(first.deed)),
+    )
+
+
+def _before_and_after(first: Finding, report: TraceReport) -> Spans:
+    low, high = duration(first.saving_low_ns), duration(first.saving_high_ns)
+    unit = "" if report.unit == "window" else f" per {report.unit}"
+    if first.only_bounds:
+        return (
+            f"Saves {low} to {high} of {duration(step_ns(first))}{unit}; the replay is too far off for a likely value",
+        )
+    words = f"{duration(step_ns(first))} -> {duration(first.expected_step_ns)}{unit}"
+    if first.expected_step_ns > 0:
+        words += f", {speed_up(step_ns(first), first.expected_step_ns)} as fast"
+    return (f"{words} (saves {step_share(first)}: {low} to {high}{_of_run(report, first)})",)
+
+
+def _of_run(report: TraceReport, finding: Finding) -> str:
+    """The saving as a share of the run, where much of the run is not judged."""
+    if report.run_ns is None or not judges_a_part(report):
+        return ""
+    return f"; {share(finding.saving_ns * report.steps.counted / report.run_ns)} of the run"
+
+
+def judges_a_part(report: TraceReport) -> bool:
+    """Whether much of the capture is not judged."""
+    return report.judged_share is not None and report.judged_share < _NEARLY_ALL
+
+
+def _nothing(report: TraceReport) -> tuple[Outcome, str]:
+    """The words of a report without findings: nothing can be won where a GPU is busy or no idle cause is worth listing."""
+    for each in report.observations:
+        if each.rule in _NO_IDLE_TIME:
+            title = each.title[:1].lower() + each.title[1:]
+            words = f"Cannot tell what to fix: {title}, so idle time is not judged; nothing else would save 1 %."
+            return "cannot tell", words
+    # What the device computes, launched before the capture, is no idle time to win.
+    idle = min(
+        (
+            [(part.share, part.category) for part in device.parts if part.category in _TO_WIN]
+            for device in report.ledger
+        ),
+        key=lambda parts: sum(part_share for part_share, _ in parts),
+        default=[],
+    )
+    total = sum(part_share for part_share, _ in idle)
+    largest, cause = max(idle, default=(0.0, ""))
+    if total <= 1 - _BUSY_ENOUGH or largest < WORTH_LISTING:
+        return "healthy", f"Nothing to fix: no change that traceq knows would save 1 % of the {report.unit}."
+    idles = f"Cannot tell what to fix: the GPU idles {share(total)} of the time"
+    if cause in _UNKNOWN:
+        return "cannot tell", f"{idles}, and this capture does not say why."
+    return "cannot tell", f"{idles}, most of it for {BY_NAME[cause].words} ({share(largest)}), and no rule applies."

@@ -1,0 +1,107 @@
+"""Where a step goes: a bar for each category of the ledger, and the findings that own its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traceq.analysis.categories import HOST_LABELS, label
+from traceq.common.units import duration, share, some
+from traceq.diagnosis.finding import Finding
+from traceq.reports.document import BarRow, Bars, Block, Ledger, LedgerRow, Name, Reference
+from traceq.reports.model import DeviceLedger, TraceReport
+
+# Categories that get a bar; what is left is one more.
+_BARS = 6
+_LEAST = 0.01
+# A finding is named beside a category of which it owns so much.
+_OWNS = 0.1
+_OTHER = "other"
+
+
+def where_time_goes(report: TraceReport) -> Iterator[Block]:
+    """The ledger of the GPU that findings are about, of the training thread where no GPU works; other GPUs as a bar each."""
+    if not report.ledger:
+        if report.host_ledger:
+            yield _host(report)
+        return
+    first, *others = sorted(report.ledger, key=lambda device: device.device != _judged_device(report))
+    yield _device(first, report)
+    if others:
+        yield Bars(tuple(_row(device) for device in sorted(report.ledger, key=lambda each: each.device)))
+
+
+def _judged_device(report: TraceReport) -> int | None:
+    if report.findings:
+        return report.findings[0].where.device
+    return report.step_ledgers[0].device if report.step_ledgers else None
+
+
+def _device(device: DeviceLedger, report: TraceReport) -> Ledger:
+    name = (", ", Name(device.name)) if device.name and len(report.ledger) > 1 else ()
+    parts = [(part.category, label(part.category), part.share, part.per_step) for part in device.parts]
+    return Ledger(
+        (f"Where a {report.unit} goes, GPU {device.device}", *name),
+        _total(report),
+        _rows(parts, report.findings),
+    )
+
+
+def _host(report: TraceReport) -> Ledger:
+    total = sum(part.dur for part in report.host_ledger) or 1
+    counted = report.steps.counted or 1
+    parts = [
+        (
+            part.category,
+            _host_label(part.category, part.phase),
+            part.dur / total,
+            part.dur / counted,
+        )
+        for part in report.host_ledger
+    ]
+    title = (f"Where a {report.unit} goes, training thread (no GPU activity in this trace)",)
+    return Ledger(title, _total(report), _rows(parts, report.findings))
+
+
+def _host_label(category: str, phase: str) -> str:
+    words = HOST_LABELS.get(category, category)
+    return words if phase in ("other", category) else f"{words}, {phase}"
+
+
+def _total(report: TraceReport) -> str:
+    steps = report.steps
+    if steps.is_window:
+        return duration(steps.p50)
+    # The mean: savings are shares of it, and the sum of all steps is what a run takes.
+    told = f"{duration(steps.mean)} per step"
+    return (
+        told if steps.counted == 1 else f"{told} (mean of {some(steps.counted, 'step')}, median {duration(steps.p50)})"
+    )
+
+
+def _rows(parts: Sequence[tuple[str, str, float, float]], findings: Sequence[Finding]) -> tuple[LedgerRow, ...]:
+    shown = [part for part in parts[:_BARS] if part[2] >= _LEAST] or list(parts[:1])
+    rest = parts[len(shown) :]
+    rows = [
+        LedgerRow(words, category, part, duration(per_step), _owners(category, per_step, findings))
+        for category, words, part, per_step in shown
+    ]
+    if rest:
+        left = sum(per_step for *_, per_step in rest)
+        rows.append(LedgerRow(_OTHER, _OTHER, sum(part for _, _, part, _ in rest), duration(left)))
+    return tuple(rows)
+
+
+def _owners(category: str, per_step: float, findings: Sequence[Finding]) -> tuple[Reference, ...]:
+    return tuple(
+        Reference(f"F{number}")
+        for number, finding in enumerate(findings, 1)
+        if finding.owned_by_category.get(category, 0.0) >= _OWNS * per_step > 0
+    )
+
+
+def _row(device: DeviceLedger) -> BarRow:
+    """A GPU beside the others: computing, other work, idle."""
+    busy = sum(part.share for part in device.parts if part.category == "compute")
+    idle = sum(part.share for part in device.parts if part.category.startswith("idle"))
+    parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
+    return BarRow(f"GPU {device.device}", parts, f"compute {share(busy)}, idle {share(idle)}")

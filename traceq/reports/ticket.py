@@ -1,0 +1,289 @@
+"""The report as a ticket takes it: verdict, comparison, three findings with evidence, and how to get the same numbers.
+
+At most 10 KB whatever the traces hold: texts are cut, and where that is not enough, evidence and findings are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Literal as OneOf
+
+from traceq.common.text import shortened
+from traceq.common.units import cell, count, duration, share, some
+from traceq.common.version import __version__
+from traceq.diagnosis.finding import Evidence, Finding
+from traceq.reports.comparison.ticket import command, compared
+from traceq.reports.document import (
+    Block,
+    Facts,
+    Fold,
+    Heading,
+    Items,
+    Ledger,
+    Literal,
+    Name,
+    Paragraph,
+    Spans,
+    Table,
+    Title,
+    Warn,
+    with_code,
+)
+from traceq.reports.model import Report, TraceReport
+from traceq.reports.renderers.to_jira import jira_of
+from traceq.reports.renderers.to_markdown import markdown_of
+from traceq.reports.savings import speed_up, step_ns, step_share
+from traceq.reports.sections.brief import critical_trace
+from traceq.reports.sections.header import header_line
+from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.verdict import verdict
+from traceq.reports.sections.where_time_goes import where_time_goes
+from traceq.runs.compare.comparison import Comparison
+
+# Bytes of UTF-8.
+LIMIT = 10_240
+
+Site = OneOf["github", "gitlab", "jira"]
+_RENDERERS: Mapping[Site, Callable[[Iterable[Block]], str]] = {
+    "github": markdown_of,
+    "gitlab": markdown_of,
+    "jira": jira_of,
+}
+SITES = tuple(_RENDERERS)
+
+_COLUMNS, _NAME = 6, 60
+_MOST_TRACES, _MOST_REASONS, _MOST_WARNINGS = 8, 6, 2
+_CUT = "[The ticket was cut here: traceq report prints all of it.]\n"
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How much of it: findings in a table and in full, rows of evidence, and the columns of a text."""
+
+    ranked: int
+    findings: int
+    rows: int
+    text: int
+
+
+_SIZES = (_Size(8, 3, 3, 600), _Size(6, 3, 1, 400), _Size(4, 3, 0, 250), _Size(3, 1, 0, 120), _Size(1, 1, 0, 60))
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What a ticket is about: a report, the comparison with a base if there is one, and the options that both were made with.
+
+    `options` are words of a command line, the same for all commands.
+    """
+
+    report: Report
+    comparison: Comparison | None = None
+    options: tuple[str, ...] = ()
+
+
+def rendered(ticket: Ticket, site: Site) -> str:
+    """The ticket in the markup of the site, in at most 10,240 bytes."""
+    text = ""
+    for size in _SIZES:
+        text = _RENDERERS[site](_blocks(ticket, size))
+        if len(text.encode()) <= LIMIT:
+            return text
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    """As many whole lines as fit."""
+    kept, room = [], LIMIT - len(_CUT.encode())
+    for line in text.splitlines(keepends=True):
+        room -= len(line.encode())
+        if room < 0:
+            break
+        kept.append(line)
+    return "".join(kept) + _CUT
+
+
+def _blocks(ticket: Ticket, size: _Size) -> Iterator[Block]:
+    traces = ticket.report.traces
+    yield Heading(1, ("traceq report",))
+    if not traces:
+        yield Warn(("The database holds no trace.",))
+        return
+    first, why = critical_trace(traces) if len(traces) > 1 else (traces[0], "")
+    yield from _answer(first, why, len(traces), size)
+    if ticket.comparison is not None:
+        yield Heading(2, ("Compared with the base",))
+        # Its own headings would stand beside that.
+        yield from (_below(block) for block in compared(ticket.comparison))
+    yield from _findings(first, size)
+    yield from _ledger(first)
+    yield from _capture(first, size)
+    yield from _repeat(ticket, first)
+
+
+def _below(block: Block) -> Block:
+    return Heading(block.level + 1, block.spans) if isinstance(block, Heading) else block
+
+
+def _answer(report: TraceReport, why: str, traces: int, size: _Size) -> Iterator[Block]:
+    told = verdict(report)
+    yield replace(told, lines=tuple(_shortened(line, size.text) for line in told.lines))
+    yield Paragraph(_shortened(header_line(report), size.text))
+    if why:
+        yield Paragraph((f"{some(traces, 'trace')}. {why} It is trace {report.trace.trace_id}.",))
+
+
+def _shortened(spans: Spans, limit: int) -> Spans:
+    """The spans with each text cut, which stays what it is: a name, code, or words."""
+    return tuple(type(text)(shortened(text, limit)) for text in spans)
+
+
+def _findings(report: TraceReport, size: _Size) -> Iterator[Block]:
+    if not report.findings:
+        yield from _reasons(report, size)
+        return
+    yield Heading(2, ("What to fix",))
+    rows = []
+    step = step_ns(report.findings[0])
+    left = step
+    for number, each in enumerate(report.findings[: size.ranked], 1):
+        left -= each.saving_ns
+        bounds = f"{duration(each.saving_low_ns)} to {duration(each.saving_high_ns)}"
+        likely = "-" if each.only_bounds else duration(each.saving_ns)
+        title = Title(shortened(each.title, size.text))
+        rows.append((f"F{number}", title, likely, step_share(each), bounds, speed_up(step, left), each.confidence))
+    header = ("", "finding", f"saves per {report.unit}", "share", "bounds", "cumulative", "confidence")
+    yield Table(header, tuple(rows), text_columns=(0, 1, 6))
+    more = len(report.findings) - len(rows) + report.findings_left_out
+    if more > 0:
+        yield Paragraph(
+            (
+                f"{some(more, 'more finding')}: ",
+                Literal("traceq report"),
+                " lists them.",
+            )
+        )
+    for number, each in enumerate(report.findings[: size.findings], 1):
+        yield from _finding(number, each, size)
+
+
+def _finding(number: int, finding: Finding, size: _Size) -> Iterator[Block]:
+    yield Heading(3, (f"F{number}. {shortened(finding.title, size.text)}",))
+    yield Facts(
+        (
+            ("fix", with_code(shortened(finding.fix, size.text))),
+            ("wrong if", (shortened(finding.wrong_if, size.text),)),
+            ("confidence", (f"{finding.confidence}. {shortened(finding.confidence_reason, size.text)}",)),
+            ("id", (Name(finding.finding_id),)),
+        )
+    )
+    if finding.instances.rows and size.rows:
+        title = f"Evidence for F{number}: the {some(min(size.rows, len(finding.instances.rows)), 'largest occurrence')}"
+        yield Fold((title,), (_evidence(finding.instances, size.rows),))
+
+
+def _evidence(evidence: Evidence, rows: int) -> Table:
+    columns = evidence.columns[:_COLUMNS]
+    cells = tuple(
+        tuple(_cell(column, value) for column, value in zip(columns, row, strict=False)) for row in evidence.rows[:rows]
+    )
+    texts = tuple(index for index in range(len(columns)) if any(isinstance(row[index], Name) for row in cells))
+    return Table(tuple(each.removesuffix("_ns").replace("_", " ") for each in columns), cells, text_columns=texts)
+
+
+def _cell(column: str, value: float | str | None) -> str:
+    if value is None:
+        return "-"
+    return Name(shortened(value, _NAME)) if isinstance(value, str) else cell(column, value)
+
+
+def _reasons(report: TraceReport, size: _Size) -> Iterator[Block]:
+    """Why rules cannot tell, where nothing is found."""
+    rules: dict[str, list[str]] = {}
+    for each in report.not_applicable:
+        rules.setdefault(each.reason, []).append(each.rule)
+    if not rules:
+        return
+    yield Heading(2, ("What this capture cannot tell",))
+    ordered = sorted(rules.items(), key=lambda pair: -len(pair[1]))
+    yield Items(
+        tuple(
+            (f"{some(len(names), 'rule')} ({', '.join(names[:3])}): {shortened(reason, size.text)}",)
+            for reason, names in ordered[:_MOST_REASONS]
+        )
+    )
+    if len(ordered) > _MOST_REASONS:
+        yield Paragraph((f"{some(len(ordered) - _MOST_REASONS, 'more reason')}: ", Literal("traceq doctor"), "."))
+
+
+def _ledger(report: TraceReport) -> Iterator[Block]:
+    """Where a step goes, on the GPU or the thread that findings are about."""
+    for block in where_time_goes(report):
+        if isinstance(block, Ledger):
+            yield Heading(2, block.title)
+            yield Paragraph((f"{block.total}:",))
+            rows = tuple((row.label, row.text, share(row.share), " ".join(row.owners)) for row in block.rows)
+            yield Table(("", f"per {report.unit}", "share", "findings"), rows, text_columns=(0, 3))
+
+
+def _capture(report: TraceReport, size: _Size) -> Iterator[Block]:
+    facts, steps = report.trace, report.steps
+    yield Heading(2, ("Capture",))
+    profiler = " ".join(filter(None, (facts.producer or facts.format, facts.producer_version)))
+    rows: list[tuple[str, Spans]] = [
+        ("profiler", (Name(shortened(profiler, _NAME)),)),
+        (
+            "GPUs",
+            (", ".join(shortened(each.name or "no name", _NAME) for each in report.devices if each.slices) or "none",),
+        ),
+        ("rank", ("not in the trace" if facts.rank is None else f"{facts.rank} of {count(facts.world_size)}",)),
+        ("steps", (f"{count(steps.counted)} counted, {count(len(steps.excluded))} left out; found by {steps.source}",)),
+        ("mean, median", (f"{duration(steps.mean)}, {duration(steps.p50)}",)),
+    ]
+    if facts.overhead_share is not None:
+        rows.append(("profiler overhead", (f"{share(facts.overhead_share)} of a step",)))
+    yield Facts(tuple(rows))
+    for each in list(warnings(report.notes))[:_MOST_WARNINGS]:
+        yield Warn(_shortened(each.spans, size.text))
+
+
+def _repeat(ticket: Ticket, first: TraceReport) -> Iterator[Block]:
+    """The commands and the files that give the same numbers."""
+    traces = ticket.report.traces
+    files = [quote(shortened(each.trace.file, _NAME)) for each in traces[:_MOST_TRACES]]
+    source = files[0] if len(files) == 1 else "job.duckdb"
+    chosen = "" if len(traces) == 1 else f" --trace {first.trace.trace_id}"
+    options = "".join(f" {quote(each)}" for each in ticket.options)
+    more = " ..." if len(traces) > _MOST_TRACES else ""
+    commands = [] if len(files) == 1 else [f"traceq ingest {' '.join(files)}{more}{options} -o job.duckdb"]
+    # The steps of a database are those it was made with.
+    options = options if len(files) == 1 else ""
+    commands.append(f"traceq report {source}{chosen}{options}")
+    if first.findings:
+        commands.append(f"traceq report {source}{chosen}{options} --finding F1 --sql")
+    if ticket.comparison is not None:
+        commands.append(command(ticket.comparison))
+    yield Heading(2, ("To get the same numbers",))
+    yield Paragraph((f"With traceq {__version__}:",))
+    yield Items(tuple((Literal(each),) for each in commands))
+    yield Table(("trace", "bytes", "SHA-256"), tuple(_files(ticket)), text_columns=(0, 2))
+    if more:
+        yield Paragraph((f"{some(len(traces) - _MOST_TRACES, 'more trace')}: the first are listed.",))
+    yield Paragraph(("Names of files, hosts, users and of the program's own functions are replaced.",))
+
+
+def _files(ticket: Ticket) -> Sequence[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        (Name(shortened(each.trace.file, _NAME)), count(each.trace.size_bytes), Literal(each.trace.sha256))
+        for each in ticket.report.traces[:_MOST_TRACES]
+    ]
+    known = {each.trace.sha256 for each in ticket.report.traces}
+    if ticket.comparison is not None:
+        for side in (ticket.comparison.base, ticket.comparison.new):
+            rows += [
+                (Name(shortened(run.file, _NAME)), "-", Literal(run.sha256))
+                for run in side.runs[:_MOST_TRACES]
+                if run.sha256 not in known
+            ]
+    return rows
