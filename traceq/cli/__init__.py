@@ -39,6 +39,7 @@ class Commands(LazyGroup):
         "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
         "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
         "cache": ("traceq.cli.cache", "Show or clear the cache of traces that were read."),
+        "completion": ("traceq.cli.completion", "Print the completion script for a shell."),
         "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
     }
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import output_option, reading, reading_options, traces_options
 from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
@@ -19,7 +20,7 @@ _WIDTH = 100
 
 
 @click.command(short_help="Say what a trace can tell, or what a capture needs.")
-@click.argument("names", nargs=-1, metavar="SOURCE_OR_DB | --plan [METRIC]...")
+@click.argument("names", nargs=-1, metavar="SOURCE_OR_DB | --plan [METRIC]...", shell_complete=completion.metrics)
 @click.option("--plan", is_flag=True, help="Print the commands that capture these metrics; without names, list them.")
 @output_option
 @click.option(

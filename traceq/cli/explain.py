@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from traceq.cli import completion
 from traceq.cli._options import rules_option
 from traceq.common.text import printable
 
@@ -18,7 +19,7 @@ _EVERY = 1_000
 
 
 @click.command(short_help="Explain a rule: what it finds, how it is measured, what to try.")
-@click.argument("rule")
+@click.argument("rule", shell_complete=completion.rules)
 @click.argument("source", required=False, metavar="[SOURCE_OR_DB]")
 @rules_option
 def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:

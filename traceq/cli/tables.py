@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from traceq.cli import completion
+
 if TYPE_CHECKING:
     from traceq.database.catalogue import Table
 
@@ -39,7 +41,7 @@ This page is what `traceq tables --format md` prints.
 
 
 @click.command(short_help="Show the data dictionary: tables, views, columns and macros.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.tables)
 @click.option("--format", "format_", type=click.Choice(["table", "md"]), default="table", help="[default: table]")
 def tables(name: str | None, format_: str) -> None:
     """Show the data dictionary: tables, views, columns and macros.
