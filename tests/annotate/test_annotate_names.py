@@ -89,7 +89,7 @@ def test_integers_beyond_any_float_are_numbers():
 
 def test_numbers_that_are_not_finite_are_left_out_with_one_warning(monkeypatch):
     monkeypatch.setattr(names, "_said_not_finite", False)
-    with pytest.warns(RuntimeWarning, match="payload loss: nan is no finite number"):
+    with pytest.warns(RuntimeWarning, match="payload loss: nan is not a finite number"):
         assert names.payload({"samples": 4, "loss": float("nan")}) == "traceq.payload#samples=4"
     # A second warning would be an error here.
     annotate.payload(loss=np.float32("inf"))

@@ -105,7 +105,7 @@ def test_an_ingest_stands_when_the_rules_cannot_be_asked(monkeypatch):
     result = traceq.ingest("trace.json", "new.duckdb")
     assert (result.not_judged, len(result.ingested), findings("new.duckdb")) == ("no place", 1, [])
     outcome = run("ingest", "trace.json", "--force", "-o", "new.duckdb")
-    assert outcome.stderr == "traceq: note: every report will ask the rules again: no place\n"
+    assert outcome.stderr == "traceq: note: every report will run the rules again: no place\n"
 
 
 @pytest.mark.usefixtures("here")

@@ -168,9 +168,9 @@ def test_amdahl_is_the_ledger(traces):
         (["--scale", "kernel:FLASH*", "0.5"], "Trace 1 has nothing in its counted steps to scale kernel:FLASH* by 0.5"),
         (["--overlap", "communication"], "Trace 1 has nothing in its counted steps to overlap communication"),
         (["--transfer-only"], "Trace 1 has nothing in its counted steps to let collectives wait for no other rank"),
-        (["--remove", "idle_dta"], "--remove idle_dta: there is no such thing; did you mean idle_data"),
+        (["--remove", "idle_dta"], "--remove idle_dta: unknown; did you mean idle_data"),
         (["--remove", "compute", "--trace", "3"], "--trace 3: there is no such trace; there are 1."),
-        (["--remove", "compute", "--list"], "--list says what can be asked, a change asks"),
+        (["--remove", "compute", "--list"], "--list shows what can be changed"),
     ],
 )
 def test_what_the_trace_does_not_have_is_said(database, arguments, said):

@@ -93,7 +93,7 @@ def test_a_name_that_is_taken_needs_force(source, traceq):
 def test_a_path_is_no_name(source, traceq, name):
     outcome = traceq("baseline", "save", name, source)
     assert outcome.exit_code == 1
-    assert "is no name for a baseline" in outcome.stderr
+    assert "is not a valid name for a baseline" in outcome.stderr
     assert not list(Path().iterdir())
 
 
@@ -110,7 +110,7 @@ def test_one_that_is_not_there(source, traceq, command):
     traceq("baseline", "save", "main", source)
     outcome = traceq("baseline", command, "mian")
     assert outcome.exit_code == 1
-    assert "mian: there is no such baseline in .traceq/baselines (there: main)" in outcome.stderr
+    assert "mian: no such baseline in .traceq/baselines (there: main)" in outcome.stderr
 
 
 def test_a_file_that_is_none_is_listed_with_the_reason(source, traceq):
@@ -119,7 +119,7 @@ def test_a_file_that_is_none_is_listed_with_the_reason(source, traceq):
     outcome = traceq("baseline", "list")
     assert outcome.exit_code == 0
     assert "main" in outcome.stdout
-    assert "! .traceq/baselines/broken.json: is no baseline: " in outcome.stdout
+    assert "! .traceq/baselines/broken.json: is not a baseline: " in outcome.stdout
     assert traceq("baseline", "show", "broken").exit_code == 1
 
 

@@ -133,7 +133,7 @@ def test_a_query_reaches_no_file_and_a_baseline_has_no_tables(traceq):
     assert [each["state"] for each in budgets] == ["cannot judge", "pass"]
     traceq("baseline", "save", "main", "base.duckdb")
     budgets = json.loads(traceq("check", "main", "--format", "json").stdout)["budgets"]
-    assert {each["reason"] for each in budgets} == {"a baseline keeps no tables to ask: give the trace or its database"}
+    assert {each["reason"] for each in budgets} == {"a baseline has no tables to query: give the trace or its database"}
 
 
 def test_the_file_says_what_to_compare_with_and_the_command_line_says_otherwise(traceq):
@@ -159,7 +159,7 @@ def test_the_file_says_what_to_compare_with_and_the_command_line_says_otherwise(
         (("--baseline", "slow.duckdb", "--junit", "slow.duckdb"), "is what is read"),
         (("--baseline", "slow.duckdb", "--junit", "x", "--sarif", "x"), "Two options name the same file"),
         (("--baseline", "slow.duckdb", "-o", "x.html"), "x.html: no format has this suffix"),
-        (("--baseline", "slow.duckdb", "--rank", "3"), "rank 3: base.duckdb does not say of which rank it is"),
+        (("--baseline", "slow.duckdb", "--rank", "3"), "rank 3: base.duckdb does not say which rank it is"),
         (("--budgets", "none.toml"), "File 'none.toml' does not exist"),
     ],
 )
@@ -220,4 +220,4 @@ def test_a_regression_below_one_per_cent_fails_where_less_is_allowed(traceq):
 def test_a_baseline_that_is_not_there_is_said_before_anything_is_read(traceq):
     outcome = traceq("check", "none.duckdb", "--baseline", "main")
     assert outcome.exit_code == 1
-    assert "main: there is no such baseline in .traceq/baselines (there: none)" in outcome.stderr
+    assert "main: no such baseline in .traceq/baselines (there: none)" in outcome.stderr

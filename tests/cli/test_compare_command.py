@@ -218,12 +218,12 @@ def test_in_a_narrow_terminal(compare):
         (
             ("before.duckdb", "after.duckdb", "--rank", "3"),
             2,
-            "rank 3: before.duckdb does not say of which rank it is",
+            "rank 3: before.duckdb does not say which rank it is",
         ),
         (("before.duckdb", "after.duckdb", "--rank", "-1"), 2, "--rank"),
-        (("before.duckdb", "after.duckdb", "--level", "2"), 2, "2 is no probability between 0 and 1."),
-        (("before.duckdb", "after.duckdb", "--level", "0"), 2, "0 is no probability between 0 and 1."),
-        (("before.duckdb", "after.duckdb", "--level", "nan"), 2, "nan is no probability between 0 and 1."),
+        (("before.duckdb", "after.duckdb", "--level", "2"), 2, "2 is not a probability between 0 and 1."),
+        (("before.duckdb", "after.duckdb", "--level", "0"), 2, "0 is not a probability between 0 and 1."),
+        (("before.duckdb", "after.duckdb", "--level", "nan"), 2, "nan is not a probability between 0 and 1."),
         (("before.duckdb", "after.duckdb", "--least", "abc"), 2, "'abc' is not a percentage"),
         (("before.duckdb", "after.duckdb", "--least", "-1%"), 2, "'-1%' is not a percentage"),
         (("before.duckdb", "after.duckdb", "--least", "5"), 2, "write 5% for per cent"),
@@ -292,7 +292,7 @@ def test_a_baseline_without_runs_is_damaged(compare, tmp_path):
     path.write_bytes(b'{"kind":"traceq-baseline","version":1,"traceq":"0","saved":"","runs":[]}\n')
     result = compare(path, "after.duckdb")
     assert result.exit_code == 1
-    assert "there is no run" in result.output
+    assert "it holds no run" in result.output
 
 
 def test_help_names_both_ways_and_is_quick(compare):

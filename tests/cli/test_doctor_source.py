@@ -91,9 +91,9 @@ All of it, to paste: traceq doctor --plan steps idle host launch sync occupancy 
   data memory flops mfu python graphs os
 
 All 35 identities hold
-  1  slices        0 broken  slices lie inside the trace, none ends before it starts
+  1  slices        0 broken  slices lie within the trace, none ends before it starts
   1  slices        0 broken  an id belongs to one slice
-  0  host slices   0 broken  a host slice starts inside its parent, one deeper
+  0  host slices   0 broken  a host slice starts within its parent, one deeper
   1  GPU slices    0 broken  GPU slices are joined with the calls that launched them
   1  steps         0 broken  steps follow each other without a gap
   1  GPU slices    0 broken  a GPU slice belongs to the step that launched it

@@ -86,7 +86,7 @@ def program():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@pytest.mark.parametrize("name", ["csv", "json", "table", "md", "parquet"])
+@pytest.mark.parametrize("name", ["csv", "json", "text", "md", "parquet"])
 def test_a_reader_that_has_enough_is_no_error(program, database, name):
     run = program(
         "sql", database, "from range(200000)", "--format", name, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -46,12 +46,12 @@ def test_a_table_shows_every_row(traceq, database):
 
 def test_no_rows_is_no_error(traceq, database):
     answers = {
-        f: traceq("sql", database, "select 1 as n where false", "--format", f).stdout for f in ("table", "csv", "json")
+        f: traceq("sql", database, "select 1 as n where false", "--format", f).stdout for f in ("text", "csv", "json")
     }
-    assert answers == {"table": "n\n-\n(no rows)\n", "csv": '"n"\n', "json": "[]\n"}
+    assert answers == {"text": "n\n-\n(no rows)\n", "csv": '"n"\n', "json": "[]\n"}
 
 
-@pytest.mark.parametrize("name", ["table", "md"])
+@pytest.mark.parametrize("name", ["text", "md"])
 def test_names_cannot_steer_the_terminal_or_break_the_line(traceq, database, name):
     stdout = traceq("sql", database, "select name from kernel order by ts", "--format", name).stdout
     assert stdout.count("\n") == 5

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import duckdb
 import pytest
 
@@ -64,3 +66,11 @@ def test_private_names_are_left_out(documented):
 
 def test_the_page_shows_comments_as_they_are(documented):
     assert r"| z | integer | a \| b &lt;c&gt; |" in dictionary(catalogue.tables(documented))
+
+
+def test_json_has_every_table_with_its_columns(traceq):
+    (kernel,) = json.loads(traceq("tables", "kernel", "--format", "json").stdout)
+    assert (kernel["name"], kernel["kind"], kernel["columns"][0]["name"]) == ("kernel", "view", "trace_id")
+    everything = json.loads(traceq("tables", "--format", "json").stdout)
+    assert kernel in everything
+    assert len(everything) == len(traceq("tables").stdout.splitlines()) - 2

@@ -147,7 +147,7 @@ def test_files(tradeoff, tmp_path, name, start, picture, magic):
         (("8=b8.json", "--step-range", "("), 2, "'(' is not a regular expression"),
         (("b8.duckdb", "--plot", "x.png"), 1, "x.png: not drawn: there are not two values"),
         (("8=nothing",), 1, "nothing: no such file"),
-        (("b8.duckdb", "--rank", "3"), 2, "b8.duckdb does not say of which rank it is"),
+        (("b8.duckdb", "--rank", "3"), 2, "b8.duckdb does not say which rank it is"),
     ],
 )
 def test_refused(tradeoff, arguments, code, message):

@@ -96,11 +96,11 @@ def test_what_it_needs_is_not_there(write, connection):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (QUERY, "lacks a fix"),
+        (QUERY, "has no fix"),
         ("-- fix: x\n-- rule: My Rule\n" + QUERY, "kebab-case"),
         ("-- fix: x\n-- confidence: sure\n" + QUERY, "one of high, medium, low"),
         ("-- fix: x\n-- low: 2\n" + QUERY, "share from 0 to 1"),
-        ("-- fix:\n" + QUERY, "lacks a fix"),
+        ("-- fix:\n" + QUERY, "has no fix"),
         ("-- fix: x\n-- low: 0.5\n-- likely: 0.2\n" + QUERY, "put them in this order"),
         ("-- fix: x\n-- needs: luck\n" + QUERY, "not one of gpu"),
         ("-- fix: x\n-- rule: host-bound\n" + QUERY, "of this name already"),

@@ -144,7 +144,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "copies",
             A_KERNEL | {"whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides the copies inside",
+            "degraded: 1 CUDA graph traced as a whole: each hides the copies within",
         ),
         ("occupancy", A_KERNEL, "not computable: no kernel says its grid, block and registers"),
         (
@@ -178,7 +178,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "hardware-counters",
             {"metric_samples": 2},
-            "degraded: in SQL only (counter): 2 samples, none inside a step of a metric traceq knows",
+            "degraded: in SQL only (counter): 2 samples, none within a step of a metric that traceq knows",
         ),
         (
             "hardware-counters",
@@ -195,7 +195,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "communication",
             A_KERNEL | {"whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides the communication inside",
+            "degraded: 1 CUDA graph traced as a whole: each hides the communication within",
         ),
         (
             "communication",
@@ -303,7 +303,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "graphs",
             A_KERNEL | {"graph_launches": 2, "graph_nodes": 4, "whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides what ran inside",
+            "degraded: 1 CUDA graph traced as a whole: each hides what ran within",
         ),
         (
             "graphs",

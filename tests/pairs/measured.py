@@ -26,7 +26,7 @@ page faults of a few steps else decide which run is the faster. Workers win noth
 did when loader_workers was run last.
 
 *Likely* and *range* are shares of the step by a trace of the slow program, the middle one of three, and what the fix changes in
-it (below). Recording makes steps longer, and the trace does not tell which part of them: likely lies in the middle between as
+it (below). Recording makes steps longer, and the trace does not show which part of them: likely lies in the middle between as
 much in all events and as much in all time; *as recorded* counts it as the program's own. *Error* is the distance of likely from
 the median won, as a share of that. *Inside*: the median won lies in the range, or that of some turns. *Report* is what the
 finding on that time says in the report: a fixed share of all time of its kind.

@@ -57,7 +57,7 @@ Times = npt.NDArray[np.float64]
 class Prediction:
     """Shares of a step that the fix wins; `recorded` is the likely one of the steps as they were recorded.
 
-    Recording makes steps longer where there are many events. Which of them, the trace does not tell: `likely` lies in the
+    Recording makes steps longer where there are many events. Which of them, the trace does not show: `likely` lies in the
     middle between all events alike and all time alike.
     """
 
@@ -111,7 +111,7 @@ def _event_ns(traces: Traces, per_step: float) -> float:
 
 
 def predicted(pair: Pair, traces: Traces, cores: int) -> Prediction | None:
-    """What the pair's fix wins of a step by the trace of the slow program; None where the trace does not tell.
+    """What the pair's fix wins of a step by the trace of the slow program; None where the trace does not show.
 
     `cores` is how many the program could use, which the trace does not say.
     """

@@ -153,8 +153,8 @@ def test_what_is_missing_is_told_from_what_did_not_happen():
     assert "profile(profile_memory=True)" in lines["Memory"]
     lines = missing(known(unmarked))
     assert "--cuda-memory-usage=true" in lines["Memory"]
-    assert "inside them it cannot be" in lines["Communication"]
-    assert "inside CUDA graphs only" in lines["Compute kernels"]
+    assert "within them it is not visible" in lines["Communication"]
+    assert "only in CUDA graphs" in lines["Compute kernels"]
 
 
 def test_unknown_sizes_and_limits_are_no_zeros():
@@ -168,7 +168,7 @@ def test_unknown_sizes_and_limits_are_no_zeros():
     assert names.columns == ("kernel", "count", "time", "share", "tensor")
     assert names.rows == (("compute", "1", "50 ns", "100.0 %", "-"),)
     assert "Occupancy: cannot tell" in words(kernels.kernels, report)
-    assert "do not tell" in words(kernels.kernels, report)
+    assert "do not show" in words(kernels.kernels, report)
     assert not blocks(kernels.kernels, report, Bars)
     (collectives,) = blocks(communication.communication, report, Table)
     assert collectives.columns == ("operation", "count", "time", "exposed")
@@ -205,8 +205,8 @@ def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
         (Blocking(0, 2, 2, 500), "waited 500 ns for nothing else."),
         (Blocking(0, 2, 2, 0), "waited 0 ns for nothing else."),
         (Blocking(0, 2, 1, 500), "at least 500 ns for nothing else (known of 1 of 2 collectives only)."),
-        (Blocking(0, 2, 1, 0), "the trace does not tell"),
-        (Blocking(0, 2, 0, None), "the trace does not tell"),
+        (Blocking(0, 2, 1, 0), "The trace does not show whether compute waited"),
+        (Blocking(0, 2, 0, None), "The trace does not show whether compute waited"),
     ],
 )
 def test_blocking_is_said_as_far_as_it_is_known(blocking, said):

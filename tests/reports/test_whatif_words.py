@@ -134,4 +134,4 @@ def test_choices_are_a_table_of_what_the_trace_has():
     assert lines[7].split() == ["compute", "7.000", "ms", "--remove", "--scale", "kernels"]
     assert json.loads(choices_to_json(found))["choices"][0]["options"] == ["--remove", "--scale"]
     nothing = text_of(compose_choices(replace(found, choices=())))
-    assert "Nothing can be asked: the trace has no steps that can be replayed." in nothing
+    assert "Nothing can be changed: the trace has no steps that can be replayed." in nothing

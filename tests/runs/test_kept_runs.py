@@ -90,7 +90,7 @@ def put(value, *keys):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda content: content["runs"].clear(), "there is no run - at `$.runs`"),
+        (lambda content: content["runs"].clear(), "it holds no run - at `$.runs`"),
         (lambda content: content["runs"].extend(content["runs"]), "a run is there twice - at `$.runs`"),
         (put(-1, "steps", 1, "dur"), "a number is below 0, or larger than any in a trace - at `$.runs[0].steps[1]`"),
         (put(10**18 * 10, "steps", 1, "dur"), "larger than any in a trace - at `$.runs[0].steps[1]`"),
@@ -121,7 +121,7 @@ def test_what_no_trace_can_have_is_refused(kept, change, said):
 def test_numbers_that_no_column_holds_are_refused(kept, number):
     path = kept(put("NUMBER", "steps", 0, "dur"))
     path.write_text(path.read_text("utf-8").replace('"NUMBER"', number), "utf-8")
-    with pytest.raises(UnusableBaseline, match=r"main\.json: is (damaged|no baseline): "):
+    with pytest.raises(UnusableBaseline, match=r"main\.json: is (damaged|not a baseline): "):
         baselines.read(path)
 
 

@@ -21,7 +21,7 @@ def evidence_of(trace):
 
 
 def same(found, printed):
-    """Sums of doubles depend on the order of threads in the last digits; what is no number is printed as text."""
+    """Sums of doubles depend on the order of threads in the last digits; what is not a number is printed as text."""
     if isinstance(found, float) and isinstance(printed, float):
         return found == pytest.approx(printed, rel=1e-9)
     return found == printed or str(found) == printed

@@ -91,13 +91,13 @@ def instant(name: str) -> None:
 
 
 def begin(name: str, *, crosses: bool) -> Mark:
-    """As push(), for who has asked active() before."""
+    """Like push(), for callers that have checked active()."""
     range_ = to_nvtx.begin(name, crosses=crosses) if _nvtx_wanted and to_nvtx.may_listen else None
     return range_, to_torch.begin(name) if _torch_wanted else None
 
 
 def write_instant(name: str) -> None:
-    """As instant(), for who has asked active() before."""
+    """Like instant(), for callers that have checked active()."""
     if _nvtx_wanted:
         to_nvtx.instant(name)
     record = to_torch.begin(name) if _torch_wanted else None

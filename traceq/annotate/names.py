@@ -91,7 +91,7 @@ def _say_not_finite(example: tuple[str, float]) -> None:
     if not _said_not_finite:
         _said_not_finite = True
         key, number = example
-        text = f"payload {key}: {number} is no finite number; such numbers are left out of the marks"
+        text = f"payload {key}: {number} is not a finite number; such numbers are left out of the marks"
         warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 

@@ -62,7 +62,7 @@ _threads = _Threads()
 
 
 def begin(name: str, *, crosses: bool = False) -> Range | None:
-    """Begin a range, one that may cross others if asked for; None where nobody listens."""
+    """Begin a range, optionally one that may cross others; None if no tool listens."""
     domain = _domain or _find()
     if domain is None:
         return None
@@ -80,7 +80,7 @@ def begin(name: str, *, crosses: bool = False) -> Range | None:
 
 
 def end(range_: Range) -> None:
-    """End a range, and with it what was pushed after it and has not ended: no tool could tell them apart any more.
+    """End a range, and with it what was pushed after it and has not ended: tools could no longer distinguish them.
 
     Another thread than the one that pushed cannot pop: there the range ends with the next mark of its own thread.
     """
@@ -145,7 +145,7 @@ def _open() -> Any:
 
 
 def _open_unasked(nvtx: Any) -> Any:
-    """A domain for a tool that does not know the question whether it is enabled.
+    """A domain for tools that cannot say whether the domain is enabled.
 
     nvtx asks since 0.2.12 by an extension of NVTX. Nsight Systems of 2022 and 2023 refuses the extension, though it records
     ranges; nvtx takes that for no, and then hands out a domain that does nothing.

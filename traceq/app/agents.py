@@ -1,4 +1,4 @@
-"""What agents ask: the databases of a session, and an answer of bounded length to each question."""
+"""The services for agents: the databases of a session, and answers of bounded length."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Session:
         trace: int | None = None,
         max_chars: int = MOST,
     ) -> Answer:
-        """What the steps would last with the changes, or without what a finding owns; without any, what can be asked."""
+        """How long the steps would take with the changes, or without what a finding owns; without any, what can be changed."""
         changes: dict[str, Any] = {"remove": remove, "scale": scale or {}, "overlap": overlap, "move": move or {}}
         changes |= {"graph": graph, "transfer_only": transfer_only, "finding": finding}
         with self._asking:

@@ -1,4 +1,4 @@
-"""What is asked of a what-if: arguments of Python and of the command line as changes, checked against what a trace has."""
+"""The changes of a what-if: arguments of Python and of the command line as changes, checked against what a trace has."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MOVABLE = tuple(
 NO_LENGTH = ("idle_dependency",)
 _NAMES = (*ASKABLE, COPIES)
 
-_LISTS = "traceq whatif SOURCE --list shows what can be asked"
+_LISTS = "traceq whatif SOURCE --list shows what can be changed"
 
 
 def changes(
     *, remove: Named, scale: Numbered, overlap: Named, move: Numbered, graph: bool, transfer_only: bool
 ) -> tuple[Asked, ...]:
-    """The changes in the order of the options. Raises WrongUse for what can be asked of no trace, or when there is none."""
+    """The changes in the order of the options. Raises WrongUse for changes that no trace allows, or when there is none."""
     found = (
         *(Asked("remove", _known("--remove", what)) for what in _several(remove)),
         *(Asked("scale", _scalable("--scale", what), _factor(what, factor)) for what, factor in _pairs(scale)),
@@ -44,12 +44,12 @@ def changes(
         *([Asked("transfer")] if transfer_only else []),
     )
     if not found:
-        raise WrongUse(f"Nothing is asked: say what to remove, scale, overlap or move; {_LISTS}.")
+        raise WrongUse(f"No change is given: say what to remove, scale, overlap or move; {_LISTS}.")
     return found
 
 
 def absent(asked: Asked, present: Collection[str]) -> bool:
-    """Whether a trace that has the categories `present` has nothing to change; what is asked by name is looked up elsewhere."""
+    """Whether a trace that has the categories `present` has nothing to change; names are looked up elsewhere."""
     if asked.what.startswith(PATTERNS):
         return False
     needed = {
@@ -79,15 +79,15 @@ def _known(option: str, what: str) -> str:
 def _close(what: str) -> str:
     found = difflib.get_close_matches(what, _NAMES, n=2, cutoff=0.6)
     if found:
-        return f"there is no such thing; did you mean {' or '.join(found)}?"
-    return "there is no such thing: it is a category of the ledger, copies, host:GLOB or kernel:GLOB"
+        return f"unknown; did you mean {' or '.join(found)}?"
+    return "unknown: give a category of the ledger, copies, host:GLOB or kernel:GLOB"
 
 
 def _beside(option: str, what: str) -> str:
     _known(option, what)
     if what not in TRANSFERS and not what.startswith("kernel:"):
         raise WrongUse(
-            f"{option} {what}: only GPU work that is no computation can overlap: {', '.join(TRANSFERS)}, kernel:GLOB."
+            f"{option} {what}: only communication and copies can overlap: {', '.join(TRANSFERS)}, kernel:GLOB."
         )
     return what
 
@@ -96,7 +96,7 @@ def _scalable(option: str, what: str) -> str:
     _known(option, what)
     if what in NO_LENGTH:
         raise WrongUse(
-            f"{option} {what}: a wait has no length of its own: --remove {what} says what is won without it."
+            f"{option} {what}: a wait has no length of its own: --remove {what} says what removing it would save."
         )
     return what
 

@@ -134,7 +134,7 @@ def compare(
     ValueError for a rank that is not there.
     """
     if not 0 < level < 1:
-        raise WrongUse(f"level {level:g} is no probability between 0 and 1.")
+        raise WrongUse(f"level {level:g} is not a probability between 0 and 1.")
     check_writes(reading.get("writes", ()), [*several(base), *several(new)])
     base_runs, base_step = _read(base, rank, reading, drawn=drawn)
     new_runs, new_step = _read(new, rank, reading, drawn=drawn)

@@ -1,4 +1,4 @@
-"""Doctor: what a trace can tell, and whether its numbers add up."""
+"""Doctor: what a trace can answer, and whether its numbers add up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traceq.reports.renderers.health_to_text import health_to_text
 
 
 class HealthView:
-    """What each trace can tell; `content` is one TraceHealth for each."""
+    """What each trace can answer; `content` is one TraceHealth for each."""
 
     def __init__(self, content: tuple[TraceHealth, ...]) -> None:
         self.content = content
@@ -38,7 +38,7 @@ class HealthView:
 def doctor(
     source: Source, *, traces: Sequence[int] = (), rank: int | None = None, **reading: Unpack[Reading]
 ) -> HealthView:
-    """For each trace of a trace database, or each trace: the metrics that it can tell, what would bring the others.
+    """For each trace of a trace database, or each trace: the metrics that it has, and what would bring the others.
 
     `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
     """

@@ -107,7 +107,7 @@ def findings(report: Report) -> pd.DataFrame:
 
 
 def observations(report: Report) -> pd.DataFrame:
-    """A row for each thing that wins no time by itself and matters all the same."""
+    """A row for each observation: worth knowing, but saving no time by itself."""
     columns = {
         **_OF_A_TRACE,
         "rule": _TEXT,

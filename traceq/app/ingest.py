@@ -29,7 +29,7 @@ def ingest(
     progress: Progress | None = None,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
-    """Read trace files, directories or globs into one trace database, beside what it holds already, and ask the rules.
+    """Read trace files, directories or globs into one trace database, beside what it holds already, and run the rules.
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps: `step_range`, a regular expression for the annotations that mark them;
@@ -37,7 +37,7 @@ def ingest(
     3.2s..4s, NAME..NAME). DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the machine's. What the rules find is in the table finding, and reports
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
-    rules cannot be asked, the result's `not_judged` says why.
+    rules cannot run, the result's `not_judged` says why.
     """
     reasons: list[str] = []
 

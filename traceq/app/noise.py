@@ -47,7 +47,7 @@ KnownNoiseOf = float | str | Path
 
 
 def known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoise | None:
-    """What is said of how runs differ: a share of the step (0.008, "0.8%"), or the baseline whose runs tell it.
+    """The stated noise between runs: a share of the step (0.008, "0.8%"), or a baseline with several runs.
 
     Raises WrongUse for what is neither, and for a baseline of fewer than two runs.
     """

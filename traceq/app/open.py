@@ -1,4 +1,4 @@
-"""Open: a trace database, or a trace, to be asked in SQL and reported on."""
+"""Open: a trace database, or a trace, to query and to report on."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Traces:
         transfer_only: bool = False,
         trace: int | None = None,
     ) -> WhatIfView:
-        """What the steps would last with changes, all of them together; see traceq.whatif for what can be asked."""
+        """How long the steps would take with all changes together; see traceq.whatif for what can be changed."""
         from traceq.app.whatif import answer_of
 
         asked = changes(
@@ -112,7 +112,7 @@ class Traces:
             return answer_of(self._connection, asked, trace)
 
     def whatif_choices(self, *, trace: int | None = None) -> WhatIfChoicesView:
-        """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first."""
+        """What `whatif` can change in a trace; `trace` is a trace_id, by default the first."""
         from traceq.app.whatif import choices_of
 
         with self._reading("replayed"):

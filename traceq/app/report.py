@@ -1,4 +1,4 @@
-"""Report: where the time of each step went, and what of it could be won back."""
+"""Report: where the time of each step went, and how much of it could be saved."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ReportView(View[Report]):
 
     @property
     def observations(self) -> pd.DataFrame:
-        """A row for each thing that wins no time by itself and matters all the same."""
+        """A row for each observation: worth knowing, but saving no time by itself."""
         return frames.observations(self.content)
 
     @property

@@ -39,7 +39,7 @@ class Reading(StepOptions, total=False):
 
     What is said about steps is for traces only: those of a database are fixed. DuckDB holds at most `memory_limit` bytes, by
     default a quarter of the machine's. `writes` are the files that are going to be written, none of which may be one that is
-    read. `progress` is told how far the ingest of a trace is. Without `cache` a trace is ingested into a temporary database;
+    read. `progress` follows the ingest of a trace. Without `cache` a trace is ingested into a temporary database;
     `note` gets a sentence where the cache cannot be used. `trace` is the trace_id to take where runs are compared.
     """
 
@@ -63,7 +63,7 @@ def opened(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """The database `source`, or a temporary one of the traces `source`, into which `complete` may write; read-only.
 
-    When its tables cannot be asked, the error says that it cannot be `done` (reported, examined).
+    When its tables cannot be queried, the error says that it cannot be `done` (reported, examined).
     """
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")

@@ -24,7 +24,7 @@ _PICTURES = (".png", ".svg")
 
 
 class TradeoffView(View[Tradeoff]):
-    """What more of a parameter wins in throughput and costs in latency; `content` is that as plain data."""
+    """Throughput against latency over the values of a parameter; `content` is that as plain data."""
 
     def blocks(self, **_options: Any) -> Iterable[Block]:
         """The document."""
@@ -54,7 +54,7 @@ def tradeoff(
     plot: Path | None = None,
     **reading: Unpack[Reading],
 ) -> TradeoffView:
-    """What more of something wins in throughput and costs in latency.
+    """Throughput against latency over the values of a parameter.
 
     `sources` maps values of the parameter to runs: trace databases, traces or baselines. Without values those that
     traceq.annotate marked are taken. `knob` is what the parameter is called, `work` what throughput counts;

@@ -11,7 +11,7 @@ from traceq.database.migrate import upgrade as migrate
 
 
 class Upgraded(NamedTuple):
-    """The database and its version of the schema before and after; `not_judged` says why the rules could not be asked."""
+    """The database and its version of the schema before and after; `not_judged` says why the rules could not run."""
 
     database: Path
     before: int

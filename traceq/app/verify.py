@@ -1,4 +1,4 @@
-"""Verify: whether a fix won what its finding had said."""
+"""Verify: whether a fix saved what its finding predicted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def verify(
     anyway: bool = False,
     **reading: Unpack[Reading],
 ) -> VerificationView:
-    """Whether `finding` of the runs before, an id, a rule or F1, is gone after a fix, and how much was won.
+    """Whether `finding` of the runs before, an id, a rule or F1, is gone after a fix, and how much was saved.
 
     `before` and `after` are trace databases, traces or baselines. `noise` is as in
     `compare`. `anyway` measures although GPUs, shapes or settings

@@ -57,7 +57,7 @@ class WhatIfView(View[Answer]):
 
 
 class WhatIfChoicesView(View[Choices]):
-    """What can be asked of a trace; `content` is that as plain data."""
+    """What can be changed in a trace; `content` is that as plain data."""
 
     def blocks(self, **_options: Any) -> Iterable[Block]:
         """The document."""
@@ -81,14 +81,14 @@ def whatif(
     rank: int | None = None,
     **reading: Unpack[Reading],
 ) -> WhatIfView:
-    """What the steps would last with changes, all of them together, and what would limit them then.
+    """How long the steps would take with all changes together, and what would limit them then.
 
     What is changed is a category of the ledger ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB": host slices
     or GPU work by name. `remove` takes its time away, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap` lets
     communication or copies run beside kernels, `move` lets host work run in so many other threads ({"idle_data": 4}), `graph`
     launches kernels as a CUDA graph does, `transfer_only` lets no collective wait for other ranks. `finding` (F1, its id or
     its rule) takes away what the finding owns of each category. `trace` is a trace_id, by default the first, `rank` its rank.
-    Raises ValueError for what cannot be asked or what the trace does not have, StoreError for a finding that is not there.
+    Raises ValueError for an impossible change or what the trace does not have, StoreError for a finding that is not there.
     """
     asked: tuple[Asked, ...] = ()
     if finding is None:
@@ -110,7 +110,7 @@ def whatif(
 
 
 def whatif_choices(source: Source, *, rank: int | None = None, **reading: Unpack[Reading]) -> WhatIfChoicesView:
-    """What can be asked of a trace by `whatif`; `trace` is a trace_id, by default the first, `rank` its rank."""
+    """What `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
     with opened(source, "replayed", **reading) as connection:
         return interruptible(connection, lambda: choices_of(connection, _one(connection, reading.get("trace"), rank)))
 
@@ -123,7 +123,7 @@ def _one(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | N
 
 
 def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:
-    """What can be asked of the trace."""
+    """What can be changed in the trace."""
     subject = _subject(connection, trace)
     times = _times(connection, subject)
     found = [Choice(_options(name), name, _WORDS.get(name, BY_NAME[name].words), dur) for name, dur in times.items()]
@@ -228,7 +228,7 @@ def _reason(told: Replayed, asked: Sequence[Asked]) -> str | None:
 def _subject(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subject:
     found = subjects(connection)
     if not found:
-        raise WrongUse("There is no trace to ask: the database holds none.")
+        raise WrongUse("The database holds no trace.")
     for each in found:
         if trace in (None, each.trace_id):
             return each

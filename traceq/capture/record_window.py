@@ -113,7 +113,9 @@ class CudaRange(Window):
         """Let nsys collect. RuntimeError without CUDA."""
         torch: Any = sys.modules["torch"]
         if not torch.cuda.is_available():
-            raise RuntimeError("nsys waits for CUDA's range and there is no CUDA: use --steps 0, or --backend torch")
+            raise RuntimeError(
+                "nsys waits for the range of cudaProfilerStart, and there is no CUDA: use --steps 0, or --backend torch"
+            )
         torch.cuda.cudart().cudaProfilerStart()
 
     def advance(self) -> bool:

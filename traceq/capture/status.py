@@ -38,7 +38,7 @@ def _event(line: str) -> Event | None:
 
 
 def reasons(events: Sequence[Event], *, got_a_trace: bool, exit_code: int) -> list[str]:
-    """Why there are fewer or shorter traces than asked for, a line each; `exit_code` is the program's."""
+    """Why there are fewer or shorter traces than requested, a line each; `exit_code` is the program's."""
     said = [*told(events), *dict.fromkeys(_broken_off(events))]
     return said or ([] if got_a_trace else [_no_trace(events, exit_code)])
 
@@ -53,8 +53,8 @@ def _broken_off(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         if event.kind == "window" and event.pid not in finished:
             yield (
-                f"{_whose(event)}process {event.pid} ended inside the window without a chance to write its trace"
-                " (os._exit, SIGKILL or a crash): let the window end before, with --skip and --steps"
+                f"{_whose(event)}process {event.pid} ended within the window before it could write its trace"
+                " (os._exit, SIGKILL or a crash): let the window end earlier, with --skip and --steps"
             )
 
 
@@ -72,7 +72,7 @@ def _no_trace(events: Sequence[Event], exit_code: int) -> str:
         return f"the program ended with exit code {exit_code} before {until}: its own messages say why"
     if "torch" in kinds:
         guess = "inference, or a step that torch.compile has compiled?"
-        return f"no torch optimizer made a step, so there are no steps to find ({guess}): {_BY_HAND}"
+        return f"no torch optimizer made a step, so no steps were found ({guess}): {_BY_HAND}"
     if "python" in kinds:
         return "no Python process of the program imported torch, so there is nothing to record: try --backend nsys"
     return (

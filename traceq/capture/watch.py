@@ -26,7 +26,7 @@ _threads = _Threads()
 
 
 class Ended(Protocol):
-    """Who is told of the end of an optimizer's step."""
+    """The callback for the end of an optimizer's step."""
 
     def __call__(self, optimizer: Any, *, begun: bool, done: bool) -> None:
         """It ended, by an exception unless `done`; `begun` is what was said when it began."""
@@ -92,7 +92,7 @@ def _optimizer_hooks(end: Ended) -> Callable[[], None]:
 
 
 def backward_passes(torch: Any, begin: Callable[[], bool], end: Callable[..., None]) -> Callable[[], None]:
-    """Watch Tensor.backward, which calls torch.autograd.backward; `end` is told what `begin` said. Returns what ends it."""
+    """Watch Tensor.backward, which calls torch.autograd.backward; `end` gets what `begin` returned. Returns what ends it."""
     original = torch.autograd.backward
 
     @functools.wraps(original)

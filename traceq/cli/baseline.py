@@ -59,7 +59,7 @@ def baseline() -> None:
 def save(**options: Any) -> None:
     """Keep the summary of runs under a name.
 
-    SOURCE is a trace database, or what `traceq ingest` accepts. Several are runs of the same program: how much they differ
+    SOURCE is a trace database or a file that `traceq ingest` accepts. Several are runs of the same program: how much they differ
     says which changes are none.
 
     \b

@@ -52,7 +52,7 @@ def check(
 ) -> None:
     """Fail when budgets are exceeded, or when the step is slower than in a baseline.
 
-    SOURCE is a trace database, what `traceq ingest` accepts, or a baseline; several are runs of the same program,
+    SOURCE is a trace database, a file that `traceq ingest` accepts, or a baseline; several are runs of the same program,
     judged together. Budgets are in traceq.toml: for the step, parts of the ledger, findings, and numbers that SQL of
     your own returns (docs/check.md). A regression fails when the steps show it; --max-regression allows some.
 

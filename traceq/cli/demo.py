@@ -22,7 +22,7 @@ def demo(context: click.Context, output: str | None) -> None:
     """Ingest the bundled trace and report on it.
 
     A few steps of one GPU of a training job, as the PyTorch profiler saw them. Needs no GPU and no
-    network; leaves the database behind to be asked more (in a temporary directory when the current one cannot
+    network; leaves the database behind for more questions (in a temporary directory when the current one cannot
     be written).
     """
     from traceq.app.ingest import ingest

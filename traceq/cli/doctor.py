@@ -1,4 +1,4 @@
-"""traceq doctor: what a trace can tell and whether its numbers add up; what a capture must hold for the metrics wanted."""
+"""traceq doctor: what a trace can answer and whether its numbers add up; what a capture must hold for the metrics wanted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from traceq.formats.format import Capture, merged
 _WIDTH = 100
 
 
-@click.command(short_help="Say what a trace can tell, or what a capture needs.")
+@click.command(short_help="Show what a trace can answer, or what a capture needs.")
 @click.argument("names", nargs=-1, metavar="SOURCE_OR_DB | --plan [METRIC]...", shell_complete=completion.metrics)
 @click.option("--plan", is_flag=True, help="Print the commands that capture these metrics; without names, list them.")
 @output_option
@@ -29,9 +29,9 @@ _WIDTH = 100
 @traces_options
 @reading_options
 def doctor(*, names: tuple[str, ...], plan: bool, output: Path | None, format_: str | None, **options: Any) -> None:
-    """Say what a trace can tell, or what a capture needs.
+    """Show what a trace can answer, or what a capture needs.
 
-    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. For each of its traces: which metrics are ok,
+    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. For each of its traces: which metrics are ok,
     degraded (and why) or not computable, the options of the profiler that would bring them, and whether the numbers
     in the database add up; when they do not, the exit status is 1.
 

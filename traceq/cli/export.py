@@ -29,7 +29,7 @@ from traceq.cli._options import goal_option, reading, reading_options, rules_opt
 def export(*, source: str, output: Path, **options: Any) -> None:
     """Write a trace with its findings for Perfetto, or tables as files.
 
-    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
+    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
     ui.perfetto.dev and chrome://tracing: the threads and streams as they were recorded, with arrows from launches to what
     they launched, and beside them the steps, the ledger of each GPU and the findings. With --finding it holds the time
     around the worst piece of one finding, in less than 1 MB. .parquet and .csv hold one table; with --format and a new

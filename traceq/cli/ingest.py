@@ -49,9 +49,9 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
 
 
 def summary(result: IngestResult) -> str:
-    """What an ingest did to its database, in one line; a note on stderr where the rules could not be asked."""
+    """What an ingest did to its database, in one line; a note on stderr if the rules could not run."""
     if result.not_judged is not None:
-        click.echo(f"traceq: note: every report will ask the rules again: {result.not_judged}", err=True)
+        click.echo(f"traceq: note: every report will run the rules again: {result.not_judged}", err=True)
     new, skipped = result.ingested, len(result.skipped)
     if not new:
         return printable(f"{result.database}: already there, nothing to do")

@@ -63,7 +63,7 @@ def mcp() -> None:
 
 
 def server(session: Session) -> MCPServer[Any]:
-    """The server with its tools, which ask `session`."""
+    """The server with its tools, which use `session`."""
     from mcp.server import MCPServer
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
@@ -103,7 +103,7 @@ def _tools(session: Session) -> tuple[Callable[..., Answer], ...]:
         return session.open(path, step_range=step_range, window=window, max_chars=max_chars)
 
     def report(source: str, max_chars: int = 8_000) -> Answer:
-        """The report in brief: verdict, where the time of a step goes, findings, what cannot be told and what brings it.
+        """The report in brief: verdict, where the time of a step goes, findings, what is unknown and what would show it.
 
         source: an id that `open` gave, or a path.
         """
@@ -144,7 +144,7 @@ def _tools(session: Session) -> tuple[Callable[..., Answer], ...]:
         trace: int | None = None,
         max_chars: int = 8_000,
     ) -> Answer:
-        """What a step would last with changes, by replaying it; without any change, what can be asked.
+        """How long a step would take with changes, by replaying it; without any change, what can be changed.
 
         source: an id or a path. remove: categories ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB" that take
         no time. scale: their time times a factor, {"kernel:*flash*": 0.5}. overlap: communication or copies that run beside

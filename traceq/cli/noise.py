@@ -25,9 +25,10 @@ from traceq.cli._output import write_view
 )
 @reading_options
 def noise(*, sources: tuple[str, ...], output: Path | None, format_: str, **options: Any) -> None:
-    """Say by how much the steps of several runs of one program differ, beyond what the steps of each run tell.
+    """Measure the noise between runs of one program, beyond the scatter of the steps within each run.
 
-    A RUN is a trace database, what `traceq ingest` accepts, or a baseline by name. Runs that cannot be compared are refused.
+    A RUN is a trace database, a file that `traceq ingest` accepts, or a baseline by name. Runs that
+    cannot be compared are refused.
 
     \b
     Examples:

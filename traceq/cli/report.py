@@ -59,7 +59,7 @@ def report(
 ) -> None:
     """Report where the time of each step went.
 
-    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. The first screen says what to fix first, how long
+    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. The first screen says what to fix first, how long
     a step then takes, where a step's time goes and what else there is to fix: at most 60 lines, 120 of several traces.
     -v adds the evidence for each finding, --full every section, --sql the queries. Text that is longer than the
     terminal goes through $PAGER. HTML, Markdown and JSON hold everything.

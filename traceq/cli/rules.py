@@ -36,7 +36,14 @@ def rules() -> None:
 
 @click.command("list", short_help="List the rules, in the order in which they are served.")
 @rules_option
-@click.option("--format", "format_", type=click.Choice(["text", "md"]), default="text", help="[default: text]")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "md", "json"]),
+    default="text",
+    help="md, json: with the manual pages.",
+    show_default=True,
+)
 def list_rules(rules: tuple[Path, ...], format_: str) -> None:
     """List the rules, in the order in which they are served.
 
@@ -50,6 +57,20 @@ def list_rules(rules: tuple[Path, ...], format_: str) -> None:
         from traceq.diagnosis.rules_page import handbook
 
         click.echo(handbook(found), nl=False)
+        return
+    if format_ == "json":
+        import msgspec
+
+        content = [
+            {
+                "name": each.name,
+                "title": each.manual.title,
+                "text": each.manual.text,
+                "references": each.manual.references,
+            }
+            for each in found
+        ]
+        click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
         return
     width = max(len(each.name) for each in found)
     for each in found:

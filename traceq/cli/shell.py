@@ -77,7 +77,7 @@ def is_ready(text: str) -> bool:
 
 
 class Session:
-    """Answers statements and dot commands; an error is told in one line and counted in `failures`."""
+    """Answers statements and dot commands; an error is one line and counted in `failures`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.failures = 0

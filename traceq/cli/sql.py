@@ -1,4 +1,4 @@
-"""traceq sql: one query, one result, in the format asked for."""
+"""traceq sql: one query, one result, in the chosen format."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 # Findings of a trace: more than any has.
 _EVERY = 1_000
 
-FORMATS = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet", ".md": "md"}
+FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet", ".md": "md"}
 
 
 @click.command(short_help="Ask a trace database in SQL.")
 @click.argument("database", metavar="SOURCE_OR_DB", type=click.Path(path_type=Path))
 @click.argument("query", required=False)
 @click.option("--of", "finding", metavar="F1", help="Run the query of a finding: its number, its id or its rule.")
-@format_option(FORMATS, "table")
+@format_option(FORMATS, "text")
 @output_option
-@click.option("--vertical", is_flag=True, help="As a table: a line for each value.")
+@click.option("--vertical", is_flag=True, help="As text: a line for each value.")
 @reading_options
 def sql(
     database: Path,
@@ -43,7 +43,7 @@ def sql(
 ) -> None:
     """Ask a trace database in SQL.
 
-    SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
+    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
     input. Of several statements the last one's result is printed. The database is opened read-only, and the query can
     reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds, sizes bytes. On a terminal
     what does not fit is left out or shown row by row; with -o or a pipe nothing is.
@@ -60,11 +60,11 @@ def sql(
     if output is not None and output.resolve() == database.resolve():
         raise click.UsageError("-o names the database itself: name another file.")
     if (query is None) == (finding is None):
-        raise click.UsageError("Say what to ask: a query, or --of F1 for that of a finding.")
+        raise click.UsageError("Give a query, or --of F1 for the query of a finding.")
     if finding is not None:
         from traceq.app.report import report
 
-        # The pieces that cost most, which `traceq report --finding F1` shows.
+        # The largest occurrences, which `traceq report --finding F1` shows.
         text = report(database, _EVERY, drawn=False, **options, **reading()).finding(finding).instances.query
     else:
         text = _read_query() if query == "-" else str(query)
@@ -74,10 +74,10 @@ def sql(
     from traceq.database.user_sql import interruptible, one_line_errors, run
     from traceq.exports.result import WRITERS, result_of
 
-    if vertical and format_ != "table":
-        raise click.UsageError("--vertical is for tables.")
+    if vertical and format_ != "text":
+        raise click.UsageError("--vertical is for text.")
     writers: dict[str, Callable[[Result, BinaryIO], None]]
-    writers = {"table": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
+    writers = {"text": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
     write_rows = writers[format_]
     with locked(database, **options, **reading(output)) as connection:
         relation = interruptible(connection, lambda: run(connection, text))

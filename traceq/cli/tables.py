@@ -42,11 +42,18 @@ This page is what `traceq tables --format md` prints.
 
 @click.command(short_help="Show the data dictionary: tables, views, columns and macros.")
 @click.argument("name", required=False, shell_complete=completion.tables)
-@click.option("--format", "format_", type=click.Choice(["table", "md"]), default="table", help="[default: table]")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "md", "json"]),
+    default="text",
+    help="json: with all columns.",
+    show_default=True,
+)
 def tables(name: str | None, format_: str) -> None:
     """Show the data dictionary: tables, views, columns and macros.
 
-    Without NAME one line for each table, view and macro (in Markdown: the whole dictionary as one page), with NAME
+    Without NAME one line for each table, view and macro (in Markdown and JSON: the whole dictionary), with NAME
     its columns. Needs no database; in a trace database the same text stands in DuckDB's catalogue
     (duckdb_columns()).
 
@@ -60,6 +67,12 @@ def tables(name: str | None, format_: str) -> None:
     with catalogue.empty_database() as connection:
         known = catalogue.everything(connection)
     file = sys.stdout.buffer
+    if format_ == "json":
+        import msgspec
+
+        listed = known if name is None else [catalogue.find(known, name)]
+        file.write(msgspec.json.format(msgspec.json.encode(listed), indent=2) + b"\n")
+        return
     if name is not None:
         write_columns(catalogue.find(known, name), file, format_)
     elif format_ == "md":

@@ -23,7 +23,7 @@ def _latency(text: str) -> int:
     return found
 
 
-@click.command(short_help="Say what a larger batch, or more of anything, wins and costs.")
+@click.command(short_help="Weigh throughput against latency, for example over batch sizes.")
 @click.argument("sources", nargs=-1, required=True, metavar="[VALUE=]SOURCE...")
 @click.option("--knob", metavar="NAME", help="What differs. [default: batch_size, samples, tokens or sequences]")
 @click.option("--work", metavar="KEY", help="What throughput counts, as marked. [default: samples, tokens, the knob]")
@@ -40,7 +40,7 @@ def _latency(text: str) -> int:
 @document_options()
 @click.option("--plot", type=FILE, metavar="FILE", help="Draw it as FILE.png or FILE.svg.")
 def tradeoff(*, sources: tuple[str, ...], output: Path | None, format_: str, **options: Any) -> None:
-    """Say what more of something wins in throughput and costs in latency.
+    """Weigh throughput against latency over the values of a parameter.
 
     Each SOURCE is a run at one value of a knob such as the batch size: a trace database, what `traceq ingest` accepts,
     or a baseline by name. VALUE= gives its value by hand; without it the marks of traceq.annotate (samples, tokens)

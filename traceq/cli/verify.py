@@ -1,4 +1,4 @@
-"""traceq verify: whether a fix won what its finding had said."""
+"""traceq verify: whether a fix saved what its finding predicted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traceq.cli._options import FILE, Several, document_options, noise_option, r
 from traceq.cli._output import write_view
 
 
-@click.command(cls=Several, short_help="Say whether a fix won what its finding said.")
+@click.command(cls=Several, short_help="Check whether a fix saved what its finding predicted.")
 @click.argument("finding", metavar="FINDING")
 @click.option("--before", multiple=True, required=True, metavar="SOURCE...", help="Runs before the fix.")
 @click.option("--after", multiple=True, required=True, metavar="SOURCE...", help="Runs after it.")

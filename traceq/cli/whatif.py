@@ -11,7 +11,7 @@ from traceq.cli._options import document_options, reading, reading_options
 from traceq.cli._output import write_view
 
 
-@click.command(short_help="Say what a change would win, before it is made.")
+@click.command(short_help="Predict what a change would save, before you make it.")
 @click.argument("source", metavar="SOURCE_OR_DB")
 @click.option("--remove", multiple=True, metavar="WHAT", help="Take all of its time away.")
 @click.option(
@@ -28,7 +28,7 @@ from traceq.cli._output import write_view
 @click.option("--graph", is_flag=True, help="Launch the kernels between two waits at once, as a CUDA graph does.")
 @click.option("--transfer-only", is_flag=True, help="Let no collective wait for other ranks.")
 @click.option("--finding", metavar="F1", help="Take away what a finding owns: its number, its id or its rule.")
-@click.option("--list", "lists", is_flag=True, help="List what can be asked of this trace.")
+@click.option("--list", "lists", is_flag=True, help="List what can be changed in this trace.")
 @click.option("--trace", type=int, metavar="N", help="Ask the trace with this trace_id. [default: the first]")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Ask the trace of this rank.")
 @document_options()
@@ -43,7 +43,7 @@ def whatif(
     format_: str,
     **options: Any,
 ) -> None:
-    """Say what the steps would last if something were changed, and what would limit them then.
+    """Predict how long the steps take after a change, and what limits them then.
 
     The steps are executed again in a model of what waits for what (docs/whatif.md), without a change and with it;
     the answer is the difference, with the error that the model has on this trace. SOURCE_OR_DB is a trace database,
@@ -65,7 +65,7 @@ def whatif(
     changes = {name: options.pop(name) for name in CHANGES}
     asks = bool(finding) or any(changes.values())
     if lists and asks:
-        raise click.UsageError("--list says what can be asked, a change asks: leave one of them out.")
+        raise click.UsageError("--list shows what can be changed; do not combine it with a change.")
     where = {"trace": trace, **options, **reading(output)}
     if lists or not asks:
         write_view(whatif_choices(source, **where), format_, output)

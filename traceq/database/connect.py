@@ -157,11 +157,11 @@ def connect(
 
 
 def check_name(path: Path) -> None:
-    """Raise unless DuckDB can be told the name: on Linux a name is any bytes, DuckDB's strings are text."""
+    """Raise unless DuckDB can open the name: on Linux a name is any bytes, DuckDB's strings are text."""
     try:
         str(path).encode()
     except UnicodeEncodeError as error:
-        raise StoreError(f"{path}: DuckDB opens no file whose name is not UTF-8; choose another name") from error
+        raise StoreError(f"{path}: DuckDB cannot open a file whose name is not UTF-8; choose another name") from error
 
 
 def is_database(path: Path) -> bool:

@@ -66,7 +66,7 @@ Fingerprint = tuple[tuple[int, int, int] | None, ...]
 
 
 def fingerprint(database: Path) -> Fingerprint:
-    """What tells whether the database or its log was written meanwhile. Raises StoreError when the file cannot be asked."""
+    """Shows whether the database or its log was written meanwhile. Raises StoreError when the file cannot be examined."""
     try:
         return tuple(_identity(path) for path in (database, log_of(database)))
     except OSError as error:

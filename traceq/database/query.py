@@ -56,5 +56,5 @@ def _literal(value: Setting) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if not _WORD.fullmatch(value):
-        raise ValueError(f"not a word that may stand in a query: {value!r}")
+        raise ValueError(f"not allowed in a query: {value!r}")
     return f"'{value}'"

@@ -1,4 +1,4 @@
-"""The user's SQL: cut into statements, run, and told what is wrong with it by line and column."""
+"""The user's SQL: cut into statements, run, and its errors located by line and column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EMPTY = "the query is empty; write one, e.g.: select * from trace"
 
 # What to say beside DuckDB's message, by a part of it.
 _WAYS_OUT = {
-    "attached in read-only mode": "the database is opened read-only: ask with select",
+    "attached in read-only mode": "the database is opened read-only: use select",
     "disabled by configuration": "a query reads its database and nothing else: write results with -o",
     "disabled through configuration": "a query reads its database and nothing else",
     "configuration has been locked": "settings are fixed here",
@@ -38,7 +38,7 @@ _WAYS_OUT = {
 def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | None = None) -> duckdb.DuckDBPyRelation:
     """Run the statements of `text` and return the relation of the last one, which alone gets `params`.
 
-    Nothing runs when any of them has a syntax error. Raises QueryError, with line and column where the
+    Nothing runs when any of them has a syntax error. Raises QueryError, with line and column if the
     connection was told ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
     """
     with one_line_errors(text):
@@ -113,7 +113,7 @@ def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], T], 
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
                 if seconds is not None and time.monotonic() - began > seconds:
                     _stop(connection, future)
-                    raise QueryError(f"the query was stopped after {seconds:g} s: ask for less at a time")
+                    raise QueryError(f"the query was stopped after {seconds:g} s: query less at a time")
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C; TERM and HUP, see cli/__init__.py
             _stop(connection, future)
             raise

@@ -1,1 +1,1 @@
-"""Judging a trace: rules are asked, claimed time is allocated, findings are made and ranked."""
+"""Judging a trace: rules run, claimed time is allocated, findings are made and ranked."""

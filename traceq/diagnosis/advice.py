@@ -12,7 +12,7 @@ from traceq.diagnosis.finding import Confidence
 
 @dataclass(frozen=True)
 class Advice:
-    """How to win back the time of `claim`. All texts are whole sentences but `title`.
+    """How to save the time of `claim`. All texts are whole sentences but `title`.
 
     `fix` uses what the trace knows and has the line of code to change; `wrong_if` says what would show that it is
     wrong. `title` and `key` are for rules that say several things of a trace: `key` (a few words in kebab-case that
@@ -35,7 +35,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something to know that wins no time by itself; the query `query`.sql of the rules proves it."""
+    """An observation: worth knowing, but saving no time by itself; the query `query`.sql of the rules proves it."""
 
     text: str
     query: str

@@ -38,16 +38,16 @@ class Allocated:
 
     @property
     def saving_ns(self) -> float:
-        """What a fix would likely win of the owned part, ns per counted step."""
+        """What a fix would likely save of the owned part, ns per counted step."""
         return self.proposal.advice.claim.saving_ns * self.share
 
 
 def allocate(
     subject: Subject, proposals: Sequence[Proposal], held: Mapping[str, float], least: float = 0.0
 ) -> list[Allocated]:
-    """The advice that wins at least `least` (ns per step) of what it owns, in the order given, in which time is allocated.
+    """The advice that saves at least `least` (ns per step) of what it owns, in the given order, in which time is allocated.
 
-    `held` is what there is of each category of the ledger over the counted steps. Who wins less gives back what it owns:
+    `held` is what there is of each category of the ledger over the counted steps. Advice that saves less gives back what it owns:
     time that stands under nobody is there for others to claim.
     """
     connection = subject.connection

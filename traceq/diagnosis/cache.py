@@ -1,4 +1,4 @@
-"""The cache of judgements: the table judgement of a database, so that a report need not ask all rules again."""
+"""The cache of judgements: the table judgement of a database, so that a report need not run all rules again."""
 
 from __future__ import annotations
 

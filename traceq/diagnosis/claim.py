@@ -72,13 +72,13 @@ def check(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) 
     """Raise ValueError unless what rule_instances claims is there: a share of pieces of the ledger."""
     for row in ask(connection, statement("diagnosis/sql/beyond.sql"), **values):
         if row["gap_id"] is None and row["busy_id"] is None:
-            raise ValueError("it claims time without gap_id or busy_id, which say of which piece")
+            raise ValueError("it claims time without gap_id or busy_id")
         piece = f"busy_id {row['busy_id']}" if row["gap_id"] is None else f"gap_id {row['gap_id']}"
         raise ValueError(f"it claims {row['claimed']} ns as {row['cause']} of {piece}, which has {row['held']} ns")
 
 
 def _plain(value: object) -> Value:
-    """The value as it can be shown: lists, dates and what is no number (NaN) as text."""
+    """The value as it can be shown: lists, dates and what is not a number (NaN) as text."""
     if value is None or isinstance(value, str) or (isinstance(value, int | float) and isfinite(value)):
         return value
     return str(value)

@@ -15,7 +15,7 @@ from traceq.diagnosis.query import printed, rule_query
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 
-_ONLY_BOUNDS = "A replay of these steps is too far from what was recorded to tell a likely saving."
+_ONLY_BOUNDS = "The replay of these steps is too far from the recording for a likely saving."
 _UNPROVEN = "Not high, as no real trace has triggered this rule yet."
 
 

@@ -32,7 +32,7 @@ def manual(docstring: str) -> Manual:
     title, _, text = docstring.strip().partition("\n")
     missing = [section for section in SECTIONS if not re.search(rf"^{section}$", text, re.MULTILINE)]
     if missing:
-        raise ValueError(f"{title}: the manual page lacks {', '.join(missing)}")
+        raise ValueError(f"{title}: the manual page is missing {', '.join(missing)}")
     references = text[text.index("\nReferences\n") :]
     return Manual(title.rstrip("."), text.strip(), tuple(re.findall(r"https?://\S+", references)))
 

@@ -1,4 +1,4 @@
-"""What a rule is given: one trace, its critical device, and the ways to ask about them."""
+"""What a rule gets: one trace, its critical device, and the queries on them."""
 
 from __future__ import annotations
 

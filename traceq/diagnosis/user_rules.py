@@ -76,7 +76,7 @@ def _from_file(path: Path) -> Rule:
     name = query.header.get("rule", path.stem.replace("_", "-"))
     if not _NAME.fullmatch(name):
         raise UnusableRule(
-            f"{path}: {name!r} is no name for a rule; name it in kebab-case, e.g. -- rule: slow-augmentation"
+            f"{path}: {name!r} is not a name for a rule; use kebab-case, e.g. -- rule: slow-augmentation"
         )
     _check(path, query)
 
@@ -90,7 +90,7 @@ def _check(path: Path, query: Query) -> None:
     """Raise UnusableRule for what is wrong with a header."""
     header = query.header
     if not header.get("fix"):
-        raise UnusableRule(f"{path}: the header lacks a fix; add a line at the top: -- fix: what to change")
+        raise UnusableRule(f"{path}: the header has no fix; add a line at the top: -- fix: what to change")
     if unknown := [each for need in query.listed("needs") for each in need.split("|") if each not in NEEDS]:
         raise UnusableRule(f"{path}: needs {', '.join(unknown)}, which is not one of {', '.join(NEEDS)}")
     if header.get("confidence", "low") not in get_args(Confidence) and not is_template(header["confidence"]):

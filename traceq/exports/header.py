@@ -39,7 +39,7 @@ def exported(rows: Sequence[Mapping[str, Any]]) -> list[Exported]:
 
 
 def _prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Nothing for one trace, else the ranks where they tell traces apart, else their numbers."""
+    """Nothing for one trace, else the ranks if they are distinct, else their numbers."""
     if len(rows) == 1:
         return [""]
     ranks = [row["rank"] for row in rows]
@@ -51,7 +51,7 @@ def _prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def header(
     connection: duckdb.DuckDBPyConnection, traces: Sequence[Exported], told: Mapping[str, object]
 ) -> dict[str, object]:
-    """The members of the file beside its events; `told` is what else its reader is to know.
+    """The members of the file beside its events; `told` is further information for the reader.
 
     A file of one trace can be read as a profiler's own: GPUs, rank and clock are where Kineto has them.
     """

@@ -1,4 +1,4 @@
-"""Findings as tracks: a slice for each piece of time that a finding claims, with what would win it back."""
+"""Findings as tracks: a slice for each piece of time that a finding claims, with its fix."""
 
 from __future__ import annotations
 

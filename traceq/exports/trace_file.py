@@ -52,7 +52,7 @@ class Written:
 
 @dataclass
 class _Trace:
-    """A trace that is being written: where to ask and what for, the events that name its tracks, and those of findings."""
+    """A trace that is being written: its source, the events that name its tracks, and those of findings."""
 
     connection: duckdb.DuckDBPyConnection
     exported: Exported

@@ -94,7 +94,7 @@ class Tracks:
 def lay_out(
     connection: duckdb.DuckDBPyConnection, trace_id: int, prefix: str, window: Window, ids_: Ids, most: int
 ) -> Tracks:
-    """Give every track with anything in the window its ids, in _track too. `prefix` tells traces of one file apart."""
+    """Give every track with anything in the window its ids, in _track too. `prefix` separates traces of one file."""
     rows = ask(connection, statement("exports/sql/tracks.sql"), **window.of(trace_id))
     events: list[str] = []
     own = new_process(ids_, f"{prefix}traceq", most, events)

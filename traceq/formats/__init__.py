@@ -1,1 +1,1 @@
-"""What each format of trace can hold, and how its profiler is asked for it."""
+"""What each format of trace can hold, and the options of its profiler that record it."""

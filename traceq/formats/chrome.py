@@ -1,4 +1,4 @@
-"""What PyTorch's profiler can record, which writes Chrome traces, and how it is asked for it."""
+"""What PyTorch's profiler can record, which writes Chrome traces, and the options that record it."""
 
 from __future__ import annotations
 

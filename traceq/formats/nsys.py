@@ -1,4 +1,4 @@
-"""What NVIDIA Nsight Systems can record, and how it is asked for it."""
+"""What NVIDIA Nsight Systems can record, and the options that record it."""
 
 from __future__ import annotations
 

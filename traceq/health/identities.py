@@ -35,9 +35,9 @@ class Checked:
 
 
 IDENTITIES = (
-    Identity("nesting", "slice_time", "slices lie inside the trace, none ends before it starts", "slices"),
+    Identity("nesting", "slice_time", "slices lie within the trace, none ends before it starts", "slices"),
     Identity("nesting", "slice_id", "an id belongs to one slice", "slices"),
-    Identity("nesting", "nesting", "a host slice starts inside its parent, one deeper", "host slices"),
+    Identity("nesting", "nesting", "a host slice starts within its parent, one deeper", "host slices"),
     Identity("launches", "launch", "GPU slices are joined with the calls that launched them", "GPU slices"),
     Identity("steps", "step_order", "steps follow each other without a gap", "steps"),
     Identity("steps", "step_of_slice", "a GPU slice belongs to the step that launched it", "GPU slices"),

@@ -111,7 +111,7 @@ def _copies(i: Inputs) -> Verdict:
         _known("bytes", i.copies_with_bytes, i.copies, facts),
         _known("pinned or pageable", i.copies_with_memory, i.copies, facts),
         _known("the call", i.copies_with_call, i.copies, facts),
-        _whole_graphs(i, "hides the copies inside"),
+        _whole_graphs(i, "hides the copies within"),
         needs="options" if i.whole_graphs or (i.copies and not i.calls) else None,
     )
 
@@ -140,7 +140,9 @@ def _hardware_counters(i: Inputs) -> Verdict:
         return none("no GPU metrics were sampled")
     if not i.metrics:
         samples = some(i.metric_samples, "sample")
-        return Verdict("degraded", f"in SQL only (counter): {samples}, none inside a step of a metric traceq knows")
+        return Verdict(
+            "degraded", f"in SQL only (counter): {samples}, none within a step of a metric that traceq knows"
+        )
     facts = f"{some(i.metrics, 'metric')} of {some(i.devices_with_metrics, 'GPU')} per step"
     missing = _known("metrics", i.devices_with_metrics, i.devices, some(i.devices, "GPU"))
     return judged(facts, missing, needs="options")
@@ -149,7 +151,7 @@ def _hardware_counters(i: Inputs) -> Verdict:
 def _communication(i: Inputs) -> Verdict:
     if not i.gpu_slices:
         return _NO_GPU
-    hidden = _whole_graphs(i, "hides the communication inside")
+    hidden = _whole_graphs(i, "hides the communication within")
     if not i.communication:
         return judged("no communication ran on a GPU", hidden, needs="options")
     facts = some(i.communication, "GPU slice")
@@ -256,7 +258,7 @@ def _graphs(i: Inputs) -> Verdict:
             f"{some(i.graph_launches or i.whole_graphs, 'graph launch', 'graph launches')}, nothing from inside"
         )
     facts = f"{some(i.graph_nodes, 'GPU slice')} from inside graphs"
-    return judged(facts, _whole_graphs(i, "hides what ran inside"), needs="options")
+    return judged(facts, _whole_graphs(i, "hides what ran within"), needs="options")
 
 
 def _os(i: Inputs) -> Verdict:

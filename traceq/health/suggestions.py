@@ -10,7 +10,7 @@ from traceq.formats.format import Capture, Format
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What a profiler is told, and what else matters; without `options` it cannot give the metric, and `note` says why."""
+    """Options of a profiler; without `options` it cannot give the metric, and `note` says why."""
 
     tool: str
     options: str | None

@@ -34,7 +34,7 @@ class Importer(Protocol):
     def read(
         self, path: Path, progress: Callable[[int], None] = ..., jobs: int = ...
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield (table, batch) for the whole file; `progress` is told how many bytes of it were consumed so far.
+        """Yield (table, batch) for the whole file; `progress` gets the number of bytes consumed so far.
 
         A batch has any of its table's columns but trace_id and those the store computes; times in ns. `jobs` is the
         number of processes it may use. Raises a TraceqError when nothing can be read.

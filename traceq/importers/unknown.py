@@ -49,6 +49,6 @@ def why_unknown(path: Path) -> TraceqError:
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     what = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
     if what is not None:
-        return UnknownFormat(f"{path}: gzip'd, inside is {what}" if is_packed else f"{path}: {what}")
-    but = "gzip'd, but inside is " if is_packed else ""
+        return UnknownFormat(f"{path}: gzip'd, contains {what}" if is_packed else f"{path}: {what}")
+    but = "gzip'd, but contains " if is_packed else ""
     return UnknownFormat(f"{path}: {but}neither an nsys SQLite export nor a Chrome trace; {_WAY_OUT}")

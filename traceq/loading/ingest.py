@@ -44,7 +44,7 @@ class IngestedTrace:
 class IngestResult:
     """What an ingest did: the database, the traces added, the files whose content was there already.
 
-    `not_judged` says why the rules could not be asked.
+    `not_judged` says why the rules could not run.
     """
 
     database: Path
@@ -65,7 +65,7 @@ def ingest(
     complete: Callable[[Path], None] | None = None,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
-    """Read trace files, directories or globs into one trace database, beside what it holds already; the rules are not asked.
+    """Read trace files, directories or globs into one trace database, beside what it holds already; the rules do not run.
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps (StepOptions). DuckDB holds at most `memory_limit` bytes in
@@ -155,7 +155,7 @@ def _split(
 
 
 def content_hash(files: Sequence[Path]) -> str:
-    """The hash of a file's content; of several files that of their hashes, so that it tells where each begins."""
+    """The hash of a file's content; of several files that of their hashes, so that it depends on where each begins."""
     try:
         hashes = [_sha256_of_file(file) for file in files]
     except OSError as error:

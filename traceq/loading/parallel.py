@@ -43,7 +43,7 @@ def _wait_for(futures: list[Future[None]], workers: list[_Worker], total: _Total
 
 
 class _Total:
-    """Sums the progress of several builds; tells it from the calling thread only."""
+    """Sums the progress of several builds; reports it from the calling thread only."""
 
     def __init__(self, progress: Progress, parts: int) -> None:
         self._progress = progress

@@ -1,4 +1,4 @@
-"""How an ingest tells its caller how far it is."""
+"""How an ingest reports its progress."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """What the caller of an ingest may pass to be told how far it is; called from the calling thread only."""
+    """A callback for the progress of an ingest; called from the calling thread only."""
 
     def start(self, total_bytes: int) -> None:
         """All sources together have `total_bytes` on disk."""
@@ -15,7 +15,7 @@ class Progress(Protocol):
         """So far `read_bytes` of them were read, and `rows` rows made."""
 
     def judge(self) -> None:
-        """All is read; now the rules are asked."""
+        """All is read; now the rules run."""
 
     def finish(self) -> None:
         """Nothing more will be done."""

@@ -86,7 +86,7 @@ Outcome = typing.Literal["problem", "healthy", "cannot tell"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do first: a sentence, how sure it is, and a few lines on what it wins and how it is done."""
+    """What to do first: a sentence, how sure it is, and a few lines on its saving and how to do it."""
 
     spans: Spans
     outcome: Outcome = "problem"

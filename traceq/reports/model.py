@@ -129,7 +129,7 @@ class PhaseOfRun:
 class Phase:
     """A phase the program marked, over the counted steps: instances, time, median per step, share of the steps' time.
 
-    Times of several threads are added, and phases may nest: they are no parts of a step.
+    Times of several threads are added, and phases may nest: they are not parts of a step.
     """
 
     phase: str
@@ -237,7 +237,7 @@ class HostTime:
 
 @dataclass(frozen=True)
 class Host:
-    """What a trace without GPU activity can tell. Times are sums over threads, no parts of a step."""
+    """The contents of a trace without GPU activity. Times are sums over threads, no parts of a step."""
 
     annotations: tuple[HostTime, ...]
     operators: tuple[HostTime, ...]

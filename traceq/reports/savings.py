@@ -12,7 +12,7 @@ def step_ns(finding: Finding) -> float:
 
 
 def step_share(finding: Finding) -> str:
-    """Which share of the step the finding would likely win."""
+    """The likely saving as a share of the step."""
     step = step_ns(finding)
     return share(finding.saving_ns / step if step else None)
 

@@ -26,7 +26,9 @@ def directory() -> Path:
 def path_of(name: str, where: Path | None = None) -> Path:
     """The file of the baseline `name`. Raises UnusableBaseline when that is no name."""
     if not _NAME.fullmatch(name):
-        raise UnusableBaseline(f"{name!r}: is no name for a baseline: letters, digits and . _ + - are, 128 at most")
+        raise UnusableBaseline(
+            f"{name!r}: is not a valid name for a baseline: use at most 128 letters, digits and . _ + -"
+        )
     return (where or directory()) / f"{name}.json"
 
 
@@ -89,6 +91,4 @@ def drop(name: str, where: Path | None = None) -> Path:
 def missing(name: str, where: Path | None = None) -> str:
     """What to say of a baseline that there is not."""
     there = ", ".join(names(where)) or "none"
-    return (
-        f"{name}: there is no such baseline in {where or directory()} (there: {there}); traceq baseline save makes one"
-    )
+    return f"{name}: no such baseline in {where or directory()} (there: {there}); traceq baseline save makes one"

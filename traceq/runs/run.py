@@ -67,7 +67,7 @@ class Item:
 
 @dataclass(frozen=True)
 class FindingKept:
-    """What a report would say could be won, ns per counted step."""
+    """The likely saving as in a report, ns per counted step."""
 
     rule: str
     finding_id: str
@@ -80,7 +80,7 @@ class FindingKept:
 
 @dataclass(frozen=True)
 class PartKept:
-    """What a rule found in time that another finding, `owner`, has: what it would win alone, ns per counted step."""
+    """What a rule found in time that another finding, `owner`, has: what it would save alone, ns per counted step."""
 
     rule: str
     finding_id: str
@@ -150,7 +150,7 @@ class Run:
 
     @property
     def costly_settings(self) -> dict[str, str]:
-        """Per setting that lengthens every call on the host, on or off; nothing where the profiler does not tell."""
+        """Per setting that lengthens every call on the host, on or off; nothing if the profiler does not record it."""
         names = format_of(self.format).costly_settings if self.producer is not None else ()
         return {name: "off" if self.settings.get(name, "0") in ("0", "False") else "on" for name in names}
 

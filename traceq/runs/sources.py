@@ -38,6 +38,6 @@ def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
     if rank is None:
         return [run for run in runs if run.rank is None or run.rank == ranks[0]]
     if rank not in ranks:
-        there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say of which rank it is"
+        there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say which rank it is"
         raise WrongUse(f"rank {rank}: {source} {there}")
     return [run for run in runs if run.rank == rank]

@@ -51,7 +51,7 @@ def kept_of(content: bytes, path: str) -> Kept:
     try:
         kept = msgspec.json.decode(content, type=Kept)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UnusableBaseline(f"{path}: is no baseline: {error}; make it with traceq baseline save") from error
+        raise UnusableBaseline(f"{path}: is not a baseline: {error}; make it with traceq baseline save") from error
     if kept.version != _VERSION:
         raise UnusableBaseline(
             f"{path}: was made by traceq {kept.traceq}, whose baselines differ; save it again with this version"
@@ -62,7 +62,7 @@ def kept_of(content: bytes, path: str) -> Kept:
 def damage(kept: Kept) -> str:
     """What no trace can have, and where; empty where there is nothing such. What is computed from it would be wrong."""
     if not kept.runs:
-        return "there is no run - at `$.runs`"
+        return "it holds no run - at `$.runs`"
     if len({(run.sha256, run.rank) for run in kept.runs}) < len(kept.runs):
         return "a run is there twice - at `$.runs`"
     found = (f"{what} - at `$.runs[{number}].{at}`" for number, run in enumerate(kept.runs) for what, at in _wrong(run))

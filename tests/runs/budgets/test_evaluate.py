@@ -154,7 +154,7 @@ ONE = Limit("at most", Fraction(3), "")
         ("select dur from step where false", "the query returns no row"),
         ("select dur from step", "the query returns several rows, not one number"),
         ("select 1, 2", "the query returns 2 columns, not one number"),
-        ("select max(dur) from step where false", "the query returns NULL: what it asks for is not in the trace"),
+        ("select max(dur) from step where false", "the query returns NULL: the trace does not have this value"),
         ("select 'nan'::double", "the query returns nan, no number"),
         ("select -'inf'::double", "the query returns -inf, no number"),
         ("select e'a\\x1b'", "the query returns no number but 'a\\\\x1b'"),
@@ -162,9 +162,9 @@ ONE = Limit("at most", Fraction(3), "")
         ("select [1]", "the query returns [1], no number"),
         ("select 1; select 2", "it is not one query"),
         ("", "it is not one query"),
-        ("drop table step", "it is no query: it must begin with select, from or with"),
-        ("set memory_limit = '1GB'", "it is no query: it must begin with select, from or with"),
-        ("create temp table step as select 1", "it is no query: it must begin with select, from or with"),
+        ("drop table step", "it is not a query: it must begin with select, from or with"),
+        ("set memory_limit = '1GB'", "it is not a query: it must begin with select, from or with"),
+        ("create temp table step as select 1", "it is not a query: it must begin with select, from or with"),
         ("select nope from step", "the query fails: line 1, column 8: Referenced column "),
         ("select $nope", "the query fails: "),
         ("selec 1", "the query fails: line 1, column 1: "),
@@ -203,7 +203,7 @@ def test_a_baseline_has_no_tables_to_ask():
     (judged,) = evaluate([Budget("sql", "q", (ONE,), query="select 1")], [Measured(run(5))])
     assert (judged.state, judged.reason) == (
         "cannot judge",
-        "a baseline keeps no tables to ask: give the trace or its database",
+        "a baseline has no tables to query: give the trace or its database",
     )
 
 

@@ -54,7 +54,7 @@ def test_no_change_is_said_with_what_would_have_been_found():
 def test_too_few_steps():
     found = compare([usual(1, count=4)], [usual(2, count=4, middle=2 * USUAL)])
     assert said(found) == (
-        "cannot tell: 4 against 4 steps are too few to tell a change from chance at a level of 0.02; capture more"
+        "cannot tell: 4 against 4 steps are too few to show a change at a level of 0.02; capture more"
     )
     assert compare([usual(1, count=5)], [usual(2, count=5, middle=2 * USUAL)]).verdict == "regression"
 
@@ -246,8 +246,8 @@ def test_noisy_steps_cannot_tell_and_say_what_would_have_been_seen():
 def test_a_certain_change_below_the_floor_is_none():
     sides = usual(1, share=0.0005), usual(2, share=0.0005, middle=USUAL + MS // 2)
     assert verdict(*sides, noise=NONE) == (
-        "no change: the difference is no chance (p = 0.0005), but below 1.0 % of the step, which single runs "
-        "are taken to differ by without a cause"
+        "no change: the difference is significant (p = 0.0005), but below 1.0 % of the step, by which single "
+        "runs may differ without a cause"
     )
     assert verdict(*sides, noise=NONE, floor_share=0.001).startswith("regression")
 
@@ -260,7 +260,7 @@ def test_runs_that_differ_among_themselves_more_than_the_sides_are_not_called():
     assert found.verdict == "cannot tell"
     assert found.change.p > found.level
     assert found.change.interval_ns[0] < 0 < found.change.interval_ns[1]
-    assert found.reasons[0].endswith("to tell from 3 against 3; need 3 or more a side")
+    assert found.reasons[0].endswith("for a comparison of 3 against 3; need 3 or more a side")
 
 
 def test_two_runs_against_one_never_ask_for_more_than_the_whole_step():
@@ -268,8 +268,7 @@ def test_two_runs_against_one_never_ask_for_more_than_the_whole_step():
     found = compare([usual(1), usual(2, middle=112 * MS)], [usual(3, middle=103 * MS)])
     assert found.change.detectable_ns < USUAL / 2
     assert found.reasons[0].endswith(
-        "would not have been seen: runs of a side differ too much among themselves to tell from 2 against 1; need 3 or more a "
-        "side"
+        "would not have been seen: the runs of a side differ too much for a comparison of 2 against 1; need 3 or more a side"
     )
     assert found.assumptions[0].startswith("2 against 1 run: what runs differ by is assumed, 0.5 % of the step ")
 

@@ -57,7 +57,7 @@ def test_of_many_series_of_runs_95_in_100_intervals_hold_the_truth():
         ([*runs(1.0), *runs(1.0)], "1 of the traces has two steps that count"),
         (
             [replace(each, device_name=each.file) for each in runs(1.0, 1.1)],
-            "is no run of the same program as run0.json",
+            "is not a run of the same program as run0.json",
         ),
     ],
     ids=["one", "one twice", "another GPU"],
@@ -71,7 +71,7 @@ def test_it_is_said_with_the_option_that_takes_it():
     found = noise(runs(0.97, 1.03, 1.0))
     text = text_of(compose_noise(found), 100)
     assert "traceq compare BASE NEW --noise 2.9%" in text
-    assert "3 runs tell little of it: take 5 or more." in text
+    assert "3 runs are too few for a good estimate: record 5 or more." in text
     told = json.loads(noise_to_json(found))
     assert told["between"] == found.between
     assert [each["file"] for each in told["runs"]] == ["run0.json", "run1.json", "run2.json"]

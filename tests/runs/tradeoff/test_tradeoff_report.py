@@ -119,7 +119,10 @@ def test_compute_that_does_not_grow_is_no_limit_and_bounds_nothing():
     text = said(taken)
     assert "the GPU computes 100.0 % of the step, but that time does not grow with batch_size" in text
     assert "larger values are worth a try" in text
-    assert "has no bound here: compute was measured to grow as batch_size^0.01, not in proportion." in text
+    assert (
+        "no upper bound for the gain from a larger value: compute was measured to grow as batch_size^0.01, not in proportion."
+        in text
+    )
     assert "at most" not in text
     assert "GPU compute is the limit." not in text
     (room,) = json.loads(tradeoff_to_json(trade_off(taken, batch())))["headroom"]
@@ -137,7 +140,10 @@ def test_compute_that_is_not_there_at_every_value():
     text = said(
         series(lambda b: b * MS, [4, 8], lambda b: {"compute": 0.5, "memset": 0.5} if b > 4 else {"memset": 1.0})
     )
-    assert "has no bound here: how compute grows with batch_size could not be measured." in text
+    assert (
+        "There is no upper bound for the gain from a larger value: how compute grows with batch_size could not be measured."
+        in text
+    )
 
 
 def test_a_bad_curve_is_not_told():

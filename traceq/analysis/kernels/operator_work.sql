@@ -233,7 +233,7 @@ from (
         o.dtype,
         try_cast(c.flops as bigint) as flops,
         try_cast(c.bytes as bigint) as bytes,
-        -- in all, for those whose types the trace does not tell
+        -- in all, for those whose types the trace does not show
         try_cast(c.elements as bigint) as elements
     from _signature as s
     inner join (

@@ -1,6 +1,6 @@
 """Depth, parent and enclosing operator and annotation of every host slice, thread by thread.
 
-A thread's slices nearly always nest, and then arrays tell all at once (levels.py); where they do not, a stack does, one
+A thread's slices nearly always nest; then array operations handle all at once (levels.py). Otherwise a stack does, one
 slice after the other (stack.py).
 """
 

@@ -1,1 +1,1 @@
-"""Steps executed again without a cause of waiting: what a fix would win."""
+"""Steps executed again without a cause of waiting: what a fix would save."""

@@ -1,4 +1,4 @@
-"""What can be asked of a replay: the time of something taken away, scaled, overlapped, moved or launched at once."""
+"""The changes that a replay can make: the time of something taken away, scaled, overlapped, moved or launched at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ KINDS = {
 
 
 class Change(NamedTuple):
-    """What is asked for: one of KINDS, of what, and by which factor (of what stays; of move: the number of threads).
+    """A requested change: one of KINDS, of what, and by which factor (of what stays; of move: the number of threads).
 
     `what` is a category of the ledger, or host:PATTERN, kernel:PATTERN (any GPU work by name), with GLOB patterns.
     `slower` is the share by which moved host work slows down what stays: it takes cores and memory.
@@ -88,7 +88,7 @@ class World:
 
     @cached_property
     def host(self) -> HostTime:
-        """The host's time by cause; read when first asked for."""
+        """The host's time by cause; read on first use."""
         return HostTime(self.connection, self.recorded)
 
     def baseline(self) -> Scenario:

@@ -342,7 +342,7 @@ def _binding(
 
 
 def _either(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
-    """Slices that started later than launch and stream order explain, where nothing tells which of the two held them.
+    """Slices that started later than launch and stream order explain, where the trace does not say which of the two held them.
 
     The launch was under way when the stream became free. Both hold such a slice, so that taking one away wins nothing.
     """

@@ -107,7 +107,7 @@ def _chosen(steps: list[Step]) -> list[Step]:
 
 
 def _asked(removable: Iterable[str]) -> dict[str, Change]:
-    """What is asked of the replay by name of the scenario: each category that the ledger holds, and what is special to them."""
+    """The changes to replay, by name of the scenario: each category that the ledger holds, and what is special to them."""
     held = set(removable)
     asked = {name: Change("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
     for name, (change, _) in SPECIAL.items():

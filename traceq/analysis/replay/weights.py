@@ -1,4 +1,4 @@
-"""How long everything takes in one scenario: the lags and lengths of a dependency graph, as predicted or as asked for."""
+"""How long everything takes in one scenario: the lags and lengths of a dependency graph, as predicted or as changed."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Sequence[Change]) -> Answer:
     """Replay the counted steps of a trace with all of `changes`, one after another.
 
-    Raises NothingToReplay without counted steps, ValueError for what cannot be asked. The connection gets temp views that hide
+    Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views that hide
     the other traces of the database: open one for it.
     """
     scope(connection, trace_id)
@@ -105,7 +105,7 @@ def _extremes(world: World, changes: Sequence[Change]) -> list[Scenario]:
 
 
 def _most(connection: duckdb.DuckDBPyConnection, changes: Sequence[Change]) -> float | None:
-    """What the changes can save at most: their time on the critical path, ns; None where that is not told by category."""
+    """What the changes can save at most: their time on the critical path, ns; None where that is not known by category."""
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     most = 0.0
     for change in changes:

@@ -85,7 +85,7 @@ counted as (
 select trace_id, step::integer as step, phase, sum(instances)::bigint as count, sum(dur)::bigint as dur
 from counted
 group by trace_id, step, phase;
-comment on view step_phase is 'One row per step and phase that has an instance or time in it. Phases may nest in one another: they are no parts of a whole.';
+comment on view step_phase is 'One row per step and phase that has an instance or time in it. Phases may nest in one another: they are not parts of a whole.';
 comment on column step_phase.trace_id is 'Trace.';
 comment on column step_phase.step is 'Step the time elapsed in.';
 comment on column step_phase.phase is 'Label of the phase; data for fetches from a data loader.';

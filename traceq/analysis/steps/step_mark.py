@@ -41,7 +41,7 @@ def _joined(marks: list[Mark], size: int) -> list[Mark]:
             joined.append(
                 part[0]._replace(
                     own_end=part[-1].own_end,
-                    excluded=excluded if is_whole else "incomplete: fewer units than --steps-per asks for",
+                    excluded=excluded if is_whole else "incomplete: fewer units than --steps-per requires",
                 )
             )
     return joined

@@ -25,7 +25,7 @@ OLDEST_PYTHON = (3, 11)
 
 
 class Status:
-    """The file in which a process tells the parent what becomes of the recording, one line of JSON an event."""
+    """The file in which a process reports to the parent, one line of JSON for each event."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -119,7 +119,7 @@ def watch(given: str) -> None:
 
 
 def start_hidden() -> None:
-    """Run the sitecustomize that Python would have found without this one; its errors are for Python to tell."""
+    """Run the sitecustomize that Python would have found without this one; Python reports its errors."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 

@@ -212,6 +212,7 @@ def _of_trace(subject: Subject) -> dict[str, Any]:
         "rate": copies.rate,
         "part": wording.part,
         "plural": wording.plural,
+        "words_for": wording.words_for,
         "cut": wording.cut,
         "names": wording.names,
         "shares": wording.shares,

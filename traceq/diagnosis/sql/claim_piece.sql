@@ -1,2 +1,2 @@
--- What is asked of claims when all rules have been: which pieces of the ledger they are on, and where these are.
+-- What is computed of claims after all rules ran: which pieces of the ledger they are on, and where these are.
 create or replace temp table claim_piece (claim integer, slice_id bigint, claimed double, cause varchar, gap_id bigint, busy_id bigint)

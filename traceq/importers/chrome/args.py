@@ -245,7 +245,7 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
 
 
 def _coerce(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
-    """The value as its column wants it; what does not fit goes back to the rest, so that nothing is lost."""
+    """The value in its column's type; what does not fit goes back to the rest, so that nothing is lost."""
     if value is None:
         return None
     try:

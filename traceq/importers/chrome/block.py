@@ -74,7 +74,7 @@ def decode(text: bytes) -> Rows | None:
     try:
         events = _exact_events.decode(array)
     except msgspec.DecodeError:
-        # A time that is no number: event by event only that one is lost.
+        # A time that is not a number: event by event only that one is lost.
         return None
     return to_rows(events)
 

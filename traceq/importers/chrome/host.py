@@ -151,7 +151,7 @@ def _counters(samples: Sequence[_Sample]) -> Batches:
 
 
 def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
-    """A row per series of each C event; what is no number is counted as not_a_number."""
+    """A row per series of each C event; what is not a number is counted as not_a_number."""
     rows: list[_Sample] = []
     for event, start in zip(events, ts, strict=True):
         of_gpu = _GPU_COUNTERS.fullmatch(str(event.pid))

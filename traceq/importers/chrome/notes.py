@@ -7,7 +7,7 @@ from collections import Counter
 from traceq.importers.rows import Batches, batches_of
 
 NOTES: dict[str, tuple[str, str]] = {
-    "control_character": ("info", "raw control characters inside JSON strings were read as blanks"),
+    "control_character": ("info", "raw control characters in JSON strings were read as blanks"),
     "duplicate_key": ("info", "arguments name a key twice; the last value was taken"),
     "duration_overflow": ("data_loss", "durations beyond seven days (a counter that overflowed) were set to 0"),
     "empty_event": ("info", "empty events were left out"),
@@ -23,7 +23,7 @@ NOTES: dict[str, tuple[str, str]] = {
     "missing_device": ("data_loss", "GPU events that name no device were left out"),
     "missing_rank": ("info", "a distributed run whose trace does not say which rank it is"),
     "negative_duration": ("info", "negative durations were set to 0"),
-    "not_a_number": ("info", "NaN, Infinity or N/A stand where JSON wants a number; read as null"),
+    "not_a_number": ("info", "NaN, Infinity or N/A in place of a number; read as null"),
     "phase_not_stored": ("data_loss", "events of kinds that no table holds (async, object, sample) were left out"),
     "profiler_message": ("info", "messages of the profiler itself"),
     "trailing_comma": ("info", "a comma after the last event"),

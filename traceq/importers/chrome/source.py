@@ -28,7 +28,7 @@ class _Readable(Protocol):
 
 
 class Stream:
-    """The decompressed bytes of a trace; tells how many bytes of the file on disk were consumed so far."""
+    """The decompressed bytes of a trace; counts the bytes of the file on disk that were consumed so far."""
 
     def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
         self._progress = progress

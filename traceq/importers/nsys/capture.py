@@ -90,7 +90,7 @@ def _utc_origin(source: Source) -> int | None:
 def _rank(job: Job) -> tuple[int | None, int | None]:
     """Rank and world size, as far as the whole file belongs to one rank and one job.
 
-    MPI tells the rank itself. A launcher tells it in the environment, of which only these two numbers are
+    MPI reports the rank itself. A launcher sets it in the environment, of which only these two numbers are
     taken, and only when a single process used a GPU: with more, the environment is that of a parent of
     several ranks. NCCL tells both of its largest communicator, which is that of all ranks in most programs.
     """

@@ -124,7 +124,7 @@ def _objects(members: Mapping[str, pa.Array]) -> pa.Array:
 
 
 def looked_up(find: Callable[[Any], str | None], *columns: pa.Array) -> pa.DictionaryArray:
-    """What `find` says to the numbers of each row, a tuple; NULL where it says None. It is asked once for rows that are alike."""
+    """`find` applied to the numbers of each row, a tuple; NULL where it returns None. It is called once for equal rows."""
     parts = [column.fill_null(0).dictionary_encode() for column in columns]
     code = parts[0].indices.cast(pa.int64())
     for part in parts[1:]:

@@ -109,7 +109,7 @@ class Devices:
 
 
 def _described(source: Source) -> tuple[dict[int, Gpu], dict[int, int]]:
-    """TARGET_INFO_GPU: GPUs by nsys' id, and the CUDA ordinal of each where the table tells."""
+    """TARGET_INFO_GPU: GPUs by nsys' id, and the CUDA ordinal of each if the table has it."""
     gpus: dict[int, Gpu] = {}
     ordinals: dict[int, int] = {}
     wanted = [
@@ -154,7 +154,7 @@ def _links(source: Source) -> dict[tuple[int, int], int]:
 
 
 def _before_2021(source: Source) -> tuple[dict[int, Gpu], dict[tuple[int, int], int]]:
-    """TARGET_INFO_CUDA_GPU: a row per process and GPU; the bus address tells which GPU it is."""
+    """TARGET_INFO_CUDA_GPU: a row per process and GPU; the bus address identifies the GPU."""
     gpus: dict[int, Gpu] = {}
     links: dict[tuple[int, int], int] = {}
     keys: dict[object, int] = {}

@@ -1,6 +1,6 @@
 """NVTX ranges and marks.
 
-One table holds many things, told apart by eventType: ranges (pushed and popped on one thread; or started and
+One table holds several kinds of rows, separated by eventType: ranges (pushed and popped on one thread; or started and
 ended, perhaps on different threads), marks, and the names of domains, categories and threads.
 """
 

@@ -68,7 +68,7 @@ class _Message:
 
 
 class Payloads:
-    """Collects NCCL's payloads; the size of a communicator may be told after its first use."""
+    """Collects NCCL's payloads; the size of a communicator may be known only after its first use."""
 
     def __init__(self, job: Job) -> None:
         """Read the schemas of all payloads."""

@@ -1,7 +1,7 @@
 """One nsys SQLite export, opened so that it cannot be changed, read as Arrow batches.
 
 The file is opened with `mode=ro&immutable=1`: SQLite then takes no lock and writes no journal, so nothing
-appears beside the user's file. Tables and columns are looked up before they are asked for: exports hold only
+appears beside the user's file. Tables and columns are looked up before they are read: exports hold only
 tables that have rows, and columns come and go with the version.
 """
 
@@ -80,7 +80,7 @@ class Source:
 
     @property
     def untouched(self) -> list[str]:
-        """Tables nobody asked for yet."""
+        """Tables that were not read yet."""
         return [table for table in self._columns if table not in self._touched]
 
     def columns(self, table: str) -> dict[str, bool]:
@@ -123,7 +123,7 @@ class Source:
         return {name for name in wanted if known[name]}
 
     def search_ahead(self, table: str, columns: Sequence[str]) -> None:
-        """Find out what `used` will be asked for while other tables are read."""
+        """Compute `used` in the background while other tables are read."""
         self._searches[table] = self._searcher.submit(self._search, table, columns)
 
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:

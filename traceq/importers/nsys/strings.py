@@ -27,7 +27,7 @@ def decoded(raw: pa.Array, notes: Notes) -> pa.Array:
         values = raw.dictionary_encode()
         texts = [None if one is None else one.decode("utf-8", "replace") for one in values.dictionary.to_pylist()]
         broken = sum("\ufffd" in text for text in texts if text)
-        notes.info("invalid_utf8", broken, "Names with bytes that are no UTF-8; those bytes became U+FFFD.")
+        notes.info("invalid_utf8", broken, "names that are not valid UTF-8; the invalid bytes became U+FFFD")
         return pa.array(texts, pa.string()).take(values.indices)
 
 
@@ -68,7 +68,7 @@ class Strings:
         self._notes.info(
             "missing_string",
             pc.sum(pa.array(positions == self._missing).take(indices)).as_py() or 0,
-            "Rows whose name is not in StringIds; they are called unknown.",
+            "rows whose name is not in StringIds; they are called unknown",
         )
         # Only the strings in use travel on: the whole table also holds paths and symbols of sampled call stacks.
         return pa.DictionaryArray.from_arrays(indices, self._values.take(pa.array(positions)))

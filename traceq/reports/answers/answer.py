@@ -11,7 +11,7 @@ LEAST, MOST = 1_000, 8_000
 # What the protocol writes around an answer.
 _AROUND = 200
 _CUT = "\n[cut: {left:,} more characters; {way}]\n"
-_WAY = "ask for less, or for a part"
+_WAY = "query less, or a part"
 
 
 class Answer(NamedTuple):
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 def budget(max_chars: int) -> int:
-    """The characters that an answer may have: what is asked for, from 1,000 to 8,000."""
+    """The characters that an answer may have: as requested, from 1,000 to 8,000."""
     return min(max(max_chars, LEAST), MOST)
 
 

@@ -65,7 +65,7 @@ def _text(value: Any) -> str:
 
 
 def replayed(text: str, whole: str, limit: int) -> Answer:
-    """A what-if or what can be asked: its text, and its JSON without what is too much."""
+    """A what-if, or what can be changed: its text, and its JSON cut to the budget."""
     data = json.loads(whole)
     brief = {
         key: value[:_LISTED] if isinstance(value, list) else value for key, value in data.items() if key != "amdahl"

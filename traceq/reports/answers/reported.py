@@ -258,7 +258,7 @@ def _facts(report: TraceReport) -> dict[str, Any]:
 
 
 def _verdict_of(report: Report) -> dict[str, Any]:
-    """What to do first, or that the trace cannot tell and why."""
+    """What to do first, or why the trace cannot tell."""
     shown = _first(report)
     if shown is None:
         return {"outcome": "cannot tell", "verdict": "The database holds no trace."}

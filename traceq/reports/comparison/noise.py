@@ -17,11 +17,11 @@ def compose_noise(noise: Noise) -> Iterator[Block]:
     yield Heading(1, ("traceq noise",))
     said = (
         f"Runs differ by {share(noise.between)} of a step (standard deviation of {len(noise.runs)} runs, beyond the "
-        f"{share(noise.within)} that their own steps tell; 95 % interval {share(noise.low)} to {share(noise.high)})."
+        f"{share(noise.within)} that their own steps explain; 95 % interval {share(noise.low)} to {share(noise.high)})."
     )
     yield Verdict((said,))
     if len(noise.runs) < _ENOUGH:
-        yield Paragraph((f"{len(noise.runs)} runs tell little of it: take {_ENOUGH} or more.",))
+        yield Paragraph((f"{len(noise.runs)} runs are too few for a good estimate: record {_ENOUGH} or more.",))
     several = zip(noise.runs, noise.steps_ns, strict=True)
     rows = tuple((Name(run.file), str(len(run.counted)), duration(step)) for run, step in several)
     yield Table(("run", "steps", f"{noise.statistic} step"), rows, text_columns=(0,))

@@ -60,7 +60,7 @@ def _named(part: Part) -> str:
 
 
 def _names(names: Sequence[str], category: str) -> str:
-    """The first name, of a kernel what tells it from others, and how many more there are."""
+    """The first name, of a kernel what distinguishes it, and how many more there are."""
     if not names:
         return "-"
     first = canonical(names[0]) if category == "compute" else names[0]

@@ -37,7 +37,7 @@ def _finding(finding: FindingKept) -> Spans:
     return (
         f"{finding.title} (",
         Literal(finding.rule),
-        f"), {duration(finding.saving_ns)} a step likely to be won, {finding.confidence} confidence",
+        f"), {duration(finding.saving_ns)} a step likely saved, {finding.confidence} confidence",
     )
 
 

@@ -110,7 +110,7 @@ def _surer(comparison: Comparison) -> Iterator[Block]:
 
 
 def surer(comparison: Comparison) -> Iterator[str]:
-    """What to capture so that the comparison tells more."""
+    """What to capture for a better comparison."""
     base, new = comparison.base, comparison.new
     runs = (len(base.runs), len(new.runs))
     if comparison.obstacles:

@@ -41,5 +41,5 @@ def verdict(comparison: Comparison) -> Spans:
 def how_sure(comparison: Comparison, total: Change) -> str:
     """The interval of a change, with its confidence."""
     if total.interval_ns is None:
-        return "how sure that is cannot be told"
+        return "how sure that is is unknown"
     return f"{confidence(comparison.level)} interval {interval(total)}"

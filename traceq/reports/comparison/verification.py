@@ -20,7 +20,7 @@ _PREDICTIONS = {
     "right": "the saving lies within what was predicted",
     "too high": "the saving is below the least that was predicted",
     "too low": "the saving is above the most that was predicted",
-    "cannot tell": "whether the prediction was right cannot be told",
+    "cannot tell": "whether the prediction was right is unknown",
 }
 _MOST = 6
 
@@ -50,7 +50,7 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
 def _won(verification: Verification) -> str:
     won = verification.won_ns
     if won is None:
-        return "what was saved cannot be told"
+        return "the saving is unknown"
     before = verification.comparison.change.base_ns if verification.comparison.change else 0
     of_step = f" ({share(abs(won) / before)} of it)" if before else ""
     if won < 0:
@@ -67,7 +67,7 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
         least, most = map(change, verification.won_interval_ns)
         level = confidence(verification.comparison.level)
         yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
-    yield "now", (f"{duration(after.saving_ns)} a step left to be won" if after else "nothing of it found",)
+    yield "now", (f"{duration(after.saving_ns)} a step left to save" if after else "nothing of it found",)
     if verification.also_gone:
         yield "also gone", (", ".join(each.rule for each in verification.also_gone),)
     sides = (verification.comparison.base, verification.comparison.new)

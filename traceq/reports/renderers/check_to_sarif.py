@@ -36,7 +36,7 @@ _RULES: Mapping[Table, _Rule] = {
     ),
     "throughput": _Rule(
         "ThroughputBudget",
-        "Less work is done a second than the budget asks for.",
+        "Throughput is below the budget.",
         "See where the time of a step goes: traceq report. The numbers come from payload marks of traceq.annotate.",
     ),
     "ledger": _Rule(
@@ -46,8 +46,8 @@ _RULES: Mapping[Table, _Rule] = {
     ),
     "findings": _Rule(
         "FindingBudget",
-        "A finding would win more than its budget allows.",
-        "traceq explain RULE says what it finds and what to try; a rule that cannot judge says what the capture lacks.",
+        "A finding could save more than its budget allows.",
+        "traceq explain RULE explains the rule and what to try; a rule that cannot judge says what the capture is missing.",
     ),
     "sql": _Rule(
         "SqlBudget",

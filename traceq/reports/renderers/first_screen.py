@@ -21,7 +21,7 @@ _LEAST_LABEL = 8
 
 
 def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
-    """The sentence, how sure it is at the end of its line where there is room, and the lines on what it wins and how."""
+    """The sentence, how sure it is at the end of its line where there is room, and the lines on its saving and how."""
     text = plain_text(block.spans)
     beside = f"{_GAP}{block.beside}" if block.beside else ""
     lines = [text[start:end] for start, end in wrapped(text, room, whole=True)] or [""]

@@ -79,7 +79,7 @@ Keeps = Callable[[int, Block], bool]
 
 def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
     """What to keep of the blocks, given with the number of their trace, and what that leaves out; ever more of them."""
-    told = "is left out for want of room; `traceq report` of fewer traces shows it."
+    told = "is left out to keep the page small; `traceq report` of fewer traces shows it."
     yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1
     while whole < traces:

@@ -186,7 +186,7 @@ def _next(report: TraceReport, source: str, chosen: str) -> Iterator[Line]:
         yield Line(f"      before it is built: `traceq whatif {source}{chosen} --list`", (_REMARK, 0))
         yield Line(f"      after the fix: `traceq verify F1 --before {source} --after NEW_TRACE`")
     else:
-        yield Line(f"Next: what the capture lacks: `traceq doctor {source}`")
+        yield Line(f"Next: what is missing in the capture: `traceq doctor {source}`")
     yield Line("      tables for SQL: `traceq tables`; findings are in the table `finding`")
 
 

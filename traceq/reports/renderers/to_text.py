@@ -29,7 +29,7 @@ _LEAST_ROOM = 44
 
 @dataclass(frozen=True)
 class _Page:
-    """How wide a line may be, in columns, how text is coloured, and what commands call what they ask."""
+    """How wide a line may be, in columns, how text is coloured, and the source named in commands."""
 
     width: int
     paint: Paint
@@ -46,7 +46,7 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
 
 
 def text_of(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
-    """The blocks as `to_text` shows them; queries have words longer than a line. `source` is what commands ask."""
+    """The blocks as `to_text` shows them; queries have words longer than a line. `source` is named in commands."""
     page = _Page(min(max(width, LEAST_WIDTH), WIDTH), painted if colour else plain, source)
     lines: list[str] = []
     for block in _in_sight(blocks):

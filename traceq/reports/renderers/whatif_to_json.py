@@ -10,7 +10,7 @@ SCHEMA_VERSION = 1
 
 
 def answer_to_json(found: Answer) -> str:
-    """One object; what cannot be told is null."""
+    """One object; unknown values are null."""
     saved, step = found.saved, found.recorded_ns
     return json_text(
         {
@@ -30,7 +30,7 @@ def answer_to_json(found: Answer) -> str:
 
 
 def choices_to_json(found: Choices) -> str:
-    """One object: what can be asked."""
+    """One object: what can be changed."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,

@@ -85,7 +85,7 @@ def _next(report: TraceReport, source: str, chosen: str) -> Commands:
             (
                 ("all sections", f"traceq report {of} --full"),
                 ("the page, with timelines", f"traceq report {source} -o report.html"),
-                ("what this capture lacks", f"traceq doctor {source}"),
+                ("what is missing in this capture", f"traceq doctor {source}"),
             ),
         )
     return Commands(

@@ -84,7 +84,7 @@ def program(facts: Sequence[ProgramFact]) -> str:
     """Language; frameworks; mode; workload; vendor: what of it the trace shows."""
     kinds = groupby(facts, key=lambda each: each.property)
     told = (", ".join(_WORDS.get(each.value, each.value) for each in kind) for _, kind in kinds)
-    return "; ".join(told) or "nothing in the trace tells"
+    return "; ".join(told) or "unknown: the trace does not say"
 
 
 def _overhead(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:

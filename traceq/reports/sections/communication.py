@@ -51,7 +51,7 @@ def no_communication(report: TraceReport) -> tuple[Spans, ...]:
     if facts.on_host or any(each.communication_ns for each in facts.totals):
         return ()
     if any(each.opaque_ns for each in facts.totals):
-        return (("Communication: none seen outside CUDA graphs, and inside them it cannot be.",),)
+        return (("Communication: none outside CUDA graphs; within them it is not visible.",),)
     return ((f"Communication: none ran in the {report.period}.",),)
 
 
@@ -73,7 +73,7 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
     if len(totals) > len(listed):
         yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication not shown.",))
     if any(each.opaque_ns for each in totals):
-        yield Paragraph(("Communication inside CUDA graphs traced as a whole counts as compute.",))
+        yield Paragraph(("Communication in CUDA graphs that were traced as a whole counts as compute.",))
     yield from pictures(report, "communication")
     yield Query(report.queries["communication"])
     if of_worst is not None and of_worst.blocking_ns:
@@ -81,7 +81,7 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
 
 
 def _blocking(blocking: Blocking | None, trace_format: str) -> Spans:
-    """How long issued compute waited for nothing but communication, or why nobody can tell."""
+    """How long issued compute waited only for communication, or why that is unknown."""
     waited = "Compute that was issued waited"
     if blocking is not None and blocking.blocking_ns is not None:
         if blocking.known == blocking.slices:
@@ -89,7 +89,7 @@ def _blocking(blocking: Blocking | None, trace_format: str) -> Spans:
         if blocking.blocking_ns:
             known = f"known of {count(blocking.known)} of {count(blocking.slices)} collectives only"
             return (f"{waited} at least {duration(blocking.blocking_ns)} for nothing else ({known}).",)
-    return ("Whether compute waited for it, the trace does not tell; ", *brought_by("sync", trace_format), ".")
+    return ("The trace does not show whether compute waited for it; ", *brought_by("sync", trace_format), ".")
 
 
 def _bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:

@@ -198,7 +198,7 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
         yield Warn(
             (
                 f"CUDA graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
-                "communication, copies and idle time inside them cannot be seen.",
+                "communication, copies and idle time within them are not visible.",
                 *way("graph_nodes", report.trace.format, " Capture with ", "."),
             )
         )

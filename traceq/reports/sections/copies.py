@@ -1,4 +1,4 @@
-"""The words about copies: what they took, what hid them, how they were asked for."""
+"""The words about copies: what they took, what hid them, how they were issued."""
 
 from __future__ import annotations
 

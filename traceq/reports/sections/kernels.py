@@ -42,7 +42,7 @@ def no_kernels(report: TraceReport) -> tuple[Spans, ...]:
     if report.topics.kernels.fill or not report.ledger:
         return ()
     if report.trace.gpu_slices.get("graph"):
-        return (("Compute kernels: those inside CUDA graphs only, which were traced as a whole.",),)
+        return (("Compute kernels: only in CUDA graphs, which were traced as a whole.",),)
     return ((f"Compute kernels: none ran in the {report.period}.",),)
 
 
@@ -54,7 +54,7 @@ def _fill(fill: KernelFill, *, several: bool) -> str:
     else:
         text += f"By their launches they fill {share(fill.occupancy_share)} of the GPU's threads on average. "
     if fill.tensor_core_share is None:
-        return f"{text}Their names do not tell whether they use tensor cores."
+        return f"{text}Their names do not show whether they use tensor cores."
     text += f"On tensor (matrix) cores, by name: {share(fill.tensor_core_share)} of their time"
     known = fill.tensor_core_known_share or 0.0
     return f"{text}." if round(known, 3) == 1 else f"{text} (known of {share(known)})."

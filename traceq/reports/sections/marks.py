@@ -33,7 +33,7 @@ def _phases(report: TraceReport) -> Iterator[Block]:
     yield Paragraph(
         (
             "Time between the marks on the host, not on the GPU. Phases may nest and threads add up: ",
-            f"they are no parts of a {report.unit}. ",
+            f"they are not parts of a {report.unit}. ",
             Literal("data"),
             " is fetching from data loaders.",
         )

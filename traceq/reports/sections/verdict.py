@@ -86,7 +86,7 @@ def judges_a_part(report: TraceReport) -> bool:
 
 
 def _nothing(report: TraceReport) -> tuple[Outcome, str]:
-    """The words of a report without findings: nothing can be won where a GPU is busy or no idle cause is worth listing."""
+    """The words of a report without findings: nothing can be saved if a GPU is busy or no idle cause is worth listing."""
     for each in report.observations:
         if each.rule in _NO_IDLE_TIME:
             title = each.title[:1].lower() + each.title[1:]

@@ -1,4 +1,4 @@
--- Fetching of input in the counted steps; NULL where the trace does not tell.
+-- Fetching of input in the counted steps; NULL where the trace does not show.
 select
     count(*) as steps,
     sum(data_wait)::bigint as data_wait_ns,

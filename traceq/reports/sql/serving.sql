@@ -1,4 +1,4 @@
--- All counted steps of a server; NULL where the trace does not tell.
+-- All counted steps of a server; NULL where the trace does not show.
 with
 late as (
     select step, max(dur) as dur

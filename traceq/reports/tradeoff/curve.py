@@ -22,9 +22,7 @@ def curve(found: Tradeoff) -> Iterator[Block]:
         return
     yield Heading(3, ("What a step costs",), anchor="curve")
     if not setting.is_amount:
-        yield Paragraph(
-            (knob(setting), " is no amount of work per step: no curve is fitted, and there is no knee to look for.")
-        )
+        yield Paragraph((knob(setting), " is not an amount of work per step, so there is no curve and no knee."))
     elif found.missed is not None:
         missed = f"the curve misses the measured steps by {share(found.missed)}"
         yield Paragraph((f"Cannot tell: {missed}. There is no knee, and nothing is said about other values.",))
@@ -67,8 +65,8 @@ def _knee(found: Tradeoff, fit: Fit, knee: Knee) -> Spans:
     if knee.value is None:
         end = found.points[0 if knee.place == "below" else -1].value
         advice = {
-            "below": "from there on more work costs more latency than it wins throughput",
-            "beyond": "up to there more work wins more throughput than it costs latency; larger values are worth a try",
+            "below": "from there on more work costs more latency than it gains throughput",
+            "beyond": "up to there more work gains more throughput than it costs latency; larger values are worth a try",
         }[knee.place]
         side = {"below": "below the smallest", "beyond": "beyond the largest"}[knee.place]
         return (f"The knee is {side} that was tried, ", *at(setting, end), f": {advice}.{_scatter(knee)}")
@@ -77,7 +75,7 @@ def _knee(found: Tradeoff, fit: Fit, knee: Knee) -> Spans:
         "The knee, where throughput over latency is highest, is at about ",
         knob(setting),
         f" {number(knee.value, rough=True)}{_scatter(knee)}: there a step takes {duration(round(ns))} by the curve",
-        f"{_throughput(found, knee.value, ns)}. Beyond it more work costs more latency than it wins throughput.{tried}",
+        f"{_throughput(found, knee.value, ns)}. Beyond it more work costs more latency than it gains throughput.{tried}",
     )
 
 

@@ -1,4 +1,4 @@
-"""The words about what a step is made of, what of it grows, and whether a larger batch could win anything."""
+"""The words about what a step is made of, what of it grows, and whether a larger batch could help."""
 
 from __future__ import annotations
 
@@ -104,11 +104,11 @@ def _headroom(found: Tradeoff, each: Headroom) -> Spans:
     if each.saturated is not None:
         return (f"Saturated, a larger batch will not help: {each.saturated}",)
     if each.reason is not None:
-        return (f"Whether the GPU is saturated cannot be told: {each.reason}.",)
+        return (f"Cannot tell whether the GPU is saturated: {each.reason}.",)
     if several and found.limit is not None and each.bound is None:
         return _unbounded(found, each)
     if each.bound is None:
-        return ("Whether the GPU is saturated cannot be told: no GPU work was recorded.",)
+        return ("Cannot tell whether the GPU is saturated: no GPU work was recorded.",)
     state = "Nearly saturated" if each.bound <= 1 / SATURATED else "Not saturated"
     bound = f"throughput could become {factor(each.bound)} what it is: an upper bound, as other parts grow as well."
     if several:
@@ -116,13 +116,13 @@ def _headroom(found: Tradeoff, each: Headroom) -> Spans:
         return (f"{state} at ", *at(found.setting, each.value), f".{so}{bound}")
     return (
         f"{state}. If compute grew in proportion to the batch and all else stayed as it is, {bound} ",
-        "Only kernels that do not fill the GPU grow more slowly; where they do, more can be won.",
+        "Only kernels that do not fill the GPU grow more slowly; then the gain can be larger.",
     )
 
 
 def _unbounded(found: Tradeoff, each: Headroom) -> Spans:
-    """Why nothing bounds what more work could win."""
-    what = "What a larger value could win has no bound here: "
+    """Why the gain from more work has no upper bound."""
+    what = "There is no upper bound for the gain from a larger value: "
     if each.exponent is None:
         return (f"{what}how compute grows with ", knob(found.setting), " could not be measured.")
     power = round(each.exponent, 2) + 0.0  # no minus before a zero

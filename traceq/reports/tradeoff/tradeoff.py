@@ -169,13 +169,13 @@ def _notes(found: Tradeoff) -> Iterator[str]:
     unsure = [point for point in found.points if point.throughput_interval is None]
     if unsure:
         where = "" if unsure[0].value is None else f" at {listed([point.value or 0.0 for point in unsure])}"
-        yield f"No interval{where}: too few steps to tell their scatter."
+        yield f"No interval{where}: too few steps to measure their scatter."
     elif fewest < _FEW_STEPS:
         yield f"Intervals from fewer than {_FEW_STEPS} steps are rough."
     if found.between_runs:
         yield "Intervals hold what runs at the same value differ by."
     elif len(unsure) < len(found.points):
-        yield "Intervals hold the scatter of steps only: runs differ by more. Several runs at one value tell by how much."
+        yield "Intervals include only the scatter of steps; runs differ more. Several runs at one value measure that."
     if any(run.world_size and run.world_size > 1 for point in found.points for run in point.runs):
         yield "Work and throughput are those of one rank."
 
@@ -215,7 +215,7 @@ def _goals(found: Tradeoff, choice: Choice) -> Iterator[Spans]:
 
 
 def _alike(choice: Choice) -> Iterator[str]:
-    text = "cannot be told apart, or differ by less than 1 %"
+    text = "do not differ significantly, or by less than 1 %"
     if len(choice.latency_alike) > 1 and choice.latency is not choice.throughput:
         yield f"The shortest steps, at {listed(choice.latency_alike)}, {text}; the one with the most throughput is named."
     if len(choice.throughput_alike) > 1:

@@ -9,7 +9,7 @@ from traceq.diagnosis.finding import Finding
 
 @dataclass(frozen=True)
 class Asked:
-    """A change that is asked for, in words that can be typed: kind (remove, scale, ...), of what, and its factor or number."""
+    """A requested change, as it can be typed: kind (remove, scale, ...), of what, and its factor or number."""
 
     kind: str
     what: str = ""
@@ -18,7 +18,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Saved:
-    """By how much the step would be shorter, negative where longer; `likely_ns` is None where only bounds can be told."""
+    """By how much the step would be shorter, negative where longer; `likely_ns` is None if there are only bounds."""
 
     low_ns: float
     likely_ns: float | None
@@ -63,7 +63,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that can be asked for: `options` of the command take `what`; `dur_ns` is its time in the step, where known."""
+    """Something that can be changed: `options` of the command take `what`; `dur_ns` is its time in the step, where known."""
 
     options: tuple[str, ...]
     what: str
@@ -73,7 +73,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Choices:
-    """What can be asked of one trace."""
+    """What can be changed in one trace."""
 
     trace_id: int
     file: str

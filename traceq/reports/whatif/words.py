@@ -48,11 +48,11 @@ def compose_answer(found: Answer) -> Iterator[Block]:
 
 
 def compose_choices(found: Choices) -> Iterator[Block]:
-    """What can be asked."""
-    yield Heading(1, ("traceq whatif: what can be asked",))
+    """What can be changed."""
+    yield Heading(1, ("traceq whatif: what can be changed",))
     yield Facts((_trace(found),))
     if not found.choices:
-        yield Verdict(("Nothing can be asked: the trace has no steps that can be replayed.",))
+        yield Verdict(("Nothing can be changed: the trace has no steps that can be replayed.",))
         return
     yield table(
         found.choices,
@@ -68,7 +68,7 @@ def compose_choices(found: Choices) -> Iterator[Block]:
         (
             "GLOB is a name with * and ?, as in ",
             Literal("--scale 'kernel:*flash*' 0.5"),
-            ". Options may be repeated and stand together.",
+            ". Options can be repeated and combined.",
         )
     )
 

@@ -45,7 +45,7 @@ def rate(value: object) -> Limit:
     bound, text = _bound(value, 'a number a second as 900, or a text as "<= 900"')
     match = _RATE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{shown(value)} is no rate: a number a second is needed, as in 900")
+        raise ValueError(f"{shown(value)} is not a rate: give a number per second, as in 900")
     return Limit(bound or "at least", Fraction(Decimal(match[1])), PER_SECOND)
 
 
@@ -59,7 +59,7 @@ def in_unit(value: object, unit: str) -> Fraction:
     if isinstance(value, str) and unit == SHARE:
         return share(value)
     ways = {NANOSECONDS: ', or a duration as "5 ms"', SHARE: ', or a share as "3 %"', BYTES: " of bytes"}
-    raise ValueError(f"{shown(value)} is no number{ways.get(unit, '')}")
+    raise ValueError(f"{shown(value)} is not a number{ways.get(unit, '')}")
 
 
 def plain(value: object) -> Fraction | None:
@@ -79,7 +79,7 @@ def shown(value: object) -> str:
 def _bound(value: object, accepted: str) -> tuple[Bound | None, str]:
     """What stands before the amount, and the amount; `accepted` says what to write instead of what is no text."""
     if not isinstance(value, str):
-        raise ValueError(f"{shown(value)} is no limit here: write {accepted}")  # noqa: TRY004 - a value of a file
+        raise ValueError(f"{shown(value)} is not a limit here: write {accepted}")  # noqa: TRY004 - a value of a file
     match = _BOUND.fullmatch(value)
     sign, text = match.groups() if match else (None, value)
     return _SIGNS.get(sign), text

@@ -18,7 +18,7 @@ ANY = "any"
 
 @cache
 def rules() -> tuple[frozenset[str], frozenset[str]]:
-    """The names of the rules that find what a fix could win, and of those that only remark on something."""
+    """The names of the rules with savings, and of those that only make observations."""
     from traceq.diagnosis.rules.registry import built_in
 
     remarking = frozenset(rule.name for rule in built_in() if rule.remarks)

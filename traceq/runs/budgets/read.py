@@ -69,7 +69,7 @@ def read(path: Path) -> BudgetFile:
     except tomllib.TOMLDecodeError as error:
         raise UnusableBudget(f"{path}: is not valid TOML: {error}") from error
     except RecursionError as error:
-        raise UnusableBudget(f"{path}: is no file of budgets: its values are nested too deeply") from error
+        raise UnusableBudget(f"{path}: is not a budget file: its values are nested too deeply") from error
     top = _Place(str(path), lines, ())
     _refuse_unknown(top, content, _TABLES)
     budgets: list[Budget] = []
@@ -96,7 +96,7 @@ def _text(path: Path) -> str:
 def _refuse_unknown(place: _Place, table: Mapping[str, Any], known: Collection[str]) -> None:
     for key in table:
         if key not in known:
-            raise place.wrong(f"there is no such key; {closest(key, known)}", key)
+            raise place.wrong(f"unknown key; {closest(key, known)}", key)
 
 
 def _table(top: _Place, content: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _of_findings(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
                 f"this rule only remarks, and has no saving to limit; `traceq explain {key}` says more", key
             )
         if key not in finding and key != ANY:
-            raise place.wrong(f"there is no such rule; {closest(key, (*finding, ANY))}", key)
+            raise place.wrong(f"unknown rule; {closest(key, (*finding, ANY))}", key)
         yield Budget("findings", key, _finding_limits(place, key, value), place.line(key))
 
 
@@ -136,12 +136,12 @@ def _finding_limits(place: _Place, key: str, value: object) -> tuple[Limit, ...]
     if value == _ABSENT:
         return ()
     if not isinstance(value, str):
-        raise place.wrong(f'{amounts.shown(value)} is no limit: write "absent", or a saving as "2 ms" or "1 %"', key)
+        raise place.wrong(f'{amounts.shown(value)} is not a limit: write "absent", or a saving as "2 ms" or "1 %"', key)
     limit = _checked(place, key, amounts.time_or_share, value)
     if limit.bound == "at least":
         raise place.wrong("a finding has a most, no least: leave out >=", key)
     if limit.unit == SHARE and limit.amount < Fraction(str(WORTH_LISTING)):
-        raise place.wrong('what would win less than 1 % of the step is no finding: write "absent", or 1 % or more', key)
+        raise place.wrong('a saving below 1 % of the step is not a finding: write "absent", or 1 % or more', key)
     return (limit,)
 
 
@@ -210,7 +210,7 @@ def _regression(place: _Place, value: object) -> Fraction:
 def _level(place: _Place, value: object) -> float:
     most = 0.5
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 < value <= most:
-        raise place.wrong(f"{value} is no probability from 0 to 0.5, such as 0.02", "level")
+        raise place.wrong(f"{value} is not a probability from 0 to 0.5, such as 0.02", "level")
     return float(value)
 
 

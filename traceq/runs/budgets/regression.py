@@ -11,7 +11,7 @@ from traceq.runs.compare.comparison import Comparison
 
 
 def regression(budget: Budget, comparison: Comparison | None) -> Judged:
-    """Without a limit every regression fails. With one, those that are measured above it.
+    """Without a limit every regression fails; with one, those measured above it.
 
     With a limit nothing passes of which the steps do not exclude that it is above: the interval must end at the limit or
     below. Nor can be judged what the comparison cannot tell.

@@ -1,4 +1,4 @@
-"""Budgets of the user's own: a query that returns one number. It is asked where the database is open, and judged later."""
+"""Budgets of the user's own: a query that returns one number. It runs while the database is open and is judged later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from traceq.runs.run import Run
 if TYPE_CHECKING:
     import duckdb
 
-_NO_DATABASE = "a baseline keeps no tables to ask: give the trace or its database"
+_NO_DATABASE = "a baseline has no tables to query: give the trace or its database"
 _LONGEST = 200
 
 
@@ -34,7 +34,7 @@ def ask(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trace_id: i
                 return "it is not one query"
             (parsed,) = connection.extract_statements(query)
             if parsed.type.name != "SELECT":
-                return "it is no query: it must begin with select, from or with"
+                return "it is not a query: it must begin with select, from or with"
             given = {name: value for name, value in _given(run, trace_id).items() if name in parsed.named_parameters}
             cursor = connection.execute(query, given or None)
             columns = len(cursor.description or ())
@@ -54,7 +54,7 @@ def _given(run: Run, trace_id: int) -> dict[str, int]:
 
 def _number(value: object) -> Fraction | str:
     if value is None:
-        return "the query returns NULL: what it asks for is not in the trace"
+        return "the query returns NULL: the trace does not have this value"
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         shown = printable(str(value)[:_LONGEST])
         return (
@@ -86,7 +86,7 @@ def _excess(budget: Budget, answer: Fraction) -> Fraction:
 
 
 def _shown(budget: Budget, measured: Sequence[Measured]) -> str | None:
-    """The query for one run; parameters are filled in, so that it can be asked again."""
+    """The query for one run; parameters are filled in, so that it can be run again."""
     if budget.query is None or len(measured) != 1 or measured[0].trace_id is None:
         return budget.query
     try:

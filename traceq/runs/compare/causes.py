@@ -109,7 +109,7 @@ def _pieces(runs: Sequence[Run], statistic: Statistic) -> dict[str, list[Piece]]
 
 
 def _error(item: Item, run: Run, statistic: Statistic) -> float | None:
-    """The standard error of the item's time in the step of the run, ns; None where the run does not tell.
+    """The standard error of the item's time in the step of the run, ns; None if the run does not show it.
 
     Of steps that lie in the middle half because of this item the deviation is 0.38 of that of all, of others the same: the
     first of both below holds for the former, the second for the latter.

@@ -1,4 +1,4 @@
-"""What runs of one program differ by, beyond what their own steps tell: measured from several runs of it."""
+"""The noise between runs of one program, beyond the scatter of their own steps: measured from several runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
         )
     for run in runs[1:]:
         for obstacle in obstacles(runs[:1], [run]):
-            raise WrongUse(f"{run.file} is no run of the same program as {runs[0].file}: {obstacle}.")
+            raise WrongUse(f"{run.file} is not a run of the same program as {runs[0].file}: {obstacle}.")
     steps = [durations(run)[:, None] for run in runs]
     centers = np.array([statistics.center(each, statistic)[0] for each in steps])
     mean = float(centers.mean())

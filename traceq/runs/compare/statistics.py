@@ -228,7 +228,7 @@ def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Stat
 
 
 def least_p(base: int, new: int) -> float:
-    """The least that `permutation_p` can be for so many steps a side: few cannot tell a difference however large it is."""
+    """The least that `permutation_p` can be for so many steps a side: few steps cannot show a difference, however large."""
     return min(1.0, 2 / math.comb(base + new, base)) if base and new else 1.0
 
 

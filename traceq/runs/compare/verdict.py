@@ -29,8 +29,8 @@ def judged(
         return _changed(sides, change, change.p, level)
     if is_sure:
         return "no change", (
-            f"the difference is no chance (p = {change.p:.2g}), but below {share(floor_share)} of the step, which single runs "
-            "are taken to differ by without a cause"
+            f"the difference is significant (p = {change.p:.2g}), but below {share(floor_share)} of the step, by which single "
+            "runs may differ without a cause"
         )
     judgement = _unsure(sides, change, change.p, max(sensitivity_share, floor_share))
     drifted = _drifted(sides)
@@ -74,7 +74,7 @@ def _too_different(sides: tuple[Side, Side], change: Change) -> str:
         return f"{given} of one program may differ as much; need {ENOUGH_RUNS} or more a side"
     if max(runs) > 1:
         return (
-            f"runs of a side differ too much among themselves to tell from {runs[0]} against {runs[1]}; "
+            f"the runs of a side differ too much for a comparison of {runs[0]} against {runs[1]}; "
             f"need {ENOUGH_RUNS} or more a side"
         )
     return "steps differ too much among themselves; capture more of them"
@@ -95,7 +95,7 @@ def _too_few(sides: tuple[Side, Side], level: float) -> str:
     counted = f"{sides[0].counted} against {sides[1].counted} steps"
     if any(side.windows for side in sides):
         return f"{counted}: no steps were found; mark them, or ingest with --step-range"
-    return f"{counted} are too few to tell a change from chance at a level of {level:g}; capture more"
+    return f"{counted} are too few to show a change at a level of {level:g}; capture more"
 
 
 def _amount(ns: int, change: Change) -> str:

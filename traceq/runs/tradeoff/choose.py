@@ -48,7 +48,7 @@ def _dominates(other: Point, point: Point) -> bool:
 
 
 def _alike(points: Sequence[Point], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
-    """Places of the points whose work per time cannot be told from the highest, or is less than 1 % below it."""
+    """Places of the points whose throughput is not significantly below the highest, or less than 1 % below it."""
     rates = [each / point.typical_ns for each, point in zip(work, points, strict=True)]
     best = max(range(len(points)), key=lambda place: rates[place])
     return [

@@ -1,4 +1,4 @@
-"""What limits a step at the largest value, how the parts of a step grow, and whether a larger batch could win anything."""
+"""What limits a step at the largest value, how the parts of a step grow, and whether a larger batch could help."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def _compute(ledger: Mapping[str, float]) -> float:
 
 
 def headroom_of(taken: Taken, growth: float | None, *, is_alone: bool) -> Headroom:
-    """What a larger batch than that of the run could win at most.
+    """The most that a batch larger than the run's could gain.
 
-    `is_alone`: there is no other value, so that nothing tells how compute grows. Else `growth` is compute_growth.
+    `is_alone`: there is no other value, so that the growth of compute is unknown. Else `growth` is compute_growth.
     """
     run = taken.run
     ledgers = [step.ledger for step in run.typical]

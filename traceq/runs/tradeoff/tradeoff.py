@@ -171,7 +171,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Headroom:
-    """Whether a run leaves something for a larger batch to win.
+    """Whether a larger batch could help.
 
     `saturated` is what the rule gpu-saturated says unless measured growth refutes it, `reason` why it cannot tell.
     `exponent` is the least with which compute was measured to grow against the value, None where that is not known.

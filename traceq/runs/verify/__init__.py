@@ -1,1 +1,1 @@
-"""Whether a fix won what its finding had said: predictions held against what was measured after."""
+"""Whether a fix saved what its finding predicted: predictions held against what was measured after."""

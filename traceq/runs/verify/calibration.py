@@ -15,7 +15,7 @@ from traceq.runs.verify.verify import Verification
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A prediction and what came of it, ns per step. `pair` tells pairs of traces apart."""
+    """A prediction and what came of it, ns per step. `pair` identifies the pair of traces."""
 
     pair: str
     rule: str
@@ -77,4 +77,6 @@ def read(path: Path) -> Iterator[Calibrated]:
         try:
             yield Calibrated(**json.loads(line))
         except (json.JSONDecodeError, TypeError) as error:
-            raise UnusableCalibration(f"{path}: line {number} is no line of traceq verify --append: {error}") from error
+            raise UnusableCalibration(
+                f"{path}: line {number} is not a line of traceq verify --append: {error}"
+            ) from error

@@ -1,4 +1,4 @@
-"""From the runs before and after a fix to whether the finding is gone, what was won, and whether that was foreseen."""
+"""From the runs before and after a fix to whether the finding is gone, what was saved, and whether that was predicted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STILL = 0.8
 class Verification:
     """What became of a finding. Times are ns per counted step.
 
-    `won_ns` is by how much the mean step got shorter (savings are shares of the mean), `won_interval_ns` what
+    `won_ns` is the saving in the mean step (savings are shares of the mean), `won_interval_ns` what
     holds the true gain; both are None when the sides cannot be compared. `after` is the finding as it is now, on its
     own or as part of another, `reason` why `state` or `prediction` cannot be told. `also_gone` are other findings
     that vanished too: what was won is theirs as well.
@@ -109,7 +109,7 @@ def _state(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silen
 
 
 def _prediction(finding: FindingKept, won: tuple[int, int] | None, comparison: Comparison) -> Prediction:
-    """Right when something was surely won, and it may lie between the finding's bounds."""
+    """Right when something was surely saved, and it may lie between the finding's bounds."""
     if won is None or comparison.verdict == "cannot tell":
         return "cannot tell"
     if won[1] < finding.saving_low_ns:
@@ -125,7 +125,7 @@ def _reason(comparison: Comparison, state: State, silent: str | None, *, is_comp
     if state in ("smaller", "still there"):
         return "the saving has other causes, too: the finding is there as before, or in part"
     if comparison.change is not None and comparison.change.interval_ns is None:
-        return "a single step has no spread by which to judge the saving"
+        return "a single step has no scatter to judge the saving by"
     if comparison.verdict != "improvement":
         return f"{comparison.verdict}: {comparison.reasons[0]}"
     return silent

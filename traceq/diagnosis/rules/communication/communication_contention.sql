@@ -1,5 +1,5 @@
 -- Kernels that take longer with communication beside them than the same kernels alone, and how much longer.
--- title: Kernels slowed down by communication beside them
+-- title: Kernels are slowed down by concurrent communication
 -- finds: Kernels that take longer while communication runs on the GPU than the same kernels take alone.
 -- matters: NCCL's kernels occupy multiprocessors and memory bandwidth for as long as they wait and send. Kernels
 --   beside them get the rest; a matrix product tuned for all multiprocessors may need another wave.

@@ -1,5 +1,5 @@
 -- Collectives of Gloo on tensors of the GPU: copies out and back, and idle time while the host communicates.
--- title: Gloo moves tensors of the GPU
+-- title: Gloo communicates GPU tensors
 -- finds: Collectives of the Gloo backend whose tensors come from the GPU: they are copied to the host, sent from
 --   there, and copied back.
 -- matters: NCCL sends from GPU to GPU, over NVLink or the network card, and on a stream that leaves the host free.
@@ -13,7 +13,7 @@
 --   `"cpu:gloo,cuda:nccl"`. {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} goes through the
 --   host: Gloo copies it from the GPU and back.
 -- confidence: high
--- reason: Copies from the GPU are launched inside Gloo's collectives.
+-- reason: Copies from the GPU are launched within Gloo's collectives.
 -- wrong-if: The tensors belong on the host and are copied only because the program asks for it; then keep them there.
 -- heading: Communicate tensors of the GPU by {{ program.words.nccl }}, not by Gloo
 -- for: pytorch

@@ -1,6 +1,6 @@
 -- Idle time in which the host was in a collective or barrier that runs on the host.
--- title: GPU idle: the host waits for other ranks
--- finds: Time in which nothing runs on the GPU while the launching thread is inside a collective or barrier that runs
+-- title: The GPU waits for other ranks (through the host)
+-- finds: Time in which nothing runs on the GPU while the launching thread is within a collective or barrier that runs
 --   on the host: Gloo, MPI, UCX, torch.distributed.barrier.
 -- matters: Such a call lasts until the last rank arrives, and the GPU gets no new work meanwhile. A barrier in every
 --   step makes all ranks as slow as the slowest one of each step, even where nothing needs them in step.
@@ -20,7 +20,7 @@
 --   remedy('host_collective') }} {%- endif %} The launching thread waits in {{ cut(worst.name) }}; the GPU idles up
 --   to {{ time(worst.claimed) }} at a time.
 -- confidence: high
--- reason: The thread that launches the GPU's next work was inside this call while nothing ran on the GPU.
+-- reason: The thread that launches the GPU's next work was within this call while nothing ran on the GPU.
 -- wrong-if: The call waits for a rank that is late anyway: then the next collective waits instead, and that rank is to
 --   be fixed.
 -- heading: Do not let the host wait for other ranks

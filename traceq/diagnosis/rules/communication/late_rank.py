@@ -131,7 +131,7 @@ def _because(subject: Subject, late_trace: int, waiting: float) -> str:
     """What the late rank has more of, as the end of a sentence."""
     causes = subject.ask("late_rank_cause", late_trace=late_trace)
     if not causes or causes[0]["more_ns"] < _EXPLAINS * waiting:
-        return ", in which no single cause stands out"
+        return ", without a single dominant cause"
     most = causes[0]
     what = _WHAT.get(most["category"], "most of the difference lies there")
     return (
@@ -155,7 +155,7 @@ def _own_lateness(subject: Subject, pairs: list[dict[str, Any]]) -> Iterator[Rem
         text=(
             f"Rank {subject.rank} is the last to arrive at collectives: {len(own)} of the other ranks wait for it, "
             f"up to {time(most['waiting_ns'])} "
-            f"per step (rank {most['waiting_rank']}). What this rank wins, all of them win."
+            f"per step (rank {most['waiting_rank']}). What this rank saves, all of them save."
         ),
         query="late_rank_of_job",
         fix="Begin with the findings of this rank that are about its host, its input and its kernels.",

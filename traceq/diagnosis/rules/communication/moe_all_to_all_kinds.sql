@@ -1,2 +1,2 @@
--- What all-to-alls exchange, as collective_role.sql tells it.
+-- What all-to-alls exchange, by collective_role.sql.
 select unnest(['experts', 'embeddings', 'sequence', 'unknown']) as kind

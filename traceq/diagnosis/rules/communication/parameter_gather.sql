@@ -1,4 +1,4 @@
--- title: Exposed gathering of sharded parameters
+-- title: Exposed all-gather of sharded parameters
 -- finds: All-gathers of parameters (FSDP, ZeRO-3) and the reduce-scatters that go with them, or all-gathers after the
 --   optimizer's step (ZeRO-1 and 2, distributed optimizers), that run while no compute does.
 -- matters: Sharding trades memory for communication. It costs nothing as long as the gather of the next layer hides
@@ -9,7 +9,7 @@
 --   before the first reduce-scatter (tensor parallelism with sequence parallelism alternates from the first layer on,
 --   and is left to tensor-parallel-collective). low 0.1, likely 0.5, high 0.9: the first gather and the last reduction
 --   of a step have nothing to hide behind.
--- try: Prefetch further ahead; shard less (hybrid sharding inside a node, ZeRO-2, no resharding after forward) where
+-- try: Prefetch further ahead; shard less (hybrid sharding within a node, ZeRO-2, no resharding after forward) where
 --   memory allows; wrap layers so that each gather is neither tiny nor most of the model; gather in bf16 or fp8.
 -- references: https://docs.pytorch.org/docs/stable/fsdp.html
 --   https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html

@@ -1,2 +1,2 @@
--- What parameters are gathered for, as collective_role.sql tells it.
+-- What parameters are gathered for, by collective_role.sql.
 select unnest(['layers', 'optimizer']) as kind

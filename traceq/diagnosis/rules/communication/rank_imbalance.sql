@@ -3,7 +3,7 @@
 -- finds: Among the ranks of a job in the database (or the GPUs of one capture) the one that needs most time for its own
 --   part of a step, and what it has more of than the others.
 -- matters: Ranks meet in collectives, so the slowest sets the pace of all. On the others the time shows as
---   communication, where no tuning of communication wins it.
+--   communication, where tuning communication does not help.
 -- measured: Per rank and counted step the ledger (time_ledger) without waiting for others: without communication,
 --   idle_communication, idle_dependency and idle_launch_latency (which hides waits of streams). The most is at least 10
 --   % above the least, the limit that tools for stragglers use, and above it by 1 % of a step. Only traces with the
@@ -15,13 +15,13 @@
 --   {% if facts.own_ns >= unbalanced * fastest.own_ns
 --     and facts.own_ns - fastest.own_ns >= worth_a_remark * facts.step_ns %}{{ unit(facts) }} needs
 --   {{ time(facts.own_ns) }} a step without waiting for others, {{ unit(fastest) }} {{ time(fastest.own_ns) }}, of
---   {{ rows | length }} compared. What it has most more of than the others is {{ facts.more_of }}:
---   +{{ time(facts.more_ns) }} a step. Its compute takes {{ time(facts.compute_ns) }}, that of {{ unit(fastest) }}
+--   {{ rows | length }} compared. The largest difference is {{ words_for(facts.more_of) }}:
+--   +{{ time(facts.more_ns) }} per step. Its compute takes {{ time(facts.compute_ns) }}, that of {{ unit(fastest) }}
 --   {{ time(fastest.compute_ns) }}.
 --   {%- endif %}
 -- fix: {% if facts.more_of == 'compute' %}Give {{ unit(facts) }} less work (shorter sequences, fewer layers or
---   experts). Or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Fix {{ facts.more_of }} of {{
---   unit(facts) }} first, its findings say how; the collectives of the others then get shorter. {%- endif %}
+--   experts). Or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Fix {{ words_for(facts.more_of) }} of {{
+--   unit(facts) }} first, as its findings say; the collectives of the others then get shorter. {%- endif %}
 -- unknown: {% if subject.is_window %}there are no steps: ranks cannot be compared; traceq.annotate marks
 --     steps
 --   {%- elif rows | length <= 1 and subject.world_size and subject.world_size > 1 %}one of {{ subject.world_size }} ranks

@@ -1,5 +1,5 @@
 -- Gradients and parameters that are communicated on a stream which also computes: nothing launched after them can overlap them.
--- title: Communication on the stream that computes
+-- title: Communication on the compute stream
 -- finds: Reductions of gradients and gathers of parameters that run on the same stream as the kernels that compute.
 -- matters: Work on one stream runs one after the other. Gradients of one layer could be reduced while the next one
 --   computes, but here everything launched later waits, needed or not.

@@ -1,5 +1,5 @@
 -- Collectives that took much longer than the others of the same operation, group and size: what they took more.
--- title: Single collectives that take far longer than usual
+-- title: Collectives that sometimes take far longer than usual
 -- finds: A few collectives that last over three times as long as others of the same operation, group and size do.
 -- matters: What moves the same bytes between the same ranks takes the same time, unless a rank comes late (garbage
 --   collection, a checkpoint, a slow batch) or the network fails to deliver (retransmissions, another job). All

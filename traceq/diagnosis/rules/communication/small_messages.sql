@@ -27,7 +27,7 @@
 -- threshold: small = 1048576: below 1 MiB a collective is latency, not bandwidth, on all links (nccl-tests); buckets
 --   of DDP begin with 1 MiB
 -- threshold: bucket = 4096: a page; gradients of less are counters and scales, which nothing packs
--- threshold: latency = 100000: a small collective takes tens of us inside a node and up to about 100 between nodes
+-- threshold: latency = 100000: a small collective takes tens of us within a node and up to about 100 between nodes
 --   (nccl-tests); more is waiting for other ranks
 -- threshold: fewest = 8: fewer than eight a step win nothing worth a bucket
 -- uses: busy

@@ -4,7 +4,7 @@
 --   in the forward pass, an all-reduce per layer in the backward pass.
 -- matters: They carry a few kilobytes, so their time is latency and waiting for the last rank, once per layer and
 --   direction, and the next kernel needs the result.
--- measured: Communication launched inside operators or ranges called SyncBatchNorm... in the counted steps, where
+-- measured: Communication launched within operators or ranges called SyncBatchNorm... in the counted steps, where
 --   exposed (busy_piece). low 0.3, likely 0.8, high 1: plain batch normalization has none of it.
 -- try: Plain BatchNorm where the batch per GPU is large enough (16 or more), GroupNorm or LayerNorm, frozen statistics
 --   when fine-tuning, or a small process group.
@@ -13,7 +13,7 @@
 --   synchronize within a node only, `convert_sync_batchnorm(model, process_group=ranks_of_this_node)`, or use
 --   `torch.nn.GroupNorm`. SyncBatchNorm needs {{ described(facts) }}, {{ time(facts.dur) }} each (median).
 -- confidence: high
--- reason: The collectives are launched inside SyncBatchNorm's operators.
+-- reason: The collectives are launched within SyncBatchNorm's operators.
 -- wrong-if: The batch per GPU is so small that training needs the statistics of all ranks.
 -- heading: Leave out SyncBatchNorm: it waits for all ranks in every layer
 -- for: pytorch, training

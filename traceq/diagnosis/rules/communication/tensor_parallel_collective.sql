@@ -7,7 +7,7 @@
 --   All-reduces are tensor-parallel when a step has at least 8 of one size and group (two layers' worth), less than 10
 --   % of their time is overlapped (DDP's overlap with backward), at least 15 % of them lie in the forward pass (else
 --   in the first third of the step: DDP has none there), and no gradient hook is around them. low 0.05, likely 0.5,
---   high 0.9: an unknown part is waiting for late ranks, which only fixing those ranks wins. In a trace of several
+--   high 0.9: an unknown part is waiting for late ranks, which only fixing those ranks saves. In a trace of several
 --   GPUs the one that is in as many collectives for at most 0.75 of the time is named: the others wait for it.
 -- try: Compare the ranks first: waiting for a late rank looks the same here. Then sequence parallelism, overlap of
 --   communication with the matrix products around it, a lower degree of tensor parallelism, and never tensor

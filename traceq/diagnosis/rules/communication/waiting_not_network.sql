@@ -1,11 +1,11 @@
 -- Time in collectives beyond what they take when no rank comes late.
--- title: Collectives wait for a rank that comes late
+-- title: Collectives wait for a late rank
 -- finds: Collectives of one rank that take longer than any network needs for so few bytes, or far longer than the fastest of their
 --   class: they wait for a rank that is not in this trace.
 -- matters: Neither a faster network nor overlap helps: the transfer is short, and the rank that comes last sets the time of all.
 -- measured: Exposed time of collectives beyond their transfer (collective_transfer): the fastest of operation, group and size with 8 members
---   or more, else 1 ms and what 10 Gbit/s Ethernet takes. Low 0: if the late rank has the same trouble at another time, nothing is won by
---   fixing this one. Likely: this rank waits for nobody. Not asked where other ranks are in the database: late-rank names the rank then.
+--   or more, else 1 ms and what 10 Gbit/s Ethernet takes. Low 0: if the late rank has the same trouble at another time, nothing is saved by
+--   fixing this one. Likely: this rank waits for nobody. Does not run where other ranks are in the database: late-rank names the rank then.
 -- try: Capture all ranks, and see which one comes last in these collectives and what it did before: input, checkpoints, a host that loses
 --   its cores, uneven work.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html

@@ -1,13 +1,13 @@
 -- Exposed collectives of 32-bit floating-point numbers: half of what they need for their bytes.
--- title: Collectives send 32-bit numbers
--- finds: Collectives of 32-bit floating-point numbers that run while no compute does, where sending half the bytes wins
+-- title: Collectives send 32-bit values
+-- finds: Collectives of 32-bit floating-point numbers that run while no compute does, where sending half the bytes saves
 --   more than starting them earlier would.
 -- matters: What a link takes for a large message is in proportion to its bytes. Large models exchange
 --   16-bit numbers, and may still add up in 32 bits.
 -- measured: Slices of collective_slice whose element type is known as 32-bit floating point, by the source's description,
 --   the shapes around their launch, or the name of the kernel, in the counted steps. Claimed is half of their exposed
 --   time, of that no more than the shortest of its kind (operation, group, size; of at least 3) takes: the rest is
---   waiting for ranks that come late. Asked only where the replay wins
+--   waiting for ranks that come late. Runs only where the replay saves
 --   more by half the bytes (communication_half) than by hiding them (communication_overlap): else those rules tell.
 --   low 0, likely 0.95, high 1: converting reads and writes
 --   each number once, in memory that is some 20 times as fast as a link; even the shortest may have waited.

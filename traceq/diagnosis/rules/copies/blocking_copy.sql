@@ -4,7 +4,7 @@
 -- matters: The call waits for all work before it and for the copy itself. Until it returns the host launches nothing,
 --   and when it does the GPU has nothing to do.
 -- measured: copy_overlap whose call does not say Async, between host and device; copies to the device of up to 64 KiB
---   are left out, as their calls return at once (the same bound as in nsys' cuda_memcpy_sync), and copies inside the
+--   are left out, as their calls return at once (the same bound as in nsys' cuda_memcpy_sync), and copies within the
 --   device, which do not hold the host. Claimed are their exposed times, idle_sync under their calls, and the
 --   launching gaps that begin because such a call had let the GPU run dry, for not longer than the call held the host.
 --   Low, likely and high share: 0.2, 0.6 and 1: an asynchronous copy still takes its time, beside computation if there

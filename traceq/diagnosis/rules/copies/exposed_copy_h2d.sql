@@ -1,4 +1,4 @@
--- title: Exposed copies: to the GPU, with nothing else running
+-- title: Exposed copies to the GPU
 -- finds: Copies from the host to the device during which nothing else runs on the GPU, as far as no other rule says
 --   why.
 -- matters: The GPU has engines of their own for copies. Time in which only they work is time in which it computes

@@ -1,5 +1,5 @@
--- title: Exposed copies: inside or between GPUs, with nothing else running
--- finds: Copies inside a device and between devices, and migrations, during which nothing else runs on the GPU, as far
+-- title: Exposed copies within or between GPUs
+-- finds: Copies within a device and between devices, and migrations, during which nothing else runs on the GPU, as far
 --   as no other rule says why.
 -- matters: Bytes are moved and nothing is computed.
 -- measured: The exposed time of copies that are neither from host to device nor back (copy_overlap, category

@@ -1,11 +1,11 @@
 -- Tensors made on the host and copied to the GPU at once: the copies, and the time for which the GPU idles as they hold the host.
--- title: Tensors made on the host and copied to the GPU at once
+-- title: Tensors are created on the host and then copied to the GPU
 -- finds: torch.zeros(...), torch.arange(...) and the like on the host, followed by .to(device) or .cuda() of the
 --   result.
 -- matters: The GPU can make such a tensor itself with one small kernel. Made on the host it costs the time of the host,
 --   a copy of pageable memory, and a wait for the GPU, since the host is held until the copy is done.
 -- measured: Operators that make tensors (aten::zeros, ones, full, eye, arange, linspace, rand, randn, ...) and launch
---   nothing, after which the next operator among these and copies, on the same thread, inside the same operator and
+--   nothing, after which the next operator among these and copies, on the same thread, within the same operator and
 --   annotation, and within 200 us (Python calls the one right after the other), copies to the device. Claimed are the
 --   exposed copy, idle_sync under the calls that wait for it, and the launching gaps that begin because such a call had
 --   let the GPU run dry, for not longer than the call held the host. Low, likely and high share: 0.5, 0.9 and 1.

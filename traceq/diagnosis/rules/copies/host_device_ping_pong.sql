@@ -1,6 +1,6 @@
 -- Copies to the host and back of the same size within a step, step after step, where nothing else of that size comes to the device.
 -- Large ones that come back for backward or the optimizer are offloading, which is meant.
--- title: Data that leaves the GPU and comes back within a step
+-- title: Data leaves the GPU and comes back within a step
 -- finds: Copies to the host followed by copies of the same size to the device, within one step and in step after
 --   step.
 -- matters: Both ways cost a copy over the slowest link of the machine, and mostly a wait for the GPU as well, only

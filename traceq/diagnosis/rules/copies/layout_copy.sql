@@ -6,7 +6,7 @@
 -- matters: They compute nothing, and read and write the whole tensor each time. Tensor cores want NHWC: a model in
 --   NCHW is converted before and after convolutions, in every step.
 -- measured: Kernels named nchwToNhwc, nhwcToNchw (cuDNN) or batched_transpose (MIOpen): low, likely and high share
---   0.3, 0.9 and 1. Copy kernels inside aten::contiguous and aten::reshape, with their aten::clone, or inside a
+--   0.3, 0.9 and 1. Copy kernels inside aten::contiguous and aten::reshape, with their aten::clone, or within a
 --   convolution: 0.1, 0.4 and 0.9, since some of these copies make the kernels after them faster than they cost.
 --   Claimed is kernel_occupancy's exclusive_dur.
 -- try: channels_last from the input to the loss; for other tensors a layout that the next operator takes as it is.
@@ -76,7 +76,7 @@ operator as (
         )
 ),
 
--- aten::copy_ inside aten::contiguous or aten::reshape, with or without an aten::clone between them; or inside a convolution.
+-- aten::copy_ inside aten::contiguous or aten::reshape, with or without an aten::clone between them; or within a convolution.
 asked as (
     select
         p.*,

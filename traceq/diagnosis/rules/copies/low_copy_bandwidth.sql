@@ -1,6 +1,6 @@
 -- Large copies that are much slower than the best of their kind in this trace, or than the link of the GPU for pinned memory: the time that
 -- is too much.
--- title: Copies far below the rate they could have
+-- title: Copies far below the link's bandwidth
 -- finds: Large copies that are much slower than others of their kind in the same trace, or than what the link of the
 --   GPU carries.
 -- matters: The same bytes would take a fraction of the time. What slows them down is mostly outside of the program:
@@ -21,7 +21,7 @@
 --   `numactl --cpunodebind=N --membind=N` binds a process to a node. {%- endif %} {{ copies() }}
 -- confidence: medium
 -- reason: Sizes and times are facts; what the link of this machine can carry is not recorded.
--- wrong-if: A copy of this size, alone on the machine (nvbandwidth), is no faster.
+-- wrong-if: A copy of this size, alone on the machine (nvbandwidth), is not faster.
 -- heading: Speed up copies: pinned memory, the near NUMA node, the full link
 -- needs: gpu, steps
 -- about: copies

@@ -1,6 +1,6 @@
 -- Large copies to the host in forward, backward or optimizer, and such copies back in backward or optimizer, in the same steps: memory that
 -- is offloaded.
--- title: Offloading that computation waits for
+-- title: Compute waits for offloading
 -- finds: Copies of activations, gradients or optimizer state to the host and back, in every step, that run alone on
 --   the GPU.
 -- matters: Offloading trades time on the link for memory. It is free as long as the copies run beside computation,

@@ -5,7 +5,7 @@
 --   its own: the call returns late, the copy is slower than the link, and the host launches nothing meanwhile.
 -- measured: copy_overlap with is_pageable and is_async_call, and of at least 64 KiB for its own time (up to there a copy to the device is
 --   staged at once and its call returns). Claimed are their exposed times; idle_sync under their calls (and under the
---   synchronization that PyTorch adds inside the same aten::copy_); and the launching gaps that begin because such a
+--   synchronization that PyTorch adds within the same aten::copy_); and the launching gaps that begin because such a
 --   call had let the GPU run dry, for not longer than the call held the host. Reading single values (.item()) and
 --   checkpoints are left out. Low, likely and high share: 0.3, 0.9 and 1: the wait goes as a whole, and pinned memory
 --   lets the copy run beside compute.

@@ -1,6 +1,6 @@
--- Copies of parameters from the host inside the ranges that fetch them before a layer computes.
+-- Copies of parameters from the host within the ranges that fetch them before a layer computes.
 -- title: Parameters are copied from the host in each pass
--- finds: Copies of at least 1 MiB from the host to the GPU inside ranges that fetch the parameters of a layer: FSDP with
+-- finds: Copies of at least 1 MiB from the host to the GPU within ranges that fetch the parameters of a layer: FSDP with
 --   CPU offload, DeepSpeed ZeRO with offload, Accelerate's hooks.
 -- matters: Every pass moves all parameters over PCIe, tens of times slower than the GPU's memory.
 -- measured: Copies from host to device (copy_overlap) whose call lies in such a range (its innermost or outermost

@@ -1,5 +1,5 @@
 -- Copies from one GPU to another with nothing beside them; those of collectives are communication.
--- title: Copies between GPUs with nothing beside them
+-- title: Exposed copies between GPUs
 -- finds: Direct copies from one GPU to another (cudaMemcpyPeer, tensor.to of another device) while nothing else runs
 --   on the GPU.
 -- matters: Both GPUs wait for the link. Without NVLink it is that of the host, several times slower and shared.

@@ -1,5 +1,5 @@
--- Copies inside the device that one kind of operator asked for.
--- title: Copies inside the GPU
+-- Copies within the device that one kind of operator asked for.
+-- title: Copies within the GPU
 -- finds: Tensors that are copied from one place of the GPU's memory to another and are there already: into DDP's
 --   buckets, buffers that DDP broadcasts, gradients, inputs of compiled graphs, concatenations, clones.
 -- matters: A copy reads and writes every byte once more, and nothing is computed by it. Small ones cost a launch each.

@@ -1,4 +1,4 @@
--- What copies inside the device are asked for by, most time first, and the shares that go: more where a switch leaves the copy out.
+-- What copies within the device are asked for by, most time first, and the shares that go: more where a switch leaves the copy out.
 -- uses: device_copy
 select
     origin,

@@ -1,5 +1,5 @@
 -- Asynchronous copies of pinned memory in the queue of the stream that computes, as far as compute of the same step could have run beside them.
--- title: Copies in the queue of the stream that computes
+-- title: Copies on the compute stream
 -- finds: Asynchronous copies of pinned memory on the stream that also runs the kernels, while later kernels of the
 --   step could have run beside them.
 -- matters: Work of one stream runs one after another. GPUs have engines of their own for copies, which the copy can

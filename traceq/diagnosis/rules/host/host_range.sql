@@ -1,5 +1,5 @@
--- The training thread's time in one range whose inside the trace does not tell, in a trace without GPU work.
--- title: Time in a range that the trace does not explain
+-- The training thread's time in one range whose within the trace does not show, in a trace without GPU work.
+-- title: Unexplained time in a marked range
 -- finds: Ranges (NVTX, record_function) that most of a step is in, in traces without GPU activity that hold no operators, or
 --   in the backward pass with no operator anywhere.
 -- matters: It is known where the step goes, and not why: the range is where to look.

@@ -1,4 +1,4 @@
--- The ranges whose inside the trace does not tell, most own time of the training thread first.
+-- The ranges whose within the trace does not show, most own time of the training thread first.
 -- uses: host_time
 -- threshold: least_share = 0.05: a range that takes less is not what is meant
 select

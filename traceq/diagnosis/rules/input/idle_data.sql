@@ -3,9 +3,9 @@
 -- finds: Time in which the GPU has nothing to do because the host fetches the next batch, as far as no more specific
 --   rule says why that takes so long.
 -- matters: The GPU waits for every nanosecond of it.
--- measured: The pieces of cause idle_data in the counted steps (idle_piece); fetches are told by their names
+-- measured: The pieces of cause idle_data in the counted steps (idle_piece); fetches are identified by their names
 --   (data_fetch). Shares: low 0.3 (cores or storage may be the limit), likely 1, high 1.
--- try: A test with random batches made on the GPU tells how fast training would be. Then: workers, prefetching,
+-- try: A test with random batches made on the GPU shows how fast training would be. Then: workers, prefetching,
 --   cheaper transforms.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/data.html
@@ -13,7 +13,7 @@
 --   deeper queue. {%- else %}{{ remedy('workers', workers=4) }} {%- endif %} The GPU idles {{ per_step(claimed_ns) }}
 --   ({{ percent(claimed_ns / subject.step_ns) }}) while the host fetches from {{ cut(worst.name) }}{% if
 --   facts.fetches %}, a fetch takes {{ per_fetch(facts) }}{% endif %}. {{ busiest(facts) }}A capture with {{
---   way('fetch_work', 'calls of the operating system') }} tells what it waits for.
+--   way('fetch_work', 'calls of the operating system') }} shows what it waits for.
 -- confidence: medium
 -- reason: The range is named as fetching; what limits it is not known.
 -- wrong-if: A run on random input made once on the GPU has steps as long as these.

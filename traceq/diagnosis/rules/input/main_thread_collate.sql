@@ -27,7 +27,7 @@
 --   facts.calls_ns) %}high
 --   {%- else %}medium
 --   {%- endif %}
--- reason: What the main thread does inside its fetches was recorded.
+-- reason: What the main thread does within its fetches was recorded.
 -- wrong-if: The same work in the workers makes them the limit (too-few-workers).
 -- heading: Finish batches in the workers, not in the main thread
 -- for: pytorch

@@ -1,4 +1,4 @@
--- title: Few batches are ready when one takes long to make
+-- title: The prefetch queue is too short for slow batches
 -- finds: A loader whose workers have time left, and yet training waits: some batches take far longer than others, and
 --   too few are ready to bridge that.
 -- matters: On average the workers are fast enough. A deeper queue lets the fast batches make up for the slow ones.

@@ -1,5 +1,5 @@
 -- Idle time under fetches that mostly read files, or whose workers mostly do; what reading takes of it.
--- title: Reading files holds up the program
+-- title: The program waits for file reads
 -- finds: Fetches of input, or worker processes, that spend most of their time in calls that read files, while the GPU
 --   waits.
 -- matters: More workers or faster transforms win little when storage is what is slow: the bytes have to come nearer
@@ -22,7 +22,7 @@
 -- reason: {% if has('os_calls') %}The calls that read were recorded.
 --   {%- else %}Python frames that read files were recorded; whether the disk was slow was not.
 --   {%- endif %}
--- wrong-if: A second run over the same files, now cached in memory, is no faster.
+-- wrong-if: A second run over the same files, now cached in memory, is not faster.
 -- heading: Read faster: local disk, large files, more reads at once
 -- needs: gpu, steps, fetches
 -- unknown: {% if not has('os_calls') and not has('python_frames') %}{{ lacks('reads are not traced', 'reads', 'brings them') }}

@@ -12,7 +12,7 @@
 --   step is slow if at least 3 kernels can be compared with the fastest third, take 10 % longer over the time of all,
 --   and 70 % of that time 5 % or more. Claimed is what they take above the medians of the fastest third. Shares: 0.3
 --   low, 1 likely, 1 high.
--- try: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER while it runs tells the reason. Better cooling, a
+-- try: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER while it runs shows the reason. Better cooling, a
 --   higher limit of power (nvidia-smi -pl); locked clocks (nvidia-smi -lgc) for comparisons.
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
 -- fix: {{ remedy('clocks') }} In {{ worst.slow_steps }} of {{ plural(steps, 'step') }} the same kernels take up to {{

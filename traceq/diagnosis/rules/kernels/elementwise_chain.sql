@@ -1,7 +1,7 @@
 -- Elementwise kernels one after another on a stream: compiled into one they read and write their tensor once. Of a run with k
 -- different kernels (the same one over and over may be about as many tensors, which fusing does not save from being read)
 -- one of k, and no less than a fifth, remains. Optimizers are another rule's.
--- title: Elementwise kernels one after another
+-- title: Chains of elementwise kernels
 -- finds: Runs of different elementwise kernels on a stream with nothing else between them: operations on the same
 --   tensor, each of which reads it from memory and writes it back.
 -- matters: Such kernels are limited by the bandwidth of memory, and most of what they move is moved only from one
@@ -18,7 +18,7 @@
 --   to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{ operators(pieces) }}; fused they would
 --   take {{ time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step less at best.
 -- confidence: medium
--- reason: Kernels that follow one another are told by name and order; whether they work on the same tensor is not
+-- reason: Kernels that follow one another are identified by name and order; whether they work on the same tensor is not
 --   recorded.
 -- wrong-if: The kernels of a run work on different tensors, or cannot be compiled together.
 -- same-fix: fusion
@@ -53,7 +53,7 @@ kernel as (
     where b.category = 'compute'
 ),
 
--- A run is told by how many other kernels came before (a difference of row numbers; counting them in a window is slow).
+-- A run is identified by how many other kernels came before (a difference of row numbers; counting them in a window is slow).
 numbered as (
     select
         slice_id,

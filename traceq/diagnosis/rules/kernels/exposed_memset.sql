@@ -1,5 +1,5 @@
 -- Memsets in whose time nothing else ran.
--- title: Memsets that nothing hides
+-- title: Exposed memsets
 -- finds: Memsets in whose time nothing else runs on the GPU, and that no other rule has a cause for.
 -- matters: They are time in which the GPU writes zeros and computes nothing.
 -- measured: Category memset of the ledger, shared out by the durations of memsets (busy_piece), all of it. Shares:

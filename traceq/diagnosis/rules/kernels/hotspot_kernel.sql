@@ -1,5 +1,5 @@
 -- Kernels by name, where one of them has most of the time in which the GPU is busy.
--- title: One kernel has most of the busy time
+-- title: One kernel dominates the GPU's busy time
 -- finds: A kernel name with more than half of the time in which the GPU is busy.
 -- matters: What is done about other kernels can win less than what is done about this one.
 -- measured: Time of the ledger (busy_piece.ledger_dur) by kernel name over the counted steps, against that of all that
@@ -15,7 +15,7 @@
 -- fix: {% if facts.family == 'flash_attention' %}{{ remedy('faster_attention') }} {%- else %}{{
 --   remedy('look_at_kernel_with', kernel=kernel(facts.name).split()[0]) }} {%- endif %}
 -- threshold: least = 0.5: more than all other kernels together
--- threshold: of_step = 0.2: below a fifth of the step even a kernel twice as fast wins less than a tenth
+-- threshold: of_step = 0.2: below a fifth of the step even a kernel twice as fast saves less than a tenth
 -- remarks: yes
 -- uses: busy
 with

@@ -1,6 +1,6 @@
 -- The same kernel on the same work, which takes much longer now and then. The same work: the n-th launch of a name and
 -- geometry in each step, where all steps launch it equally often.
--- title: The same kernel takes much longer now and then
+-- title: The same kernel is sometimes much slower
 -- finds: Launches of a kernel that take more than a quarter longer than the same launch does in other steps.
 -- matters: The same work on the same GPU should take the same time. Where it does not, something else uses the GPU
 --   or its memory (another process, copies, communication), clocks change, or the work depends on the data.

@@ -15,7 +15,7 @@
 --   computing; matrix kernels have {{ percent(facts.matrix_share) }} of that and reach
 --   {{ percent(facts.kernel_efficiency_share) }} of their peak.
 --   {%- endif %}
--- fix: {% if facts.matrix_share < 0.5 %}{{ remedy('fuse') }} Most of the time goes to kernels that are no matrix
+-- fix: {% if facts.matrix_share < 0.5 %}{{ remedy('fuse') }} Most of the time goes to kernels that are not matrix
 --   products. {%- else %}Use larger sizes, lower precision and aligned shapes in matrix products. Most of the time
 --   goes to products below their peak. {%- endif %}
 -- needs: gpu, steps, flops, peaks

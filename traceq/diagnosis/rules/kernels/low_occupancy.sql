@@ -1,6 +1,6 @@
 -- Kernels without matrix products in them of which few warps fit on a multiprocessor, for want of registers, shared memory or places for blocks.
 -- The part that can go is what half of the possible warps would leave, if waiting for memory is all that it does.
--- title: Kernels with few warps at once
+-- title: Kernels with low occupancy
 -- finds: Kernels without matrix products of which registers, shared memory or the number of blocks let less than a
 --   quarter of the possible warps onto a multiprocessor.
 -- matters: Warps that are ready hide that others wait for memory. With very few, the multiprocessor waits. Kernels on
@@ -9,7 +9,7 @@
 --   other than the grid; not of cuBLAS, CUTLASS, cuDNN, nvjet and fused attention. Claimed is what half of the warps
 --   would leave if waiting were all. Shares: 0 low, 0.3 likely, 0.8 high.
 -- try: registers: __launch_bounds__, smaller tiles, fewer variables alive, num_warps in Triton. shared_memory: smaller
---   tiles, fewer stages. blocks: more threads per block. Nsight Compute tells what the kernel waits for.
+--   tiles, fewer stages. blocks: more threads per block. Nsight Compute shows what the kernel waits for.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 --   https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
 -- fix: {% if worst.limiter == 'registers' %}Use fewer registers: `__launch_bounds__(threads, blocks)` or smaller

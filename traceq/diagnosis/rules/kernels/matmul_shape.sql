@@ -1,9 +1,9 @@
--- Products on tensor cores by kernels for operands that are not aligned to 16 bytes, as their names tell: sizes that are no multiple of 8
+-- Products on tensor cores by kernels for operands that are not aligned to 16 bytes, as their names show: sizes that are not a multiple of 8
 -- (4 for TF32). The part that can go is what is above the roofline of an aligned one, at most three quarters; where that is
 -- not known, by how badly aligned it is.
--- title: Matrix products of sizes that tensor cores do not like
+-- title: Matrix sizes that are not aligned for tensor cores
 -- finds: Matrix products on tensor cores whose operands are not aligned to 16 bytes: a size, or the stride of a view,
---   is no multiple of 8 elements in 16 bits (4 in TF32).
+--   is not a multiple of 8 elements in 16 bits (4 in TF32).
 -- matters: Loads of 16 bytes at once are what feeds tensor cores. Without, a fallback kernel loads element by element,
 --   and is often an old one for an older GPU: a vocabulary of 50,257 in place of 50,304 can halve the speed of its
 --   product.

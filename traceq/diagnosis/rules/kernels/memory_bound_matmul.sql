@@ -1,5 +1,5 @@
 -- Matrix products that memory limits and that take longer than moving their operands once: what is above the roofline.
--- title: Matrix products that memory limits
+-- title: Memory-bound matrix products
 -- finds: Matrix products with too few operations per byte to be limited by arithmetic, which take much longer than
 --   moving their operands once does.
 -- matters: Skinny products (small batch, few rows, small heads) use neither the arithmetic nor, often, the bandwidth

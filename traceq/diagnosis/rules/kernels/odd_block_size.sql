@@ -1,7 +1,7 @@
 -- Kernels whose blocks do not fill their last warp: the lanes of it that have no thread run along. Small grids are left out, for which
 -- it makes no difference.
 -- title: Blocks that do not fill their warps
--- finds: Kernels whose number of threads per block is no multiple of 32 (64 on AMD): the last warp of each block
+-- finds: Kernels whose number of threads per block is not a multiple of 32 (64 on AMD): the last warp of each block
 --   has lanes without a thread.
 -- matters: A warp executes all its lanes at once, used or not. With 33 threads nearly half of the arithmetic is for
 --   nothing.

@@ -1,7 +1,7 @@
--- Forward work that runs again inside the backward pass. A checkpoint's own node of autograd runs it again as a whole; without
+-- Forward work that runs again within the backward pass. A checkpoint's own node of autograd runs it again as a whole; without
 -- re-entering autograd it runs when the first saved tensor is unpacked: in whatever node of the backward pass that is, which then has
 -- operators in it that only a forward pass calls, the last of them near the end of it.
--- title: Forward work runs again in the backward pass
+-- title: Recomputation: forward work runs again in the backward pass
 -- finds: Kernels of the forward pass that are launched again within the backward pass: activation checkpointing,
 --   which does not keep activations and computes them anew where their gradients need them.
 -- matters: Checkpointing of everything runs about a third more arithmetic to save memory. Where memory is left, or
@@ -9,8 +9,8 @@
 -- measured: Kernels (busy_piece) launched directly in a node of autograd that belongs to a checkpoint
 --   (CheckpointFunctionBackward, of PyTorch, Megatron and DeepSpeed), and kernels launched in any other node of the
 --   backward pass until the end of the last operator in it that only forward passes call (aten::linear,
---   aten::conv2d, aten::layer_norm, attention, ...): without re-entering autograd a checkpoint runs inside whatever
---   node first needs a tensor of it. Recomputation that a compiler put into its kernels cannot be told from other
+--   aten::conv2d, aten::layer_norm, attention, ...): without re-entering autograd a checkpoint runs within whatever
+--   node first needs a tensor of it. Recomputation that a compiler put into its kernels cannot be distinguished from other
 --   work. Shares: 0.2 low (only the cheapest blocks can be kept), 0.5 likely (every other block, or the matrix
 --   products only), 1 high (memory is left for all).
 -- try: Checkpoint every other block, or only what is cheap to compute and large to keep (selective checkpointing),
@@ -25,7 +25,7 @@
 --   percent(claimed_share) }}) computes activations a second time.
 -- confidence: {% if (pieces | rejectattr('is_checkpoint') | list | length == 0) %}high{% else %}medium{% endif %}
 -- reason: {% if (pieces | rejectattr('is_checkpoint') | list | length == 0) %}The node of autograd that launches
---   them is a checkpoint's.{% else %}Operators that only a forward pass calls run inside nodes of the backward
+--   them is a checkpoint's.{% else %}Operators that only a forward pass calls run within nodes of the backward
 --   pass.{% endif %}
 -- wrong-if: The memory that activations would take is not there: the run ends out of memory without checkpoints.
 -- heading: Checkpoint less: forward work runs again in the backward pass

@@ -1,6 +1,6 @@
 -- Runs of small matrix products of the same kernel and size, one after another on a stream with nothing between them: they could
 -- be one batched product, which fills the GPU. The part that can go is the share of the GPU that each leaves empty.
--- title: Small matrix products one after another
+-- title: Sequences of small matrix products
 -- finds: Runs of at least four matrix products of the same kernel and grid, each shorter than 20 us, with nothing
 --   between them: a loop over heads, experts, time or samples that one batched product could do.
 -- matters: Each fills a part of the GPU only and has its own start and end. A batched product fills it with all of

@@ -23,7 +23,7 @@
 --   cores{% endif %}, would take {{ of_step(claimed_ns) }} less at best.
 -- confidence: {% if worst.half_share > 0 %}low{% else %}medium{% endif %}
 -- reason: {% if worst.half_share > 0 %}A part is in 16 bits already; the rest may be meant to be in 32.
---   {%- else %}What the kernels compute in is told by their names; how much faster they get is estimated by the peaks.
+--   {%- else %}What the kernels compute in is identified by their names; how much faster they get is estimated by the peaks.
 --   {%- endif %}
 -- wrong-if: Results are needed in 32 bits, or these products are too small to fill tensor cores.
 -- heading: Compute matrix products in 16 bits

@@ -75,7 +75,7 @@ kernel as (
         and exists (select 1 from named where sort = 'softmax')
 ),
 
--- A section begins with a product or with what does not belong to attention, and lasts to the next of these. It is told by how
+-- A section begins with a product or with what does not belong to attention, and lasts to the next of these. It is identified by how
 -- many of these there were.
 sectioned as (
     select

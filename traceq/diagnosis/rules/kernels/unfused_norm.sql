@@ -1,7 +1,7 @@
 -- Normalisations and activations made of several kernels: on a stream, among elementwise kernels and reductions one after
 -- another, the kernels that only such a formula has (rsqrt after a mean, tanh after a power, erf, sigmoid and a product). Of k
 -- kernels of about the same tensor a fused one leaves the time of one.
--- title: Normalisations and activations made of several kernels
+-- title: Unfused normalisations and activations
 -- finds: Layer or RMS norms, GELU and SiLU written as a formula, each operation of which is a kernel of its own: a
 --   power, a mean, an addition, a reciprocal root and products for a norm, and so on.
 -- matters: Each kernel reads and writes the whole tensor. One kernel for all of it does so once; it also keeps less
@@ -72,7 +72,7 @@ kernel as (
         and exists (select 1 from named where is_root or is_tanh or is_erf or is_sigmoid)
 ),
 
--- A run of small kernels is told by how many others came before.
+-- A run of small kernels is identified by how many others came before.
 numbered as (
     select
         * exclude (ts),

@@ -5,8 +5,8 @@
 --   gradients to these zeros.
 -- matters: A gradient that is None is written by the backward pass; one that is zero has been written, is read and is
 --   written again. Nothing is gained by it.
--- measured: Kernels and memsets launched inside ranges or frames named zero_grad, idle time of causes idle_launch and
---   idle_python inside them, and elementwise kernels launched by AccumulateGrad if there are at most 1.5 times as many
+-- measured: Kernels and memsets launched within ranges or frames named zero_grad, idle time of causes idle_launch and
+--   idle_python within them, and elementwise kernels launched by AccumulateGrad if there are at most 1.5 times as many
 --   as were zeroed (with several micro-batches per step the later ones add to something). Shares: 0.5 low, 1 likely, 1
 --   high.
 -- try: optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0, also for model.zero_grad().
@@ -15,7 +15,7 @@
 -- fix: Let gradients be None in place of zeros: `optimizer.zero_grad(set_to_none=True)`. Zeros take {{
 --   of_step(claimed_ns) }}: the fills, waiting for their launches, and adding to them.
 -- confidence: high
--- reason: The work was launched inside zero_grad, or adds to as many gradients as it zeroed.
+-- reason: The work was launched within zero_grad, or adds to as many gradients as it zeroed.
 -- wrong-if: Something relies on gradients being there as zeros, or several backward passes add to them before the next
 --   zero_grad.
 -- heading: Let gradients be None in place of zeros

@@ -3,12 +3,12 @@
 -- finds: Time in which nothing runs on the GPU because the thread that launches reads or writes a file, waits for a
 --   lock, sleeps, or polls.
 -- matters: A thread that is blocked launches nothing. Other threads can do what it waits for, or the wait can go.
--- measured: The pieces of cause idle_os in the counted steps (idle_piece), all of them. Calls inside CUDA calls count
---   as those, and calls inside ranges of input or checkpoints as that. Only nsys records such calls (--trace=osrt), and
+-- measured: The pieces of cause idle_os in the counted steps (idle_piece), all of them. Calls within CUDA calls count
+--   as those, and calls within ranges of input or checkpoints as that. Only nsys records such calls (--trace=osrt), and
 --   only those above a threshold (1 us). Low 0.3, likely 1, high 1: what the thread waits for may take its time
 --   elsewhere.
 -- try: Terminals and pipes: give the input as a file. Files: read ahead and write in a thread of their own. Locks: who
---   holds them? Sleeping and polling: wait for the event instead. Shells and processes started inside the loop: once,
+--   holds them? Sleeping and polling: wait for the event instead. Shells and processes started within the loop: once,
 --   before it.
 -- references: https://docs.nvidia.com/nsight-systems/UserGuide/index.html
 -- fix: {% set call = facts.name -%} {% if call | matched('^(sem_|pthread_(mutex|cond|rwlock|join|barrier)|futex)')

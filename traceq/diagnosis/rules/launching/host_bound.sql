@@ -1,6 +1,6 @@
--- Idle time in which the host launched, or was inside an operator.
+-- Idle time in which the host launched, or was within an operator.
 -- title: The GPU waits for the CPU to launch kernels (CPU-bound)
--- finds: Time in which nothing runs on the GPU because the host is still inside operators and launching calls:
+-- finds: Time in which nothing runs on the GPU because the host is still within operators and launching calls:
 --   preparing a kernel takes it longer than the GPU takes for the one before.
 -- matters: A faster GPU, or faster kernels, win nothing: the step takes as long as the host needs to launch it.
 -- measured: The pieces of cause idle_launch in the counted steps (idle_piece), all that no other rule owns. An

@@ -6,7 +6,7 @@
 --   kernels that adds up.
 -- measured: The pieces of cause idle_launch_latency in the counted steps (idle_piece), all that no other rule owns;
 --   nothing where most of it is in pieces below 2 us, for so much lies between any two kernels of a full queue. Pieces
---   of 100 us and more (twenty times a launch) are no latency of launches: the work waited for something that was not
+--   of 100 us and more (twenty times a launch) are not launch latency: the work waited for something that was not
 --   traced (idle-unattributed). High 1: what the steps lose to it. Likely 0.8, low 0.1: fewer and longer kernels take
 --   most of many short gaps away.
 -- try: CUDA graphs, fusion, a larger batch.

@@ -1,6 +1,6 @@
 -- Idle time in loops that take tensors apart element by element: runs of indexing operators under one parent, with the same few
 -- operators after each.
--- title: A loop takes tensors apart element by element
+-- title: A loop indexes tensors element by element
 -- finds: Ten and more aten::select or aten::index operators in a row under one parent, each followed by the same
 --   few operators: a Python loop over a dimension of a tensor.
 -- matters: Each round launches kernels that do next to nothing; the GPU waits for the host to get to the next one.

@@ -1,10 +1,10 @@
--- Idle time inside launching calls of kernels that take many times as long as a launch does, less what a launch takes here anyway.
+-- Idle time within launching calls of kernels that take many times as long as a launch does, less what a launch takes here anyway.
 -- title: Launching calls take far longer than a launch does
 -- finds: Calls that launch one kernel (cudaLaunchKernel and its like) and take many times as long as they should,
 --   while the GPU waits for that very kernel.
 -- matters: A launch takes some 5 us. One that takes hundreds waits for something: a lock of the driver that another
 --   thread holds (allocation, a second launching thread), memory, a processor the thread was taken off, the profiler.
--- measured: Idle time (idle_piece, cause idle_launch) inside the launching call that ends the gap, less the median
+-- measured: Idle time (idle_piece, cause idle_launch) within the launching call that ends the gap, less the median
 --   duration of such calls, when the call takes more than 50 us (the limit of Holistic Trace Analysis) and more than 4
 --   times the median. Calls that find 1,000 launches queued are left out (launch_state.queue_depth): a full queue
 --   makes them wait, and the GPU has work. So are graph launches, which take longer. Low 0.3, likely 1, high 1: the

@@ -55,7 +55,7 @@ launched as (
         and not g.is_communication
 ),
 
--- Clearing gradients is no update; foreach and fused variants take many parameters at once.
+-- Clearing gradients is not an update; foreach and fused variants take many parameters at once.
 single as (
     select l.slice_id, l.step, l.name, l.dur, l.call_id, coalesce(h.name, 'optimizer') as optimizer, o.name as operator
     from launched as l

@@ -1,5 +1,5 @@
 -- Memory that every counted step leaves behind.
--- title: Every step leaves memory behind
+-- title: Memory grows with every step
 -- finds: Memory of the GPU or the host that grows in every counted step.
 -- matters: It ends in a failure for want of memory, after hours. Typical are losses kept with their graph, lists of
 --   outputs, and hooks that hold tensors.

@@ -1,5 +1,5 @@
 -- How much of the GPU's memory the counted steps use at most, and how little of the GPU.
--- title: Most of the GPU's memory is free, and the GPU is not filled
+-- title: GPU memory is mostly free and the GPU is not filled
 -- finds: Steps that leave more than half of the GPU's memory unused while the GPU waits for launches or runs kernels
 --   too small for it.
 -- matters: Memory is what a larger batch costs. Where it is free and kernels are small or late, more samples a step

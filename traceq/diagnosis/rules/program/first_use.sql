@@ -1,5 +1,5 @@
 -- Idle time in calls that are slow because they are the first of their name: libraries, contexts and pools are set up in them.
--- title: First calls in what is judged
+-- title: First calls (warm-up) in the measured window
 -- finds: CUDA and HIP calls that are the first of their name in the capture and take many times as long as later ones do.
 -- matters: The first call creates the context, loads libraries and fills pools: that takes up to seconds, once. In a
 --   loop that runs for hours it does not count; in what is measured or served cold it does.

@@ -1,10 +1,10 @@
--- title: Python's garbage collector runs inside steps
+-- title: Python's garbage collector runs during steps
 -- finds: Time in which nothing runs on the GPU because Python looks for unreachable objects: events "Python GC" of
 --   PyTorch's profiler, frames of gc.collect(), ranges named so.
 -- matters: A collection of the oldest generation looks at every object of the process: tens to hundreds of
 --   milliseconds with a large model or many cached samples. In a distributed job each rank pauses at another step, and
 --   all others wait.
--- measured: Slices whose names say so; the patterns are in the query. Claimed is the idle time inside them
+-- measured: Slices whose names say so; the patterns are in the query. Claimed is the idle time within them
 --   (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed). No threshold but
 --   that of all findings. Low 0.5, likely 1, high 1: a collection every few hundred steps remains.
 -- try: gc.collect() and gc.freeze() after the model is built, gc.disable(), then gc.collect(1) every few hundred
@@ -18,7 +18,7 @@
 -- confidence: high
 -- reason: The trace names the collection.
 -- wrong-if: Memory of the host grows without bounds once it is off: then objects in cycles are made in every step.
--- heading: Collect garbage when you choose, not inside steps
+-- heading: Collect garbage when you choose, not within steps
 -- unseen: {% if not ask('garbage_collection_facts')[0].collections %}{{ lacks('nothing in the trace names a collection', 'collections', 'bring it') }}
 --   {%- endif %}
 -- clean: the GPU was busy while garbage was collected

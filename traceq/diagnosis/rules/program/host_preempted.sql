@@ -1,5 +1,5 @@
 -- Time that GPUs lose because a thread that launches stood still in calls that take microseconds: it had no core.
--- title: The launching thread stands still: it does not get a CPU core
+-- title: The launching thread is descheduled: it does not get a CPU core
 -- finds: Stretches of milliseconds without any event on the thread that launches, in calls that only look at a tensor's
 --   shape, record an event, or take microseconds every other time: the operating system ran something else meanwhile.
 -- matters: No faster GPU and no compiler helps a thread that is not running. Every kernel behind it is late, and in a

@@ -1,6 +1,6 @@
 -- Time in which kernels are tried out: in ranges and frames of autotuners, and in convolutions that launch many times as much as
 -- they mostly do (cuDNN's search), less what they would launch anyway.
--- title: Kernels are tried out inside steps
+-- title: Kernels are autotuned during steps
 -- finds: The search for the fastest kernel in counted steps: torch.backends.cudnn.benchmark trying out convolution
 --   algorithms, Triton's and Inductor's autotuners.
 -- matters: Every candidate runs, some of them very slowly, with a synchronization after each. Once per shape that pays

@@ -1,12 +1,12 @@
 -- Idle time in which code was loaded onto the GPU: in calls that do, and in slow first launches of kernels, which do it inside.
--- title: Code is loaded onto the GPU inside steps
+-- title: CUDA modules are loaded during steps
 -- finds: Calls that load modules or libraries of kernels (cuModuleLoadData, cuLibraryLoadData, nsys' "Lazy Function
 --   Loading" and "Runtime Triggered Module Loading"), and first launches of kernels that take many times as long as a
 --   launch does.
 -- matters: By default a kernel is loaded when it is first used (CUDA_MODULE_LOADING=LAZY): the first launch of each
 --   takes milliseconds, may wait for the GPU to be idle, and holds up what follows.
 -- measured: The pieces of cause idle_compile whose call loads and is in no compilation (idle_piece), and the idle time
---   inside the launching call (idle_launch) of a kernel whose name was not seen before, when the call takes at least
+--   within the launching call (idle_launch) of a kernel whose name was not seen before, when the call takes at least
 --   100 us: a launch takes 5 to 10 us, with a profiler up to 50. During such a call counts, too, what was launched
 --   before it and has not started (idle_launch_latency of 100 us and more): loading a kernel may need the GPU to be
 --   idle. Low 0.5, likely 1, high 1.

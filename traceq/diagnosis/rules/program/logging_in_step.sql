@@ -1,12 +1,12 @@
--- title: Printing, logging or writing metrics inside steps
+-- title: Printing, logging or writing metrics during steps
 -- finds: Time in which nothing runs on the GPU because the training thread prints, logs, or writes metrics
 --   (TensorBoard, W&B, MLflow, progress bars), by the names of ranges and Python frames. And autograd's anomaly
 --   detection left on.
 -- matters: Writing needs no GPU, but the thread that writes launches nothing meanwhile. Where what is written comes
 --   from the GPU, it also waits for everything that was launched.
 -- measured: Logging: ranges and frames whose names say so; the list of patterns is in the query. Claimed is the idle
---   time inside them (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed);
---   what is inside ranges of input, checkpoints or compilation belongs to those. No threshold but that of all findings.
+--   time within them (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed);
+--   what is within ranges of input, checkpoints or compilation belongs to those. No threshold but that of all findings.
 --   Low 0.5, likely 1, high 1: with every 100th step logged, 99 % are gone. Anomaly detection: nodes of autograd under
 --   which aten::isnan and then aten::item run; claimed is idle time in these calls and in gaps that they drained, as of
 --   a wait that goes away (low 0.5, likely 1).

@@ -1,12 +1,12 @@
 -- Idle time in compilation after the first counted step, or in all counted steps when several of them compile.
--- title: Code is compiled again inside steps
+-- title: Code is recompiled during steps
 -- finds: Compilation (torch.compile, Triton, nvFuser, XLA) in steps that should only run what is compiled: in counted
 --   steps after the first, or in several of them.
 -- matters: Compiling takes the host from tenths of a second to minutes, and the GPU waits. It comes back with every
 --   new shape, type or Python value that the compiled code was specialized on; after
 --   torch._dynamo.config.recompile_limit of them PyTorch gives up and runs the function eagerly.
--- measured: The pieces of cause idle_compile (idle_piece) inside a range, operator or frame of context compile
---   (host_name). One counted step that compiles is no repetition when it is the first. Loading of modules is left to
+-- measured: The pieces of cause idle_compile (idle_piece) within a range, operator or frame of context compile
+--   (host_name). One counted step that compiles is not a repetition when it is the first. Loading of modules is left to
 --   lazy-module-loading. At least three counted steps are needed to tell. Low 0.5, likely 1, high 1: with fixed or
 --   dynamic shapes all of it goes, and one more compilation, of the dynamic version, comes.
 -- try: TORCH_LOGS=recompiles says which guard failed. Pad or bucket shapes; torch._dynamo.mark_dynamic for a dimension
@@ -20,7 +20,7 @@
 -- confidence: high
 -- reason: Ranges or frames of the compiler are open in steps that should have nothing left to compile.
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
--- heading: Keep shapes fixed: code is compiled again inside steps
+-- heading: Keep shapes fixed: code is compiled again within steps
 -- needs: gpu, steps, several_steps
 -- facts: recompilation_facts
 -- low: 0.5

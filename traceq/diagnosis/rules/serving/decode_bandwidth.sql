@@ -1,6 +1,6 @@
 -- GPU work of decode steps against what reading the model's weights and the requests' keys and values takes at $reachable of the
 -- bandwidth of memory. The part that can go is what is above that.
--- title: Decoding is far slower than reading what it has to read
+-- title: Decoding is far slower than the memory bandwidth allows
 -- finds: Decode steps of a server whose kernels take more than twice as long as reading weights, keys and values once.
 -- matters: A decode step computes one token a request: with the batches of most servers it is over when all weights and
 --   the cached keys and values have been read once. What is above that is kernels that read slowly: grids too small for

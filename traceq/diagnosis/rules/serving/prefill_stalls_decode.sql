@@ -1,5 +1,5 @@
 -- What decoding requests wait for prompts, by how: steps of prompts only between theirs, or prompts in the same step.
--- title: Prompts keep decoding requests waiting
+-- title: Prefill delays decoding requests
 -- finds: Steps of prompts only that run between two steps that decode, and steps that compute prompts beside next tokens
 --   and take longer for it than decode steps of their size.
 -- matters: Every request that decodes waits that much longer for its next token: it is the tail of the time per token.

@@ -16,7 +16,7 @@ piece as (
     where p.cause = 'idle_allocation'
 )
 
--- calls of the driver or the operating system inside a call that allocates are how that works
+-- calls of the driver or the operating system within a call that allocates are how that works
 select
     p.step,
     p.ts,

@@ -6,7 +6,7 @@ from traceq.common.units import short, short_size
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.subject import Subject
 
-_WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "inside the device", "p2p": "between devices"}
+_WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "within the device", "p2p": "between devices"}
 
 
 def described(subject: Subject, claim: Claim) -> str:

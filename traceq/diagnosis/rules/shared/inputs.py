@@ -21,7 +21,7 @@ def workers_needed(facts: dict[str, Any]) -> int:
 
 
 def busiest(subject: Subject, facts: dict[str, Any]) -> str:
-    """A sentence on what fetches are spent on, or nothing where the trace does not tell."""
+    """A sentence on what fetches are spent on, or nothing where the trace does not show."""
     if not facts["fetch_ns"]:
         return ""
     found = [

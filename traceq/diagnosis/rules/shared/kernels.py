@@ -35,7 +35,7 @@ def names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:
 
 
 def padding(row: Mapping[str, Any]) -> str:
-    """The sizes at the end of an operand that are no multiple, each with the next one that is."""
+    """The sizes at the end of an operand that are not a multiple, each with the next one that is."""
     multiple = row["multiple"]
     ends = [int(size) for pair in _ENDS.findall(row["sizes"] or "") for size in pair]
     odd = [size for size in dict.fromkeys(ends) if size > multiple and size % multiple]

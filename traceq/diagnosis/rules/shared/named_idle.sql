@@ -1,5 +1,5 @@
--- Idle time inside host slices whose names say that they log, or collect garbage ($topic). A gap may hold many such slices, of which
--- idle_piece names one at most: their time before an instant is a running sum, so what is inside a gap is a difference.
+-- Idle time within host slices whose names say that they log, or collect garbage ($topic). A gap may hold many such slices, of which
+-- idle_piece names one at most: their time before an instant is a running sum, so what is within a gap is a difference.
 -- uses: idle, host_slice_name
 -- categories: idle_allocation, idle_cpu, idle_launch, idle_os, idle_python, idle_sync, idle_unattributed
 with
@@ -31,7 +31,7 @@ meant as (
         and regexp_matches(name, '^<built-in (function|method) collect( of .*)?>$')
 ),
 
--- The outermost of them; those inside the loading of data, a save or a compilation belong to that.
+-- The outermost of them; those within the loading of data, a save or a compilation belong to that.
 named as (
     select
         slice_id,

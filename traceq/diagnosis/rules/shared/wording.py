@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from traceq.analysis.categories import BY_NAME
 from traceq.common.units import duration, share
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ def unit(row: Mapping[str, Any]) -> str:
 def step_range(name: str) -> str:
     """What --step-range has to be for ranges of this name, as a shell takes it."""
     return shlex.quote(f"^{re.escape(name)}$")
+
+
+def words_for(category: str) -> str:
+    """A category of the ledger in a sentence: "launching on the host" for idle_launch."""
+    return BY_NAME[category].words
 
 
 def plural(number: float, noun: str, many: str | None = None) -> str:

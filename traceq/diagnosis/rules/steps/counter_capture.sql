@@ -1,5 +1,5 @@
 -- Captures of counters: kernels run again and again for them, so that times are not those of the program.
--- title: The capture counts, it does not time
+-- title: The capture measures counters, not times
 -- finds: Captures with CUPTI's range profiler on (PyTorch's CuptiProfilerConfig): counters of each kernel, and no kernels.
 -- matters: To read counters the profiler runs one kernel at a time, some of them several times, and holds the launching call
 --   meanwhile. Steps take many times as long as without it, and no time in the file is that of the program.
@@ -9,7 +9,7 @@
 -- remark: {% if facts.ranges -%}
 --     The file has the counters of {{ plural(facts.ranges, 'kernel') }} instead of their times. Reading them holds the host in launching
 --     calls for {{ time(facts.launch_ns) }} ({{ percent(part(facts.launch_ns, facts.total_ns)) }} of what is judged): how fast the
---     program is cannot be told from this capture.
+--     program is cannot be derived from this capture.
 --   {%- endif %}
 -- fix: Capture a timeline without counters: torch.profiler without experimental_config's profiler_metrics. Take counters of single kernels
 --   from another run.

@@ -1,8 +1,8 @@
 -- The steps, and which of them count.
 -- title: Too few steps for statistics
 -- finds: Captures with one or two counted steps.
--- matters: A single step may be the one with a checkpoint, or the first. Of two nobody can say which is usual. Savings
---   are then those of these steps; medians, percentiles, outliers, warm-up and growth of memory cannot be told.
+-- matters: A single step may be the one with a checkpoint, or the first. Of two it is unknown which is usual. Savings
+--   are then those of these steps; medians, percentiles, outliers, warm-up and growth of memory are unknown.
 -- measured: Counted steps (step, those without a reason in excluded): fewer than 3. Captures without marked steps have
 --   a remark of their own.
 -- try: Capture 10 steps after 5 that are left out: enough for outliers, and small enough to open.
@@ -17,7 +17,7 @@
 --     {%- else %}Two steps count ({{ time(counted[0]) }} and {{ time(counted[1]) }},
 --     {{ percent(part((counted[1] - counted[0]) | abs, counted | min)) }} apart)
 --     {%- endif %}. Savings are those of what was captured; percentiles, outliers, warm-up and growth of memory cannot
---     be told.{% if excluded %} Left out: {{ excluded | join('; ') }}.{% endif %}
+--     be known.{% if excluded %} Left out: {{ excluded | join('; ') }}.{% endif %}
 --   {%- endif %}
 -- fix: Capture more steps: {{ way('more_steps', 'at least ten') }}.
 -- needs:

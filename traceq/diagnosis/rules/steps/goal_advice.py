@@ -209,7 +209,7 @@ def _smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> Knob | 
     if is_sparse:
         return Knob(
             f"Batch size: leave it; kernels already leave {percent(1 - facts['coverage_share'])} of the "
-            "multiprocessors empty, so smaller ones are no faster.",
+            "multiprocessors empty, so smaller ones are not faster.",
             "",
             facts["compute_share"],
         )
@@ -311,7 +311,7 @@ def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["tensor_share"]
     size = f" in groups of {facts['tensor_group']}" if facts["tensor_group"] else ""
     start = (
-        f"reductions inside layers{size}, as tensor parallelism makes them, are exposed for {percent(share)} of the "
+        f"reductions within layers{size}, as tensor parallelism makes them, are exposed for {percent(share)} of the "
         "step (waits for late ranks included)"
     )
     if is_latency:
@@ -335,7 +335,7 @@ def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
     start = (
         f"{facts['other_collectives_per_step']:,.0f} collectives a step{size} are exposed for {percent(share)} of "
         "it (waits for late ranks included), against "
-        f"{percent(facts['compute_share'])} compute; the trace does not tell what for"
+        f"{percent(facts['compute_share'])} compute; the trace does not show what for"
     )
     if is_latency:
         return Words(

@@ -55,7 +55,7 @@ collective_phase as (
     where c.trace_id = $trace_id and c.device = $device
 ),
 
--- Reductions inside the forward pass are partial results of layers that are split; gradients are reduced in the backward pass.
+-- Reductions within the forward pass are partial results of layers that are split; gradients are reduced in the backward pass.
 habit as (
     select
         group_name,

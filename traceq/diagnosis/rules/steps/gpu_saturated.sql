@@ -1,4 +1,4 @@
--- Compute against the step, and what computes: kernels by family, as their names tell it.
+-- Compute against the step, and what computes: kernels by family, as their names show it.
 -- title: The GPU is saturated: a larger batch does not raise throughput
 -- finds: Steps in which the GPU computes nearly all the time, with kernels that have work for nearly all of it.
 -- matters: There is no waiting left to win. A larger batch then takes proportionally longer, so samples per second

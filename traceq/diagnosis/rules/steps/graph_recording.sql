@@ -1,16 +1,16 @@
 -- Captures made while CUDA graphs are recorded: what is launched then does not run.
--- title: Kernels are recorded into graphs, and do not run
+-- title: Kernels are captured into graphs and do not run
 -- finds: Captures in which most launching calls lie between the begin and the end of the recording of a graph, as servers
 --   do it once for each batch size when they start.
 -- matters: The GPU is idle because nothing is to run yet. Recording happens once, so none of it slows what the program does later:
---   rules on idle time are not asked.
+--   rules on idle time do not run.
 -- measured: Calls that launch kernels, the last call of their process that begins or ends a recording being cudaStreamBeginCapture or
 --   hipStreamBeginCapture, over all that do.
 -- try: Capture the program once it does its work.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs
 -- remark: {% if facts.recorded_launches > most * facts.launch_calls -%}
 --     Of {{ plural(facts.launch_calls, 'launching call') }}, {{ '{:,.0f}'.format(facts.recorded_launches) }} were recorded into graphs ({{
---     plural(facts.recordings, 'recording') }}) and did not run. This is a part of start-up; how fast the program is cannot be told from it.
+--     plural(facts.recordings, 'recording') }}) and did not run. This is a part of start-up; how fast the program is cannot be derived from it.
 --   {%- endif %}
 -- fix: Capture steps that run these graphs, such as requests to a server that has started.
 -- needs: gpu, calls

@@ -1,5 +1,5 @@
 -- Time in which the GPU does what was launched before the capture.
--- title: The GPU does what was launched before the capture
+-- title: The GPU runs work that was launched before the capture
 -- finds: Captures that begin while the GPU's queue is full: their first work waits for work that is not in the file.
 -- matters: That time looks idle and is not. No finding claims it, and shares of the step are too small by it.
 -- measured: idle_earlier_work in the counted steps (time_ledger), from 1 % of them on.

@@ -1,9 +1,9 @@
 -- Captures that hold a sample of what was recorded: idle time in them is only what was left out.
--- title: The file holds a sample of the records
+-- title: The file holds only a sample of the records
 -- finds: Files in which most calls of CUDA or HIP are missing: profilers number them, and most numbers do not occur.
--- matters: Time without a record is not idle time then: rules on idle time are not asked.
+-- matters: Time without a record is not idle time then: rules on idle time do not run.
 -- measured: The distance between the first and last correlation number of GPU work over the calls recorded. Each call has one
---   number, and those that profilers leave out (queries, calls of the driver inside of others) make that 3 to 6.
+--   number, and those that profilers leave out (queries, calls of the driver within others) make that 3 to 6.
 -- try: Judge the whole file, not an excerpt that leaves out events.
 -- references: https://docs.nvidia.com/cupti/
 -- remark: {% if facts.numbers > most * facts.calls -%}

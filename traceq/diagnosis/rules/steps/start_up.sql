@@ -5,7 +5,7 @@
 -- matters: No step gets shorter by it, so that it stands in no saving; but for a program that runs briefly and often (a
 --   test, a batch job, a server that scales up) it is most of what is paid for.
 -- measured: phase_of_run.start_up less what the profiler says that it takes to initialise itself, over the run less the
---   same: more than half. The training thread's time in it by its innermost slice, to the nanosecond (an OS call inside a
+--   same: more than half. The training thread's time in it by its innermost slice, to the nanosecond (an OS call within a
 --   CUDA call is part of that call). A profiler that was switched on before the steps shows no start-up: something
 --   that only starting does (initialising the profiler, a CUDA context, loading or compiling code, importing) has to be
 --   in it.

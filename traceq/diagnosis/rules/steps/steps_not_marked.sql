@@ -23,7 +23,7 @@
 --   {%- endif %}
 -- needs:
 -- settings: longest_name=80
--- threshold: range_share = 0.5: steps leave little out: what covers less than half are no steps
+-- threshold: range_share = 0.5: steps leave little out: what covers less than half is not a step
 -- remarks: yes
 with
 found as (

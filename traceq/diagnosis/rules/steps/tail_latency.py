@@ -92,7 +92,7 @@ def _more(rows: Sequence[Mapping[str, Any]]) -> str:
     steps = len({row["step"] for row in rows})
     parts = [f"{_words(category)} (+{time(ns / steps)} a step)" for category, ns in total.most_common(MOST_NAMED)]
     those = "It has" if steps == 1 else "They have"
-    return f"{those} more of {', '.join(parts)}." if parts else "No category of the ledger stands out there."
+    return f"{those} more of {', '.join(parts)}." if parts else "No category of the ledger dominates there."
 
 
 def _words(category: str) -> str:

@@ -1,5 +1,5 @@
 -- Ranges in which the GPU is idle and nobody knows of work on the host: what of each gap lies in the range around its cause.
--- title: A marked range in which neither GPU nor host works
+-- title: A marked range without GPU or host work
 -- finds: Ranges (annotations, phases) of which the GPU is idle nearly all the time, while nothing recorded works on
 --   the host either: a sleep, a barrier, a lock, a log that is written.
 -- matters: What uses no resource costs time for nothing. Removing it shortens the step by all of it, more than any
@@ -20,7 +20,7 @@
 -- reason: {% if worst.waits %}The host waits in {{ cut(worst.inside) }} meanwhile.
 --   {%- else %}Nothing recorded works in the range; Python code without stacks leaves no record.
 --   {%- endif %}
--- wrong-if: A capture with Python stacks or calls of the operating system shows work inside the range.
+-- wrong-if: A capture with Python stacks or calls of the operating system shows work within the range.
 -- heading: Take range '{{ cut(worst.name) }}' out of the loop: neither GPU nor host works in it
 -- needs: gpu, steps, annotations
 -- low: 0.5

@@ -1,5 +1,5 @@
 -- The first counted step against the others.
--- title: A first step that warms up is counted
+-- title: A warm-up step is counted
 -- finds: A first counted step that takes far longer than the others, in a capture too short to exclude it by itself.
 -- matters: Loading modules, tuning kernels and the first allocations happen once in a run, and in a capture of a few
 --   steps they are a large part of every mean. Findings then describe the start and not the training.

@@ -1,10 +1,10 @@
--- title: GPU memory is allocated by the driver inside steps
+-- title: The driver allocates GPU memory during steps
 -- finds: cudaMalloc, cudaFree and the like in the training loop, where PyTorch's caching allocator should serve every
 --   tensor from memory that it has.
 -- matters: Such calls are slow, cudaFree waits for the GPU, and the GPU idles meanwhile. They come from empty_cache()
 --   in the loop, from shapes that change, or from memory so full that cached blocks are given back.
 -- measured: Idle time of cause idle_allocation (idle_piece) in calls whose operation in allocator_call is allocate,
---   free, map or pool. Only with steps: what setting up allocates is no fault, nor are steps that count as warm-up.
+--   free, map or pool. Only with steps: what setting up allocates is normal, nor are steps that count as warm-up.
 --   Shares: low 0.5 (after a change of shapes some of it stays), likely 1, high 1.
 -- try: No empty_cache() in the loop, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, shapes that repeat, a larger
 --   first batch.
@@ -13,14 +13,14 @@
 -- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%} {% if
 --   'free' in calls | map(attribute='operation') %}{{ remedy('keep_memory') }} {% endif %}{{
 --   remedy('allocate_before') }} {%- if not program.has('expandable_segments') %} {{ remedy('expandable') }} {%-
---   endif %} The driver allocates inside steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{
+--   endif %} The driver allocates within steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{
 --   allocations(calls) }}.
 -- confidence: high
 -- reason: The calls are in the trace, and the GPU has nothing to do during them.
 -- wrong-if: The captured steps are the first of the run: then this is warm-up.
 -- same-fix: no-allocation
 -- needs: gpu, steps, calls
--- unknown: {% if subject.is_window %}setting up and training are not told apart; traceq.annotate, or
+-- unknown: {% if subject.is_window %}setting up and training cannot be told apart; traceq.annotate, or
 --   --step-range, marks steps
 --   {%- endif %}
 -- facts: allocation_facts

@@ -3,7 +3,7 @@
 --   mask, unique, repeat_interleave without output_size, bincount.
 -- matters: PyTorch must read the size before it can allocate the output. The GPU's queue runs empty each time, and no
 --   CUDA graph can hold such an operator.
--- measured: Idle time (idle_piece) in synchronizing calls inside these operators, and after them in the gaps to
+-- measured: Idle time (idle_piece) in synchronizing calls within these operators, and after them in the gaps to
 --   which the host comes late before it has caught up (idle_gap.late_after), but no longer than it waited: so far
 --   ahead would the host be without it. Shares: low 0.4 (a masked computation does more work), likely 0.9, high 1.
 -- try: torch.where or multiplication by the mask instead of selecting; a fixed upper size with padding; output_size=.
@@ -17,7 +17,7 @@
 --   needed, gather a fixed number of them: `torch.topk(mask.int(), k)`. {%- endif %} The host waits for sizes that
 --   only the GPU knows, and the GPU then waits for the host, {{ per_step(claimed_ns) }}: {{ places(rows) }}.
 -- confidence: high
--- reason: The operators, the calls that wait inside them, and the gaps that follow are in the trace.
+-- reason: The operators, the calls that wait within them, and the gaps that follow are in the trace.
 -- wrong-if: Few elements are selected, so that computing on all of them costs more than waiting.
 -- heading: Compute on fixed sizes: the host waits for a size that depends on data
 -- for: pytorch

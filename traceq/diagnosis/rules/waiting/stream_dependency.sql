@@ -1,6 +1,6 @@
 -- Idle time in which launched work waited for an event: what was recorded before it.
 -- title: GPU idle: launched work waits for an event
--- finds: Time in which nothing runs on the GPU although work is launched: its stream was told to wait for an event of
+-- finds: Time in which nothing runs on the GPU although work is launched: its stream has to wait for an event of
 --   another stream or another device that had not come yet.
 -- matters: The host did its part in time; the order of the work makes the GPU wait. Stages on several GPUs of one
 --   process, copies and communication on streams of their own wait for each other like that.
@@ -19,7 +19,7 @@
 --   cut(worst.waited_for) }} on {% if worst.waited_for_device != subject.device %}device {{ worst.waited_for_device
 --   }}{% else %}stream {{ worst.waited_for_stream }}{% endif %}. {%- endif %}
 -- confidence: {% if worst.waited_for %}high{% else %}medium{% endif %}
--- reason: The work was launched before the gap began, and its stream was told to wait for an event.
+-- reason: The work was launched before the gap began, and its stream has to wait for an event.
 -- wrong-if: The work that is waited for does nothing but wait itself: then fix what it waits for.
 -- heading: Let work wait later, and for less: {{ cut(worst.waited_for or 'an event') }}
 -- needs: gpu, steps
