@@ -12,10 +12,11 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from traceq.app import cache, source
+from traceq.app import cache
 from traceq.app.report import report
 from traceq.cli import main
 from traceq.errors import WrongUse
+from traceq.loading import ingest
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +50,8 @@ def write(path, name="gemm"):
 def counted(monkeypatch):
     """How often a trace is read."""
     calls = []
-    load = source.load
-    monkeypatch.setattr(source, "load", lambda *args, **options: calls.append(args) or load(*args, **options))
+    load = ingest.ingest
+    monkeypatch.setattr(ingest, "ingest", lambda *args, **options: calls.append(args) or load(*args, **options))
     return calls
 
 

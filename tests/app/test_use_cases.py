@@ -101,7 +101,7 @@ def test_an_ingest_stands_when_the_rules_cannot_be_asked(monkeypatch):
     def fail(_connection):
         raise traceq.StoreError("no place")
 
-    monkeypatch.setattr("traceq.app.ingest.fill", fail)
+    monkeypatch.setattr("traceq.app.judge.fill", fail)
     result = traceq.ingest("trace.json", "new.duckdb")
     assert (result.not_judged, len(result.ingested), findings("new.duckdb")) == ("no place", 1, [])
     outcome = run("ingest", "trace.json", "--force", "-o", "new.duckdb")

@@ -25,8 +25,7 @@ from traceq.common.units import parsed_size
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.errors import WrongUse
-from traceq.loading.ingest import content_hash
-from traceq.loading.sources import find_sources
+from traceq.loading.sources import content_hash, find_sources
 
 # All entries together, bytes.
 _LIMIT = 10 << 30

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from traceq.analysis.steps.choice import StepOptions
-from traceq.database.connect import connect
-from traceq.database.user_sql import interruptible
-from traceq.diagnosis.cache import fill
-from traceq.errors import StoreError
+from traceq.app.judge import fill_judgements
 from traceq.loading.ingest import IngestResult
 from traceq.loading.ingest import ingest as load
 from traceq.loading.progress import Progress
@@ -60,13 +56,3 @@ def ingest(
         **steps,
     )
     return replace(result, not_judged=reasons[0] if reasons else None)
-
-
-def fill_judgements(database: Path, memory_limit: int | None = None) -> str | None:
-    """Ask the rules, and store what they say in the database; why that could not be done, else None."""
-    try:
-        with closing(connect(database, read_only=False, memory_limit=memory_limit)) as connection:
-            interruptible(connection, lambda: fill(connection))
-    except (StoreError, OSError) as error:
-        return str(error)
-    return None

@@ -17,14 +17,13 @@ from traceq.analysis.steps.choice import StepOptions
 from traceq.app import cache
 from traceq.app.cache import Note
 from traceq.app.chosen import chosen_traces
-from traceq.app.ingest import fill_judgements
+from traceq.app.judge import fill_judgements
 from traceq.common.process import usable_cpus
 from traceq.database.connect import connect, is_database, one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.errors import StoreError, WrongUse
-from traceq.loading.ingest import ingest as load
 from traceq.loading.progress import Progress
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
@@ -130,7 +129,7 @@ def _cached(source: Source, reading: Reading) -> Path | None:
 
 
 def _judge(database: Path, reading: Reading) -> None:
-    """Ask the rules once, so that no report on this entry has to."""
+    """Run the rules once, so that no report on this entry has to."""
     progress = reading.get("progress")
     if progress is not None:
         progress.judge()
@@ -138,6 +137,9 @@ def _judge(database: Path, reading: Reading) -> None:
 
 
 def _load(source: Source, path: Path, reading: Reading, complete: Callable[[Path], None] | None) -> None:
+    # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
+    from traceq.loading.ingest import ingest as load
+
     load(
         source,
         path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from traceq.app.ingest import fill_judgements
+from traceq.app.judge import fill_judgements
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.migrate import upgrade as migrate
 

@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 from traceq.common.files import atomic_write
 from traceq.reports import SUFFIXES
 from traceq.reports.document import Block
-from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.renderers.to_text import WIDTH, text_of
 
@@ -41,6 +40,9 @@ class View(ABC, Generic[T]):
 
     def to_html(self, **options: Any) -> str:
         """One page that needs nothing else."""
+        # Its templates take 35 ms to import.
+        from traceq.reports.renderers.to_html import html_of
+
         return html_of(self.blocks(folds=True, draws=True, **options))
 
     def suffixes(self) -> Mapping[str, str]:

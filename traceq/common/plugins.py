@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Any
 
 from traceq.errors import UnusablePlugin
@@ -10,6 +9,8 @@ from traceq.errors import UnusablePlugin
 
 def plugins(group: str) -> list[Any]:
     """The objects of all entry points of the group, by name. Raises UnusablePlugin for one that cannot be loaded."""
+    from importlib.metadata import entry_points
+
     found = []
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):
         try:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Protocol
 
 from traceq.common.plugins import plugins
 from traceq.errors import UnusablePlugin
 from traceq.importers import chrome, nsys
 from traceq.importers.unknown import why_unknown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Importer(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -20,7 +19,7 @@ from traceq.errors import QueryError, StoreError
 from traceq.loading.build import Task
 from traceq.loading.parallel import build_all
 from traceq.loading.progress import Progress, Silent
-from traceq.loading.sources import Source, default_database, find_sources
+from traceq.loading.sources import Source, content_hash, default_database, find_sources
 
 # Of a process that builds a database, bytes.
 _LEAST_MEMORY = 128 << 20
@@ -152,20 +151,6 @@ def _split(
         else:
             new[sha256] = source
     return [(source, sha256) for sha256, source in new.items()], skipped, [known[s] for s in new if s in known]
-
-
-def content_hash(files: Sequence[Path]) -> str:
-    """The hash of a file's content; of several files that of their hashes, so that it depends on where each begins."""
-    try:
-        hashes = [_sha256_of_file(file) for file in files]
-    except OSError as error:
-        raise StoreError(f"{error.filename}: cannot be read: {error.strerror}") from error
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
-
-
-def _sha256_of_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _tasks(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from traceq import importers
-from traceq.errors import NoTraces, UnusableTrace
+from traceq.errors import NoTraces, StoreError, UnusableTrace
 from traceq.formats.capabilities import FORMATS
 from traceq.importers import Importer
 
@@ -89,6 +90,20 @@ def _look_up(given: str | Path) -> list[Source]:
 
 def _source(path: Path, importer: Importer) -> Source:
     return Source(importers.files_of(importer, path), importer)
+
+
+def content_hash(files: Sequence[Path]) -> str:
+    """The hash of a file's content; of several files that of their hashes, so that it depends on where each begins."""
+    try:
+        hashes = [_sha256_of_file(file) for file in files]
+    except OSError as error:
+        raise StoreError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def _sha256_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_hidden(path: Path) -> bool:
