@@ -91,6 +91,13 @@ class World:
         """The host's time by cause; read on first use."""
         return HostTime(self.connection, self.recorded)
 
+    @cached_property
+    def transfers(self) -> Floats:
+        """What each collective takes at most if no rank comes late (replay_transfer.sql), ns; infinite where unknown."""
+        found = run(self.connection, "analysis/replay/replay_transfer.sql").fetchnumpy()
+        best = dict(zip(found["slice_id"].tolist(), found["transfer"].tolist(), strict=True))
+        return np.array([best.get(one, np.inf) for one in self.recorded.work.slice_id.tolist()], dtype=np.float64)
+
     def baseline(self) -> Scenario:
         """Nothing changed."""
         return Scenario(self.graph, as_predicted(self.graph))
@@ -110,7 +117,7 @@ def changed(world: World, scenario: Scenario, change: Change) -> Scenario:
     if change.kind == "transfer":
         return replace(scenario, weights=_without_waiting(world, scenario.weights))
     if change.kind == "halve":
-        dur, transfer = scenario.weights.dur, _transfers(world)
+        dur, transfer = scenario.weights.dur, world.transfers
         half = np.where(_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
         return replace(scenario, weights=replace(scenario.weights, dur=dur - half))
     raise ValueError(f"unknown change {change.kind!r}; there are {', '.join(KINDS)}")
@@ -285,11 +292,4 @@ def _captured(world: World) -> tuple[Booleans, Booleans]:
 
 def _without_waiting(world: World, weights: Weights) -> Weights:
     """Collectives as short as the fastest of their class, where it has members enough to say so."""
-    return replace(weights, dur=np.minimum(weights.dur, _transfers(world)))
-
-
-def _transfers(world: World) -> Floats:
-    """What each collective takes at most if no rank comes late (replay_transfer.sql), ns; infinite where that is not known."""
-    found = run(world.connection, "analysis/replay/replay_transfer.sql").fetchnumpy()
-    best = dict(zip(found["slice_id"].tolist(), found["transfer"].tolist(), strict=True))
-    return np.array([best.get(one, np.inf) for one in world.recorded.work.slice_id.tolist()], dtype=np.float64)
+    return replace(weights, dur=np.minimum(weights.dur, world.transfers))

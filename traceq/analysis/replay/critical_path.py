@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,8 @@ class _Walk:
         events, work = recorded.events, recorded.work
         # Relative to the start: what is added to times are floats, which are exact to 2^53.
         self._start, self._base = 0, recorded.ts
+        # From the end to the start.
+        self._segments: list[Segment] = []
         self._ends_on_gpu = graph.ends_on_gpu
         self._events = events
         begun = events.begun - recorded.ts
@@ -83,7 +85,6 @@ class _Walk:
         self._had_to = graph.waits.had_to.tolist()
 
     def path(self) -> list[Segment]:
-        found: list[Segment] = []
         last_mark = max((n for n, mark in enumerate(self._mark) if mark >= 0), default=NONE)
         if self._ends_on_gpu and self._ts_end:
             number, is_slice = int(np.argmax(self._ts_end)), True
@@ -93,23 +94,23 @@ class _Walk:
             now = self._leave[number]
         while now > self._start:
             number, is_slice, now = (
-                self._back_from_slice(number, now, found) if is_slice else self._back_from_event(number, now, found)
+                self._back_from_slice(number, now) if is_slice else self._back_from_event(number, now)
             )
             if number == NONE:
                 break
         if now > self._start:
-            found.append(Segment(self._start, now, "wait", None, None, "start", float(now - self._start)))
-        return [
-            each._replace(ts=each.ts + self._base, ts_end=each.ts_end + self._base)
-            for each in reversed(found)
-            if each.ts_end > each.ts
-        ]
+            self._found(self._start, now, "wait", None, None, "start", float(now - self._start))
+        return self._segments[::-1]
 
-    def _back_from_slice(self, number: int, now: int, found: list[Segment]) -> tuple[int, bool, int]:
+    def _found(self, ts: int, ts_end: int, *rest: Any) -> None:
+        if ts_end > ts:
+            self._segments.append(Segment(ts + self._base, ts_end + self._base, *rest))
+
+    def _back_from_slice(self, number: int, now: int) -> tuple[int, bool, int]:
         """From the end (or a time inside) of a slice to what let it start."""
         begin = min(max(self._ts[number], self._start), now)
         kind = "transfer" if BUSY[self._category[number]] in _TRANSFERS else "gpu"
-        found.append(Segment(begin, now, kind, self._slice_id[number], None))
+        self._found(begin, now, kind, self._slice_id[number], None)
         best, source, name, usual = float("-inf"), NONE, "start", 0.0
         event = self._work_event[number]
         launched = self._begun[event] + self._lead[event]
@@ -129,10 +130,10 @@ class _Walk:
             name = "graph"
         until = max(min(int(launched) if name == "launch" else self._ts_end[source], begin), self._start)
         unexplained = max(begin - until - max(usual, 0.0), 0.0)
-        found.append(Segment(until, begin, "wait", self._slice_id[number], None, name, unexplained))
+        self._found(until, begin, "wait", self._slice_id[number], None, name, unexplained)
         return source, name != "launch", until
 
-    def _back_from_event(self, number: int, now: int, found: list[Segment]) -> tuple[int, bool, int]:
+    def _back_from_event(self, number: int, now: int) -> tuple[int, bool, int]:
         """From a time in a host event, or its return, to what let it come so far."""
         begun = self._begun[number]
         if self._outside[number]:
@@ -145,14 +146,14 @@ class _Walk:
             until = min(times[source], now)
             if until > begun:
                 if self._only_waits[number] or self._wait_kind[number] == QUEUE:
-                    found.append(Segment(until, now, "wait", slice_id, thread, KINDS[self._wait_kind[number]]))
+                    self._found(until, now, "wait", slice_id, thread, KINDS[self._wait_kind[number]])
                 else:  # what frees or allocates memory works after it has waited
-                    found.append(Segment(until, now, "host", slice_id, thread))
+                    self._found(until, now, "host", slice_id, thread)
                 return source, True, until
         begin = min(begun, now)
         previous = self._previous[number]
         before = self._start if previous == NONE else self._leave[previous]
-        found.append(Segment(begin, now, "host", slice_id if slice_id >= 0 else None, thread))
+        self._found(begin, now, "host", slice_id if slice_id >= 0 else None, thread)
         if begin > before:
-            found.append(Segment(max(before, self._start), begin, "host", None, thread))
+            self._found(max(before, self._start), begin, "host", None, thread)
         return previous, False, min(before, begin)

@@ -158,17 +158,19 @@ def _awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
     if not len(awaited):
         return awaited, is_graph
     starts = np.flatnonzero(np.diff(work.event, prepend=-1))
-    for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(awaited)], strict=True):
-        if len(np.unique(work.stream[first:last])) > 1 and not recorded.events.is_outside[work.event[first]]:
-            ends = work.ts_end[first:last]
-            order = np.argsort(ends, kind="stable")
-            place = np.searchsorted(ends[order], work.ts[first:last], side="right") - 1
-            other = np.where(place >= 0, order[np.maximum(place, 0)] + first, NONE)
-            mine = np.arange(first, last)
-            use = (other >= 0) & (other < mine) & (awaited[first:last] == NONE)
-            use &= work.stream[np.maximum(other, 0)] != work.stream[first:last]
-            awaited[mine[use]] = other[use]
-            is_graph[mine[use]] = True
+    lasts = np.append(starts[1:], len(awaited))
+    several = np.minimum.reduceat(work.stream, starts) != np.maximum.reduceat(work.stream, starts)
+    several &= ~recorded.events.is_outside[work.event[starts]]
+    for first, last in zip(starts[several].tolist(), lasts[several].tolist(), strict=True):
+        ends = work.ts_end[first:last]
+        order = np.argsort(ends, kind="stable")
+        place = np.searchsorted(ends[order], work.ts[first:last], side="right") - 1
+        other = np.where(place >= 0, order[np.maximum(place, 0)] + first, NONE)
+        mine = np.arange(first, last)
+        use = (other >= 0) & (other < mine) & (awaited[first:last] == NONE)
+        use &= work.stream[np.maximum(other, 0)] != work.stream[first:last]
+        awaited[mine[use]] = other[use]
+        is_graph[mine[use]] = True
     return awaited, is_graph
 
 

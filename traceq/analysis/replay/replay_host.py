@@ -39,13 +39,18 @@ class HostTime:
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
         profiler = self._timeline(overhead[0]) if overhead else None
         self._timelines: dict[int, tuple[Integers, Names]] = {}
+        # Each cause is asked for by several scenarios.
+        self._by_cause: dict[str, tuple[Floats, Floats]] = {}
         for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
             timeline = own if thread == training else _spoken_for(self._timeline(thread), own)
             self._timelines[thread] = _overlaid(timeline, profiler) if profiler else timeline
 
     def of(self, cause: str) -> tuple[Floats, Floats]:
         """Per event the time of `cause` before it and in it, ns."""
-        return self._where({thread: (bounds, causes == cause) for thread, (bounds, causes) in self._timelines.items()})
+        if cause not in self._by_cause:
+            timelines = {thread: (bounds, causes == cause) for thread, (bounds, causes) in self._timelines.items()}
+            self._by_cause[cause] = self._where(timelines)
+        return self._by_cause[cause]
 
     def named(self, pattern: str) -> tuple[Floats, Floats]:
         """Per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
@@ -107,7 +112,9 @@ def _overlaid(timeline: tuple[Integers, Names], profiler: tuple[Integers, Names]
 
 
 def _side_by_side(one: tuple[Integers, Names], other: tuple[Integers, Names]) -> tuple[Integers, Names, Names]:
-    bounds = np.union1d(one[0], other[0])
+    # Two sorted lists, which a stable sort merges.
+    bounds = np.sort(np.concatenate([one[0], other[0]]), kind="stable")
+    bounds = bounds[np.diff(bounds, prepend=bounds[0] - 1) > 0]
     at = [np.maximum(np.searchsorted(each[0], bounds, side="right") - 1, 0) for each in (one, other)]
     return bounds, one[1][at[0]], other[1][at[1]]
 

@@ -92,11 +92,12 @@ def _shares(numbers: Integers) -> Shares:
     values, numbers = np.unique(numbers, return_inverse=True)
     size = 1 << (2 * count - 1).bit_length()
     random = np.random.default_rng(_SEED)
-    total = np.zeros(count // 2 + 1)
+    power = np.zeros(size)
     rounds = min(64, max(1, _PRODUCTS // count))
     for _ in range(rounds):
         spectrum = np.fft.fft(np.exp(2j * np.pi * random.random(len(values)))[numbers], size)
-        total += np.fft.ifft(spectrum * spectrum.conj()).real[: count // 2 + 1]
-    shares = total / rounds / (count - np.arange(count // 2 + 1))
+        power += spectrum.real**2 + spectrum.imag**2
+    # The transform is linear: one back does for the sum of all rounds.
+    shares = np.fft.ifft(power).real[: count // 2 + 1] / rounds / (count - np.arange(count // 2 + 1))
     shares[0] = 0
     return shares
