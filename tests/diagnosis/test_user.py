@@ -7,6 +7,7 @@ import re
 import shutil
 from contextlib import closing
 
+import duckdb
 import pytest
 from builder import TraceBuilder
 from click.testing import CliRunner
@@ -80,6 +81,16 @@ def test_a_query_that_fails_is_a_failed_outcome_and_the_rest_stands(write, conne
     (judged,) = judge(connection, rules=user_rules.rules([path]))
     assert [each.rule for each in judged.failed] == ["my-rule"]
     assert judged.findings
+
+
+def test_an_interrupt_ends_the_judging_and_is_no_failed_rule(write, connection):
+    (rule,) = [each for each in user_rules.rules([write(HEADER + QUERY)]) if each.name == "my-rule"]
+
+    def interrupted(_subject):
+        raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
+
+    with pytest.raises(duckdb.InterruptException):
+        judge(connection, rules=[rule._replace(judge=interrupted), rule])
 
 
 def test_a_query_that_lacks_columns_is_a_failed_outcome(write, connection):

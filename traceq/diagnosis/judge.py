@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
@@ -20,9 +22,6 @@ from traceq.diagnosis.query import Scaled, Workspace, rule_query
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
-
-if TYPE_CHECKING:
-    import duckdb
 
 _SEVERAL_STEPS = 3
 _NOT_FOUND = "not there, or below 1 % of the step"
@@ -168,12 +167,16 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
             not_applicable.append(NotApplicable(name, title, str(error)))
         except NothingThere as error:
             clean.append(Clean(name, title, str(error)))
+        except duckdb.InterruptException:  # Ctrl-C: no rule is to run any more
+            raise
         except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
             failed.append(_failed(rule, error))
     found: list[tuple[str, Finding]] = []
     for allocated in _allocated(subject, proposals):
         try:
             found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
+        except duckdb.InterruptException:
+            raise
         except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
             failed.append(_failed(allocated.proposal.rule, error))
     made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
