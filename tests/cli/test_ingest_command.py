@@ -114,13 +114,16 @@ def test_the_summary_counts(counts, skipped, line):
     assert summary(IngestResult(Path("d"), traces, (Path("s"),) * skipped)) == line
 
 
-def test_the_bar_shows_bytes_and_rows_on_a_terminal(monkeypatch):
+def test_the_bar_shows_what_is_done_on_a_terminal(monkeypatch):
     file = io.StringIO()
     console = _progress.Console
     monkeypatch.setattr(_progress, "Console", lambda **_: console(file=file, force_terminal=True, width=100))
     bar = _progress.Bar()
     bar.start(2_000_000)
     bar.advance(1_000_000, 500)
+    assert bar._bar.tasks[0].fields["detail"].startswith("976.6 KiB of 1.9 MiB")
+    bar.analyse("steps", 0.5)
+    bar.judge()
     bar.finish()
-    assert "1.0/2.0 MB" in file.getvalue()
     assert "rows/s" in file.getvalue()
+    assert bar._bar.tasks[0].completed == 0.85

@@ -262,6 +262,9 @@ def test_another_ingest_that_was_faster(database, source, tmp_path, exists):
         def advance(self, read_bytes, rows):
             pass
 
+        def analyse(self, stage, share):
+            pass
+
         def finish(self):
             pass
 

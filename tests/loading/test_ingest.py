@@ -351,6 +351,9 @@ class Told:
     def advance(self, read_bytes, rows):
         self._hear("advance", read_bytes, rows)
 
+    def analyse(self, stage, share):
+        self._hear("analyse", stage, share)
+
     def judge(self):
         self._hear("judge")
 
@@ -365,17 +368,20 @@ def test_progress_only_grows_and_is_told_in_the_calling_thread(tmp_path, jobs):
     total = sum(path.stat().st_size for path in BOTH_FORMATS)
     assert told.calls[0] == ("start", total)
     assert told.calls[-1] == ("finish",)
-    advances = [call[1:] for call in told.calls[1:-1]]
+    advances = [call[1:] for call in told.calls if call[0] == "advance"]
     for totals in zip(*advances, strict=True):
         assert list(totals) == sorted(totals)
     assert advances[-1][0] <= total
+    shares = [call[2] for call in told.calls if call[0] == "analyse"]
+    assert shares == sorted(shares)
+    assert not shares or 0 <= shares[0] <= shares[-1] < 1
     assert told.threads == {threading.get_ident()}
 
 
 def test_progress_ends_with_everything_read_and_every_row(tmp_path):
     told = Told()
     ingest(BOTH_FORMATS, tmp_path / "t.duckdb", progress=told)
-    _, read_bytes, rows = told.calls[-2]
+    _, read_bytes, rows = [call for call in told.calls if call[0] == "advance"][-1]
     assert read_bytes == sum(path.stat().st_size for path in BOTH_FORMATS)
     assert rows >= 2 * (600 + 170)
 
@@ -385,7 +391,7 @@ def test_progress_is_finished_when_the_ingest_fails(tmp_path, source):
     broken = tmp_path / "broken.json"
     broken.write_text('{"traceEvents": []}')
     error_of(UnusableTrace, [source, broken], tmp_path / "t.duckdb", progress=told)
-    assert [call[0] for call in told.calls if call[0] != "advance"] == ["start", "finish"]
+    assert [call[0] for call in told.calls if call[0] not in ("advance", "analyse")] == ["start", "finish"]
 
 
 def test_progress_is_not_bothered_when_there_is_nothing_to_do(database, tmp_path):

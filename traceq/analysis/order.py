@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
@@ -21,16 +21,27 @@ from traceq.formats.capabilities import format_of
 
 
 class Topic(NamedTuple):
-    """Analyses that run one after another; `needs` is a column of present.sql, None where there is always something to say."""
+    """Analyses that run one after another.
+
+    `needs` is a column of present.sql, None where there is always something to say. For progress bars: `words` say what they are
+    about, `weight` is about which percentage of the time of all they took on two large traces.
+    """
 
     needs: str | None
     analyses: tuple[str, ...]
+    words: str = "other facts"
+    weight: int = 1
 
 
 # From staging to the tables of slices, launches, collectives and steps.
 JOINED = (
-    Topic(None, ("host_name", "nesting", "thread_state")),
-    Topic(None, ("communication", "launch", "serving_annotation", "serving_mark", "steps", "gpu_slice", "annotated")),
+    Topic(None, ("host_name", "nesting", "thread_state"), "nesting", 8),
+    Topic(
+        None,
+        ("communication", "launch", "serving_annotation", "serving_mark", "steps", "gpu_slice", "annotated"),
+        "steps",
+        15,
+    ),
 )
 
 # What is worked out from these tables alone.
@@ -62,15 +73,17 @@ TOPICS = (
             "host_stall",
             "stall_debt",
         ),
+        "idle gaps and the ledger",
+        32,
     ),
     Topic("cpu_samples", ("idle_sample",)),
-    Topic("copies", ("copy_call", "copy_time", "copy_position", "copy_return", "copy_overlap")),
+    Topic("copies", ("copy_call", "copy_time", "copy_position", "copy_return", "copy_overlap"), "copies", 3),
     Topic("unified_memory", ("copy_unified_memory",)),
     Topic(None, ("data_interval",)),
-    Topic("fetches", ("host_piece", "data_part", "data_fetch")),
+    Topic("fetches", ("host_piece", "data_part", "data_fetch"), "data loading"),
     Topic("workers", ("data_worker_interval", "host_piece", "data_part", "data_worker")),
     Topic(None, ("data_copy", "data_stall")),
-    Topic("samples", ("memory_timeline", "memory_step")),
+    Topic("samples", ("memory_timeline", "memory_step"), "memory"),
     Topic("calls", ("allocator_call",)),
     Topic(
         "communication",
@@ -82,12 +95,19 @@ TOPICS = (
             "collective_link",
             "stall_communication",
         ),
+        "communication",
+        3,
     ),
     Topic(None, ("communication_overlap",)),
-    Topic("kernels", ("kernel_family", "kernel_occupancy")),
-    Topic("shapes", ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes")),
+    Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
+    Topic(
+        "shapes",
+        ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes"),
+        "operators",
+        5,
+    ),
     Topic("kernels", ("module_slice", "module_timeline", "module")),
-    Topic(None, ("step_stats", "way", "missing_input", "replay")),
+    Topic(None, ("step_stats", "way", "missing_input", "replay"), "replay and critical path", 25),
     Topic(None, ("program",)),
 )
 
@@ -150,9 +170,18 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
 }
 
 
-def fill(connection: duckdb.DuckDBPyConnection, trace_id: int, choice: Choice = AS_FOUND) -> None:
-    """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps."""
-    _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, {"choice": choice})
+def fill(
+    connection: duckdb.DuckDBPyConnection,
+    trace_id: int,
+    choice: Choice = AS_FOUND,
+    progress: Callable[[str, float], None] = lambda _stage, _share: None,
+) -> None:
+    """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps.
+
+    `progress` gets what is analysed next, and the share of the analyses that is done.
+    """
+    topics = (*JOINED, *TOPICS, *NOTES)
+    _run_topics(connection, topics, trace_id, {"choice": choice}, progress)
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
@@ -160,9 +189,17 @@ def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     _run_topics(connection, TOPICS, trace_id, {})
 
 
-def _run_topics(connection: duckdb.DuckDBPyConnection, topics: Iterable[Topic], trace_id: int, values: Values) -> None:
+def _run_topics(
+    connection: duckdb.DuckDBPyConnection,
+    topics: Sequence[Topic],
+    trace_id: int,
+    values: Values,
+    progress: Callable[[str, float], None] = lambda _stage, _share: None,
+) -> None:
     present: dict[str, bool] | None = None
-    for topic in topics:
+    of_all = sum(topic.weight for topic in topics)
+    for number, topic in enumerate(topics):
+        progress(topic.words, sum(each.weight for each in topics[:number]) / of_all)
         if topic.needs is not None:
             # Planning a query costs milliseconds even where it finds nothing.
             present = present or _present(connection)

@@ -1,11 +1,15 @@
-"""The progress bar of an ingest: bytes, rows a second, time left; on stderr, gone when done."""
+"""The progress bar of an ingest: what is being done, rows a second, time left; on stderr, gone when done."""
 
 from __future__ import annotations
 
 import rich.progress as bars
 from rich.console import Console
 
+from traceq.common.units import size
 from traceq.diagnosis.rules.registry import RULES
+
+# Parts of the whole, measured on two large traces: reading, analyses, rules.
+_READING, _ANALYSES, _RULES = 0.25, 0.6, 0.15
 
 
 class Bar:
@@ -15,37 +19,37 @@ class Bar:
         self._bar = bars.Progress(
             bars.TextColumn("{task.description}"),
             bars.BarColumn(),
-            bars.DownloadColumn(),
-            bars.TextColumn("{task.fields[rate]}"),
+            bars.TaskProgressColumn(),
+            bars.TextColumn("{task.fields[detail]}"),
             bars.TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
 
     def start(self, total_bytes: int) -> None:
-        """Show the bar; `total_bytes` fill it."""
-        self._task = self._bar.add_task("reading", total=total_bytes, rate="")
-        self._total = total_bytes
+        """Show the bar; `total_bytes` are to be read."""
+        self._total = max(1, total_bytes)
+        self._task = self._bar.add_task("reading", total=1.0, detail="")
         self._bar.start()
 
     def advance(self, read_bytes: int, rows: int) -> None:
-        """Fill it to `read_bytes`; `rows` in all so far give the rate."""
+        """`read_bytes` are read; `rows` in all so far give the rate."""
         elapsed = self._bar.tasks[self._task].elapsed
-        rate = f"{rows / elapsed:,.0f} rows/s" if elapsed else ""
-        # What follows the last byte has no measure.
-        is_read = read_bytes >= self._total
-        self._bar.update(
-            self._task,
-            completed=read_bytes,
-            total=None if is_read else self._total,
-            description="analysing" if is_read else "reading",
-            rate="" if is_read else rate,
-        )
+        rate = f", {rows / elapsed:,.0f} rows/s" if elapsed else ""
+        share = min(1.0, read_bytes / self._total)
+        self._show("reading", share * _READING, f"{size(read_bytes)} of {size(self._total)}{rate}")
+
+    def analyse(self, stage: str, share: float) -> None:
+        """`share` of the analyses is done; `stage` is what is analysed now."""
+        self._show("analysing", _READING + share * _ANALYSES, stage)
 
     def judge(self) -> None:
         """Say that the rules are run now."""
-        self._bar.update(self._task, total=None, description=f"running {len(RULES)} rules", rate="")
+        self._show("judging", 1 - _RULES, f"{len(RULES)} rules")
 
     def finish(self) -> None:
         """Take the bar away."""
         self._bar.stop()
+
+    def _show(self, description: str, completed: float, detail: str) -> None:
+        self._bar.update(self._task, completed=completed, description=description, detail=detail)

@@ -18,6 +18,7 @@ from traceq.analysis.order import fill
 from traceq.analysis.steps.choice import Choice
 from traceq.database import sql
 from traceq.database.connect import create_database, threads_for, writer_config
+from traceq.loading.progress import State
 from traceq.loading.sources import Source
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
@@ -48,8 +49,8 @@ class Task:
     memory: int
 
 
-def build(task: Task, progress: Callable[[int, int], None]) -> None:
-    """Write the database `task.database` for the source of the task; `progress` is told (bytes read, rows made)."""
+def build(task: Task, progress: Callable[[State], None]) -> None:
+    """Write the database `task.database` for the source of the task; `progress` gets how far it is."""
     # One thread inserts while the importer reads on the other cores.
     config = writer_config(task.memory, task.scratch, threads=1)
     # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
@@ -57,10 +58,15 @@ def build(task: Task, progress: Callable[[int, int], None]) -> None:
     create_database(task.database)
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
         with _staging(connection):
-            _load(connection, task, progress)
+            rows = _load(connection, task, progress)
             connection.execute(f"set threads = {min(task.jobs, threads_for(task.memory))}")
             _copy(connection, task)
-            fill(connection, task.trace_id, task.choice)
+            fill(
+                connection,
+                task.trace_id,
+                task.choice,
+                lambda stage, share: progress(State(task.source.size, rows, stage, share)),
+            )
         connection.execute("checkpoint")
 
 
@@ -77,8 +83,8 @@ def _staging(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.execute("detach staging")
 
 
-def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[[int, int], None]) -> None:
-    """Move everything the importer yields into staging; DuckDB inserts in a thread while the importer goes on reading."""
+def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[[State], None]) -> int:
+    """Move all rows that the importer yields into staging, and count them; DuckDB inserts in a thread beside the importer."""
     read_bytes = 0
 
     def on_read(total: int) -> None:
@@ -88,8 +94,9 @@ def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[
     with closing(_Loader(connection)) as loader:
         for table, batch in task.source.importer.read(task.source.path, on_read, task.jobs):
             loader.add(table, batch)
-            progress(read_bytes, loader.rows)
+            progress(State(read_bytes, loader.rows))
         loader.flush()
+        return loader.rows
 
 
 class _Loader:

@@ -10,7 +10,7 @@ from contextlib import closing
 from traceq.common.child import Child
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.build import Task, build
-from traceq.loading.progress import Progress
+from traceq.loading.progress import Progress, State
 
 
 def build_all(tasks: Sequence[Task], jobs: int, progress: Progress) -> None:
@@ -18,7 +18,7 @@ def build_all(tasks: Sequence[Task], jobs: int, progress: Progress) -> None:
     total = _Total(progress, len(tasks))
     if jobs == 1 or len(tasks) == 1:
         for number, task in enumerate(tasks):
-            build(task, lambda read, rows, number=number: total.advance(number, read, rows))  # type: ignore[misc]
+            build(task, lambda state, number=number: total.advance(number, state))  # type: ignore[misc]
         return
     workers = [_Worker(task) for task in tasks]
     with ThreadPoolExecutor(min(jobs, len(tasks))) as threads:
@@ -47,16 +47,22 @@ class _Total:
 
     def __init__(self, progress: Progress, parts: int) -> None:
         self._progress = progress
-        self._parts = [(0, 0)] * parts
+        self._parts = [State()] * parts
 
-    def update(self, part: int, read_bytes: int, rows: int) -> None:
-        self._parts[part] = (read_bytes, rows)
+    def update(self, part: int, state: State) -> None:
+        self._parts[part] = state
 
     def tell(self) -> None:
-        self._progress.advance(sum(read for read, _ in self._parts), sum(rows for _, rows in self._parts))
+        slowest = min(self._parts, key=lambda state: state.share)
+        if all(state.stage for state in self._parts):
+            self._progress.analyse(slowest.stage, sum(state.share for state in self._parts) / len(self._parts))
+        else:
+            self._progress.advance(
+                sum(state.read_bytes for state in self._parts), sum(state.rows for state in self._parts)
+            )
 
-    def advance(self, part: int, read_bytes: int, rows: int) -> None:
-        self.update(part, read_bytes, rows)
+    def advance(self, part: int, state: State) -> None:
+        self.update(part, state)
         self.tell()
 
 
@@ -78,7 +84,7 @@ class _Worker:
             for message in child.answers:
                 if isinstance(message, TraceqError):
                     raise message
-                total.update(part, *message)
+                total.update(part, message)
         if child.exit_code != 0 and not self._stopped.is_set():
             raise StoreError(
                 f"{self._task.source.path}: the process that read it ended with code {child.exit_code};"

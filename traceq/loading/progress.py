@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class State(NamedTuple):
+    """How far one trace is: bytes read, rows made; then what is analysed now, and which share of the analyses is done."""
+
+    read_bytes: int = 0
+    rows: int = 0
+    stage: str = ""
+    share: float = 0.0
 
 
 class Progress(Protocol):
@@ -14,8 +23,11 @@ class Progress(Protocol):
     def advance(self, read_bytes: int, rows: int) -> None:
         """So far `read_bytes` of them were read, and `rows` rows made."""
 
+    def analyse(self, stage: str, share: float) -> None:
+        """All is read; `stage` is what is analysed now, and `share` (0 to 1) of all analyses is done."""
+
     def judge(self) -> None:
-        """All is read; now the rules run."""
+        """All is analysed; now the rules run."""
 
     def finish(self) -> None:
         """Nothing more will be done."""
@@ -28,6 +40,9 @@ class Silent:
         """Say nothing."""
 
     def advance(self, read_bytes: int, rows: int) -> None:
+        """Say nothing."""
+
+    def analyse(self, stage: str, share: float) -> None:
         """Say nothing."""
 
     def judge(self) -> None:

@@ -1,4 +1,4 @@
-"""The child process of traceq.loading.parallel: it gets one task, and sends progress (bytes read, rows made) or an error."""
+"""The child process of traceq.loading.parallel: it gets one task, and sends how far it is, or an error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from traceq.common.child import answer, requests
 from traceq.database.connect import FAILURES, one_line
 from traceq.errors import StoreError, TraceqError
 from traceq.loading.build import build
+from traceq.loading.progress import State
 
 _SECONDS_BETWEEN_MESSAGES = 0.1
 
@@ -17,11 +18,11 @@ def main() -> int:
     task = next(requests())
     last = 0.0
 
-    def progress(read_bytes: int, rows: int) -> None:
+    def progress(state: State) -> None:
         nonlocal last
         if time.monotonic() - last > _SECONDS_BETWEEN_MESSAGES:
             last = time.monotonic()
-            answer((read_bytes, rows))
+            answer(state)
 
     try:
         build(task, progress)
