@@ -134,7 +134,7 @@ class TraceBuilder:
         path, database = folder / f"made-up-{number}.json", folder / f"part-{number}.duckdb"
         path.write_text("made up")
         task = Task(Source((path,), self), database, folder, number, None, f"{number - 1:064}", choice, 1, 256 << 20)
-        build(task, lambda _read, _rows: None)
+        build(task, lambda _state: None)
         return database
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
