@@ -9,7 +9,7 @@ import pytest
 
 import traceq
 from traceq import errors
-from traceq.database.connect import create_database
+from traceq.database.empty import create_database
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from builder import TraceBuilder
 import traceq
 from traceq.analysis.categories import CATEGORIES
 from traceq.app import plots
-from traceq.database.connect import create_database, create_schema
+from traceq.database.connect import create_schema
+from traceq.database.empty import create_database
 from traceq.reports import RENDERERS, SUFFIXES
 
 FRAMES = ("traces", "findings", "observations", "ledger", "steps")

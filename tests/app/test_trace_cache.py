@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from traceq.app import cache
 from traceq.app.report import report
 from traceq.cli import main
+from traceq.common.cache_folder import is_wanted
 from traceq.errors import WrongUse
 from traceq.loading import ingest
 
@@ -102,7 +103,7 @@ def test_the_environment_switches_it_off(place, trace, monkeypatch, variable):
 def test_a_limit_that_is_no_size_is_wrong_use(monkeypatch):
     monkeypatch.setenv("TRACEQ_CACHE_LIMIT", "much")
     with pytest.raises(WrongUse, match="TRACEQ_CACHE_LIMIT: 'much'"):
-        cache.is_wanted()
+        is_wanted()
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from traceq.cli import main
-from traceq.database.connect import create_database
+from traceq.database.empty import create_database
 
 NAMES = ("void gemm<float, 128>(float*)", "evil \x1b[31mred\nline | pipe <script>", "é漢字")
 

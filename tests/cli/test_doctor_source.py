@@ -141,7 +141,7 @@ def test_a_database_of_several_traces_is_told_trace_by_trace(traceq, tmp_path):
 
 
 def test_a_database_without_traces_says_so(traceq, tmp_path):
-    from traceq.database.connect import create_database
+    from traceq.database.empty import create_database
 
     create_database(tmp_path / "none.duckdb")
     outcome = traceq("doctor", tmp_path / "none.duckdb")

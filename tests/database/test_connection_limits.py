@@ -9,7 +9,8 @@ import traceq
 from traceq.common import process
 from traceq.common.units import parsed_size
 from traceq.database import connect as connections
-from traceq.database.connect import connect, create_database
+from traceq.database.connect import connect
+from traceq.database.empty import create_database
 
 SETTINGS = "select current_setting('memory_limit'), current_setting('threads')"
 

@@ -32,7 +32,7 @@ def has_traces(database, count):
 FORKING = """
 import os
 from traceq.analysis import order
-from traceq.database.connect import _empty_database
+from traceq.database.empty import _empty_database
 order.TOPICS = ()
 _empty_database()
 for line in sys.stdin:

@@ -16,7 +16,7 @@ import duckdb
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.order import analyse
 from traceq.database import sql
-from traceq.database.connect import create_database
+from traceq.database.empty import create_database
 from traceq.database.publish import fingerprint, publish
 from traceq.reports.build import build
 

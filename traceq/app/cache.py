@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,20 +18,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from traceq.analysis.steps.choice import StepOptions
+from traceq.common.cache_folder import folder, limit, part_of, prepare
 from traceq.common.code_hash import code_hash
-from traceq.common.process import is_running
-from traceq.common.units import parsed_size
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
-from traceq.errors import WrongUse
+from traceq.database.empty import forget
 from traceq.loading.sources import content_hash, find_sources
-
-# All entries together, bytes.
-_LIMIT = 10 << 30
 
 _SUFFIX = ".duckdb"
 _UNSAFE = re.compile(r"[^\w.-]+")
-_PART = re.compile(r"\.(\d+)\.[^/]*")
 # The rooms of traceq on which the tables of a database depend.
 _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 
@@ -45,32 +39,6 @@ class Entry(NamedTuple):
     path: Path
     size: int
     used: float
-
-
-def folder() -> Path:
-    """Where the cache is: $TRACEQ_CACHE, else traceq in $XDG_CACHE_HOME or ~/.cache."""
-    said = os.environ.get("TRACEQ_CACHE")
-    if said:
-        return Path(said)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # The specification ignores a relative path.
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "traceq"
-
-
-def limit() -> int:
-    """The bytes that all entries may have together: $TRACEQ_CACHE_LIMIT, else 10 GiB. Raises WrongUse for no size."""
-    said = os.environ.get("TRACEQ_CACHE_LIMIT")
-    if not said:
-        return _LIMIT
-    try:
-        return parsed_size(said)
-    except ValueError as error:
-        raise WrongUse(f"TRACEQ_CACHE_LIMIT: {error}") from error
-
-
-def is_wanted() -> bool:
-    """Whether the environment leaves the cache on: TRACEQ_NO_CACHE is not set, and the limit is not 0."""
-    return not os.environ.get("TRACEQ_NO_CACHE") and limit() > 0
 
 
 def entries() -> list[Entry]:
@@ -90,6 +58,7 @@ def clear() -> list[Entry]:
     removed = entries()
     for entry in removed:
         entry.path.unlink(missing_ok=True)
+    forget()
     return removed
 
 
@@ -100,7 +69,7 @@ def entry_for(source: str | Path, steps: StepOptions, make: Callable[[Path], obj
     """
     place = folder()
     try:
-        _prepare(place)
+        prepare(place)
         wanted = place / _name(source, steps)
         if wanted.exists():
             os.utime(wanted)
@@ -120,20 +89,6 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=2)
 
 
-def _prepare(place: Path) -> None:
-    """Make the directory, for its owner only. Raises OSError for one that others own or can write to."""
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    facts = place.stat()
-    if hasattr(os, "getuid") and facts.st_uid != os.getuid():
-        raise OSError(f"it belongs to user {facts.st_uid}")
-    if stat.S_IMODE(facts.st_mode) & 0o077:
-        place.chmod(0o700)
-    for path in place.glob(".*"):
-        match = _PART.fullmatch(path.name)
-        if match and not is_running(int(match[1])):
-            shutil.rmtree(path, ignore_errors=True)
-
-
 def _name(source: str | Path, steps: StepOptions) -> str:
     """The name of the entry: that of the source, and the hash of all that the database depends on."""
     traces = [(str(each.path.resolve()), content_hash(each.files)) for each in find_sources([source])]
@@ -145,8 +100,8 @@ def _name(source: str | Path, steps: StepOptions) -> str:
 
 @contextmanager
 def _part(wanted: Path) -> Iterator[Path]:
-    """Where to write first. What a killed process leaves has its number in its name, and is removed by the next."""
-    place = wanted.with_name(f".{os.getpid()}.{wanted.name}")
+    """Where to write first."""
+    place = part_of(wanted)
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o700)
     try:

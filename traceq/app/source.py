@@ -18,6 +18,7 @@ from traceq.app import cache
 from traceq.app.cache import Note
 from traceq.app.chosen import chosen_traces
 from traceq.app.judge import fill_judgements
+from traceq.common.cache_folder import is_wanted
 from traceq.common.process import usable_cpus
 from traceq.database.connect import connect, is_database, one_line
 from traceq.database.query import ask
@@ -119,7 +120,7 @@ def _database(
 
 def _cached(source: Source, reading: Reading) -> Path | None:
     """The database of the traces in the cache; None where there is to be none, or can be none."""
-    if not (reading.get("cache", True) and cache.is_wanted()):
+    if not (reading.get("cache", True) and is_wanted()):
         return None
 
     def make(path: Path) -> None:

@@ -26,7 +26,8 @@ def cache(action: str) -> None:
       traceq cache
       traceq cache clear
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.app.cache import clear, entries, folder, limit
+    from traceq.app.cache import clear, entries
+    from traceq.common.cache_folder import folder, limit
 
     if action == "clear":
         removed = clear()

@@ -1,12 +1,10 @@
-"""Creating and opening trace databases, and checking that this version of traceq understands them."""
+"""The schema of trace databases; opening them, and checking that this version of traceq understands them."""
 
 from __future__ import annotations
 
 import os
-from contextlib import closing
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 
 import duckdb
 
@@ -35,9 +33,6 @@ _MAGIC = b"DUCK"
 
 # Every table ends in a block that is partly empty: with DuckDB's default of 256 KiB a small trace would be mostly that.
 _BLOCK_BYTES = 64 << 10
-
-# Of the connection that creates the tables, bytes.
-_SCHEMA_MEMORY = 128 << 20
 
 # DuckDB needs about so many bytes for each of its threads.
 _MEMORY_PER_THREAD = 128 << 20
@@ -113,22 +108,6 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("delete from traceq_schema")
     connection.execute("insert into traceq_schema values (?)", [SCHEMA_VERSION])
     connection.commit()
-
-
-def create_database(path: Path) -> None:
-    """Write the file of an empty trace database; a process works the schema out once."""
-    path.write_bytes(_empty_database())
-
-
-@cache
-def _empty_database() -> bytes:
-    with TemporaryDirectory(prefix="traceq.") as folder:
-        path = Path(folder) / "empty.duckdb"
-        config = writer_config(_SCHEMA_MEMORY, Path(folder), threads=1)
-        with closing(duckdb.connect(str(path), config=config)) as connection:
-            create_schema(connection)
-            connection.execute("checkpoint")
-        return path.read_bytes()
 
 
 def connect(

@@ -16,7 +16,8 @@ from pathlib import Path
 import duckdb
 
 from traceq.common.process import is_running
-from traceq.database.connect import connect, create_database, memory_for, writer_config
+from traceq.database.connect import connect, memory_for, writer_config
+from traceq.database.empty import create_database
 from traceq.errors import StoreError
 
 _STALE_SECONDS = 3600

@@ -17,7 +17,8 @@ import pyarrow as pa
 from traceq.analysis.order import fill
 from traceq.analysis.steps.choice import Choice
 from traceq.database import sql
-from traceq.database.connect import create_database, threads_for, writer_config
+from traceq.database.connect import threads_for, writer_config
+from traceq.database.empty import create_database
 from traceq.loading.progress import State
 from traceq.loading.sources import Source
 

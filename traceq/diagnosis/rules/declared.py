@@ -46,7 +46,7 @@ from traceq.diagnosis.rules.shared import (
 from traceq.diagnosis.rules.shared.remedies import remedy
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
     from traceq.database.query import Setting
     from traceq.diagnosis.claim import Claim
@@ -191,7 +191,7 @@ def _render(text: str, known: dict[str, Any]) -> str:
     if not is_template(text):
         return text
     # of a part that is empty the spaces around it are left
-    return re.sub(" {2,}", " ", _environment().from_string(text).render(known)).strip()
+    return re.sub(" {2,}", " ", _template(text).render(known)).strip()
 
 
 def _of_trace(subject: Subject) -> dict[str, Any]:
@@ -277,6 +277,11 @@ def _environment() -> Environment:
     environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     environment.filters |= {"cut": wording.cut, "matched": wording.matched}
     return environment
+
+
+@cache
+def _template(text: str) -> Template:
+    return _environment().from_string(text)
 
 
 def template_error(text: str) -> str | None:

@@ -1,0 +1,69 @@
+"""The directory where traceq keeps what it can make again: whose it is, how large, and whether it is wanted."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+from traceq.common.process import is_running
+from traceq.common.units import parsed_size
+from traceq.errors import WrongUse
+
+# All that is in it, bytes.
+_LIMIT = 10 << 30
+
+_PART = re.compile(r"\.(\d+)\.[^/]*")
+
+
+def folder() -> Path:
+    """Where it is: $TRACEQ_CACHE, else traceq in $XDG_CACHE_HOME or ~/.cache."""
+    said = os.environ.get("TRACEQ_CACHE")
+    if said:
+        return Path(said)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification ignores a relative path.
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "traceq"
+
+
+def limit() -> int:
+    """The bytes that all in it may have together: $TRACEQ_CACHE_LIMIT, else 10 GiB. Raises WrongUse for no size."""
+    said = os.environ.get("TRACEQ_CACHE_LIMIT")
+    if not said:
+        return _LIMIT
+    try:
+        return parsed_size(said)
+    except ValueError as error:
+        raise WrongUse(f"TRACEQ_CACHE_LIMIT: {error}") from error
+
+
+def is_wanted() -> bool:
+    """Whether the environment leaves the cache on: TRACEQ_NO_CACHE is not set, and the limit is not 0."""
+    return not os.environ.get("TRACEQ_NO_CACHE") and limit() > 0
+
+
+def prepare(place: Path) -> None:
+    """Make the directory, for its owner only, and remove what killed processes left in it.
+
+    Raises OSError where the directory belongs to somebody else.
+    """
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    facts = place.stat()
+    if hasattr(os, "getuid") and facts.st_uid != os.getuid():
+        raise OSError(f"it belongs to user {facts.st_uid}")
+    if stat.S_IMODE(facts.st_mode) & 0o077:
+        place.chmod(0o700)
+    for path in place.glob(".*"):
+        match = _PART.fullmatch(path.name)
+        if match and not is_running(int(match[1])):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def part_of(wanted: Path) -> Path:
+    """Where this process writes what becomes `wanted`, a path in the directory."""
+    return wanted.with_name(f".{os.getpid()}.{wanted.name}")

@@ -1,0 +1,65 @@
+"""An empty trace database: its schema takes a fifth of a second to work out, so it is kept in traceq's cache."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+
+from traceq.common.cache_folder import folder, is_wanted, part_of, prepare
+from traceq.database import sql
+from traceq.database.connect import SCHEMA, SCHEMA_VERSION, create_schema, is_database, writer_config
+
+# In the cache. Not .duckdb, which traces become there.
+_NAMES = "empty-*.db"
+
+# Of the connection that creates the tables, bytes.
+_MEMORY = 128 << 20
+
+
+def create_database(path: Path) -> None:
+    """Write the file of an empty trace database."""
+    path.write_bytes(_empty_database())
+
+
+@cache
+def _empty_database() -> bytes:
+    return _kept() if is_wanted() else _made()
+
+
+def _kept() -> bytes:
+    """The database in the cache, put there where it is not yet; a cache that cannot be used is done without."""
+    texts = [sql.statement(name) for name in SCHEMA]
+    key = hashlib.sha256("\0".join([duckdb.__version__, str(SCHEMA_VERSION), *texts]).encode()).hexdigest()
+    kept = folder() / _NAMES.replace("*", key[:32])
+    try:
+        if is_database(kept):
+            return kept.read_bytes()
+        prepare(kept.parent)
+        part = part_of(kept)
+        part.write_bytes(_made())
+        forget()
+        part.replace(kept)
+        return kept.read_bytes()
+    except OSError:
+        return _made()
+
+
+def forget() -> None:
+    """Remove what the cache holds of it, also for other versions of traceq."""
+    for kept in folder().glob(_NAMES):
+        kept.unlink(missing_ok=True)
+
+
+def _made() -> bytes:
+    with TemporaryDirectory(prefix="traceq.") as folder:
+        path = Path(folder) / "empty.duckdb"
+        config = writer_config(_MEMORY, Path(folder), threads=1)
+        with closing(duckdb.connect(str(path), config=config)) as connection:
+            create_schema(connection)
+            connection.execute("checkpoint")
+        return path.read_bytes()
