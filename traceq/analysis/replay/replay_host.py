@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,28 @@ if TYPE_CHECKING:
 
     from traceq.analysis.replay.recorded import Booleans, Floats, Integers, Recorded
 
-    Names = npt.NDArray[Any]
+    Causes = npt.NDArray[np.uint8]  # numbers of causes, 0 for none
 
 NO_CAUSE = "none"
 _PROFILER = "idle_profiler"
 # What the host is busy with, whatever the profiler does meanwhile.
 _CONTEXTS = ("idle_data", "idle_checkpoint", "idle_compile")
+
+
+class _Timeline(NamedTuple):
+    """Segments of a thread, which follow one another: where each begins, ns, and the number of its cause."""
+
+    bounds: Integers
+    cause: Causes
+
+
+class _Times(NamedTuple):
+    """Three times of events: when the one before it ended, when it begins and ends, and where these are in the segments."""
+
+    here: Integers  # positions of the events
+    lengths: Integers  # of the segments but the last
+    at: tuple[Integers, ...]  # the segment of each time
+    inside: tuple[Integers, ...]  # how long before each time its segment began, ns
 
 
 class HostTime:
@@ -31,25 +47,34 @@ class HostTime:
         events = recorded.events
         trains = recorded.steps[0].thread_id
         training = NONE if trains is None else trains
-        self._training = training
         self._threads = np.where(events.thread == NONE, training, events.thread)
         starts = events.begun - events.gap.astype(np.int64)
         self._times = (starts, events.begun, events.begun + events.call.astype(np.int64))
+        cause_of: dict[int, str] = dict(run(connection, "analysis/replay/replay_cause.sql").fetchall())
+        names = [NO_CAUSE, *sorted(set(cause_of.values()))]
+        self._number = {name: number for number, name in enumerate(names)}
+        self._of_activity = np.zeros(1 << 8, dtype=np.uint8)
+        for activity, cause in cause_of.items():
+            self._of_activity[activity] = self._number[cause]
         own = self._timeline(training)
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
         profiler = self._timeline(overhead[0]) if overhead else None
-        self._timelines: dict[int, tuple[Integers, Names]] = {}
+        self._timelines: dict[int, tuple[_Timeline, _Times]] = {}
         # Each cause is asked for by several scenarios.
         self._by_cause: dict[str, tuple[Floats, Floats]] = {}
         for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
             timeline = own if thread == training else _spoken_for(self._timeline(thread), own)
-            self._timelines[thread] = _overlaid(timeline, profiler) if profiler else timeline
+            if profiler:
+                contexts = [self._number[name] for name in _CONTEXTS]
+                timeline = _overlaid(timeline, profiler, self._number[_PROFILER], contexts)
+            self._timelines[thread] = timeline, self._placed(thread, timeline.bounds)
 
     def of(self, cause: str) -> tuple[Floats, Floats]:
         """Per event the time of `cause` before it and in it, ns."""
         if cause not in self._by_cause:
-            timelines = {thread: (bounds, causes == cause) for thread, (bounds, causes) in self._timelines.items()}
-            self._by_cause[cause] = self._where(timelines)
+            number = self._number.get(cause, -1)
+            found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
+            self._by_cause[cause] = self._summed(found)
         return self._by_cause[cause]
 
     def named(self, pattern: str) -> tuple[Floats, Floats]:
@@ -63,29 +88,41 @@ class HostTime:
     def _listed(self, query: str, **settings: str) -> tuple[Floats, Floats]:
         """Per event the time before it and in it inside the intervals that a query of this folder lists for its thread, ns."""
         window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
-        found = {}
+        found = []
         for thread in self._timelines:
             rows = run(self._connection, f"analysis/replay/{query}.sql", thread_id=thread, **window).fetchnumpy()
-            found[thread] = _covered(np.asarray(rows["ts"]), np.asarray(rows["ts_end"]))
-        return self._where(found)
-
-    def _where(self, timelines: dict[int, tuple[Integers, Booleans]]) -> tuple[Floats, Floats]:
-        gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
-        for thread, (bounds, is_it) in timelines.items():
+            bounds, is_it = _covered(np.asarray(rows["ts"]), np.asarray(rows["ts_end"]))
             if is_it.any():
-                here = (self._threads == thread) & ~self._recorded.events.is_outside
-                until = [_until(bounds, is_it, each[here]) for each in self._times]
-                gap[here], call[here] = until[1] - until[0], until[2] - until[1]
+                found.append((self._placed(thread, bounds), is_it))
+        return self._summed(found)
+
+    def _placed(self, thread: int, bounds: Integers) -> _Times:
+        """The times of the thread's events among segments that begin at `bounds`."""
+        here = np.flatnonzero((self._threads == thread) & ~self._recorded.events.is_outside)
+        times = [each[here] for each in self._times]
+        at = tuple(np.maximum(np.searchsorted(bounds, each, side="right") - 1, 0) for each in times)
+        inside = tuple(np.maximum(each - bounds[one], 0) for each, one in zip(times, at, strict=True))
+        return _Times(here, np.diff(bounds), at, inside)
+
+    def _summed(self, found: list[tuple[_Times, Booleans]]) -> tuple[Floats, Floats]:
+        """Per event the time before it and in it in the segments that are meant, ns."""
+        gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
+        for times, is_it in found:
+            if is_it.any():
+                begun = np.zeros(len(is_it), dtype=np.int64)
+                np.cumsum(np.where(is_it[:-1], times.lengths, 0), out=begun[1:])
+                until = [begun[at] + is_it[at] * inside for at, inside in zip(times.at, times.inside, strict=True)]
+                gap[times.here], call[times.here] = until[1] - until[0], until[2] - until[1]
         return gap, call
 
-    def _timeline(self, thread: int) -> tuple[Integers, Names]:
-        """Where the segments of a thread begin, from the start of the window on, and the cause of each."""
+    def _timeline(self, thread: int) -> _Timeline:
+        """The segments of a thread from the start of the window on."""
         found = run(
             self._connection, "analysis/replay/replay_timeline.sql", thread_id=thread, ts_end=self._recorded.ts_end
         ).fetchnumpy()
         if not len(found["ts"]):
-            return np.array([self._recorded.ts]), np.array([NO_CAUSE], dtype=object)
-        return np.maximum(np.asarray(found["ts"]), self._recorded.ts), np.asarray(found["cause"], dtype=object)
+            return _Timeline(np.array([self._recorded.ts]), np.zeros(1, dtype=np.uint8))
+        return _Timeline(np.maximum(np.asarray(found["ts"]), self._recorded.ts), self._of_activity[found["activity"]])
 
 
 def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
@@ -99,28 +136,23 @@ def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
     return bounds, np.tile([True, False], len(starts))
 
 
-def _spoken_for(timeline: tuple[Integers, Names], by: tuple[Integers, Names]) -> tuple[Integers, Names]:
+def _spoken_for(timeline: _Timeline, by: _Timeline) -> _Timeline:
     """The timeline, with what another thread does where this one does nothing."""
     bounds, own, other = _side_by_side(timeline, by)
-    return bounds, np.where(own == NO_CAUSE, other, own)
+    return _Timeline(bounds, np.where(own == 0, other, own))
 
 
-def _overlaid(timeline: tuple[Integers, Names], profiler: tuple[Integers, Names]) -> tuple[Integers, Names]:
-    """The timeline, with the profiler's own work laid over it, as idle_overhead.sql does."""
+def _overlaid(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts: list[int]) -> _Timeline:
+    """The timeline, with the profiler's own work (cause `overhead`) laid over it, as idle_overhead.sql does."""
     bounds, own, other = _side_by_side(timeline, profiler)
-    return bounds, np.where((other == _PROFILER) & ~np.isin(own, _CONTEXTS), other, own)
+    return _Timeline(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
 
 
-def _side_by_side(one: tuple[Integers, Names], other: tuple[Integers, Names]) -> tuple[Integers, Names, Names]:
+def _side_by_side(one: _Timeline, other: _Timeline) -> tuple[Integers, Causes, Causes]:
     # Two sorted lists, which a stable sort merges.
-    bounds = np.sort(np.concatenate([one[0], other[0]]), kind="stable")
+    bounds = np.sort(np.concatenate([one.bounds, other.bounds]), kind="stable")
     bounds = bounds[np.diff(bounds, prepend=bounds[0] - 1) > 0]
-    at = [np.maximum(np.searchsorted(each[0], bounds, side="right") - 1, 0) for each in (one, other)]
-    return bounds, one[1][at[0]], other[1][at[1]]
-
-
-def _until(bounds: Integers, is_it: Booleans, times: Integers) -> Floats:
-    """Time before each of `times` in segments that are it, ns."""
-    total = np.concatenate([[0], np.cumsum(np.where(is_it[:-1], np.diff(bounds), 0))])
-    at = np.maximum(np.searchsorted(bounds, times, side="right") - 1, 0)
-    return np.asarray(total[at] + np.where(is_it[at], np.maximum(times - bounds[at], 0), 0), dtype=np.float64)
+    causes = [
+        each.cause[np.maximum(np.searchsorted(each.bounds, bounds, side="right") - 1, 0)] for each in (one, other)
+    ]
+    return bounds, causes[0], causes[1]

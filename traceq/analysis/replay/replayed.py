@@ -65,9 +65,9 @@ def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     if not run(connection, "analysis/replay/replay_transfer.sql").fetchone():
         # Nothing says how long a transfer takes by itself.
         asked.pop("communication_waiting", None)
-    scenarios = {
-        each: changed(world, world.baseline(), each) for change in asked.values() for each in _variants(change)
-    }
+    # Worst and best are the change itself where nothing is moved.
+    variants = dict.fromkeys(each for change in asked.values() for each in _variants(change))
+    scenarios = {each: changed(world, world.baseline(), each) for each in variants}
     if STALLS in asked and "communication_waiting" in asked:
         scenarios[_OF_THE_JOB] = changed(world, scenarios[asked[STALLS]], asked["communication_waiting"])
     marks = marks_of([world.baseline(), *scenarios.values()])

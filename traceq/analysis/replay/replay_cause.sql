@@ -1,0 +1,3 @@
+-- The name of the idle time that an activity of the host would cause, by the number of the activity.
+select enum_code(activity::host_activity) as activity, cause
+from _idle_cause
