@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from traceq.analysis.categories import CATEGORIES
 from traceq.common.text import shortened
 from traceq.common.units import count, duration
 from traceq.database.query import ask
@@ -40,6 +41,9 @@ _DETAIL = 0.5
 # The finest that short slices are drawn together to is a part of what is drawn; how much coarser it gets until they fit.
 _COLUMNS, _COARSER = 100_000, 1.4
 
+# No step: nothing overlaps it.
+_NOTHING = (0, 0)
+
 # What is drawn around an occurrence: a share of its length, at least ns, and GPU work within ns.
 _AROUND: dict[str, float] = {"margin": 0.4, "least": 20_000, "reach": 1_000_000}
 # Of a finding with more occurrences in one drawing not all are marked.
@@ -67,7 +71,7 @@ def all_steps(
         device,
         (ts, ts_end),
         size,
-        detailed=[step["step"] for step in steps],
+        detailed=[(step["ts"], step["ts_end"]) for step in steps],
         kind="steps",
         title=title,
         views=views,
@@ -166,27 +170,36 @@ def _timeline(
     window: tuple[int, int],
     size: _Size,
     *,
-    detailed: Sequence[int] = (),
+    detailed: Sequence[tuple[int, int]] = (),
     culprit: int = -1,
     **named: Any,
 ) -> Timeline:
     ts, ts_end = window
-    run(
-        connection,
-        "reports/sql/timeline_slice.sql",
-        trace_id=trace_id,
-        device=-2 if device is None else device,
-        ts=ts,
-        ts_end=ts_end,
-        culprit=culprit,
-        detailed=list(detailed),
-        **size._asdict(),
-    )
+    place = {
+        "trace_id": trace_id,
+        "ts": ts,
+        "ts_end": ts_end,
+        "culprit": culprit,
+        "device": -2 if device is None else device,
+    }
+    (hides,) = run(connection, "reports/sql/timeline_track.sql", **place, **size._asdict()).fetchone() or (False,)
+    host = "timeline_nested_host" if hides else "timeline_host"
+    run(connection, f"reports/sql/{host}.sql", **place, **size._asdict())
+    (detail_ts, detail_end), (other_ts, other_end) = (*detailed, _NOTHING, _NOTHING)[:2]
+    details = {
+        "detail_ts": detail_ts,
+        "detail_end": detail_end,
+        "other_detail_ts": other_ts,
+        "other_detail_end": other_end,
+    }
+    run(connection, "reports/sql/timeline_slice.sql", **place, **details, categories=",".join(CATEGORIES))
     resolution, fine = _resolution(connection, size.slices, ts_end - ts)
     lanes = _lanes(rows(connection, "timeline_lane", trace_id=trace_id))
-    found = rows(connection, "timeline", ts=ts, pixel=resolution, fine=fine)
+    scale = {"pixel": resolution, "fine": fine}
+    found = rows(connection, "timeline", trace_id=trace_id, ts=ts, categories=",".join(CATEGORIES), **scale)
     path = rows(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end)
-    ask(connection, "drop table temp.timeline_slice")
+    for table in ("group", "slice", "host", "track"):
+        ask(connection, f"drop table temp.timeline_{table}")
     called, slices = _slices(found, max(_LEAST_NAMES, size.slices // _SLICES_OF_A_NAME))
     return Timeline(
         ts=ts,
@@ -203,23 +216,32 @@ def _timeline(
 
 
 def _resolution(connection: duckdb.DuckDBPyConnection, most: int, dur: int) -> tuple[int, int]:
-    """Below how many ns slices have to be drawn together so that `most` are left: in general, and in detailed steps."""
-    coarse = fine = 1
-    size = _size(connection, coarse, fine)
-    if size["coarse"] + size["fine"] <= most:
-        return coarse, fine
+    """Below how many ns slices have to be drawn together so that `most` are left: in general, and in detailed steps.
+
+    Leaves the table timeline_group, which these are multiples of.
+    """
+    size = rows(connection, "timeline_count")[0]
     for_detail = most * _DETAIL if size["coarse"] else most
-    while size["fine"] > for_detail and fine < dur:
-        fine = _coarser(fine, dur)
-        size = _size(connection, coarse, fine)
-    while size["coarse"] + size["fine"] > most and coarse < dur:
-        coarse = _coarser(coarse, dur)
-        size = _size(connection, coarse, fine)
-    return coarse, fine
+    fits = size["coarse"] + size["fine"] <= most
+    finest = max(dur // _COLUMNS, 2)
+    fine = 1 if fits or size["fine"] <= for_detail else finest
+    coarse = 1 if fits or size["coarse"] <= most - for_detail else finest
+    run(connection, "reports/sql/timeline_group.sql", pixel=coarse, fine=fine)
+    if fits:
+        return coarse, fine
+    times_fine = times_coarse = 1
+    size = _size(connection, coarse, fine)
+    while size["fine"] > for_detail and fine * times_fine < dur:
+        times_fine = _coarser(times_fine)
+        size = _size(connection, coarse, fine * times_fine)
+    while size["coarse"] + size["fine"] > most and coarse * times_coarse < dur:
+        times_coarse = _coarser(times_coarse)
+        size = _size(connection, coarse * times_coarse, fine * times_fine)
+    return coarse * times_coarse, fine * times_fine
 
 
-def _coarser(pixel: int, dur: int) -> int:
-    return max(dur // _COLUMNS, 2, round(pixel * _COARSER))
+def _coarser(times: int) -> int:
+    return max(times + 1, round(times * _COARSER))
 
 
 def _size(connection: duckdb.DuckDBPyConnection, coarse: int, fine: int) -> dict[str, int]:

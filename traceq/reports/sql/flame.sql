@@ -45,38 +45,49 @@ placed as (
     left join (select outlived_id as slice_id, min(ts) as ts from outlives group by outlived_id) as cut using (slice_id)
 ),
 
+-- Names recur: what they are shown as is worked out once for each.
+shown as materialized (
+    select *, hash(kind, name) as label
+    from (
+        select
+            s.kind as own_kind,
+            s.name as own_name,
+            if(regexp_matches(s.name, '^(nn\.Module: |traceq\.module#)'), 'module', s.kind) as kind,
+            -- The marks of all steps are one, and so are objects that differ by their address.
+            left(
+                if(
+                    s.name in (select name from counted),
+                    regexp_replace(s.name, '\d+$', ''),
+                    regexp_replace(s.name, '^nn\.Module: |^traceq\.module#| at 0x[0-9a-f]+', '', 'g')
+                ),
+                200
+            ) as name
+        from (select distinct kind, name from slice) as s
+    )
+),
+
 call as materialized (
     select
         s.slice_id,
         s.parent_id,
         s.thread_id,
         p.ts as period,
-        if(regexp_matches(s.name, '^(nn\.Module: |traceq\.module#)'), 'module', s.kind) as kind,
-        -- The marks of all steps are one, and so are objects that differ by their address.
-        left(
-            if(
-                s.name in (select name from counted),
-                regexp_replace(s.name, '\d+$', ''),
-                regexp_replace(s.name, '^nn\.Module: |^traceq\.module#| at 0x[0-9a-f]+', '', 'g')
-            ),
-            200
-        ) as name,
+        n.label,
         greatest(s.ts, p.ts) as ts,
         least(s.ts_end, p.ts_end) as ts_end
     from placed as s
     inner join period as p on s.ts < p.ts_end and s.ts_end > p.ts
+    inner join shown as n on n.own_kind = s.kind and n.own_name = s.name
 ),
 
 path as (
     select
-        slice_id, period, thread_id, ts, ts_end, 1 as level, kind, name,
-        hash(thread_id) as parent, hash(hash(thread_id), kind, name) as path
+        slice_id, period, thread_id, ts, ts_end, 1 as level, label, hash(thread_id) as parent, hash(hash(thread_id), label) as path
     from call
     where coalesce(parent_id, -1) not in (select slice_id from slice)
     union all
     select
-        c.slice_id, c.period, c.thread_id, c.ts, least(c.ts_end, p.ts_end), p.level + 1, c.kind, c.name,
-        p.path, hash(p.path, c.kind, c.name)
+        c.slice_id, c.period, c.thread_id, c.ts, least(c.ts_end, p.ts_end), p.level + 1, c.label, p.path, hash(p.path, c.label)
     from path as p
     inner join call as c on c.parent_id = p.slice_id and c.period = p.period
     where c.ts < p.ts_end
@@ -114,9 +125,13 @@ select 0 as level, null::ubigint as parent, hash(thread_id) as path, 'thread' as
     concat_ws(' ', thread_id, thread_name) as name, 1::bigint as count, host, 0::bigint as own_gpu
 from thread_of
 union all
-select any_value(level), any_value(parent), path, any_value(kind), any_value(name), count(*), sum(ts_end - ts)::bigint, 0
-from path
-group by path
+select p.level, p.parent, p.path, n.kind, n.name, p.count, p.host, 0
+from (
+    select any_value(level) as level, any_value(parent) as parent, path, any_value(label) as label, count(*) as count, sum(ts_end - ts)::bigint as host
+    from path
+    group by path
+) as p
+inner join (select label, any_value(kind) as kind, any_value(name) as name from shown group by label) as n using (label)
 union all
 -- What an unknown call launched stands beside the threads.
 select coalesce(any_value(level), 0), parent, hash(parent, kind, name), kind, name, count(*), 0, sum(dur)::bigint

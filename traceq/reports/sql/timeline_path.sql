@@ -1,10 +1,10 @@
--- Where the critical path runs on the lanes of timeline_slice: segments that follow one another on a lane as one, from $ts. What
+-- Where the critical path runs on the lanes that are drawn: segments that follow one another on a lane as one, from $ts. What
 -- lies between two of them is waited for.
 with
 lane as (
-    select distinct lane, coalesce(device, -1) as device, number
-    from timeline_slice
-    where side in ('gpu', 'host')
+    select row_number() over (order by track) - 1 as lane, coalesce(device, -1) as device, number, side
+    from timeline_track
+    where track in (select track from timeline_group)
 ),
 
 segment as (
@@ -16,7 +16,7 @@ segment as (
         l.lane is distinct from lag(l.lane) over (order by p.segment) as is_first
     from critical_path as p
     left join lane as l
-        on l.device = coalesce(p.device, -1) and l.number = if(p.device is null, p.thread_id, coalesce(p.stream, -1))
+        on l.side in ('gpu', 'host') and l.device = coalesce(p.device, -1) and l.number = if(p.device is null, p.thread_id, coalesce(p.stream, -1))
     where p.trace_id = $trace_id and p.kind <> 'wait' and p.ts < $ts_end and p.ts_end > $ts
 ),
 
