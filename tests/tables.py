@@ -18,6 +18,7 @@ from traceq.analysis import order
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.database import sql
 from traceq.database.connect import create_schema
+from traceq.database.planning import plan_plainly
 
 # Planning a query costs more than a few rows do: random worlds stand side by side in one database. To find the smallest world
 # in which a test fails takes minutes then: with TRACEQ_WORLDS=1 in the environment each has a database of its own.
@@ -42,9 +43,8 @@ _KEPT = ("filter_pushdown", "unused_columns", "deliminator", "unnest_rewriter")
 
 @cache
 def _schema() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config={"threads": "1", "asof_loop_join_threshold": "0"})
-    optimizers = connection.execute("select string_agg(name) from duckdb_optimizers() where name not in $1", [_KEPT])
-    connection.execute("set global disabled_optimizers = ?", optimizers.fetchone())
+    connection = duckdb.connect(config={"asof_loop_join_threshold": "0"})
+    plan_plainly(connection, _KEPT)
     create_schema(connection)
     # A transaction may write to one database only: here the staging area is a schema.
     connection.execute("create schema staging")

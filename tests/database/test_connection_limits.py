@@ -24,8 +24,14 @@ def database(tmp_path):
 def test_a_quarter_of_the_memory_by_default(database, monkeypatch):
     monkeypatch.setattr(connections, "usable_memory", lambda: 8 << 30)
     monkeypatch.setattr(connections, "usable_cpus", lambda: 64)
+    monkeypatch.setattr(connections, "MOST_ROWS", -1)
     with connect(database) as connection:
         assert connection.execute(SETTINGS).fetchone() == ("2.0 GiB", 16)
+
+
+def test_a_small_database_is_read_by_one_thread(database):
+    with connect(database) as connection:
+        assert connection.execute("select current_setting('threads')").fetchone() == (1,)
 
 
 def test_a_limit_is_kept_also_on_the_second_connection(database):

@@ -10,6 +10,7 @@ import duckdb
 
 from traceq.common.process import usable_cpus, usable_memory
 from traceq.database import sql
+from traceq.database.planning import MOST_ROWS, plan_plainly, slices
 from traceq.errors import SchemaMismatch, StoreError
 
 SCHEMA_VERSION = 5
@@ -129,10 +130,20 @@ def connect(
     try:
         _limit(connection, memory_for(memory_limit))
         check_schema(connection, path, older=older)
+        _plan(connection, path)
     except Exception:
         connection.close()
         raise
     return connection
+
+
+def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Let queries of a small database be planned plainly."""
+    try:
+        if slices(connection) <= MOST_ROWS:
+            plan_plainly(connection)
+    except FAILURES as error:
+        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 
 
 def check_name(path: Path) -> None:

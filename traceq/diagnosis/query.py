@@ -175,11 +175,15 @@ class Workspace:
     _claims: int = 0
     latest: int | None = None
     kept: set[int] = field(default_factory=set)
+    _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = field(default_factory=dict)
 
     def ask(self, query: Query, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
-        """The rows of the query."""
-        self._make_used(query)
-        return ask(self.connection, query.text, **values)
+        """The rows of the query, which does not read rule_instances: several rules may ask the same, and it runs once."""
+        key = query.text, tuple(sorted(values.items()))
+        if key not in self._answers:
+            self._make_used(query)
+            self._answers[key] = ask(self.connection, query.text, **values)
+        return [dict(row) for row in self._answers[key]]
 
     def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
         """Make rule_instances of what the query finds; the number of this claim, which is new or `number`, None for no rows."""
@@ -206,6 +210,7 @@ class Workspace:
             self.connection.execute(f"drop table if exists temp.{name}")
         self._made.clear()
         self.kept.clear()
+        self._answers.clear()
         self.latest = None
 
     def _make_used(self, query: Query) -> None:

@@ -19,6 +19,7 @@ from traceq.analysis.steps.choice import Choice
 from traceq.database import sql
 from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
+from traceq.database.planning import MOST_ROWS, plan_plainly
 from traceq.loading.progress import State
 from traceq.loading.sources import Source
 
@@ -60,7 +61,10 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
         with _staging(connection):
             rows = _load(connection, task, progress)
-            connection.execute(f"set threads = {min(task.jobs, threads_for(task.memory))}")
+            if rows <= MOST_ROWS:
+                plan_plainly(connection)
+            else:
+                connection.execute(f"set threads = {min(task.jobs, threads_for(task.memory))}")
             _copy(connection, task)
             fill(
                 connection,
