@@ -115,10 +115,10 @@ def traceq(*arguments: str | Path) -> Cost:
     return cost([sys.executable, "-m", "traceq", *arguments])
 
 
-def ingest(source: Path, database: Path) -> Cost:
-    """What it costs to ingest one trace into a new database."""
+def ingest(source: Path, database: Path, *options: str) -> Cost:
+    """What it costs to ingest one trace into a new database, with more options of the command."""
     database.unlink(missing_ok=True)
-    return traceq("ingest", source, "-o", database)
+    return traceq("ingest", source, "-o", database, *options)
 
 
 def warm(path: Path) -> None:

@@ -11,11 +11,11 @@ from measure import ingest, megabytes, tell
 from places import CHROME, NSYS, grown, options, stem
 
 
-def _measure(trace: Path, database: Path) -> None:
+def _measure(trace: Path, database: Path, limit: str | None) -> None:
     """Ingest a trace, print a line of the table, and remove both files."""
     size = trace.stat().st_size
     try:
-        spent = ingest(trace, database)
+        spent = ingest(trace, database, *(("--memory-limit", limit) if limit else ()))
         stored = database.stat().st_size
     finally:
         trace.unlink()
@@ -32,16 +32,18 @@ def main() -> None:
     )
     parser.add_argument("--nsys-source", type=Path, default=NSYS, help="export to grow for --nsys-rows")
     parser.add_argument("--nsys-rows", type=int, nargs="*", default=[], help="sizes of nsys exports, in rows of events")
+    parser.add_argument("--memory-limit", metavar="SIZE", help="of the ingests: 2GiB")
     arguments = parser.parse_args()
+    limit: str | None = arguments.memory_limit
     work, source, nsys = arguments.work, arguments.source, arguments.nsys_source
     database = work / "memory.duckdb"
     tell(f"{'format':<8}{'trace':>15}{'peak memory':>15}{'wall':>15}{'database':>15}")
     for size in arguments.gb:
         make = partial(grow_chrome.grow, source, int(size * 1e9))
-        _measure(grown(source, work, f"memory-{stem(source)}-{size:g}GB.json", make), database)
+        _measure(grown(source, work, f"memory-{stem(source)}-{size:g}GB.json", make), database, limit)
     for rows in arguments.nsys_rows:
         make = partial(grow_nsys.grow, nsys, rows)
-        _measure(grown(nsys, work, f"memory-{stem(nsys)}-{rows}rows.sqlite", make), database)
+        _measure(grown(nsys, work, f"memory-{stem(nsys)}-{rows}rows.sqlite", make), database, limit)
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ def test_tables_say_what_one_row_is(objects):
     assert [each.name for each in objects if each.kind == "table" and not each.comment.startswith("One row")] == []
 
 
-def test_what_is_not_the_same_in_every_database_has_the_trace(objects):
-    without = [each.name for each in objects if "trace_id" not in [column.name for column in each.columns]]
+def test_what_is_not_the_same_in_every_database_has_the_trace_or_the_job(objects):
+    without = [each.name for each in objects if not {"trace_id", "job"} & {column.name for column in each.columns}]
     assert set(without) == {"traceq_schema", "gpu_model", "gpu_architecture"}
 
 

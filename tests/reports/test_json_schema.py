@@ -88,7 +88,7 @@ def test_what_is_broken_is_not_valid(path, value):
 def test_any_number_of_traces_is_a_list():
     (one,) = content("training")["traces"]
     for traces in range(4):
-        assert objections({"schema_version": SCHEMA_VERSION, "traces": [one] * traces}) == []
+        assert objections({"schema_version": SCHEMA_VERSION, "jobs": [], "traces": [one] * traces}) == []
 
 
 def test_every_object_needs_all_its_keys_and_has_no_others():

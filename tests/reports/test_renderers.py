@@ -264,6 +264,6 @@ def test_json_has_throughput_and_phases_of_marked_steps():
 
 def test_json_of_several_traces_lists_them():
     content = json.loads(to_json(report("three_ranks")))
-    assert content.keys() == {"schema_version", "traces"}
+    assert content.keys() == {"schema_version", "jobs", "traces"}
     assert [each["trace"]["rank"] for each in content["traces"]] == [0, 1, 2]
-    assert json.loads(to_json(report("no_traces"))) == {"schema_version": 4, "traces": []}
+    assert json.loads(to_json(report("no_traces"))) == {"schema_version": 4, "jobs": [], "traces": []}

@@ -109,7 +109,7 @@ class ReportView(View[Report]):
         traces = self.content.traces
         if not traces:
             return "the database holds no trace"
-        first = traces[0] if len(traces) == 1 else critical_trace(traces)[0]
+        first = traces[0] if len(traces) == 1 else critical_trace(self.content)[0]
         said = verdict(first)
         return ". ".join("".join(spans) for spans in (said.spans, *said.lines[:1]))
 

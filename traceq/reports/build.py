@@ -83,7 +83,18 @@ def build_judged(
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=standalone("overview"),
+        jobs=tuple(_jobs(connection, wanted)),
     )
+
+
+def _jobs(connection: duckdb.DuckDBPyConnection, wanted: set[int]) -> Iterator[model.Job]:
+    """The jobs that have one of these traces."""
+    for job in rows(connection, "job"):
+        place = {"job": job["job"], "time_window": job["time_window"]}
+        members = tuple(model.JobRank(**row) for row in rows(connection, "job_rank", **place))
+        if any(each.trace_id in wanted for each in members):
+            found = tuple(model.Straggler(**row) for row in rows(connection, "straggler", **place))
+            yield model.Job(**job, members=members, stragglers=found)
 
 
 def _short_paths(paths: Sequence[str]) -> list[str]:

@@ -318,8 +318,81 @@ class TraceReport:
 
 
 @dataclass(frozen=True)
+class JobRank:
+    """A rank of a job: its own time, transfers and waiting in matched collectives, and what it alone would save; ns.
+
+    Times are None where the job cannot be judged; `win` also in jobs of more than 64 ranks.
+    """
+
+    trace_id: int
+    rank: int
+    rank_source: str
+    host: str | None
+    stage: int | None
+    clock_offset: int | None
+    own: int | None
+    transfer: int | None
+    wait: int | None
+    late_count: int | None
+    win: int | None
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """A rank, host or stage that makes the others wait: what it saves once those before it are fixed (`adds`), and alone; ns.
+
+    `cause` is the ledger's category with most time beyond that of the usual rank; `operator` the call that took longest
+    beyond the same call on `usual_rank`. `trace_id` is that of its first rank.
+    """
+
+    kind: str
+    name: str
+    trace_id: int
+    adds: int
+    win: int
+    late_steps: float | None
+    cause: str | None
+    cause_ns: int | None
+    operator: str | None
+    operator_dur: int | None
+    usual_operator_dur: int | None
+    usual_rank: int | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Several ranks of one program, recorded at the same time; one row of the table job. Times in ns, of all `steps`."""
+
+    job: int
+    time_window: int
+    windows: int
+    name: str | None
+    world_size: int | None
+    ranks: int
+    hosts: int | None
+    absent: int | None
+    short_ranks: int
+    steps: int
+    matched_share: float | None
+    mismatched: int
+    clock_residual: int | None
+    claim_limit: int | None
+    replay_error: float | None
+    dur: int | None
+    ideal: int | None
+    slowdown: float | None
+    transfer: int | None
+    late_start: int | None
+    pattern: str | None
+    cannot_tell: str | None
+    members: tuple[JobRank, ...]
+    stragglers: tuple[Straggler, ...]
+
+
+@dataclass(frozen=True)
 class Report:
-    """The traces of one database, by trace_id; `query` lists them."""
+    """The traces of one database, by trace_id, and the jobs that they belong to; `query` lists the traces."""
 
     traces: tuple[TraceReport, ...]
     query: str
+    jobs: tuple[Job, ...] = ()

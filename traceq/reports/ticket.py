@@ -110,7 +110,7 @@ def _blocks(ticket: Ticket, size: _Size) -> Iterator[Block]:
     if not traces:
         yield Warn(("The database holds no trace.",))
         return
-    first, why = critical_trace(traces) if len(traces) > 1 else (traces[0], "")
+    first, why = critical_trace(ticket.report) if len(traces) > 1 else (traces[0], "")
     yield from _answer(first, why, len(traces), size)
     if ticket.comparison is not None:
         yield Heading(2, ("Compared with the base",))

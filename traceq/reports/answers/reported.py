@@ -94,7 +94,7 @@ def _trace(report: Report, trace: int | None) -> TraceReport:
 def _first(report: Report) -> TraceReport | None:
     """The trace to look at first."""
     if len(report.traces) > 1:
-        return critical_trace(report.traces)[0]
+        return critical_trace(report)[0]
     return report.traces[0] if report.traces else None
 
 

@@ -18,14 +18,23 @@ _RENAMED: dict[type, dict[str, str]] = {
     model.Steps: {name: f"{name}_ns" for name in ("total", "mean", "stddev", "min", "p50", "p90", "p95", "p99", "max")},
     model.LedgerPart: {"dur": "dur_ns", "per_step": "per_step_ns", "share": "step_share"},
     model.Gap: {"ts": "ts_ns", "dur": "dur_ns"},
+    model.Job: {
+        name: f"{name}_ns" for name in ("clock_residual", "claim_limit", "dur", "ideal", "transfer", "late_start")
+    },
+    model.JobRank: {name: f"{name}_ns" for name in ("clock_offset", "own", "transfer", "wait", "win")},
+    model.Straggler: {
+        **{name: f"{name}_ns" for name in ("adds", "win", "operator_dur", "usual_operator_dur")},
+        "late_steps": "late_steps_share",
+    },
     model.Outlier: {"dur": "dur_ns", "change": "change_ns"},
 }
 
 
 def to_json(report: model.Report) -> str:
-    """One object with the list `traces`, also of one trace or none."""
+    """One object with the lists `jobs` and `traces`, also of one trace or none."""
     traces = [_trace(each) for each in report.traces]
-    return json_text({"schema_version": model.SCHEMA_VERSION, "traces": traces}, _RENAMED)
+    jobs = [plain(each, _RENAMED) for each in report.jobs]
+    return json_text({"schema_version": model.SCHEMA_VERSION, "jobs": jobs, "traces": traces}, _RENAMED)
 
 
 def _trace(report: model.TraceReport) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _lines(report: Report, source: str) -> Iterator[Line]:
     if len(report.traces) == 1:
         yield from _trace(report.traces[0], source, "")
         return
-    first, why = critical_trace(report.traces)
+    first, why = critical_trace(report)
     yield Line(f"{some(len(report.traces), 'trace')}. {_cut(why, _SENTENCE)}")
     yield from _trace(first, source, f" --trace {first.trace.trace_id}")
     yield Line("", (_OTHER_TRACE, 0))

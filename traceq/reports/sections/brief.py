@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from shlex import quote
 
 from traceq.common.text import shortened
@@ -12,6 +12,7 @@ from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.sections.header import header
+from traceq.reports.sections.jobs import in_a_line, judged, verdict_of_job
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.verdict import verdicts
@@ -38,8 +39,11 @@ def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS)
         yield from _trace(report.traces[0], most)
         yield _next(report.traces[0], quote(source or _SOURCE), "")
         return
-    critical, _ = critical_trace(report.traces)
-    yield from traces(report.traces, _MOST_RANKS)
+    job = judged(report.jobs)
+    critical, _ = critical_trace(report)
+    if job is not None:
+        yield from verdict_of_job(job)
+    yield from traces(report, _MOST_RANKS)
     yield from _trace(critical, most)
     yield _next(critical, quote(source or _SOURCE), f" --trace {critical.trace.trace_id}")
 
@@ -100,8 +104,13 @@ def _next(report: TraceReport, source: str, chosen: str) -> Commands:
     )
 
 
-def critical_trace(traces: Sequence[TraceReport]) -> tuple[TraceReport, str]:
+def critical_trace(report: Report) -> tuple[TraceReport, str]:
     """The trace to look at first, and why: the rank that others wait for, that has most to do, or with the longest step."""
+    traces = report.traces
+    job = judged(report.jobs)
+    by_id = {trace.trace.trace_id: trace for trace in traces}
+    if job is not None and job.stragglers and job.stragglers[0].trace_id in by_id:
+        return by_id[job.stragglers[0].trace_id], in_a_line(job)
     by_rank = {trace.trace.rank: trace for trace in traces if trace.trace.rank is not None}
     waits: Counter[int] = Counter()
     for trace in traces:
@@ -112,10 +121,10 @@ def critical_trace(traces: Sequence[TraceReport]) -> tuple[TraceReport, str]:
     if waits:
         late, _ = max(waits.items(), key=lambda each: (each[1], -each[0]))
         return by_rank[late], f"The other ranks wait for rank {late}: its own time is what to look at."
-    for trace in traces:
-        for remark in trace.observations:
-            if remark.rule == "rank-imbalance":
-                return trace, f"{remark.title}: {remark.text}"
+    imbalance = [(trace, each) for trace in traces for each in trace.observations if each.rule == "rank-imbalance"]
+    if imbalance:
+        trace, remark = imbalance[0]
+        return trace, f"{remark.title}: {remark.text}"
     longest = max(traces, key=lambda trace: (trace.steps.mean or 0.0, -trace.trace.trace_id))
     return longest, f"{_called(longest)} has the longest step."
 
@@ -134,9 +143,23 @@ def _called(report: TraceReport) -> str:
     return f"Trace {facts.trace_id}" if facts.rank is None else f"Rank {facts.rank}"
 
 
-def traces(every: Sequence[TraceReport], most: int) -> Iterator[Block]:
+def traces(report: Report, most: int) -> Iterator[Block]:
     """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
-    critical, reason = critical_trace(every)
+    every = report.traces
+    critical, reason = critical_trace(report)
+    job = judged(report.jobs)
+    own = {each.trace_id: each for each in job.members} if job is not None and job.dur is not None else {}
+    counted = job.steps if job is not None else 1
+    of_job: dict[str, Callable[[TraceReport], str]] = {
+        "own": lambda trace: duration((own[trace.trace.trace_id].own or 0) / counted),
+        "waits": lambda trace: duration((own[trace.trace.trace_id].wait or 0) / counted),
+        "last in": lambda trace: str(own[trace.trace.trace_id].late_count),
+    }
+    of_trace: dict[str, Callable[[TraceReport], str]] = {
+        "compute": lambda trace: _share(trace, "compute"),
+        "comm.": lambda trace: _share(trace, "communication"),
+        "idle": lambda trace: _share(trace, "idle"),
+    }
     ranks = [trace.trace.rank for trace in every]
     is_job = None not in ranks and len(set(ranks)) == len(ranks)
     ordered = sorted(every, key=lambda trace: trace.trace.rank or 0) if is_job else list(every)
@@ -151,9 +174,7 @@ def traces(every: Sequence[TraceReport], most: int) -> Iterator[Block]:
         **({"rank": lambda trace: str(trace.trace.rank)} if is_job else {}),
         **name,
         "step": lambda trace: duration(trace.steps.mean),
-        "compute": lambda trace: _share(trace, "compute"),
-        "comm.": lambda trace: _share(trace, "communication"),
-        "idle": lambda trace: _share(trace, "idle"),
+        **(of_job if job is not None and all(trace.trace.trace_id in own for trace in every) else of_trace),
         "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
         "fix first": lambda trace: Title(trace.findings[0].title) if trace.findings else "-",
     }

@@ -33,6 +33,7 @@ from traceq.reports.sections.data import data, no_data
 from traceq.reports.sections.findings import finding_in_full, finding_queries, findings
 from traceq.reports.sections.header import header
 from traceq.reports.sections.idle import gaps, outliers, training_thread
+from traceq.reports.sections.jobs import judged, ranks_of_job, verdict_of_job
 from traceq.reports.sections.kernels import kernels, no_kernels
 from traceq.reports.sections.marks import marks
 from traceq.reports.sections.memory import memory, no_memory
@@ -70,7 +71,7 @@ def evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block
     """The first screen, then the evidence for each finding of the trace that it is about."""
     yield from brief(report, source)
     if report.traces:
-        shown = critical_trace(report.traces)[0] if len(report.traces) > 1 else report.traces[0]
+        shown = critical_trace(report)[0] if len(report.traces) > 1 else report.traces[0]
         blocks = findings(shown, folds=False, draws=False)
         yield from blocks if sql else without_sql(blocks)
         if sql:
@@ -108,7 +109,12 @@ def _all(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
 
 def _overview(report: Report) -> Iterator[Block]:
     yield Heading(2, (some(len(report.traces), "trace"),))
-    yield from traces(report.traces, _MOST_IN_OVERVIEW)
+    job = judged(report.jobs)
+    if job is not None:
+        yield from verdict_of_job(job)
+    yield from traces(report, _MOST_IN_OVERVIEW)
+    if job is not None:
+        yield from ranks_of_job(job)
     yield from ranks_picture(report)
     yield Query(report.query)
 

@@ -1,0 +1,79 @@
+"""Who is named in jobs that were made up, and what the simulator says of their fix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_up_job import MadeUpJob, noise
+
+from traceq.analysis.job.window import clocks_of, judged
+
+RANKS, STEPS, HOST = 64, 12, 8
+HOSTS = {"host": {f"n{first // HOST}": list(range(first, first + HOST)) for first in range(0, RANKS, HOST)}}
+# tensor-parallel groups within a host, then all ranks
+PROGRAM = [
+    [list(range(first, first + HOST)) for first in range(0, RANKS, HOST)],
+    [list(range(first, first + HOST)) for first in range(0, RANKS, HOST)],
+    [list(range(RANKS))],
+]
+
+
+def found(own, seed=1):
+    job = MadeUpJob(RANKS, STEPS, PROGRAM, own, jitter=5_000.0, seed=seed)
+    slices = job.slices()
+    return job, judged(RANKS, slices, clocks_of(RANKS, slices), HOSTS)
+
+
+def slowed(plain, share, late):
+    return lambda rank, step, place: plain(rank, step, place) * (1 + share * (rank in late))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_a_slow_rank_is_named_with_what_it_costs(seed, share):
+    plain = noise(seed)
+    late = (7 * seed + 3) % RANKS
+    job, said = found(slowed(plain, share, {late}), seed)
+    true = job.lasts() - job.lasts(plain)
+    assert true > 0.01 * job.lasts()
+    first = said.stragglers[0]
+    assert (first.kind, first.units) == ("rank", (late,))
+    assert first.adds == pytest.approx(true, rel=0.25)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_slow_ranks_are_named_one_after_the_other(seed):
+    plain = noise(seed)
+    pair = {5, 40}
+    job, said = found(slowed(plain, 0.3, pair), seed)
+    assert {unit for each in said.stragglers[:2] for unit in each.units} == pair
+    true = job.lasts() - job.lasts(plain)
+    assert sum(each.adds for each in said.stragglers) == pytest.approx(true, rel=0.25)
+    # each alone saves less than both together by more than the sum
+    assert sum(each.win for each in said.stragglers[:2]) < 0.8 * true
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_host_whose_ranks_are_all_slow_is_named_as_a_host(seed):
+    plain = noise(seed)
+    job, said = found(slowed(plain, 0.15, set(HOSTS["host"]["n3"])), seed)
+    assert [(each.kind, each.label) for each in said.stragglers] == [("host", "n3")]
+    assert said.stragglers[0].adds == pytest.approx(job.lasts() - job.lasts(plain), rel=0.25)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nobody_is_named_in_a_balanced_job(seed):
+    _, said = found(noise(seed, 0.005), seed)
+    assert list(said.stragglers) == []
+    assert said.dur / said.ideal < 1.05
+    assert said.replay_error < 0.01
+
+
+def test_the_median_win_is_within_a_tenth_of_the_simulators_own():
+    errors = []
+    for seed in range(12):
+        plain = noise(seed)
+        late = 5 * seed % RANKS
+        job, said = found(slowed(plain, 0.2, {late}), seed)
+        errors.append(abs(said.stragglers[0].adds / (job.lasts() - job.lasts(plain)) - 1))
+    assert np.median(errors) < 0.1

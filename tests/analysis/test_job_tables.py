@@ -1,0 +1,264 @@
+"""Traces of several ranks become a job: who is there, which collectives belong together, and what is not told."""
+
+from __future__ import annotations
+
+import pytest
+from tables import empty_tables, insert
+
+from traceq.analysis.job.job import fill_jobs
+
+MS = 1_000_000
+SIZE = 1 << 20
+
+
+class Ranks:
+    """Traces with one GPU each; collectives are put in rank by rank."""
+
+    def __init__(self):
+        self.connection = empty_tables()
+        self.slices = 0
+
+    def rank(self, trace_id, rank=None, *, world=2, run="r", path=None, origin=0, ts=0, dur=1000 * MS, host=None):
+        columns = "trace_id run path sha256 size_bytes format host rank world_size utc_origin_ns ts dur ingested_at"
+        name = path or f"traces/rank{rank}.json"
+        row = (
+            trace_id,
+            run,
+            name,
+            str(trace_id),
+            1,
+            "kineto",
+            host,
+            rank,
+            world,
+            origin,
+            ts,
+            dur,
+            "2026-01-01 00:00:00",
+        )
+        insert(self.connection, "trace", columns, [row])
+
+    def collective(
+        self, trace_id, ts, dur, *, sequence=None, group="g", size=2, op="all_reduce", bytes_=SIZE, device=0, **more
+    ):
+        """One all-reduce from `ts` ms on, for `dur` ms; `more` is in args of the record."""
+        self.slices += 1
+        slice_id = self.slices
+        begin, length = round(ts * MS), round(dur * MS)
+        insert(
+            self.connection,
+            "gpu_slice",
+            "trace_id slice_id kind name device stream ts dur is_communication",
+            [(trace_id, slice_id, "kernel", "ncclKernel", device, 7, begin, length, True)],
+        )
+        insert(
+            self.connection,
+            "collective_slice",
+            "trace_id slice_id device stream op group_name group_size bytes dur overlapped exposed step",
+            [(trace_id, slice_id, device, 7, op, group, size, bytes_, length, 0, length, 0)],
+        )
+        args = "{" + ", ".join(f'"{key}": "{value}"' for key, value in more.items()) + "}"
+        insert(
+            self.connection,
+            "collective",
+            "trace_id slice_id op bytes group_name group_size sequence args",
+            [(trace_id, slice_id, op, bytes_, group, size, sequence, args)],
+        )
+
+    def filled(self):
+        fill_jobs(self.connection)
+        return self
+
+    def rows(self, query):
+        return self.connection.execute(query).fetchall()
+
+    def why(self):
+        return self.rows("select cannot_tell from job order by all")
+
+
+def two_ranks(**of_collectives):
+    """Rank 1 comes 3 ms later to every one of four collectives, which take 1 ms; ten milliseconds apart."""
+    ranks = Ranks()
+    for rank in (0, 1):
+        ranks.rank(rank + 1, rank)
+        for number in range(4):
+            late = 3 * rank
+            ranks.collective(rank + 1, 10 * number + late, 4 - late, sequence=number, **of_collectives)
+    return ranks
+
+
+def test_two_ranks():
+    ranks = two_ranks().filled()
+    assert ranks.rows("select job, ranks, absent, matched_share, violations, cannot_tell from job") == [
+        (0, 2, 0, 1.0, 0, None)
+    ]
+    assert ranks.rows(
+        "select match_id, members, match_source, transfer, late_unit, late_alone from collective_match"
+    ) == [(number, 2, "sequence", MS, 1, 3 * MS) for number in range(4)]
+    assert ranks.rows("select rank, rank_source, transfer, wait, late_count, late_by from job_rank order by unit") == [
+        (0, "trace", 4 * MS, 12 * MS, 0, 0),
+        (1, "trace", 4 * MS, 0, 4, 12 * MS),
+    ]
+
+
+def test_time_adds_up():
+    ranks = two_ranks().filled()
+    # before the first collective rank 1 comes 3 ms late; then own time and transfers on its path make up the rest
+    ((dur, late_start, transfer, own),) = ranks.rows(
+        "select dur, late_start, transfer,"
+        " (select sum(own) from collective_member where on_path and own_begins is not null) from job"
+    )
+    assert (dur, late_start, transfer, own) == (34 * MS, 3 * MS, 4 * MS, 27 * MS)
+    assert ranks.rows("select wait + transfer - s.dur from collective_member as m join collective_match using (match_id)"
+                      " join gpu_slice as s using (slice_id) group by all") == [(0,)]  # fmt: skip
+
+
+def test_names_of_files_tell_ranks():
+    ranks = Ranks()
+    ranks.rank(1, path="run/worker1_step.json", world=None)
+    ranks.rank(2, path="run/worker0_step.json", world=None)
+    assert ranks.filled().rows("select trace_id, rank, rank_source from job_rank order by unit") == [
+        (2, 0, "file"),
+        (1, 1, "file"),
+    ]
+
+
+def test_ranks_are_in_natural_order():
+    ranks = Ranks()
+    for trace_id, rank in enumerate((10, 9, 100, 0), 1):
+        ranks.rank(trace_id, rank, world=128)
+    assert ranks.filled().rows("select rank from job_rank order by unit") == [(0,), (9,), (10,), (100,)]
+
+
+def test_absent_and_short_ranks_are_counted():
+    ranks = Ranks()
+    for rank in range(3):
+        ranks.rank(rank + 1, rank, world=8, dur=(900 if rank == 2 else 1000) * MS)
+    assert ranks.filled().rows("select ranks, absent, short_ranks from job") == [(3, 5, 1)]
+
+
+def test_one_rank_of_several():
+    ranks = Ranks()
+    ranks.rank(1, 3, world=8)
+    assert ranks.filled().why() == [("only one of its ranks is here",)]
+
+
+def test_a_program_of_one_rank_is_no_job():
+    ranks = Ranks()
+    ranks.rank(1, 0, world=1)
+    ranks.rank(2, world=None, run=None, path="other/trace.json")
+    assert ranks.filled().rows("from job") == []
+
+
+def test_windows_are_apart_in_time():
+    ranks = Ranks()
+    for trace_id, (rank, begin) in enumerate([(0, 0), (1, 1), (0, 5000), (1, 5001)], 1):
+        ranks.rank(trace_id, rank, ts=begin * MS)
+    assert ranks.filled().rows("select time_window, trace_id, rank from job_rank order by all") == [
+        (0, 1, 0),
+        (0, 2, 1),
+        (1, 3, 0),
+        (1, 4, 1),
+    ]
+
+
+def test_ranks_that_repeat_in_another_folder_are_another_job():
+    ranks = Ranks()
+    for trace_id, (folder, rank) in enumerate([("a", 0), ("a", 1), ("b", 0), ("b", 1)], 1):
+        ranks.rank(trace_id, rank, run=None, path=f"{folder}/rank{rank}.json")
+    assert ranks.filled().rows("select job, list(trace_id order by rank) from job_rank group by job order by job") == [
+        (0, [1, 2]),
+        (1, [3, 4]),
+    ]
+
+
+def test_gpus_of_one_trace_without_ranks_are_numbered_in_order():
+    ranks = Ranks()
+    ranks.rank(1, world=None, run=None, path="two_gpus.sqlite")
+    for device in (0, 1):
+        for number in range(4):
+            ranks.collective(1, 10 * number + device, 4 - device, sequence=number, device=device)
+    ranks.filled()
+    assert ranks.rows("select device, rank, rank_source from job_rank order by unit") == [
+        (0, 0, "order"),
+        (1, 1, "order"),
+    ]
+    assert ranks.rows("select matched_share, cannot_tell from job") == [(1.0, None)]
+
+
+@pytest.mark.parametrize(
+    ("more", "source"),
+    [({}, "sequence"), ({"Comms Id": "77"}, "comms_id"), ({"Process Group Ranks": "[0, 1]"}, "sequence")],
+)
+def test_what_tells_that_slices_belong_together(more, source):
+    ranks = two_ranks(**more).filled()
+    assert ranks.rows("select distinct match_source from collective_match") == [(source,)]
+
+
+def test_without_sequence_numbers_the_ordinal_in_the_step_tells():
+    ranks = Ranks()
+    for rank in (0, 1):
+        ranks.rank(rank + 1, rank)
+        insert(
+            ranks.connection,
+            "step",
+            "trace_id step name source ts dur",
+            [(rank + 1, 0, "ProfilerStep#3", "annotation", 0, 100 * MS)],
+        )
+        for number in range(4):
+            ranks.collective(rank + 1, 10 * number + 3 * rank, 4 - 3 * rank)
+    assert ranks.filled().rows("select match_source, count(*), any_value(step) from collective_match group by all") == [
+        ("counted", 4, 0)
+    ]
+
+
+def test_ordinals_tell_nothing_where_ranks_have_different_numbers():
+    ranks = Ranks()
+    for rank in (0, 1):
+        ranks.rank(rank + 1, rank)
+        for number in range(4 + rank):
+            ranks.collective(rank + 1, 10 * number + 5 * rank, 4)
+    assert ranks.filled().why() == [("none of its communication could be matched between ranks",)]
+
+
+def test_what_ends_together_belongs_together_where_nothing_else_tells():
+    ranks = Ranks()
+    for rank in (0, 1):
+        ranks.rank(rank + 1, rank)
+        for number in range(4):
+            ranks.collective(rank + 1, 10 * number + 3 * rank, 4 - 3 * rank + 0.02 * rank, group=None, size=None)
+    # two that end within a millisecond on one rank, and one on the other
+    for trace_id, ends in ((1, (60, 60.5)), (2, (60.2,))):
+        for end in ends:
+            ranks.collective(trace_id, end - 0.3, 0.3, group=None, size=None)
+    ranks.filled()
+    assert ranks.rows("select match_source, count(*) from collective_match group by all") == [("co_end", 4)]
+    assert ranks.rows("select count(*) from collective_member where match_id is null") == [(3,)]
+
+
+def test_sizes_that_differ_are_no_match():
+    ranks = Ranks()
+    for rank in (0, 1):
+        ranks.rank(rank + 1, rank)
+        for number in range(4):
+            ranks.collective(rank + 1, 10 * number, 4, sequence=number, bytes_=SIZE * (1 + rank * (number == 2)))
+    ranks.filled()
+    assert ranks.rows("select mismatched, matched_share, cannot_tell from job") == [
+        (1, 0.75, "only 75 % of its time in communication could be matched between ranks")
+    ]
+    assert ranks.rows("select dur, slowdown, pattern, (select count(*) from straggler) from job") == [
+        (None, None, None, 0)
+    ]
+
+
+def test_a_collective_that_ends_before_another_rank_begins_makes_the_job_untold():
+    ranks = two_ranks()
+    for rank in (0, 1):
+        ranks.collective(rank + 1, 50 + 10 * rank, 1, sequence=9)
+    assert ranks.filled().why() == [("1 of 5 collectives end on one rank before they begin on another",)]
+
+
+def test_jobs_are_worked_out_anew_when_a_trace_comes():
+    ranks = two_ranks().filled()
+    ranks.rank(3, 2)
+    assert ranks.filled().rows("select ranks from job") == [(3,)]

@@ -1,0 +1,107 @@
+"""Real jobs: what was published of them, found from their files."""
+
+from __future__ import annotations
+
+import pytest
+from trace_files import SHARED
+
+import traceq
+from traceq.app.ingest import ingest
+
+MEGATRON = sorted(
+    [*SHARED.glob("traces/torch/megatron_tp8_rank*"), *SHARED.glob("judged/torch/megatron_tp8/*.json.gz")]
+)
+DLRM = sorted(SHARED.glob("judged/torch/dlrm/*.json.gz"))
+HTA_PAIR = sorted(SHARED.glob("traces/torch/hta_sampled_rank?.json.gz"))
+TWO_GPUS = SHARED / "traces" / "nsys" / "nsysai_mfu_2gpu_before.sqlite"
+DDP = SHARED / "judged" / "nsys" / "cs336_ddp_2x3090.sqlite"
+
+_THERE = {
+    "megatron": len(MEGATRON) == 8,
+    "dlrm": bool(DLRM),
+    "hta": bool(HTA_PAIR),
+    "nsys": TWO_GPUS.exists(),
+    "ddp": DDP.exists(),
+}
+needs = {name: pytest.mark.skipif(not there, reason="not beside the checkout") for name, there in _THERE.items()}
+
+
+@pytest.fixture(scope="module")
+def job(shared_file):
+    """The database of some traces, made once."""
+
+    def made(name, files):
+        path = shared_file(f"{name}.job.duckdb", lambda target: ingest(files, target) and None)
+        return traceq.open(path)
+
+    return made
+
+
+@needs["megatron"]
+def test_megatron(job):
+    with job("megatron", MEGATRON) as traces:
+        ((dur, ideal, slowdown, transfer, late_start, error, pattern),) = traces.sql(
+            "select dur / 1e6, ideal / 1e6, slowdown, transfer / 1e6, late_start / 1e6, replay_error, pattern from job"
+        ).fetchall()
+        assert dur == pytest.approx(628.1, abs=0.1)
+        assert slowdown == pytest.approx(2.78, abs=0.01)
+        assert ideal == pytest.approx(226.1, abs=1.5)
+        assert transfer == pytest.approx(50.2, abs=0.5)
+        assert late_start == pytest.approx(41.7, abs=0.1)
+        assert error < 0.001
+        assert pattern == "alternating"
+        ((excess,),) = traces.sql(
+            "select sum(own - usual) / 1e6 from collective_member where on_path and own_begins is not null"
+        ).fetchall()
+        assert excess == pytest.approx(403, abs=2)
+        named = traces.sql(
+            "select name, adds / 1e6, win / 1e6, cause, round(cause_ns / 1e6) from straggler order by place limit 2"
+        ).fetchall()
+        assert [(row[0], row[3], row[4]) for row in named] == [
+            ("rank 0", "idle_launch", 180),
+            ("rank 6", "idle_launch", 165),
+        ]
+        assert [row[2] for row in named] == pytest.approx([153.5, 135.1], abs=1.5)
+        assert sum(row[1] for row in named) == pytest.approx(324.2, abs=1.5)
+        assert traces.sql("select rank, late_count from job_rank where late_count > 10 order by rank").fetchall() == [
+            (0, 32),
+            (6, 16),
+        ]
+        evidence = "select operator, operator_dur, usual_operator_dur, usual_unit from straggler where place = 1"
+        assert traces.sql(evidence).fetchall() == [("aten::empty", 23_227_000, 13_000, 4)]
+
+
+@needs["dlrm"]
+def test_collectives_of_which_nothing_is_recorded_are_matched_by_their_ends(job):
+    with job("dlrm", DLRM) as traces:
+        found = (
+            "select op, count(*), min(members), any_value(match_source) from collective_match group by op order by op"
+        )
+        assert traces.sql(found).fetchall() == [("all_reduce", 3, 8, "co_end"), ("all_to_all", 5, 8, "co_end")]
+
+
+@needs["hta"]
+def test_two_of_128_ranks_are_not_judged(job):
+    with job("hta", HTA_PAIR) as traces:
+        ((absent, slowdown, why),) = traces.sql("select absent, slowdown, cannot_tell from job").fetchall()
+        assert (absent, slowdown) == (126, None)
+        assert "could be matched" in why
+
+
+@needs["nsys"]
+def test_two_gpus_of_one_export(job):
+    with job("two-gpus", [TWO_GPUS]) as traces:
+        ((ranks, share, transfer),) = traces.sql("select ranks, matched_share, transfer / 1e6 from job").fetchall()
+        assert (ranks, share) == (2, 1.0)
+        assert transfer == pytest.approx(5.8, abs=0.1)
+        assert traces.sql("select count(*) from collective_match").fetchall() == [(33,)]
+
+
+@needs["ddp"]
+def test_ddp_under_nsys(job):
+    with job("ddp", [DDP]) as traces:
+        assert traces.sql("select count(*), count(match_id) from collective_member").fetchall() == [(460, 460)]
+        assert traces.sql("select rank, rank_source from job_rank order by unit").fetchall() == [
+            (0, "process"),
+            (1, "process"),
+        ]

@@ -1,0 +1,1 @@
+"""Ranks as one job: who is late, and what it costs everybody. Definitions: docs/metrics.md, section Jobs."""

@@ -1,0 +1,142 @@
+"""Clocks of ranks, aligned by the ends of collectives: a collective ends on all its ranks at the same time.
+
+`common time = t + origin - offset - drift * (t + origin - middle)`. Offsets and drifts are those that make the ends agree best
+(weighted least squares over groups and ranks); the median rank has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+# Fewer collectives of a group on a rank tell its offset, not its drift.
+_LEAST_FOR_DRIFT = 16
+
+_ROUNDS = 500
+_CLOSE_ENOUGH = 1e-12
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Offset (ns, NaN where nothing joins the rank to the others), drift and number of collectives of each rank.
+
+    `residual` is the 95th percentile of how far the ends of a collective are from their median, `usual_residual` the
+    median of that; ns.
+    """
+
+    offset: Floats
+    drift: Floats
+    samples: Integers
+    middle: float
+    residual: float
+    usual_residual: float
+
+    def common(self, unit: Integers, time: Floats) -> Floats:
+        """Times of ranks on the common clock; those of ranks that are not joined to the others stay as they are."""
+        offset, drift = np.nan_to_num(self.offset), self.drift
+        return time - offset[unit] - drift[unit] * (time - self.middle)
+
+
+def align(units: int, unit: Integers, group: Integers, match: Integers, end: Floats) -> Clocks:
+    """The clocks of ranks 0..units-1 from collectives that end at once: rank, group, collective and end (ns) of each slice."""
+    if not len(unit):
+        return Clocks(np.full(units, np.nan), np.zeros(units), np.zeros(units, np.int64), 0.0, np.nan, np.nan)
+    _, collective = np.unique(match, return_inverse=True)
+    middle = float(np.median(end))
+    time = end - middle
+    apart = time - (np.bincount(collective, time) / np.bincount(collective))[collective]
+    pair, first, of_pair, count = np.unique(
+        group.astype(np.int64) * units + unit, return_index=True, return_inverse=True, return_counts=True
+    )
+    level, slope, span = _lines(of_pair, count, time, apart)
+    ranks, (_, groups) = unit[first], np.unique(pair // units, return_inverse=True)
+    joined = _largest_component(units, ranks, groups)
+    drift = _fitted(units, ranks, groups, slope, np.where(count >= _LEAST_FOR_DRIFT, count * span**2, 0.0))
+    # a slope turns about the middle of the window, a level is what is left there
+    offset = _fitted(units, ranks, groups, level, count.astype(float))
+    drift -= np.median(drift[joined])
+    offset -= np.median(offset[joined])
+    drift[~joined] = 0.0
+    corrected = time - offset[unit] - drift[unit] * time
+    offset[~joined] = np.nan
+    apart = np.abs(corrected - medians(collective, corrected)[collective])
+    residual, usual = float(np.percentile(apart, 95)), float(np.median(apart))
+    return Clocks(offset, drift, np.bincount(unit, minlength=units), middle, residual, usual)
+
+
+def _lines(of_pair: NDArray[np.intp], count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
+    """For each pair of group and rank the line through `apart`: its level in the middle, its slope, and the time it spans."""
+    level, slope, span = (np.zeros(len(count)) for _ in range(3))
+    order = np.lexsort((time, of_pair))
+    for pair, rows in enumerate(np.split(order, np.cumsum(count)[:-1])):
+        half = len(rows) // 2
+        early, late = rows[:half], rows[-half:]
+        if len(rows) >= _LEAST_FOR_DRIFT:
+            span[pair] = np.median(time[late]) - np.median(time[early])
+        if span[pair] > 0:
+            slope[pair] = (np.median(apart[late]) - np.median(apart[early])) / span[pair]
+        level[pair] = np.median(apart[rows] - slope[pair] * time[rows])
+    return level, slope, span
+
+
+def _fitted(units: int, ranks: Integers, groups: NDArray[np.intp], seen: Floats, weight: Floats) -> Floats:
+    """A number for each rank such that `seen` is that number less one of its group, as nearly as may be; conjugate gradients."""
+    size = units + int(groups.max()) + 1
+
+    def applied(numbers: Floats) -> Floats:
+        return spread(weight * (numbers[ranks] - numbers[units + groups]))
+
+    def spread(rows: Floats) -> Floats:
+        of_rank: Floats = np.bincount(ranks, rows, size).astype(float)
+        return of_rank - np.bincount(units + groups, rows, size)
+
+    found = np.zeros(size)
+    left = spread(weight * seen)
+    direction, norm = left.copy(), float(left @ left)
+    enough = _CLOSE_ENOUGH * norm
+    for _ in range(_ROUNDS):
+        if norm <= enough:
+            break
+        image = applied(direction)
+        step = norm / float(direction @ image)
+        found += step * direction
+        left -= step * image
+        norm, before = float(left @ left), norm
+        direction = left + norm / before * direction
+    return found[:units]
+
+
+def _largest_component(units: int, ranks: Integers, groups: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which ranks are joined to each other by groups; of several such sets the largest."""
+    label = np.arange(units + int(groups.max()) + 1)
+    while True:
+        least = label.copy()
+        np.minimum.at(least, ranks, label[units + groups])
+        np.minimum.at(least, units + groups, label[ranks])
+        least = least[least]
+        if np.array_equal(least, label):
+            break
+        label = least
+    has_any = np.zeros(units, bool)
+    has_any[ranks] = True
+    sizes = np.bincount(label[:units][has_any], minlength=len(label))
+    joined: NDArray[np.bool_] = has_any & (label[:units] == int(sizes.argmax()))
+    return joined
+
+
+def medians(group: NDArray[np.intp], values: Floats) -> Floats:
+    """The median of the values of each group 0..n-1; every group has some."""
+    order = np.lexsort((values, group))
+    count = np.bincount(group)
+    first = np.concatenate(([0], np.cumsum(count)[:-1]))
+    ordered = values[order]
+    middle: Floats = (ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2
+    return middle

@@ -1,0 +1,224 @@
+"""The tables of jobs: filled for the whole database, since what is true of one rank depends on the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from traceq.analysis.job.graph import Members
+from traceq.analysis.job.groups import infer_groups
+from traceq.analysis.job.window import MOST_REPLAY_ERROR, Judged, Slices, claim_limit, clocks_of, judged, violated
+from traceq.database import sql
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.analysis.job.clocks import Clocks
+    from traceq.analysis.job.graph import Floats, Integers
+
+# Of the time of communication so much has to be matched, or nothing is said of who is late.
+LEAST_MATCHED = 0.9
+
+# More collectives that contradict the clocks are wrong matches; fewer are passed over.
+_MOST_VIOLATIONS = 0.05
+
+# On all ranks these end when the last one has arrived; an all-to-all ends for each rank with its own part.
+_SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "barrier")
+
+_STRAGGLER = pa.schema(
+    {
+        "place": pa.int32(),
+        "kind": pa.string(),
+        "units": pa.list_(pa.int32()),
+        "label": pa.string(),
+        "adds": pa.int64(),
+        "win": pa.int64(),
+    }
+)
+
+
+def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
+    """Fill the tables of jobs anew from the traces of the database; without a job they are empty."""
+    sql.run(connection, "analysis/job/job_clear.sql")
+    sql.run(connection, "analysis/job/job_rank.sql")
+    if not connection.execute("from job_rank limit 1").fetchall():
+        return
+    sql.run(connection, "analysis/job/job_slice.sql")
+    infer_groups(connection)
+    sql.run(connection, "analysis/job/job_match.sql")
+    sql.run(connection, "analysis/job/job.sql", least=LEAST_MATCHED)
+    windows = connection.execute("select job, time_window from job order by all").fetchall()
+    for job, window in windows:
+        _fill_window(connection, job, window)
+
+
+def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -> None:
+    """Judge one window, and write what was found into its rows."""
+    place = {"job": job, "time_window": window}
+    slices, slice_ids = _slices(connection, place)
+    collectives = slices.members.collectives
+    if not collectives:
+        return
+    (units,) = connection.execute(
+        "select count(*) from job_rank where job = $job and time_window = $time_window", place
+    ).fetchall()[0]
+    clocks = clocks_of(units, slices)
+    limit = claim_limit(clocks)
+    violations = len(violated(slices, clocks))
+    found = judged(units, slices, clocks, _hosts(connection, place))
+    reason = None
+    if violations > _MOST_VIOLATIONS * collectives:
+        reason = f"{violations} of {collectives} collectives end on one rank before they begin on another"
+    elif found is None:
+        reason = "its collectives follow each other in different orders on different ranks"
+    elif found.replay_error > MOST_REPLAY_ERROR:
+        reason = f"a replay of what was recorded is off by {found.replay_error:.0%}"
+    _write_clocks(connection, place, clocks, limit, violations, reason)
+    if found is not None:
+        _write(connection, place, found, slice_ids)
+
+
+def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[Slices, dict[str, Integers]]:
+    query = sql.statement("analysis/job/job_members.sql")
+    rows = connection.sql(query, params={**place, "symmetric": list(_SYMMETRIC)}).to_arrow_table()
+    columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in rows.column_names}
+    flags = {name: columns.pop(name).astype(bool) for name in ("blocks", "tells_clock")}
+    whole: dict[str, Integers] = {name: column.astype(np.int64) for name, column in columns.items()}
+    members = Members(whole["unit"], whole["stream"], whole["ts"], whole["ts_end"], whole["match_id"], flags["blocks"])
+    slices = Slices(
+        members,
+        whole["origin"],
+        whole["group_number"],
+        whole["signature"],
+        whole["step"],
+        flags["tells_clock"],
+    )
+    return slices, {name: whole[name] for name in ("trace_id", "slice_id")}
+
+
+def _hosts(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, dict[str, list[int]]]:
+    rows = connection.execute(
+        "select host, list(unit order by unit) from job_rank"
+        " where job = $job and time_window = $time_window and host is not null group by host order by host",
+        place,
+    ).fetchall()
+    return {"host": dict(rows)}
+
+
+def _write_clocks(
+    connection: duckdb.DuckDBPyConnection,
+    place: dict[str, int],
+    clocks: Clocks,
+    limit: float,
+    violations: int,
+    reason: str | None,
+) -> None:
+    joined = np.isfinite(clocks.offset)
+    rows = pa.table(
+        {
+            "unit": np.arange(len(joined)),
+            "clock_offset": pa.array(_whole(clocks.offset), mask=~joined),
+            "clock_drift": pa.array(clocks.drift, mask=~joined),
+            "clock_samples": clocks.samples,
+        }
+    )
+    _insert(connection, "_job_clock", rows)
+    residual = int(clocks.residual) if np.isfinite(clocks.residual) else None
+    sql.run(
+        connection,
+        "analysis/job/job_clock.sql",
+        **place,
+        residual=residual,
+        limit=int(limit),
+        violations=violations,
+        reason=reason,
+    )
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: Judged, slice_ids: dict[str, Integers]
+) -> None:
+    graph, members = found.graph, found.graph.members
+    follows = np.where(graph.is_first, 0, members.end[graph.latest])
+    on_path = np.zeros(len(members.unit), bool)
+    on_path[found.path.members] = True
+    own = np.where(graph.is_first, found.times.first, found.times.own)
+    typical = np.isfinite(found.typical) & ~graph.is_first
+    _insert(
+        connection,
+        "_job_own",
+        pa.table(
+            {
+                **slice_ids,
+                "wait": _whole(members.end - members.start - found.transfer[members.match]),
+                "own_begins": pa.array(follows, mask=graph.is_first),
+                "own": _whole(own),
+                "usual": pa.array(_whole(found.typical), mask=~typical),
+                "typical_trace_id": slice_ids["trace_id"][found.typical_member],
+                "typical_slice_id": slice_ids["slice_id"][found.typical_member],
+                "on_path": on_path,
+            }
+        ),
+    )
+    _insert(
+        connection,
+        "_job_collective",
+        pa.table(
+            {
+                "match_id": np.arange(len(found.transfer)),
+                "transfer": _whole(found.transfer),
+                "ts_end": _whole(found.common_end),
+            }
+        ),
+    )
+    _insert(
+        connection,
+        "_job_unit_found",
+        pa.table(
+            {
+                "unit": np.arange(len(found.wins)),
+                "stage": found.stage,
+                "win": pa.array(_whole(found.wins), mask=~np.isfinite(found.wins)),
+            }
+        ),
+    )
+    _insert(connection, "_job_straggler", _stragglers(found))
+    sql.run(
+        connection,
+        "analysis/job/job_found.sql",
+        **place,
+        limit=int(found.claim_limit),
+        dur=int(found.dur),
+        error=found.replay_error,
+        ideal=int(found.ideal),
+        transfer=int(found.path.transfer),
+        late_start=int(found.path.late_start),
+    )
+    sql.run(connection, "analysis/job/straggler.sql", **place, limit=int(found.claim_limit), steps=found.steps)
+
+
+def _stragglers(found: Judged) -> pa.Table:
+    rows: list[dict[str, Any]] = [
+        {
+            "place": number,
+            "kind": each.kind,
+            "units": each.units,
+            "label": each.label,
+            "adds": int(each.adds),
+            "win": int(each.win),
+        }
+        for number, each in enumerate(found.stragglers, 1)
+    ]
+    return pa.Table.from_pylist(rows, _STRAGGLER)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    connection.register("_job_rows", rows)
+    connection.execute(f"create or replace temp table {name} as from _job_rows")
+    connection.unregister("_job_rows")
+
+
+def _whole(values: Floats) -> Integers:
+    return np.nan_to_num(np.rint(values)).astype(np.int64)

@@ -1,0 +1,94 @@
+-- What one window's collectives tell: _job_own by slice, _job_collective by collective, _job_unit_found by rank.
+
+update collective_member
+set wait = f.wait, own_begins = f.own_begins, own = f.own, usual = f.usual, on_path = f.on_path
+from _job_own as f
+where
+    collective_member.job = $job
+    and collective_member.time_window = $time_window
+    and collective_member.trace_id = f.trace_id
+    and collective_member.slice_id = f.slice_id;
+
+-- The rank that needed least came last; it is named where the next one needed clearly more.
+create or replace temp table _job_late as
+select
+    m.match_id,
+    min(s.dur) as least,
+    min(s.dur, 2)[2] as second_least,
+    median(s.dur)::bigint as usual,
+    arg_min(m.unit, s.dur) as unit,
+    arg_min(s.step, m.unit) as step
+from collective_member as m
+inner join _job_slice as s on s.job = m.job and s.time_window = m.time_window and s.trace_id = m.trace_id and s.slice_id = m.slice_id
+where m.job = $job and m.time_window = $time_window and m.match_id is not null
+group by m.match_id;
+
+update collective_match
+set
+    transfer = f.transfer,
+    ts_end = f.ts_end,
+    step = l.step,
+    late_unit = if(l.second_least - l.least > $limit and collective_match.members >= coalesce(collective_match.group_size, 0), l.unit, null),
+    late_by = l.usual - l.least,
+    late_alone = l.second_least - l.least
+from _job_collective as f
+inner join _job_late as l using (match_id)
+where collective_match.job = $job and collective_match.time_window = $time_window and collective_match.match_id = f.match_id;
+
+create or replace temp table _job_unit_sum as
+with
+sums as (
+    select
+        m.unit,
+        sum(m.own) filter (m.own_begins is not null) as own,
+        sum(c.transfer) as transfer,
+        sum(m.wait) as wait
+    from collective_member as m
+    inner join collective_match as c on c.job = m.job and c.time_window = m.time_window and c.match_id = m.match_id
+    where m.job = $job and m.time_window = $time_window
+    group by m.unit
+),
+
+late as (
+    select late_unit as unit, count(*) as late_count, sum(late_alone) as late_by
+    from collective_match
+    where job = $job and time_window = $time_window and late_unit is not null
+    group by late_unit
+)
+
+select
+    f.unit,
+    f.stage,
+    count(*) over (partition by f.stage) as peers,
+    s.own,
+    s.transfer,
+    s.wait,
+    coalesce(l.late_count, 0) as late_count,
+    coalesce(l.late_by, 0) as late_by,
+    f.win
+from _job_unit_found as f
+left join sums as s using (unit)
+left join late as l using (unit);
+
+update job_rank
+set
+    stage = s.stage,
+    peers = s.peers,
+    own = s.own,
+    transfer = s.transfer,
+    wait = s.wait,
+    late_count = s.late_count,
+    late_by = s.late_by,
+    win = s.win
+from _job_unit_sum as s
+where job_rank.job = $job and job_rank.time_window = $time_window and job_rank.unit = s.unit;
+
+update job
+set
+    dur = if(cannot_tell is null, $dur, null),
+    replay_error = $error,
+    transfer = if(cannot_tell is null, $transfer, null),
+    late_start = if(cannot_tell is null, $late_start, null),
+    ideal = if(cannot_tell is null, $ideal, null),
+    slowdown = if(cannot_tell is null, $dur / $ideal, null)
+where job.job = $job and job.time_window = $time_window;

@@ -1,0 +1,172 @@
+-- Which slices of communication are one collective: by communicator or group and sequence number, else by the ordinal in the step,
+-- else by their ends.
+-- Groups without a name that all ranks know are in _job_group (traceq/analysis/job/groups.py).
+
+create or replace temp table _job_keyed as
+with
+identified as (
+    select
+        s.*,
+        case
+            when s.comms_id is not null then 'id ' || s.comms_id
+            when s.is_address then g.identity
+            else s.group_name || ' ' || coalesce(s.group_ranks, '') || ' ' || coalesce(s.group_size::varchar, '')
+        end as identity
+    from _job_slice as s
+    left join _job_group as g
+        on g.job = s.job and g.time_window = s.time_window and g.unit = s.unit and g.group_name = s.group_name
+),
+
+counted as (
+    select
+        *,
+        row_number() over (
+            partition by job, time_window, unit, identity, step_name, op order by ts, slice_id
+        ) as ordinal,
+        count(*) over (partition by job, time_window, unit, identity, step_name, op) as in_step
+    from identified
+),
+
+-- Ordinals hold where all ranks have as many.
+even as (
+    select job, time_window, identity, step_name, op, min(in_step) = max(in_step) as is_even
+    from counted
+    where identity is not null
+    group by job, time_window, identity, step_name, op
+),
+
+keyed as (
+    select
+        c.*,
+        case
+            when c.identity is null then null
+            when c.sequence is not null then if(c.comms_id is null, 'sequence', 'comms_id')
+            when e.is_even then 'counted'
+        end as match_source
+    from counted as c
+    left join even as e
+        on
+            e.job = c.job
+            and e.time_window = c.time_window
+            and e.identity = c.identity
+            and e.step_name is not distinct from c.step_name
+            and e.op = c.op
+),
+
+-- Slices of which nothing is recorded: those that end together, in chains of ends less than 1 ms apart.
+ends as (
+    select
+        slice_id,
+        trace_id,
+        job,
+        time_window,
+        unit,
+        op,
+        ts_end,
+        sum(is_apart::integer) over (partition by job, time_window, op order by utc_end, trace_id, slice_id rows unbounded preceding) as chain
+    from (
+        select
+            *,
+            origin + ts_end as utc_end,
+            coalesce(
+                origin + ts_end - lag(origin + ts_end) over (
+                    partition by job, time_window, op order by origin + ts_end, trace_id, slice_id
+                ) > 1000000,
+                true
+            ) as is_apart
+        from keyed
+        where match_source is null and sequence is null and origin is not null
+    )
+),
+
+-- Within a chain the first of each rank belong together, then the second, where all ranks have as many.
+chained as (
+    select
+        *,
+        row_number() over (partition by job, time_window, op, chain, unit order by ts_end, slice_id) as ordinal
+    from ends
+),
+
+chain as (
+    select job, time_window, op, chain, count(*) = max(ordinal) * count(distinct unit) as is_even
+    from chained
+    group by job, time_window, op, chain
+)
+
+select
+    k.* exclude (ordinal, in_step, match_source, identity),
+    coalesce(k.identity, if(h.is_even, 'together', null)) as identity,
+    coalesce(k.match_source, if(h.is_even, 'co_end', null)) as match_source,
+    case
+        when k.match_source = 'counted' then coalesce(k.step_name, '') || ' ' || k.ordinal::varchar
+        when k.match_source is null then d.chain::varchar || ' ' || d.ordinal::varchar
+        else k.sequence::varchar
+    end as place
+from keyed as k
+left join chained as d using (trace_id, slice_id)
+left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op = d.op and h.chain = d.chain;
+
+create or replace temp table _job_matched as
+with
+grouped as (
+    select
+        job,
+        time_window,
+        identity,
+        op,
+        match_source,
+        place,
+        count(*) as members,
+        count(distinct unit) as units,
+        max(group_size) as group_size,
+        min(bytes) is not distinct from max(bytes) as same_bytes,
+        min(bytes) as bytes,
+        min(ts) as first_seen
+    from _job_keyed
+    where match_source is not null
+    group by all
+)
+
+select
+    *,
+    members = units
+    and members <= coalesce(group_size, members)
+    and (same_bytes or op in ('all_to_all', 'gather', 'scatter', 'send_recv', 'unknown')) as fits,
+    row_number() over (partition by job, time_window, fits order by first_seen, identity, op, place) - 1 as match_id
+from grouped
+where members > 1;
+
+insert into collective_match by name
+select
+    job,
+    time_window,
+    match_id,
+    op,
+    if(same_bytes, bytes, null) as bytes,
+    identity as group_id,
+    group_size,
+    members,
+    match_source,
+    0 as transfer
+from _job_matched
+where fits;
+
+insert into collective_member by name
+select
+    k.job,
+    k.time_window,
+    k.trace_id,
+    k.slice_id,
+    k.unit,
+    m.match_id,
+    false as on_path
+from _job_keyed as k
+left join _job_matched as m
+    on
+        m.fits
+        and m.job = k.job
+        and m.time_window = k.time_window
+        and m.identity = k.identity
+        and m.op = k.op
+        and m.match_source = k.match_source
+        and m.place = k.place;

@@ -1,0 +1,140 @@
+"""Who makes the others wait: ranks, hosts or stages that would save most if they were like the usual one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.analysis.job.graph import replay
+from traceq.analysis.job.path import critical_path
+
+if TYPE_CHECKING:
+    from traceq.analysis.job.graph import Flags, Floats, Graph, Integers
+
+# What saves less of the job's time is not named.
+WORTH_NAMING = 0.01
+
+# Of each kind so many are tried that hold up the critical path longest, and as many are named at most.
+_MOST_TRIED = 8
+
+# A kind that explains so much of what the best one does may be told in its place.
+_EXPLAINED = 0.8
+
+
+@dataclass(frozen=True)
+class Times:
+    """A job as it was: ranks, own time of each member, what it would be on the usual rank, first arrivals, transfers; all ns."""
+
+    units: int
+    graph: Graph
+    own: Floats
+    usual: Floats
+    first: Floats
+    transfer: Floats
+
+    def ends(self, cut: Flags) -> Floats:
+        """When collectives end in the scenarios of `cut` (ranks x scenarios); collectives x scenarios."""
+        return replay(self.graph, self.own, self.usual, self.first, self.transfer, cut)
+
+    def lasts(self, cut: Flags) -> Floats:
+        """How long the job lasts in each scenario, ns."""
+        lasts: Floats = self.ends(cut).max(axis=0)
+        return lasts
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """Ranks that belong together, by the name of their kind; what they save once those before are fixed, and alone, ns."""
+
+    kind: str
+    label: str
+    units: tuple[int, ...]
+    adds: float
+    win: float
+
+
+def stragglers(times: Times, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float) -> list[Straggler]:
+    """Who is to be named, of the kind that explains as much as any with the fewest names; of equals the first of `kinds`.
+
+    `kinds` has the ranks of each unit by its label; `dur` is what the job lasts, ns.
+    """
+    found = {kind: _named(times, kind, units, dur) for kind, units in kinds.items()}
+    saved = {kind: sum(each.adds for each in named) for kind, named in found.items()}
+    enough = _EXPLAINED * max(saved.values(), default=0.0)
+    good = [kind for kind in found if found[kind] and saved[kind] >= enough]
+    return found[min(good, key=lambda kind: len(found[kind]))] if good else []
+
+
+def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[Straggler]:
+    """The units of a kind without whose fix at least 1 % more would be lost, in the order in which they save most."""
+    labels = _without_idle_ones(times, _greedy(times, units), units, dur)
+    named: list[Straggler] = []
+    cut, now = np.zeros(times.units, bool), dur
+    for label in labels:
+        cut = cut | _mask(times, units[label])
+        alone, together = times.lasts(np.stack([_mask(times, units[label]), cut], axis=1)).tolist()
+        named.append(Straggler(kind, label, tuple(units[label]), now - together, dur - alone))
+        now = together
+    return named
+
+
+def _greedy(times: Times, units: Mapping[str, Sequence[int]]) -> list[str]:
+    """Units one after the other, each the one that saves most beside those before it.
+
+    That may be nothing for the first: of two ranks that are late together, one hides the other.
+    """
+    cut = np.zeros(times.units, bool)
+    found: list[str] = []
+    while len(found) < _MOST_TRIED:
+        candidates = _blamed(times, cut, {label: units[label] for label in units if label not in found})
+        if not candidates:
+            break
+        lasts = times.lasts(np.stack([cut | _mask(times, units[each]) for each in candidates], axis=1))
+        best = candidates[int(lasts.argmin())]
+        found.append(best)
+        cut = cut | _mask(times, units[best])
+    return found
+
+
+def _without_idle_ones(times: Times, found: list[str], units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
+    """`found` without those whose fix adds less than what is worth naming, taken out one at a time, the least first."""
+    kept = list(found)
+    while kept:
+        every = [_mask(times, units[each]) for each in kept]
+        without = [
+            np.any([np.zeros(times.units, bool), *every[:place], *every[place + 1 :]], axis=0)
+            for place in range(len(kept))
+        ]
+        lasts = times.lasts(np.stack([np.any(every, axis=0), *without], axis=1))
+        lost = lasts[1:] - lasts[0]
+        if lost.min() >= WORTH_NAMING * dur:
+            break
+        kept.pop(int(lost.argmin()))
+    return kept
+
+
+def _mask(times: Times, units: Sequence[int]) -> Flags:
+    mask = np.zeros(times.units, bool)
+    mask[list(units)] = True
+    return mask
+
+
+def _blamed(times: Times, cut: Flags, units: Mapping[str, Sequence[int]]) -> list[str]:
+    """The units that hold up the critical path longest beyond what is usual, when those in `cut` are usual; the worst first."""
+    blame = blamed(times, cut)
+    by_label = {label: float(blame[list(members)].sum()) for label, members in units.items()}
+    worst = sorted(by_label, key=by_label.__getitem__, reverse=True)[:_MOST_TRIED]
+    return [each for each in worst if by_label[each] > 0]
+
+
+def blamed(times: Times, cut: Flags) -> Floats:
+    """For each rank how much longer than usual its own times on the critical path are, ns, when those in `cut` are usual."""
+    own = np.where(cut[times.graph.members.unit], times.usual, times.own)
+    path = critical_path(times.graph, own, times.first, times.transfer, times.ends(cut[:, None])[:, 0])
+    late: Integers = path.members[1:]
+    beyond = np.maximum(own[late] - times.usual[late], 0.0)
+    blame: Floats = np.bincount(times.graph.members.unit[late], beyond, times.units).astype(float)
+    return blame
