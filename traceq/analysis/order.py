@@ -175,13 +175,16 @@ def fill(
     trace_id: int,
     choice: Choice = AS_FOUND,
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
+    *,
+    is_large: bool = False,
 ) -> None:
     """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps.
 
-    `progress` gets what is analysed next, and the share of the analyses that is done.
+    `progress` gets what is analysed next, and the share of the analyses that is done. Of a large trace each analysis is
+    committed: what is not committed stays in memory. Of a small one each topic: every commit waits for the disk.
     """
     topics = (*JOINED, *TOPICS, *NOTES)
-    _run_topics(connection, topics, trace_id, {"choice": choice}, progress)
+    _run_topics(connection, topics, trace_id, {"choice": choice}, progress, is_large=is_large)
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
@@ -195,6 +198,8 @@ def _run_topics(
     trace_id: int,
     values: Values,
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
+    *,
+    is_large: bool = False,
 ) -> None:
     present: dict[str, bool] | None = None
     of_all = sum(topic.weight for topic in topics)
@@ -205,13 +210,21 @@ def _run_topics(
             present = present or _present(connection)
             if not present[topic.needs]:
                 continue
-        try:
-            _run_topic(connection, topic, trace_id, values)
-        except duckdb.OutOfMemoryException:
-            # One thread holds less at a time than several.
-            connection.rollback()
-            connection.execute("set threads = 1")
-            _run_topic(connection, topic, trace_id, values)
+        for analyses in [(name,) for name in topic.analyses] if is_large else [topic.analyses]:
+            _run_at_once(connection, analyses, trace_id, values)
+
+
+def _run_at_once(
+    connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values
+) -> None:
+    """Run the analyses in one transaction; where the memory does not suffice again, by one thread."""
+    try:
+        _commit(connection, analyses, trace_id, values)
+    except duckdb.OutOfMemoryException:
+        # One thread holds less at a time than several.
+        connection.rollback()
+        connection.execute("set threads = 1")
+        _commit(connection, analyses, trace_id, values)
 
 
 def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
@@ -221,10 +234,9 @@ def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
     return dict(zip(names, found.fetchone() or (), strict=True))
 
 
-def _run_topic(connection: duckdb.DuckDBPyConnection, topic: Topic, trace_id: int, values: Values) -> None:
-    # A transaction each: what is not committed stays in memory.
+def _commit(connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values) -> None:
     connection.begin()
-    run(connection, topic.analyses, trace_id, values)
+    run(connection, analyses, trace_id, values)
     connection.commit()
 
 

@@ -36,6 +36,7 @@ from traceq.reports.renderers.to_llm import to_llm
 from traceq.reports.renderers.to_text import WIDTH, text_of
 from traceq.reports.sections.brief import brief, critical_trace
 from traceq.reports.sections.compose import compose, evidence, one_finding
+from traceq.reports.sections.jobs import in_a_line, judged
 from traceq.reports.sections.verdict import verdict
 
 if TYPE_CHECKING:
@@ -105,10 +106,13 @@ class ReportView(View[Report]):
 
     @property
     def verdict(self) -> str:
-        """The verdict in a line; of several traces, that on the one to look at first."""
+        """The verdict in a line; of a job with late ranks that on the job, of other traces that on the one to look at first."""
         traces = self.content.traces
         if not traces:
             return "the database holds no trace"
+        job = judged(self.content.jobs)
+        if job is not None and (told := in_a_line(job)):
+            return told
         first = traces[0] if len(traces) == 1 else critical_trace(self.content)[0]
         said = verdict(first)
         return ". ".join("".join(spans) for spans in (said.spans, *said.lines[:1]))

@@ -20,6 +20,9 @@ WORTH_NAMING = 0.01
 # Of each kind so many are tried that hold up the critical path longest, and as many are named at most.
 _MOST_TRIED = 8
 
+# So many are taken in a row that together save nothing worth naming: as many may hide each other.
+_PATIENCE = 3
+
 # A kind that explains so much of what the best one does may be told in its place.
 _EXPLAINED = 0.8
 
@@ -70,7 +73,7 @@ def stragglers(times: Times, kinds: Mapping[str, Mapping[str, Sequence[int]]], d
 
 def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[Straggler]:
     """The units of a kind without whose fix at least 1 % more would be lost, in the order in which they save most."""
-    labels = _without_idle_ones(times, _greedy(times, units), units, dur)
+    labels = _without_idle_ones(times, _greedy(times, units, dur), units, dur)
     named: list[Straggler] = []
     cut, now = np.zeros(times.units, bool), dur
     for label in labels:
@@ -81,14 +84,15 @@ def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: flo
     return named
 
 
-def _greedy(times: Times, units: Mapping[str, Sequence[int]]) -> list[str]:
+def _greedy(times: Times, units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
     """Units one after the other, each the one that saves most beside those before it.
 
     That may be nothing for the first: of two ranks that are late together, one hides the other.
     """
     cut = np.zeros(times.units, bool)
     found: list[str] = []
-    while len(found) < _MOST_TRIED:
+    last, in_vain = dur, 0
+    while len(found) < _MOST_TRIED and in_vain < _PATIENCE:
         candidates = _blamed(times, cut, {label: units[label] for label in units if label not in found})
         if not candidates:
             break
@@ -96,6 +100,8 @@ def _greedy(times: Times, units: Mapping[str, Sequence[int]]) -> list[str]:
         best = candidates[int(lasts.argmin())]
         found.append(best)
         cut = cut | _mask(times, units[best])
+        saved = last - float(lasts.min())
+        last, in_vain = (float(lasts.min()), 0) if saved >= WORTH_NAMING * dur else (last, in_vain + 1)
     return found
 
 

@@ -8,6 +8,26 @@ select a.interval_id, p.ts, p.ts_end, p.thread_id, p.slice_id, p.activity::varch
 from _host_piece as p
 inner join _path_again as a on a.again_id = p.interval_id;
 
+-- Slices of the host that are on the path, or launched what is: joined to all slices, their names would fill the memory.
+create or replace temp table _path_slice as
+select slice_id, kind, name, operator_id
+from cpu_slice
+where
+    slice_id in (
+        select slice_id from _path_stretch
+        union all
+        select slice_id from _path_host
+        union all
+        select g.launch_id
+        from gpu_slice as g
+        where g.slice_id in (select slice_id from _path_stretch)
+    );
+
+create or replace temp table _path_operator as
+select slice_id, name
+from cpu_slice
+where slice_id in (select operator_id from _path_slice);
+
 create or replace temp table _path_work as
 with
 gpu as (
@@ -20,8 +40,8 @@ gpu as (
         end as category
     from _path_stretch as p
     inner join gpu_slice as g on g.slice_id = p.slice_id
-    left join cpu_slice as l on l.slice_id = g.launch_id
-    left join cpu_slice as o on o.slice_id = l.operator_id
+    left join _path_slice as l on l.slice_id = g.launch_id
+    left join _path_operator as o on o.slice_id = l.operator_id
     where p.kind <> 'host'
 )
 
@@ -37,8 +57,8 @@ select
     p.unexplained
 from _path_stretch as p
 left join gpu as g using (interval_id)
-left join cpu_slice as c on c.slice_id = p.slice_id and g.slice_id is null
-left join cpu_slice as o on o.slice_id = c.operator_id
+left join _path_slice as c on c.slice_id = p.slice_id and g.slice_id is null
+left join _path_operator as o on o.slice_id = c.operator_id
 where p.kind <> 'host' or p.thread_id is null or p.thread_id < 0
 union all
 select
@@ -48,8 +68,8 @@ select
 from _path_host as h
 inner join _path_stretch as p using (interval_id)
 left join _idle_cause as i on i.activity = h.activity
-left join cpu_slice as c on c.slice_id = h.slice_id
-left join cpu_slice as o on o.slice_id = c.operator_id;
+left join _path_slice as c on c.slice_id = h.slice_id
+left join _path_operator as o on o.slice_id = c.operator_id;
 
 insert into critical_path by name
 select

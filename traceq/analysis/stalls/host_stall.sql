@@ -11,7 +11,7 @@ where
     and (g.copy_kind = 'd2d' or 'pinned' in (g.src_memory, g.dst_memory))
     and not 'pageable' in (g.src_memory, g.dst_memory);
 
-create temp table _stretch as
+create temp table _stretch_place as
 select
     s.place,
     s.thread_id,
@@ -19,24 +19,49 @@ select
     s.ts_end,
     t.slice_id,
     t.activity,
+    b.slice_id as before_id,
+    a.slice_id as after_id
+from _long_stretch as s
+inner join _host_timeline as t on t.rowid = s.place
+inner join _host_timeline as b on b.rowid = s.place - 1
+inner join _host_timeline as a on a.rowid = s.place + 1;
+
+-- Slices are few here: joined to all of them, their names would fill the memory.
+create temp table _stretch_slice as
+select slice_id, kind, name, operator_id
+from cpu_slice
+where
+    slice_id in (
+        select slice_id from _stretch_place
+        union all
+        select before_id from _stretch_place
+        union all
+        select after_id from _stretch_place
+    );
+
+create temp table _stretch as
+select
+    s.place,
+    s.thread_id,
+    s.ts,
+    s.ts_end,
+    s.slice_id,
+    s.activity,
     coalesce(c.kind, '') as kind,
     coalesce(c.name, '') as name,
     -- ranges of steps are numbered
     regexp_replace(coalesce(c.name, ''), '\d+', '#', 'g') as unnumbered,
-    b.slice_id as before_id,
-    a.slice_id as after_id,
+    s.before_id,
+    s.after_id,
     -- between any two nodes of autograd its engine does the same
     regexp_replace(coalesce(bc.name, ''), '^(autograd::engine::evaluate_function: ).*', '\1') as before_name,
     regexp_replace(coalesce(ac.name, ''), '^(autograd::engine::evaluate_function: ).*', '\1') as after_name,
     c.operator_id,
     r.ts is not null as is_off_core
-from _long_stretch as s
-inner join _host_timeline as t on t.rowid = s.place
-inner join _host_timeline as b on b.rowid = s.place - 1
-inner join _host_timeline as a on a.rowid = s.place + 1
-left join cpu_slice as c on c.slice_id = t.slice_id
-left join cpu_slice as bc on bc.slice_id = b.slice_id
-left join cpu_slice as ac on ac.slice_id = a.slice_id
+from _stretch_place as s
+left join _stretch_slice as c on c.slice_id = s.slice_id
+left join _stretch_slice as bc on bc.slice_id = s.before_id
+left join _stretch_slice as ac on ac.slice_id = s.after_id
 -- off the CPU in no call of the operating system, where those are recorded: nothing that the thread asked for
 left join (
     from _host_running
@@ -44,7 +69,7 @@ left join (
 ) as r on r.thread_id = s.thread_id and r.ts = s.ts
 where
     -- what waits, works or loads by its nature may take any time, and so may what Python calls that is not written in it
-    (t.activity in ('none', 'launch', 'operator', 'annotation', 'python') or r.ts is not null and t.activity = 'off')
+    (s.activity in ('none', 'launch', 'operator', 'annotation', 'python') or r.ts is not null and s.activity = 'off')
     and (
         coalesce(c.kind, '') in ('op', 'runtime', 'annotation', '')
         or c.kind = 'python' and not starts_with(c.name, '<')
