@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from traceq.analysis.job.job import fill_jobs
 from traceq.app.judge import fill_judgements
-from traceq.database.connect import SCHEMA_VERSION
+from traceq.database.connect import SCHEMA_VERSION, connect
 from traceq.database.migrate import upgrade as migrate
 
 
@@ -29,5 +31,8 @@ def upgrade(database: Path, output: Path | None = None, memory_limit: int | None
     before = migrate(database, output, memory_limit)
     is_changed = before != SCHEMA_VERSION or output is not None
     target = output or database
+    if is_changed:
+        with closing(connect(target, read_only=False, memory_limit=memory_limit)) as connection:
+            fill_jobs(connection)
     not_judged = fill_judgements(target, memory_limit) if is_changed else None
     return Upgraded(target, before, SCHEMA_VERSION, is_changed, not_judged)

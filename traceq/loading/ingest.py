@@ -7,14 +7,17 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 import duckdb
 
+from traceq.analysis.job.job import fill_jobs
 from traceq.analysis.steps.choice import Choice, StepOptions, choice_of
 from traceq.database.connect import FAILURES, check_name, connect, memory_for, one_line
 from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
+from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError
 from traceq.loading.build import Task
 from traceq.loading.parallel import build_all
@@ -93,12 +96,21 @@ def ingest(
             tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit))
             build_all(tasks, jobs, teller)
             ingested = tuple(_count(task) for task in tasks)
-            publish([task.database for task in tasks], target, scratch, before, replaced, memory_limit, complete)
+            finish = partial(_complete, memory_limit=memory_limit, complete=complete)
+            publish([task.database for task in tasks], target, scratch, before, replaced, memory_limit, finish)
     except FAILURES as error:
         raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{_way_out(error)}") from error
     finally:
         teller.finish()
     return IngestResult(given, ingested, tuple(skipped))
+
+
+def _complete(database: Path, memory_limit: int | None, complete: Callable[[Path], None] | None) -> None:
+    """Fill what depends on all traces of the database, then let `complete` write into it."""
+    with closing(connect(database, read_only=False, memory_limit=memory_limit)) as connection:
+        interruptible(connection, lambda: fill_jobs(connection))
+    if complete is not None:
+        complete(database)
 
 
 def _way_out(error: BaseException) -> str:

@@ -41,6 +41,8 @@ _STRAGGLER = pa.schema(
 
 def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the tables of jobs anew from the traces of the database; without a job they are empty."""
+    if sql.run(connection, "analysis/job/job_possible.sql").fetchall() == [(False,)]:
+        return
     sql.run(connection, "analysis/job/job_clear.sql")
     sql.run(connection, "analysis/job/job_rank.sql")
     if not connection.execute("from job_rank limit 1").fetchall():
