@@ -181,7 +181,9 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     yield table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
     left = len(every) - len(shown)
     more = f" {count(left)} more are not listed." if left else ""
-    yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.",))
+    # The job's verdict stands above already.
+    why = "" if job is not None and job.stragglers else reason
+    yield Paragraph((f"{why}{more} Look at {_called(critical).lower()} first.".strip(),))
 
 
 def _share(report: TraceReport, category: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from traceq.analysis.categories import label
 from traceq.common.units import duration, share, some
-from traceq.reports.document import Block, Heading, Name, Paragraph, Reference, Warn, table
+from traceq.reports.document import Block, Heading, Name, Paragraph, Reference, Verdict, table
 from traceq.reports.model import Job, JobRank, Straggler
 
 # What a change of less is worth no sentence.
@@ -16,14 +16,17 @@ _MOST_NAMED = 4
 # A call that took less than so many times what it takes elsewhere explains nothing.
 _FAR_LONGER = 3
 
+# So many names are too many for a sentence.
+_SEVERAL = 3
+
 # A start that takes more of the time is told.
 _LONG_START = 0.05
 _MOST_ABSENT = 8
 
 _PATTERNS = {
-    "alternating": "They take turns: fix them together, single savings do not add up.",
-    "transient": "At most a tenth of the steps hold half of it: look at those.",
-    "wandering": "No rank stands out: a different one is late each time (lengths of inputs, data loading, garbage collection).",
+    "alternating": "They take turns: fix them together, single savings do not add up",
+    "transient": "At most a tenth of the steps hold half of it: look at those",
+    "wandering": "A different rank is late each time: lengths of inputs, data loading, garbage collection",
 }
 
 
@@ -46,29 +49,36 @@ def in_a_line(job: Job) -> str:
 def verdict_of_job(job: Job) -> Iterator[Block]:
     """Who is there, how long a step takes and would take, and who makes the difference."""
     yield Paragraph((_present(job),))
-    if job.cannot_tell is not None:
-        yield Warn((f"Which rank is late cannot be told: {job.cannot_tell}.",))
-        return
-    if job.dur is None or job.ideal is None or job.slowdown is None:
-        return
-    step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
-    if job.slowdown < _SAME and not job.stragglers:
-        yield Paragraph((f"No rank holds up the others: a step takes {step}, with all ranks alike {ideal}.",))
-        return
-    yield Paragraph(
-        (
-            f"Late ranks: a step takes {step}; if every rank were like the usual one, {ideal}"
-            f" ({job.slowdown:.2f}x as fast). {_PATTERNS.get(job.pattern or '', '')}".strip(),
-        )
-    )
-    if job.late_start is not None and job.late_start > _LONG_START * job.dur:
-        yield Paragraph(
-            (
-                f"{duration(job.late_start / job.steps)} of it pass before the first collective: ranks began apart. Not counted.",
-            )
-        )
+    yield _verdict(job)
     if job.stragglers:
         yield from _stragglers(job)
+
+
+def _verdict(job: Job) -> Verdict:
+    """Who holds up the job, that nobody does, or that the traces cannot tell."""
+    if job.dur is None or job.ideal is None or job.slowdown is None:
+        why = job.cannot_tell or "its collectives tell no time"
+        return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
+    step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
+    if job.slowdown < _SAME and not job.stragglers:
+        return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")
+    lines = [(f"{step} -> {ideal} per step if every rank were like the usual one, {job.slowdown:.2f}x as fast",)]
+    if job.pattern in _PATTERNS:
+        lines.append((_PATTERNS[job.pattern],))
+    if job.late_start is not None and job.late_start > _LONG_START * job.dur:
+        early = duration(job.late_start / job.steps)
+        lines.append((f"{early} pass before the first collective: ranks began apart, which no fix is promised for",))
+    who = (
+        " and ".join(each.name for each in job.stragglers[:2])
+        if len(job.stragglers) < _SEVERAL
+        else job.stragglers[0].name
+    )
+    more = f" and {len(job.stragglers) - 1} others" if len(job.stragglers) >= _SEVERAL else ""
+    return Verdict(
+        (f"Late ranks: the others wait for {who}{more}" if job.stragglers else "Ranks are late in turn",),
+        "problem",
+        lines=tuple(lines),
+    )
 
 
 def _present(job: Job) -> str:
