@@ -72,7 +72,7 @@ def test_who_is_late_and_what_it_costs_per_step():
 def test_several_are_named_in_a_sentence():
     others = [replace(RANK_1, name=f"rank {rank}") for rank in (2, 3)]
     assert "the others wait for rank 1 and rank 2\n" in said(replace(JOB, stragglers=(RANK_1, others[0])))
-    assert "the others wait for rank 1 and 2 others\n" in said(replace(JOB, stragglers=(RANK_1, *others)))
+    assert "the others wait for rank 1, rank 2 and 1 other\n" in said(replace(JOB, stragglers=(RANK_1, *others)))
     wandering = said(replace(JOB, stragglers=(), pattern="wandering"))
     assert "Ranks are late in turn\n" in wandering
     assert "A different rank is late each time" in wandering

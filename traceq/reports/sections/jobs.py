@@ -16,8 +16,7 @@ _MOST_NAMED = 4
 # A call that took less than so many times what it takes elsewhere explains nothing.
 _FAR_LONGER = 3
 
-# So many names are too many for a sentence.
-_SEVERAL = 3
+_MOST_IN_A_SENTENCE = 2
 
 # A start that takes more of the time is told.
 _LONG_START = 0.05
@@ -68,17 +67,15 @@ def _verdict(job: Job) -> Verdict:
     if job.late_start is not None and job.late_start > _LONG_START * job.dur:
         early = duration(job.late_start / job.steps)
         lines.append((f"{early} pass before the first collective: ranks began apart, which no fix is promised for",))
-    who = (
-        " and ".join(each.name for each in job.stragglers[:2])
-        if len(job.stragglers) < _SEVERAL
-        else job.stragglers[0].name
-    )
-    more = f" and {len(job.stragglers) - 1} others" if len(job.stragglers) >= _SEVERAL else ""
-    return Verdict(
-        (f"Late ranks: the others wait for {who}{more}" if job.stragglers else "Ranks are late in turn",),
-        "problem",
-        lines=tuple(lines),
-    )
+    said = f"Late ranks: the others wait for {_names(job.stragglers)}" if job.stragglers else "Ranks are late in turn"
+    return Verdict((said,), "problem", lines=tuple(lines))
+
+
+def _names(every: Sequence[Straggler]) -> str:
+    shown = [each.name for each in every[:_MOST_IN_A_SENTENCE]]
+    left = len(every) - len(shown)
+    words = [*shown, some(left, "other")] if left else shown
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _present(job: Job) -> str:
