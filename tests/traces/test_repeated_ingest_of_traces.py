@@ -21,12 +21,15 @@ SAMPLE = (
 )
 SAMPLES = [path for path in (*NSYS, *TORCH, *ODD) if stem(path) in SAMPLE]
 
+# Tables of jobs depend on all traces of a database.
 TABLES = """
     select table_name, string_agg('"' || column_name || '"', ', ') filter (column_name <> 'trace_id')
     from duckdb_columns()
     join duckdb_tables() using (database_name, schema_name, table_name)
     where column_name <> 'ingested_at'
-    group by table_name having bool_or(column_name = 'trace_id') order by table_name
+    group by table_name
+    having bool_or(column_name = 'trace_id') and not bool_or(column_name = 'job')
+    order by table_name
 """
 
 
