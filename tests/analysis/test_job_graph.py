@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_job import MadeUpJob, noise
 
-from traceq.analysis.job.graph import NONE, Members, build, replay
+from traceq.analysis.job.graph import Members, build, replay
 from traceq.analysis.job.path import critical_path
 
 MICROSECOND = 1000
@@ -85,4 +85,3 @@ def test_collectives_that_follow_each_other_in_opposite_orders_are_told():
     )
     _, circular = build(them)
     assert circular.tolist() == [0, 1]
-    assert NONE == -1

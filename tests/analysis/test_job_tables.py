@@ -249,6 +249,7 @@ def test_sizes_that_differ_are_no_match():
     assert ranks.rows("select dur, slowdown, pattern, (select count(*) from straggler) from job") == [
         (None, None, None, 0)
     ]
+    assert ranks.rows("select distinct own, transfer, wait, late_count, late_by, win from job_rank") == [(None,) * 6]
 
 
 def test_a_collective_that_ends_before_another_rank_begins_makes_the_job_untold():

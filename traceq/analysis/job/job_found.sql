@@ -70,17 +70,19 @@ from _job_unit_found as f
 left join sums as s using (unit)
 left join late as l using (unit);
 
+-- Of a job that cannot be judged no rank's times are told: part of what it waited for is not matched.
 update job_rank
 set
     stage = s.stage,
     peers = s.peers,
-    own = s.own,
-    transfer = s.transfer,
-    wait = s.wait,
-    late_count = s.late_count,
-    late_by = s.late_by,
-    win = s.win
+    own = if(j.cannot_tell is null, s.own, null),
+    transfer = if(j.cannot_tell is null, s.transfer, null),
+    wait = if(j.cannot_tell is null, s.wait, null),
+    late_count = if(j.cannot_tell is null, s.late_count, null),
+    late_by = if(j.cannot_tell is null, s.late_by, null),
+    win = if(j.cannot_tell is null, s.win, null)
 from _job_unit_sum as s
+cross join (from job where job = $job and time_window = $time_window) as j
 where job_rank.job = $job and job_rank.time_window = $time_window and job_rank.unit = s.unit;
 
 update job

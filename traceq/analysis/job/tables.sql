@@ -72,7 +72,7 @@ create table if not exists job_rank (
     late_by bigint,
     win bigint
 );
-comment on table job_rank is 'One row per rank of a job and time window: one GPU of one process.';
+comment on table job_rank is 'One row per rank of a job and time window: one GPU of one process. From own on NULL when the job cannot be judged.';
 comment on column job_rank.job is 'Job.';
 comment on column job_rank.time_window is 'Window of the job.';
 comment on column job_rank.unit is 'Number within the window, from 0, in the order of ranks.';

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from shlex import quote
 
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
-from traceq.reports.model import Report, TraceReport
+from traceq.reports.model import Job, JobRank, Report, TraceReport
 from traceq.reports.sections.header import header
-from traceq.reports.sections.jobs import in_a_line, judged, verdict_of_job
+from traceq.reports.sections.jobs import in_a_line, judged, per_step, verdict_of_job
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.verdict import verdicts
@@ -149,12 +149,6 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     critical, reason = critical_trace(report)
     job = judged(report.jobs)
     own = {each.trace_id: each for each in job.members} if job is not None and job.dur is not None else {}
-    counted = job.steps if job is not None else 1
-    of_job: dict[str, Callable[[TraceReport], str]] = {
-        "own": lambda trace: duration((own[trace.trace.trace_id].own or 0) / counted),
-        "waits": lambda trace: duration((own[trace.trace.trace_id].wait or 0) / counted),
-        "last in": lambda trace: str(own[trace.trace.trace_id].late_count),
-    }
     of_trace: dict[str, Callable[[TraceReport], str]] = {
         "compute": lambda trace: _share(trace, "compute"),
         "comm.": lambda trace: _share(trace, "communication"),
@@ -174,7 +168,7 @@ def traces(report: Report, most: int) -> Iterator[Block]:
         **({"rank": lambda trace: str(trace.trace.rank)} if is_job else {}),
         **name,
         "step": lambda trace: duration(trace.steps.mean),
-        **(of_job if job is not None and all(trace.trace.trace_id in own for trace in every) else of_trace),
+        **(_of_job(job, own) if job is not None and all(trace.trace.trace_id in own for trace in every) else of_trace),
         "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
         "fix first": lambda trace: Title(trace.findings[0].title) if trace.findings else "-",
     }
@@ -184,6 +178,16 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     # The job's verdict stands above already.
     why = "" if job is not None and job.stragglers else reason
     yield Paragraph((f"{why}{more} Look at {_called(critical).lower()} first.".strip(),))
+
+
+def _of_job(job: Job, own: Mapping[int, JobRank]) -> dict[str, Callable[[TraceReport], str]]:
+    """Columns on what each rank does by itself and waits for; `own` has the ranks by trace_id."""
+    late = {trace_id: "-" if each.late_count is None else str(each.late_count) for trace_id, each in own.items()}
+    return {
+        "own": lambda trace: per_step(own[trace.trace.trace_id].own, job),
+        "waits": lambda trace: per_step(own[trace.trace.trace_id].wait, job),
+        "last in": lambda trace: late[trace.trace.trace_id],
+    }
 
 
 def _share(report: TraceReport, category: str) -> str:

@@ -138,14 +138,15 @@ def ranks_of_job(job: Job) -> Iterator[Block]:
     yield Heading(3, ("Ranks of the job",))
     columns: dict[str, Callable[[JobRank], str]] = {
         "rank": lambda each: str(each.rank),
-        "own": lambda each: _per_step(each.own, job),
-        "transfer": lambda each: _per_step(each.transfer, job),
-        "wait": lambda each: _per_step(each.wait, job),
-        "last in": lambda each: str(each.late_count),
-        "saves alone": lambda each: _per_step(each.win, job),
+        "own": lambda each: per_step(each.own, job),
+        "transfer": lambda each: per_step(each.transfer, job),
+        "wait": lambda each: per_step(each.wait, job),
+        "last in": lambda each: "-" if each.late_count is None else str(each.late_count),
+        "saves alone": lambda each: per_step(each.win, job),
     }
     yield table(job.members, columns)
 
 
-def _per_step(value: int | None, job: Job) -> str:
+def per_step(value: int | None, job: Job) -> str:
+    """A time of all steps as it is in one; a dash where it is not known."""
     return "-" if value is None else duration(value / job.steps)
