@@ -290,7 +290,18 @@ def test_rows_that_do_not_fit_stand_one_below_the_other(traceq, database, monkey
     assert traceq("sql", database, query, "--vertical").stdout == shown
 
 
-def test_large_sorts_spill_where_files_can_be_written(traceq, database, monkeypatch, tmp_path):
+PLACE = "select current_setting('temp_directory') as place"
+
+
+def test_large_sorts_spill_beside_the_database(traceq, database):
+    outcome = traceq("sql", database, PLACE, "--format", "csv")
+    assert outcome.stdout == f'"place"\n"{database.parent / f".{database.name}.{os.getpid()}.spill"}"\n'
+
+
+def test_large_sorts_spill_elsewhere_where_the_folder_of_the_database_cannot_be_written(
+    traceq, database, monkeypatch, tmp_path
+):
     monkeypatch.setattr("traceq.database.connect.gettempdir", lambda: str(tmp_path))
-    outcome = traceq("sql", database, "select current_setting('temp_directory') as place", "--format", "csv")
+    monkeypatch.setattr("os.access", lambda _path, mode: mode != os.W_OK)
+    outcome = traceq("sql", database, PLACE, "--format", "csv")
     assert outcome.stdout == f'"place"\n"{tmp_path / f"traceq-{os.getpid()}"}"\n'

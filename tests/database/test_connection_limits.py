@@ -49,13 +49,68 @@ def test_another_connection_of_the_process_may_have_the_database_open(database):
         assert other.execute("select count(*) from trace").fetchone() == (0,)
 
 
+def test_a_gigabyte_at_least_by_default(monkeypatch):
+    monkeypatch.setattr(connections, "usable_memory", lambda: 2 << 30)
+    assert connections.memory_for(None) == 1 << 30
+    assert connections.memory_for(512 << 20) == 512 << 20
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine of 16 GiB without control groups and Slurm; the folder where groups have their files."""
+    monkeypatch.setattr(process, "_GROUPS_OF_PROCESS", tmp_path / "cgroup")
+    monkeypatch.setattr(process, "_GROUPS", tmp_path)
+    monkeypatch.setattr(process.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 20}.get)
+    for name in ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    assert process.usable_memory() == 16 << 30
+    return tmp_path
+
+
+def limit(folder, name, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+
+
 @pytest.mark.parametrize(
     ("said", "usable"), [("max\n", 16 << 30), ("4294967296\n", 4 << 30), (f"{1 << 62}\n", 16 << 30)]
 )
-def test_a_container_may_use_what_it_is_limited_to(tmp_path, monkeypatch, said, usable):
-    (tmp_path / "memory.max").write_text(said)
-    monkeypatch.setattr(process, "_MEMORY_LIMITS", (tmp_path / "memory.max", tmp_path / "missing"))
-    monkeypatch.setattr(process.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 20}.get)
+@pytest.mark.parametrize(
+    ("group", "folder", "name"),
+    [
+        ("0::/", "", "memory.max"),
+        ("0::/job/step", "job/step", "memory.max"),
+        ("0::/job/step", "job", "memory.max"),
+        ("0::/as/the/host/sees/it", "", "memory.max"),
+        ("7:blkio:/a\n4:cpu,memory:/job\n0::/", "memory/job", "memory.limit_in_bytes"),
+        ("4:memory:/as/the/host/sees/it", "memory", "memory.limit_in_bytes"),
+    ],
+)
+def test_a_container_may_use_what_it_is_limited_to(machine, group, folder, name, said, usable):
+    (machine / "cgroup").write_text(f"{group}\n")
+    limit(machine / folder, name, said)
+    assert process.usable_memory() == usable
+
+
+def test_groups_of_others_do_not_count(machine):
+    (machine / "cgroup").write_text("0::/job\n")
+    limit(machine / "other", "memory.max", "1000")
+    assert process.usable_memory() == 16 << 30
+
+
+@pytest.mark.parametrize(
+    ("given", "usable"),
+    [
+        ({"SLURM_MEM_PER_NODE": "4096"}, 4 << 30),
+        ({"SLURM_MEM_PER_NODE": "0"}, 16 << 30),
+        ({"SLURM_MEM_PER_CPU": "2048", "SLURM_CPUS_ON_NODE": "3"}, 6 << 30),
+        ({"SLURM_MEM_PER_CPU": "2048"}, 16 << 30),
+    ],
+)
+@pytest.mark.usefixtures("machine")
+def test_a_slurm_job_may_use_what_it_was_given(monkeypatch, given, usable):
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
     assert process.usable_memory() == usable
 
 

@@ -31,7 +31,7 @@ def ingest(
     `steps` is what the user says about the steps: `step_range`, a regular expression for the annotations that mark them;
     `steps_per`, how many there are in each unit found (2; 1/2 when two units are one); `window`, what to judge (gpu,
     3.2s..4s, NAME..NAME). DuckDB holds at most `memory_limit` bytes in
-    all processes together, by default a quarter of the machine's. What the rules find is in the table finding, and reports
+    all processes together, by default a quarter of the memory at hand. What the rules find is in the table finding, and reports
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
     rules cannot run, the result's `not_judged` says why.
     """

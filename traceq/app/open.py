@@ -153,7 +153,7 @@ def open_traces(
     """Open the trace database at `path`, read-only, or a temporary one that is made of the traces at `path`.
 
     `steps` is what the user says about the steps of traces: `step_range`, `steps_per` and `window`, as for `ingest`. DuckDB
-    holds at most `memory_limit` bytes, by default a quarter of the machine's. The database of traces is kept in the cache
+    holds at most `memory_limit` bytes, by default a quarter of the memory at hand. The database of traces is kept in the cache
     (`traceq cache`), without `cache` only as long as it is open.
     """
     return Traces(path, memory_limit=memory_limit, cache=cache, **steps)

@@ -125,7 +125,7 @@ cache_option = click.option(
 memory_option = click.option(
     "--memory-limit",
     type=Parsed("size", parsed_size),
-    help="Most memory for DuckDB, e.g. 2GiB. [default: a quarter of the machine's]",
+    help="Most memory for DuckDB, e.g. 2GiB. [default: a quarter of the memory at hand, at least 1GiB]",
 )
 rules_option = click.option(
     "--rules",

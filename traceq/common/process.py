@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-# Where Linux says how much memory the processes of a container may use: cgroup version 2, then 1.
-_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+# Where Linux says which control groups this process is in, and where their files lie.
+_GROUPS_OF_PROCESS = Path("/proc/self/cgroup")
+_GROUPS = Path("/sys/fs/cgroup")
 
 # Taken for the machine's memory where the system does not say it, bytes.
 _USUAL_MEMORY = 8 << 30
@@ -33,19 +35,57 @@ def is_running(pid: int) -> bool:
 
 
 def usable_memory() -> int:
-    """Bytes of memory that this process may use: the machine's, in a container those it is limited to."""
+    """Bytes of memory that this process may use: the machine's, or what its container or Slurm job is limited to."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows
         memory = _USUAL_MEMORY
-    for file in _MEMORY_LIMITS:
+    return min([memory, *_limits_of_groups(), *_limits_of_slurm()])
+
+
+def _limits_of_groups() -> Iterator[int]:
+    """The limits of this process's control groups and of those around them, bytes: each holds."""
+    for file in _files_of_limits():
         try:
-            limit = file.read_text()
-        except OSError:
+            limit = file.read_text().strip()
+        except OSError:  # the root has none
             continue
-        if limit.strip().isdecimal():  # else "max"
-            memory = min(memory, int(limit))
-    return memory
+        if limit.isdecimal():  # else "max"
+            yield int(limit)
+
+
+def _files_of_limits() -> Iterator[Path]:
+    try:
+        groups = _GROUPS_OF_PROCESS.read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    for group in groups:
+        _, controllers, place = group.split(":", 2)
+        if controllers == "":  # version 2
+            folder, name = _GROUPS, "memory.max"
+        elif "memory" in controllers.split(","):  # version 1
+            folder, name = _GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        inner = Path(place.lstrip("/"))
+        # A container may see its own group as the root, and be told the path that the host sees.
+        yield from (folder / around / name for around in (inner, *inner.parents))
+
+
+def _limits_of_slurm() -> Iterator[int]:
+    """What a Slurm job was given on this node, bytes: per node, or per CPU. 0 stands for all memory of the node."""
+    per_node = _megabytes_of("SLURM_MEM_PER_NODE")
+    per_cpu = _megabytes_of("SLURM_MEM_PER_CPU")
+    cpus = os.environ.get("SLURM_CPUS_ON_NODE", "")
+    if per_node:
+        yield per_node
+    if per_cpu and cpus.isdecimal():
+        yield per_cpu * int(cpus)
+
+
+def _megabytes_of(name: str) -> int:
+    value = os.environ.get(name, "")
+    return int(value) << 20 if value.isdecimal() else 0
 
 
 class _NoPandas:

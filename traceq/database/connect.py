@@ -35,6 +35,9 @@ _MAGIC = b"DUCK"
 # Every table ends in a block that is partly empty: with DuckDB's default of 256 KiB a small trace would be mostly that.
 _BLOCK_BYTES = 64 << 10
 
+# By default, however small the machine.
+_LEAST_MEMORY = 1 << 30
+
 # DuckDB needs about so many bytes for each of its threads.
 _MEMORY_PER_THREAD = 128 << 20
 
@@ -69,8 +72,8 @@ SCHEMA = (
 
 
 def memory_for(limit: int | None) -> int:
-    """The bytes that DuckDB may hold: `limit`, by default a quarter of the memory that this process may use."""
-    return limit or usable_memory() // 4
+    """The bytes that DuckDB may hold: `limit`, by default a quarter of the memory that this process may use, at least 1 GiB."""
+    return limit or max(_LEAST_MEMORY, usable_memory() // 4)
 
 
 def threads_for(memory: int) -> int:
@@ -78,16 +81,24 @@ def threads_for(memory: int) -> int:
     return max(1, min(usable_cpus(), memory // _MEMORY_PER_THREAD))
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, memory: int) -> None:
-    """Let the connection hold `memory` bytes; what does not fit goes to a directory of this process, gone with the connection.
+def _limit(connection: duckdb.DuckDBPyConnection, path: Path, memory: int) -> None:
+    """Let the connection to the database `path` hold `memory` bytes; what does not fit spills, and is gone with the connection.
 
     Set, not given to connect(): all connections of a process to one file must be opened with the same configuration.
     """
     connection.execute("set memory_limit = ?", [f"{memory}B"])
     connection.execute("set threads = ?", [threads_for(memory)])
-    spill = str(Path(gettempdir()) / f"traceq-{os.getpid()}")
+    spill = str(_spill_folder(path))
     if connection.execute("select current_setting('temp_directory')").fetchone() != (spill,):
         connection.execute("set temp_directory = ?", [spill])
+
+
+def _spill_folder(path: Path) -> Path:
+    """A folder of this process, on the disk of the database where that can be written: others may be small, or memory."""
+    folder = path.resolve().parent
+    if os.access(folder, os.W_OK):
+        return folder / f".{path.name}.{os.getpid()}.spill"
+    return Path(gettempdir()) / f"traceq-{os.getpid()}"
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:
@@ -117,7 +128,7 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open a trace database; with `older` also one that `traceq upgrade` has yet to bring to this schema.
 
-    DuckDB then holds at most `memory_limit` bytes, by default a quarter of the machine's.
+    DuckDB then holds at most `memory_limit` bytes, by default a quarter of the memory at hand.
 
     Raises StoreError when there is none or it cannot be read, SchemaMismatch when another version of traceq made it.
     """
@@ -129,7 +140,7 @@ def connect(
     except duckdb.Error as error:
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
-        _limit(connection, memory_for(memory_limit))
+        _limit(connection, path, memory_for(memory_limit))
         check_schema(connection, path, older=older)
         _plan(connection, path)
     except Exception:

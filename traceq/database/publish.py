@@ -48,8 +48,8 @@ def scratch_beside(database: Path) -> Iterator[Path]:
 
 
 def _remove_stale(database: Path) -> None:
-    pattern = re.compile(rf"\.{re.escape(database.name)}\.(\d+)\..*\.ingest")
-    for path in database.parent.glob(f".{glob.escape(database.name)}.*.ingest"):
+    pattern = re.compile(rf"\.{re.escape(database.name)}\.(\d+)\.(?:.*\.ingest|spill)")
+    for path in database.parent.glob(f".{glob.escape(database.name)}.*"):
         match = pattern.fullmatch(path.name)
         if match and not is_running(int(match[1])) and _age(path) > _STALE_SECONDS:
             shutil.rmtree(path, ignore_errors=True)

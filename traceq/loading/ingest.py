@@ -71,7 +71,7 @@ def ingest(
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps (StepOptions). DuckDB holds at most `memory_limit` bytes in
-    all processes together, by default a quarter of the machine's. `complete` may write more into the file that is going to
+    all processes together, by default a quarter of the memory at hand. `complete` may write more into the file that is going to
     be the database. Raises a TraceqError and leaves the
     database as it was when any source fails.
     """
