@@ -25,6 +25,8 @@ _ID = re.compile(rb'("(?:' + _IDS + rb')"\s*:\s*"?)(\d+)(?=\s*[",}])')
 _STEP = re.compile(rb"(ProfilerStep#)(\d+)")
 _TS = re.compile(rb'("ts"\s*:\s*"?)(\d+)')
 _DUR = re.compile(rb'("dur"\s*:\s*"?)(\d+)')
+# Names of operators and kernels, in the order in which PyTorch writes the keys.
+_NAME = re.compile(rb'("cat"\s*:\s*"(?:cpu_op|kernel)"\s*,\s*"name"\s*:\s*"(?:[^"\\]|\\.)*)')
 _ODD_TS = re.compile(rb'"ts"\s*:(?!\s*"?\d+(?:\.\d+)?"?\s*[,}])')
 _END_OF_EVENTS = re.compile(rb"\}\s*\](?=\s*[,}])")
 
@@ -58,10 +60,13 @@ class Template:
         return events
 
 
-def grow(source: Path, target_bytes: int, output: Path) -> int:
-    """Write `source` repeated until it has at least `target_bytes`, uncompressed; the number of copies, at least 1."""
+def grow(source: Path, target_bytes: int, output: Path, *, new_names: bool = False) -> int:
+    """Write `source` repeated until it has at least `target_bytes`, uncompressed; the number of copies, at least 1.
+
+    With `new_names` operators and kernels have other names in each copy.
+    """
     text = split(source)
-    template = make_template(text.events)
+    template = make_template(_NAME.sub(rb"\1 " + _COPY_NUMBER, text.events) if new_names else text.events)
     with output.open("wb") as out:
         written = out.write(text.head) + out.write(text.events)
         copies = 1
@@ -184,9 +189,10 @@ def main() -> None:
         "target_mb", type=float, help="size to reach, in MB of 10^6 bytes; at least one copy is written"
     )
     parser.add_argument("-o", "--output", type=Path, required=True, help="file to write, not compressed")
+    parser.add_argument("--new-names", action="store_true", help="operators and kernels of each copy have other names")
     arguments = parser.parse_args()
     begin = time.perf_counter()
-    copies = grow(arguments.source, int(arguments.target_mb * 1e6), arguments.output)
+    copies = grow(arguments.source, int(arguments.target_mb * 1e6), arguments.output, new_names=arguments.new_names)
     seconds, size = time.perf_counter() - begin, arguments.output.stat().st_size
     tell(f"{arguments.output}: {copies} copies, {megabytes(size)} at {size / seconds / 1e6:.0f} MB/s")
 
