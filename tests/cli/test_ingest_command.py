@@ -129,3 +129,16 @@ def test_the_bar_shows_what_is_done_on_a_terminal(monkeypatch):
     bar.finish()
     assert bar._bar.tasks[0].completed == 0.85
     assert "123 rules" in file.getvalue().replace(str(len(_progress.RULES)), "123")
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "done", "shown"),
+    [(0.0, 0.0, ""), (30.0, 0.01, ""), (30.0, 0.25, "90 s left"), (30.0, 0.1, "4 min left"), (12.0, 0.9, "1 s left")],
+)
+def test_the_bar_says_how_long_the_rest_takes(elapsed, done, shown):
+    clock = [1000.0]
+    bar = _progress.bars.Progress(_progress._TimeLeft(), get_time=lambda: clock[0])
+    task = bar.add_task("reading", total=1.0)
+    clock[0] += elapsed
+    bar.update(task, completed=done)
+    assert bar.columns[0].render(bar.tasks[0]).plain == shown

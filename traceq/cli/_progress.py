@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import rich.progress as bars
 from rich.console import Console
+from rich.text import Text
 
 from traceq.common.units import size
 from traceq.diagnosis.rules.registry import RULES
 
 # Parts of the whole, measured on two large traces: reading, analyses, rules.
 _READING, _ANALYSES, _RULES = 0.25, 0.6, 0.15
+
+
+# Below this share of the whole nothing can be said about the rest.
+_LEAST_DONE = 0.02
+
+_LONGEST_IN_SECONDS = 100
+
+
+class _TimeLeft(bars.ProgressColumn):
+    """Seconds or minutes left, if the rest goes as what is done. rich's own looks at the last 30 s: one analysis may take longer."""
+
+    def render(self, task: bars.Task) -> Text:
+        """`12 s left`, `3 min left`; empty where hardly anything is done."""
+        if not task.elapsed or not task.total or task.completed < _LEAST_DONE * task.total:
+            return Text("")
+        left = task.elapsed * (task.total / task.completed - 1)
+        return Text(
+            f"{left:.0f} s left" if left < _LONGEST_IN_SECONDS else f"{left / 60:.0f} min left",
+            style="progress.remaining",
+        )
 
 
 class Bar:
@@ -21,7 +42,7 @@ class Bar:
             bars.BarColumn(),
             bars.TaskProgressColumn(),
             bars.TextColumn("{task.fields[detail]}"),
-            bars.TimeRemainingColumn(),
+            _TimeLeft(),
             console=Console(stderr=True),
             transient=True,
         )
