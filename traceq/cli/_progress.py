@@ -20,7 +20,7 @@ _LONGEST_IN_SECONDS = 100
 
 
 class _TimeLeft(bars.ProgressColumn):
-    """Seconds or minutes left, if the rest goes as what is done. rich's own looks at the last 30 s: one analysis may take longer."""
+    """Seconds or minutes left, if the rest goes as what is done; rich's own looks at the last 30 s only."""
 
     def render(self, task: bars.Task) -> Text:
         """`12 s left`, `3 min left`; empty where hardly anything is done."""
