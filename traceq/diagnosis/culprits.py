@@ -58,8 +58,33 @@ def plain(name: str) -> str:
     return _BUILT_IN.sub(r"\1", name)
 
 
+def by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+    """Rows of diagnosis/sql/culprit_tree.sql by claim, in the same order: its slices (own_ns) and those around them."""
+    slices = {row["slice_id"]: row for row in rows}
+    order = {slice_id: place for place, slice_id in enumerate(slices)}
+    found: dict[int, dict[int | None, dict[str, Any]]] = {claim: {} for claim in claims}
+    for slice_id, row in slices.items():
+        for spent in row["claims"] or ():
+            if row["kind"] is not None or spent["dur"] > 0:
+                of_claim = found[spent["claim"]]
+                _add_around(slice_id, slices, of_claim)
+                of_claim[slice_id]["own_ns"] = spent["dur"]
+    return {claim: [each[slice_id] for slice_id in sorted(each, key=order.__getitem__)] for claim, each in found.items()}
+
+
+def _add_around(
+    slice_id: int | None, slices: dict[int | None, dict[str, Any]], found: dict[int | None, dict[str, Any]]
+) -> None:
+    """Add the slice and those around it that are not there yet, without time of their own."""
+    while slice_id not in found:
+        found[slice_id] = {**slices[slice_id], "own_ns": 0.0}
+        slice_id = slices[slice_id]["parent_id"]
+        if slice_id is None:
+            return
+
+
 def tree_of(rows: Iterable[dict[str, Any]]) -> Node:
-    """The tree of rows of diagnosis/sql/culprit_tree.sql; its root stands for all of the claim."""
+    """The tree of a claim's rows (by_claim); its root stands for all of the claim."""
     slices = {row["slice_id"]: row for row in rows}
     root = Node("", "")
     nodes: dict[int | None, Node] = {None: root}

@@ -204,6 +204,11 @@ class Workspace:
         if self.latest is not None:
             self.kept.add(self.latest)
 
+    def spend(self, claims: list[int]) -> None:
+        """Make claim_culprit: the host slices in these claims on idle time."""
+        run(self.connection, "diagnosis/sql/claim_culprit.sql", trace_id=self.trace_id, claims=claims)
+        self._made.append("claim_culprit")
+
     def drop(self) -> None:
         """Drop all temp tables."""
         for name in self._made:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
 from traceq.diagnosis.claim import WORST, Claim, check
-from traceq.diagnosis.culprits import Node, tree_of
+from traceq.diagnosis.culprits import Node, by_claim, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import Query, Workspace, rule_query
@@ -57,6 +57,7 @@ class Subject:
     workspace: Workspace = field(repr=False)
     _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
     _culprits: dict[int, Node] = field(default_factory=dict, repr=False)
+    _common: dict[int, dict[str, str]] = field(default_factory=dict, repr=False)
 
     def has(self, need: str) -> bool:
         """Whether the trace holds an input of NEEDS."""
@@ -157,11 +158,23 @@ class Subject:
 
     def culprits(self, claim: Claim) -> Node:
         """What the host was in during the time of a claim; a tree of nothing for one that is too small to be listed."""
-        if claim.number not in self.workspace.kept:
-            return tree_of([])
-        if claim.number not in self._culprits:
-            tree = statement("diagnosis/sql/culprit_tree.sql")
-            self._culprits[claim.number] = tree_of(
-                ask(self.connection, tree, trace_id=self.trace_id, claim=claim.number)
-            )
-        return self._culprits[claim.number]
+        self.locate([claim])
+        return self._culprits.get(claim.number) or tree_of([])
+
+    def common(self, claim: Claim) -> Mapping[str, str]:
+        """The stream and the phase that at least half of a claim's time has in common, where there is one."""
+        self.locate([claim])
+        return self._common.get(claim.number, {})
+
+    def locate(self, claims: Iterable[Claim]) -> None:
+        """Find where the time of claims was spent, if it is not known yet: of several at once in the time of one."""
+        numbers = [each.number for each in claims if each.number in self.workspace.kept - self._culprits.keys()]
+        if not numbers:
+            return
+        given = {"trace_id": self.trace_id, "claims": numbers}
+        self.workspace.spend(numbers)
+        found = ask(self.connection, statement("diagnosis/sql/culprit_tree.sql"), **given)
+        self._culprits.update({number: tree_of(rows) for number, rows in by_claim(found, numbers).items()})
+        self._common.update({number: {} for number in numbers})
+        for row in ask(self.connection, statement("diagnosis/sql/where.sql"), **given):
+            self._common[row["claim"]][row["what"]] = row["value"]
