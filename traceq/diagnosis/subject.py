@@ -115,13 +115,14 @@ class Subject:
         """What `name`.sql in traceq/diagnosis/rules/ finds on the critical device, or None for nothing.
 
         It gets trace_id, device and the settings of its header, unless `settings` has others. Where the ledger holds less than
-        WORTH_LISTING for all categories that the header names, it is not asked: it could find nothing to list.
+        WORTH_LISTING for all categories that the header names, it is not asked: it could find nothing to list. Nor is it where
+        the trace lacks what it finds nothing without (`only-with`).
         """
         query = rule_query(name)
         categories = query.listed("categories")
         if categories and sum(self.ledger.get(each, 0.0) for each in categories) < WORTH_LISTING * self.step_ns:
             return None
-        return self._claim(query, settings)
+        return self._claim(query, settings) if self.workspace.may_find(query) else None
 
     def claim_of(self, query: Query | str, **settings: Setting) -> Claim | None:
         """The same for a query, or the text of one, which may be anybody's.

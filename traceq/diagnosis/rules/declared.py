@@ -120,6 +120,8 @@ def declared(find: Find, query: Query) -> Judgement:
 
 def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
     """Advice on each claim that `find` makes, in the words of the header."""
+    if not subject.workspace.may_find(query):
+        return
     for settings in subject.ask(query.header["each"], **subject.settings(query)) if "each" in query.header else [{}]:
         claim = find(subject, **settings)
         if claim is None:
@@ -274,7 +276,7 @@ def _environment() -> Environment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, optimized=False)
     environment.filters |= {"cut": wording.cut, "matched": wording.matched}
     return environment
 

@@ -34,6 +34,7 @@
 --   (Volkov, "Better Performance at Lower Occupancy")
 -- uses: busy
 -- categories: compute
+-- only-with: kernel_class: longest_ns >= $shortest and occupancy < $low_share
 select
     b.step,
     b.ts,
