@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traceq.database.query import Setting, ask, literal
-from traceq.database.sql import run, shelved, statement
+from traceq.database.sql import package, run, shelved, statement
 from traceq.diagnosis.threshold import Threshold, threshold
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def shared(name: str) -> Query:
 @cache
 def is_shared(name: str) -> bool:
     """Whether there is diagnosis/shared/`name`.sql."""
-    return resources.files("traceq").joinpath(f"diagnosis/shared/{name}.sql").is_file()
+    return package().joinpath(f"diagnosis/shared/{name}.sql").is_file()
 
 
 @cache
