@@ -69,7 +69,9 @@ def by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int,
                 of_claim = found[spent["claim"]]
                 _add_around(slice_id, slices, of_claim)
                 of_claim[slice_id]["own_ns"] = spent["dur"]
-    return {claim: [each[slice_id] for slice_id in sorted(each, key=order.__getitem__)] for claim, each in found.items()}
+    return {
+        claim: [each[slice_id] for slice_id in sorted(each, key=order.__getitem__)] for claim, each in found.items()
+    }
 
 
 def _add_around(

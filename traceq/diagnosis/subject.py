@@ -172,10 +172,10 @@ class Subject:
         numbers = [each.number for each in claims if each.number in self.workspace.kept - self._culprits.keys()]
         if not numbers:
             return
-        given = {"trace_id": self.trace_id, "claims": numbers}
         self.workspace.spend(numbers)
-        found = ask(self.connection, statement("diagnosis/sql/culprit_tree.sql"), **given)
+        tree, where = (statement(f"diagnosis/sql/{name}.sql") for name in ("culprit_tree", "where"))
+        found = ask(self.connection, tree, trace_id=self.trace_id, claims=numbers)
         self._culprits.update({number: tree_of(rows) for number, rows in by_claim(found, numbers).items()})
         self._common.update({number: {} for number in numbers})
-        for row in ask(self.connection, statement("diagnosis/sql/where.sql"), **given):
+        for row in ask(self.connection, where, trace_id=self.trace_id, claims=numbers):
             self._common[row["claim"]][row["what"]] = row["value"]

@@ -148,7 +148,7 @@ def remarked(name: str, query: Query) -> Judgement:
 
     def judge(subject: Subject) -> Iterator[Remark]:
         check_inputs(subject, query, "gpu, steps")
-        rows = subject.ask(name)
+        rows = subject.ask(name) if subject.workspace.may_find(query) else []
         known = subject.settings(query) | _of_trace(subject)
         _refuse(query, known | _facts(rows), unknown="unknown", absent="absent")
         for told in ([row] for row in rows) if "each" in query.header else [rows] if rows else []:
