@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 # How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.
@@ -111,15 +112,23 @@ def _unknown(
 
 def _child(parent: Node, row: dict[str, Any]) -> Node:
     """The node of a slice inside another; what is numbered there is one, and a step is none."""
-    if row["kind"] == "annotation" and _STEP.match(row["name"]):
+    name, key = _name_and_key(row["kind"], row["name"])
+    if key is None:
         return parent
-    name = plain(row["name"])
-    is_numbered = row["kind"] == "annotation" or name.startswith("nn.Module: ")
-    key = _NUMBER.sub("#", name) if is_numbered else name
     node = parent.children.setdefault(key, Node(name, row["kind"], row["is_line"]))
     if node.name != name:
         node.name = key
     return node
+
+
+@lru_cache(maxsize=1 << 16)
+def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
+    """What a slice is called, and what all are called that are one with it; None for a step. Names are few, slices many."""
+    if kind == "annotation" and _STEP.match(name):
+        return name, None
+    name = plain(name)
+    is_numbered = kind == "annotation" or name.startswith("nn.Module: ")
+    return name, _NUMBER.sub("#", name) if is_numbered else name
 
 
 def _outside_in(root: Node) -> Iterator[Node]:
