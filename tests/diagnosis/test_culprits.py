@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.diagnosis.culprits import NOTHING, OUTSIDE, common, places, tree_of
+from traceq.diagnosis.culprits import NOTHING, OUTSIDE, by_claim, common, places, tree_of
 
 
 def rows(*slices):
@@ -107,3 +107,21 @@ def test_recursion_counts_once():
     )
     assert [(each.name, each.dur) for each in places(tree)] == [("aten::add", 25), ("walk.py(1): walk", 20)]
     assert common(tree, "line") is None
+
+
+def test_rows_of_several_claims_give_each_its_slices_and_those_around_them():
+    names = [(each, parent, "op", f"s{each}", False) for each, parent in ((0, None), (1, 0), (2, 1), (3, 0), (4, None))]
+    columns = ("slice_id", "parent_id", "kind", "name", "is_line")
+    spent = {2: [(7, 5.0), (8, 1.0)], 3: [(8, 2.0)]}
+    rows = [
+        {**dict(zip(columns, each, strict=True)), "claims": [{"claim": c, "dur": d} for c, d in spent.get(each[0], ())]}
+        for each in names
+    ]
+    # What no slice explains, and a slice that is not there, without any time.
+    rows.append({**dict.fromkeys(columns), "claims": [{"claim": 8, "dur": 4.0}]})
+    rows.append({**dict.fromkeys(columns), "slice_id": 9, "claims": [{"claim": 7, "dur": 0.0}]})
+    found = {
+        claim: [(row["slice_id"], row["own_ns"]) for row in each] for claim, each in by_claim(rows, [7, 8, 9]).items()
+    }
+    assert found == {7: [(0, 0.0), (1, 0.0), (2, 5.0)], 8: [(0, 0.0), (1, 0.0), (2, 1.0), (3, 2.0), (None, 4.0)], 9: []}
+    assert tree_of(by_claim(rows, [7, 8, 9])[8]).total == 7

@@ -11,7 +11,7 @@ from builder import TraceBuilder
 from traceq import diagnosis
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.query import Query, printed, read, rule_query, shared
+from traceq.diagnosis.query import Query, is_shared, printed, read, rule_query, shared
 from traceq.diagnosis.rules.registry import RULES, built_in
 from traceq.errors import UnusableRule
 from traceq.runs.budgets.known import rules as known_rules
@@ -58,7 +58,9 @@ def test_what_a_query_uses_is_in_front_of_it_after_what_that_uses_itself():
 
 
 def test_every_shared_query_is_used_and_every_used_one_is_there():
-    used = {name for path in FILES for name in read(path.read_text("utf-8")).listed("uses")}
+    queries = [read(path.read_text("utf-8")) for path in FILES]
+    used = {name for query in queries for name in query.listed("uses")}
+    used |= {each.table for query in queries for each in query.only_with if is_shared(each.table)}
     assert used == {path.stem for path in PACKAGE.glob("shared/*.sql")}
     for path in FILES:
         query = read(path.read_text("utf-8"))
@@ -73,6 +75,29 @@ def test_a_header_gives_shares_settings_and_texts_that_go_on():
     )
     assert query.header["fix"] == "Do less: much less for: now."
     assert query.settings == {"low": 0.3, "likely": 0.3, "high": 1.0, "a": 1, "b": 0.5, "c": "word"}
+
+
+@pytest.mark.parametrize("text", ["kernel_name", "kernel name: true", "kernel_name: "])
+def test_a_condition_that_is_none_is_refused(text):
+    with pytest.raises(ValueError, match="only-with"):
+        read(f"-- only-with: {text}\nselect 1")
+
+
+def test_a_query_is_asked_where_a_row_fits_each_of_its_conditions(tmp_path):
+    trace = TraceBuilder()
+    trace.annotation("outer", 0, 100)
+    trace.kernel("gemm", 5, 95, launched=(4, 1))
+    path = tmp_path / "mine.sql"
+    names = {}
+    for word in ("gemm", "softmax"):
+        path.write_text(
+            f"-- fix: It.\n-- only-with: kernel_name: contains(name, '{word}')\n-- only-with: host_slice_name: name = 'outer'\n"
+            "select step, ts, dur, name, slice_id, dur as claimed, 'compute' as cause, slice_id as busy_id from busy_piece"
+        )
+        mine = [rule for rule in user_rules.rules([path]) if rule.name == "mine"]
+        (result,) = judge(trace.build(tmp_path)._connection, rules=mine)
+        names[word] = [finding.rule for finding in result.findings]
+    assert names == {"gemm": ["mine"], "softmax": []}
 
 
 def test_rules_that_only_remark_say_so():

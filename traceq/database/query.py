@@ -17,7 +17,7 @@ _QUOTED_OR_COMMENT = re.compile(rf"({_QUOTED})|--[^\n]*|/\*.*?\*/", re.DOTALL)
 Setting = int | float | str
 
 
-def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting) -> list[dict[str, Any]]:
+def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting | list[int]) -> list[dict[str, Any]]:
     """The rows of `query`, as dictionaries by column name. It gets those of `values` that it names."""
     cursor = execute(connection, query, values)
     columns = [column[0] for column in cursor.description or ()]

@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from importlib.resources.abc import Traversable
 
     import duckdb
 
 
 @cache
+def package() -> Traversable:
+    """The folder traceq/: looking it up takes longer than reading a file in it."""
+    return resources.files("traceq")
+
+
+@cache
 def statement(name: str) -> str:
     """The text of the SQL file `name`, a path below traceq/, e.g. "analysis/launches/launch.sql"."""
-    return resources.files("traceq").joinpath(name).read_text("utf-8")
+    return package().joinpath(name).read_text("utf-8")
 
 
 @cache
 def shelved(folder: str) -> dict[str, str]:
     """The SQL files in the folders of `folder`: name without suffix to path below traceq/. Names are unique."""
-    places = [place for place in resources.files("traceq").joinpath(folder).iterdir() if place.is_dir()]
+    places = [place for place in package().joinpath(folder).iterdir() if place.is_dir()]
     return {
         file.name.removesuffix(".sql"): f"{folder}/{place.name}/{file.name}"
         for place in places

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 # How Python's profiler names what is written in C: with what it belongs to, and an address that says nothing.
@@ -58,8 +59,35 @@ def plain(name: str) -> str:
     return _BUILT_IN.sub(r"\1", name)
 
 
+def by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+    """Rows of diagnosis/sql/culprit_tree.sql by claim, in the same order: its slices (own_ns) and those around them."""
+    slices = {row["slice_id"]: row for row in rows}
+    order = {slice_id: place for place, slice_id in enumerate(slices)}
+    found: dict[int, dict[int | None, dict[str, Any]]] = {claim: {} for claim in claims}
+    for slice_id, row in slices.items():
+        for spent in row["claims"] or ():
+            if row["kind"] is not None or spent["dur"] > 0:
+                of_claim = found[spent["claim"]]
+                _add_around(slice_id, slices, of_claim)
+                of_claim[slice_id]["own_ns"] = spent["dur"]
+    return {
+        claim: [each[slice_id] for slice_id in sorted(each, key=order.__getitem__)] for claim, each in found.items()
+    }
+
+
+def _add_around(
+    slice_id: int | None, slices: dict[int | None, dict[str, Any]], found: dict[int | None, dict[str, Any]]
+) -> None:
+    """Add the slice and those around it that are not there yet, without time of their own."""
+    while slice_id not in found:
+        found[slice_id] = {**slices[slice_id], "own_ns": 0.0}
+        slice_id = slices[slice_id]["parent_id"]
+        if slice_id is None:
+            return
+
+
 def tree_of(rows: Iterable[dict[str, Any]]) -> Node:
-    """The tree of rows of diagnosis/sql/culprit_tree.sql; its root stands for all of the claim."""
+    """The tree of a claim's rows (by_claim); its root stands for all of the claim."""
     slices = {row["slice_id"]: row for row in rows}
     root = Node("", "")
     nodes: dict[int | None, Node] = {None: root}
@@ -84,15 +112,23 @@ def _unknown(
 
 def _child(parent: Node, row: dict[str, Any]) -> Node:
     """The node of a slice inside another; what is numbered there is one, and a step is none."""
-    if row["kind"] == "annotation" and _STEP.match(row["name"]):
+    name, key = _name_and_key(row["kind"], row["name"])
+    if key is None:
         return parent
-    name = plain(row["name"])
-    is_numbered = row["kind"] == "annotation" or name.startswith("nn.Module: ")
-    key = _NUMBER.sub("#", name) if is_numbered else name
     node = parent.children.setdefault(key, Node(name, row["kind"], row["is_line"]))
     if node.name != name:
         node.name = key
     return node
+
+
+@lru_cache(maxsize=1 << 16)
+def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
+    """What a slice is called, and what all are called that are one with it; None for a step. Names are few, slices many."""
+    if kind == "annotation" and _STEP.match(name):
+        return name, None
+    name = plain(name)
+    is_numbered = kind == "annotation" or name.startswith("nn.Module: ")
+    return name, _NUMBER.sub("#", name) if is_numbered else name
 
 
 def _outside_in(root: Node) -> Iterator[Node]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from traceq.database.query import ask
-from traceq.database.sql import statement
 from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.allocate import Allocated, Proposal
 from traceq.diagnosis.claim import Claim
@@ -100,13 +96,7 @@ def _part(subject: Subject, proposal: Proposal) -> Part:
 
 def _where(subject: Subject, claim: Claim) -> Where:
     """What at least half of a claim's time has in common."""
-    culprits = subject.culprits(claim)
-    found: dict[str, Any] = {
-        row["what"]: row["value"]
-        for row in ask(
-            subject.connection, statement("diagnosis/sql/where.sql"), trace_id=subject.trace_id, claim=claim.number
-        )
-    }
+    culprits, found = subject.culprits(claim), subject.common(claim)
     return Where(
         subject.trace_id,
         subject.rank,

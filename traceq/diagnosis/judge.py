@@ -172,7 +172,9 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
             failed.append(_failed(rule, error))
     found: list[tuple[str, Finding]] = []
-    for allocated in _allocated(subject, proposals):
+    listed_first = _allocated(subject, proposals)
+    subject.locate(each.proposal.advice.claim for each in listed_first)
+    for allocated in listed_first:
         try:
             found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
         except duckdb.InterruptException:

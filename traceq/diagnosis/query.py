@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traceq.database.query import Setting, ask, literal
-from traceq.database.sql import run, shelved, statement
+from traceq.database.sql import package, run, shelved, statement
 from traceq.diagnosis.threshold import Threshold, threshold
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _KEYS = (
         "also",
         "facts",
     ),
-    *("low", "likely", "high", "query", "uses", "categories", "settings", "threshold", "remarks", "rest"),
+    *("low", "likely", "high", "query", "uses", "only-with", "categories", "settings", "threshold", "remarks", "rest"),
 )
 # A text goes on further in: whatever its next line begins with is no key.
 _KEY = re.compile(rf"-- ?({'|'.join(_KEYS)}):\s*(.*)")
@@ -50,13 +50,21 @@ _KEY = re.compile(rf"-- ?({'|'.join(_KEYS)}):\s*(.*)")
 Scaled = Mapping[tuple[str, str], float]
 
 
+class Condition(NamedTuple):
+    """What a query finds nothing to tell without: a row for which `holds` in `table`, a shared query or a table of the schema."""
+
+    table: str
+    holds: str
+
+
 @dataclass(frozen=True)
 class Query:
-    """The text of a query, the header of its file by key, and the thresholds in it by name."""
+    """The text of a query, the header of its file by key, the thresholds in it by name, and what it finds nothing without."""
 
     text: str
     header: Mapping[str, str] = field(default_factory=dict)
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    only_with: tuple[Condition, ...] = ()
 
     def listed(self, key: str, default: str = "") -> tuple[str, ...]:
         """What the header lists under `key`, separated by commas."""
@@ -91,7 +99,7 @@ def read(text: str, place: str = "") -> Query:
     """The query in the text of the SQL file `place`.
 
     Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key. Only
-    `threshold` may be there more than once.
+    `threshold` and `only-with` may be there more than once.
     """
     texts: list[tuple[str, str]] = []
     for line in text.splitlines():
@@ -103,8 +111,17 @@ def read(text: str, place: str = "") -> Query:
             key, before = texts[-1]
             texts[-1] = key, f"{before} {line.removeprefix('--').strip()}".strip()
     thresholds = [threshold(place, value) for key, value in texts if key == "threshold"]
-    header = {key: value for key, value in texts if key != "threshold"}
-    return Query(text, header, {each.name: each for each in thresholds})
+    only_with = tuple(_condition(place, value) for key, value in texts if key == "only-with")
+    header = {key: value for key, value in texts if key not in ("threshold", "only-with")}
+    return Query(text, header, {each.name: each for each in thresholds}, only_with)
+
+
+def _condition(place: str, text: str) -> Condition:
+    """What a header says after `only-with:`; ValueError where it is not `table: condition`."""
+    table, _, holds = text.partition(": ")
+    if not table.isidentifier() or not holds:
+        raise ValueError(f"only-with {text!r} in {place}: it is written as table: condition")
+    return Condition(table, holds)
 
 
 def _setting(value: str) -> Setting:
@@ -121,13 +138,31 @@ def rule_query(name: str) -> Query:
     if "query" not in own.header:
         return own
     other = rule_query(own.header["query"])
-    return Query(other.text, {**other.header, **own.header}, {**other.thresholds, **own.thresholds})
+    return Query(
+        other.text,
+        {**other.header, **own.header},
+        {**other.thresholds, **own.thresholds},
+        (*other.only_with, *own.only_with),
+    )
 
 
 @cache
 def shared(name: str) -> Query:
     """The query diagnosis/shared/`name`.sql."""
     return read(statement(f"diagnosis/shared/{name}.sql"), name)
+
+
+@cache
+def is_shared(name: str) -> bool:
+    """Whether there is diagnosis/shared/`name`.sql."""
+    return package().joinpath(f"diagnosis/shared/{name}.sql").is_file()
+
+
+@cache
+def _conditioned(table: str) -> tuple[Query, ...]:
+    """The queries of traceq's rules that find nothing without rows of the table."""
+    queries = map(rule_query, shelved("diagnosis/rules"))
+    return tuple(query for query in queries if any(each.table == table for each in query.only_with))
 
 
 def thresholds() -> tuple[Threshold, ...]:
@@ -175,6 +210,7 @@ class Workspace:
     _claims: int = 0
     latest: int | None = None
     kept: set[int] = field(default_factory=set)
+    _held: dict[tuple[str, str], bool] = field(default_factory=dict)
     _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = field(default_factory=dict)
 
     def ask(self, query: Query, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
@@ -184,6 +220,24 @@ class Workspace:
             self._make_used(query)
             self._answers[key] = ask(self.connection, query.text, **values)
         return [dict(row) for row in self._answers[key]]
+
+    def may_find(self, query: Query) -> bool:
+        """Whether the trace holds what the query finds nothing without, which is asked for all rules at once."""
+        return all(self._holds(each.table, self._condition(query, each)) for each in query.only_with)
+
+    def _condition(self, query: Query, condition: Condition) -> str:
+        return literal(condition.holds, **self.given(), **self.settings(query))
+
+    def _holds(self, table: str, condition: str) -> bool:
+        if (table, condition) not in self._held:
+            others = [(query, each) for query in _conditioned(table) for each in query.only_with if each.table == table]
+            conditions = sorted({condition, *(self._condition(*each) for each in others)})
+            self._make_used(Query("", {"uses": table if is_shared(table) else ""}))
+            columns = ", ".join(f"coalesce(bool_or({each}), false)" for each in conditions)
+            text = f"select {columns} from {table}"  # noqa: S608 - of headers, whose queries run as well
+            held = self.connection.execute(text).fetchall()[0]
+            self._held.update({(table, each): held[place] for place, each in enumerate(conditions)})
+        return self._held[table, condition]
 
     def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
         """Make rule_instances of what the query finds; the number of this claim, which is new or `number`, None for no rows."""
@@ -204,6 +258,11 @@ class Workspace:
         if self.latest is not None:
             self.kept.add(self.latest)
 
+    def spend(self, claims: list[int]) -> None:
+        """Make claim_culprit: the host slices in these claims on idle time."""
+        run(self.connection, "diagnosis/sql/claim_culprit.sql", trace_id=self.trace_id, claims=claims)
+        self._made.append("claim_culprit")
+
     def drop(self) -> None:
         """Drop all temp tables."""
         for name in self._made:
@@ -211,6 +270,7 @@ class Workspace:
         self._made.clear()
         self.kept.clear()
         self._answers.clear()
+        self._held.clear()
         self.latest = None
 
     def _make_used(self, query: Query) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
 from traceq.diagnosis.claim import WORST, Claim, check
-from traceq.diagnosis.culprits import Node, tree_of
+from traceq.diagnosis.culprits import Node, by_claim, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import Query, Workspace, rule_query
@@ -57,6 +57,7 @@ class Subject:
     workspace: Workspace = field(repr=False)
     _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
     _culprits: dict[int, Node] = field(default_factory=dict, repr=False)
+    _common: dict[int, dict[str, str]] = field(default_factory=dict, repr=False)
 
     def has(self, need: str) -> bool:
         """Whether the trace holds an input of NEEDS."""
@@ -114,13 +115,14 @@ class Subject:
         """What `name`.sql in traceq/diagnosis/rules/ finds on the critical device, or None for nothing.
 
         It gets trace_id, device and the settings of its header, unless `settings` has others. Where the ledger holds less than
-        WORTH_LISTING for all categories that the header names, it is not asked: it could find nothing to list.
+        WORTH_LISTING for all categories that the header names, it is not asked: it could find nothing to list. Nor is it where
+        the trace lacks what it finds nothing without (`only-with`).
         """
         query = rule_query(name)
         categories = query.listed("categories")
         if categories and sum(self.ledger.get(each, 0.0) for each in categories) < WORTH_LISTING * self.step_ns:
             return None
-        return self._claim(query, settings)
+        return self._claim(query, settings) if self.workspace.may_find(query) else None
 
     def claim_of(self, query: Query | str, **settings: Setting) -> Claim | None:
         """The same for a query, or the text of one, which may be anybody's.
@@ -157,11 +159,23 @@ class Subject:
 
     def culprits(self, claim: Claim) -> Node:
         """What the host was in during the time of a claim; a tree of nothing for one that is too small to be listed."""
-        if claim.number not in self.workspace.kept:
-            return tree_of([])
-        if claim.number not in self._culprits:
-            tree = statement("diagnosis/sql/culprit_tree.sql")
-            self._culprits[claim.number] = tree_of(
-                ask(self.connection, tree, trace_id=self.trace_id, claim=claim.number)
-            )
-        return self._culprits[claim.number]
+        self.locate([claim])
+        return self._culprits.get(claim.number) or tree_of([])
+
+    def common(self, claim: Claim) -> Mapping[str, str]:
+        """The stream and the phase that at least half of a claim's time has in common, where there is one."""
+        self.locate([claim])
+        return self._common.get(claim.number, {})
+
+    def locate(self, claims: Iterable[Claim]) -> None:
+        """Find where the time of claims was spent, if it is not known yet: of several at once in the time of one."""
+        numbers = [each.number for each in claims if each.number in self.workspace.kept - self._culprits.keys()]
+        if not numbers:
+            return
+        self.workspace.spend(numbers)
+        tree, where = (statement(f"diagnosis/sql/{name}.sql") for name in ("culprit_tree", "where"))
+        found = ask(self.connection, tree, trace_id=self.trace_id, claims=numbers)
+        self._culprits.update({number: tree_of(rows) for number, rows in by_claim(found, numbers).items()})
+        self._common.update({number: {} for number in numbers})
+        for row in ask(self.connection, where, trace_id=self.trace_id, claims=numbers):
+            self._common[row["claim"]][row["what"]] = row["value"]

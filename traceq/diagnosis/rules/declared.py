@@ -120,6 +120,8 @@ def declared(find: Find, query: Query) -> Judgement:
 
 def _advised(subject: Subject, find: Find, query: Query) -> Iterator[Advice]:
     """Advice on each claim that `find` makes, in the words of the header."""
+    if not subject.workspace.may_find(query):
+        return
     for settings in subject.ask(query.header["each"], **subject.settings(query)) if "each" in query.header else [{}]:
         claim = find(subject, **settings)
         if claim is None:
@@ -146,7 +148,7 @@ def remarked(name: str, query: Query) -> Judgement:
 
     def judge(subject: Subject) -> Iterator[Remark]:
         check_inputs(subject, query, "gpu, steps")
-        rows = subject.ask(name)
+        rows = subject.ask(name) if subject.workspace.may_find(query) else []
         known = subject.settings(query) | _of_trace(subject)
         _refuse(query, known | _facts(rows), unknown="unknown", absent="absent")
         for told in ([row] for row in rows) if "each" in query.header else [rows] if rows else []:
@@ -274,7 +276,7 @@ def _environment() -> Environment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, optimized=False)
     environment.filters |= {"cut": wording.cut, "matched": wording.matched}
     return environment
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from traceq.database.sql import shelved
+from traceq.database.sql import package, shelved
 from traceq.diagnosis.manual import Manual, declared_manual, manual
 from traceq.diagnosis.query import Query, rule_query
 from traceq.diagnosis.rules.declared import claimed_by, declared, remarked
@@ -174,7 +173,7 @@ class Rule(NamedTuple):
 @cache
 def examples() -> dict[str, dict[str, str]]:
     """Of rules that real traces have triggered, one trace and what a report says of it."""
-    text = files("traceq").joinpath("diagnosis/rules/examples.json").read_text("utf-8")
+    text = package().joinpath("diagnosis/rules/examples.json").read_text("utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
     return found
 
@@ -182,7 +181,7 @@ def examples() -> dict[str, dict[str, str]]:
 @cache
 def proven() -> dict[str, int]:
     """How many real traces have triggered each rule, by id; written by tests/truth/proven.py."""
-    found: dict[str, int] = json.loads(files("traceq").joinpath("diagnosis/rules/proven.json").read_text("utf-8"))
+    found: dict[str, int] = json.loads(package().joinpath("diagnosis/rules/proven.json").read_text("utf-8"))
     return found
 
 
@@ -197,7 +196,7 @@ def _load(place: str) -> Rule:
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
     remarks = "remarks" in query.header
 
-    if not files("traceq").joinpath(f"diagnosis/rules/{place}.py").is_file():
+    if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         judge = remarked(name, query) if "remark" in query.header else declared(claimed_by(name), query)
         return _rule(name, declared_manual(name, query), judge, remarks=remarks)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")

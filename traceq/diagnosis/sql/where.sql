@@ -1,23 +1,18 @@
--- The stream and the phase that at least half of a claim's time has in common: idle time has the phase of what the host did meanwhile.
+-- The stream and the phase that at least half of the time of each claim has in common: idle time has the phase of what the host did
+-- meanwhile.
 with
 claim as materialized (
-    select *, gap_id is not null and (gap_id, cause) in (select (gap_id, cause) from idle_culprit where trace_id = $trace_id) as is_late
+    select claim, slice_id, claimed
     from claim_piece
-    where claim = $claim
-),
-
-late as (
-    select gap_id, cause, claimed
-    from claim
-    where is_late
+    where
+        list_contains($claims, claim)
+        and (gap_id is null or (gap_id, cause) not in (select (gap_id, cause) from idle_culprit where trace_id = $trace_id))
 ),
 
 largest as materialized (
-    select slice_id, claimed
+    select *
     from claim
-    where not is_late
-    order by claimed desc, slice_id
-    limit 500
+    qualify row_number() over (partition by claim order by claimed desc, slice_id) <= 500
 ),
 
 on_gpu as materialized (
@@ -28,13 +23,15 @@ on_gpu as materialized (
 
 -- Of millions of slices the few that are asked for: ids first, then what they are.
 spent as materialized (
-    select i.claimed * (select sum(claimed) from claim where not is_late) / (select sum(claimed) from largest) as claimed, i.slice_id, g.stream, coalesce(g.launch_id, i.slice_id) as call_id
+    select i.claim, i.claimed * a.claimed / l.claimed as claimed, i.slice_id, g.stream, coalesce(g.launch_id, i.slice_id) as call_id
     from largest as i
+    inner join (select claim, sum(claimed) as claimed from claim group by claim) as a using (claim)
+    inner join (select claim, sum(claimed) as claimed from largest group by claim) as l using (claim)
     left join on_gpu as g on g.slice_id = i.slice_id
     where i.claimed > 0
     union all
-    select dur, null, null, slice_id
-    from _culprits($trace_id, 'late')
+    select claim, dur, null, null, slice_id
+    from claim_culprit
 ),
 
 call as materialized (
@@ -56,7 +53,7 @@ state as materialized (
 ),
 
 piece as (
-    select i.claimed, i.stream, coalesce(h.phase, s.phase) as phase
+    select i.claim, i.claimed, i.stream, coalesce(h.phase, s.phase) as phase
     from spent as i
     left join state as s on s.slice_id = i.slice_id
     left join call as c on c.slice_id = i.call_id
@@ -65,15 +62,15 @@ piece as (
 ),
 
 common as (
-    select 'stream' as what, stream::varchar as value, claimed from piece
+    select claim, 'stream' as what, stream::varchar as value, claimed from piece
     union all
-    select 'phase', phase, claimed from piece
+    select claim, 'phase', phase, claimed from piece
 )
 
-select what, value
+select claim, what, value
 from (
-    select what, value, sum(claimed) / sum(sum(claimed)) over (partition by what) as share
+    select claim, what, value, sum(claimed) / sum(sum(claimed)) over (partition by claim, what) as share
     from common
-    group by what, value
+    group by claim, what, value
 )
 where value is not null and share >= 0.5

@@ -26,6 +26,7 @@
 -- high: 1.0
 -- uses: idle, busy
 -- categories: copy_d2h, copy_h2d, idle_communication, idle_launch, idle_os, idle_python, idle_sync
+-- only-with: communication_name: trace_id = $trace_id and library = 'Gloo'
 with
 call as (
     select h.slice_id, h.thread_id, h.op, h.bytes, h.ts, h.ts + h.dur as ts_end

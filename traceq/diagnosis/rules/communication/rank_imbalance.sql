@@ -36,6 +36,7 @@
 --   ("Understanding Stragglers in Large Model Training Using What-if Analysis": slowdown of 1.1)
 -- threshold: worth_a_remark = 0.01: what is worth listing at all (WORTH_LISTING)
 -- remarks: yes
+-- only-with: step_stats: (select count(*) from (select distinct trace_id, device from time_ledger)) > 1
 with
 this as (
     select run, world_size

@@ -27,6 +27,7 @@
 -- high: 1.0
 -- uses: busy
 -- categories: communication
+-- only-with: host_slice_name: kind in ('op', 'annotation') and starts_with(name, 'SyncBatchNorm')
 with
 norm as (
     select thread_id, ts, ts_end

@@ -23,3 +23,4 @@
 -- settings: category=copy_d2h
 -- rest: yes
 -- query: exposed_copy
+-- only-with: counted_copy: category = $category and exposed > 0

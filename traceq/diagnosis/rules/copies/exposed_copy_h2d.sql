@@ -24,3 +24,4 @@
 -- settings: category=copy_h2d
 -- rest: yes
 -- query: exposed_copy
+-- only-with: counted_copy: category = $category and exposed > 0

@@ -21,3 +21,4 @@
 -- settings: category=copy_other
 -- rest: yes
 -- query: exposed_copy
+-- only-with: counted_copy: category = $category and exposed > 0

@@ -30,6 +30,8 @@
 --   profiler, and some lines between
 -- uses: counted_copy, copy_call, copy_wait
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
+-- only-with: counted_copy: copy_kind = 'h2d'
+-- only-with: host_slice_name: kind in ('op', 'annotation') and regexp_matches(name, '^aten::(zeros|ones|full|rand|randn)(_like)?(,|$)|^aten::(eye|arange|linspace|randint|randperm|tri[lu]_indices)(,|$)')
 with
 operation as (
     select c.slice_id, c.step, l.slice_id as launch_id, l.thread_id, o.slice_id as operator_id, o.name, o.operator_id as around

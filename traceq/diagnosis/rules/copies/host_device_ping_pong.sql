@@ -28,6 +28,7 @@
 --   backward above it is offloading
 -- threshold: least_steps_share = 0.5: what half of the steps do is a habit of the program
 -- uses: counted
+-- only-with: counted_copy: copy_kind in ('h2d', 'd2h') and bytes >= $least_bytes and returns_slice_id is not null
 with
 copy as (
     select

@@ -35,6 +35,7 @@
 -- each: layout_copy_kinds
 -- uses: kernel_name, counted
 -- categories: compute
+-- only-with: kernel_name: regexp_matches(name, '(?i)nchwToNhwc|nhwcToNchw|batched_transpose_\d+x\d+|direct_copy_kernel')
 with
 converting as materialized (
     select

@@ -35,6 +35,7 @@
 -- threshold: slow_share = 0.6: pageable copies reach about half of pinned ones; the bound lies between that and what
 --   copies of one size differ by
 -- uses: counted_copy
+-- only-with: counted_copy: copy_kind in ('h2d', 'd2h', 'p2p') and bytes >= $least_bytes and exposed > 0 and bandwidth < $slow_share * greatest(best_bandwidth, $link_share * link_bandwidth)
 with
 copy as (
     select

@@ -27,6 +27,7 @@
 -- high: 1.0
 -- threshold: telling_bytes = 1048576: below 1 MiB the rate of a copy is its latency, and says nothing of the link
 -- uses: counted_copy
+-- only-with: counted_copy: copy_kind = 'p2p' and exposed > 0
 select
     c.step,
     c.ts,

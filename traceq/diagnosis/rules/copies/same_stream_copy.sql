@@ -27,6 +27,7 @@
 -- threshold: main_share = 0.5: the stream that has at least half of the kernels' time is the one on which the program
 --   computes
 -- uses: counted_copy
+-- only-with: counted_copy: copy_kind in ('h2d', 'd2h') and is_async_call and not is_pageable and not is_blocking and least(exposed, could_overlap) > 0
 with
 computing as (
     select stream

@@ -22,6 +22,7 @@
 -- low: 0.6
 -- uses: busy
 -- categories: compute
+-- only-with: host_slice_name: kind = 'op' and name = 'aten::batch_norm'
 with
 top as (
     select slice_id, name, lead(name) over (partition by thread_id order by ts, slice_id) as next_name

@@ -34,6 +34,7 @@
 --   (Volkov, "Better Performance at Lower Occupancy")
 -- uses: busy
 -- categories: compute
+-- only-with: kernel_class: longest_ns >= $shortest and occupancy < $low_share and limiter in ('registers', 'shared_memory', 'blocks')
 select
     b.step,
     b.ts,
@@ -54,7 +55,7 @@ inner join gpu_slice as g using (trace_id, slice_id)
 where
     b.category = 'compute'
     and b.dur >= $shortest
-    and k.theoretical_occupancy < $low_share
+    and k.theoretical_occupancy < $low_share and limiter in ('registers', 'shared_memory', 'blocks')
     and k.limiter in ('registers', 'shared_memory', 'blocks')
     and k.tensor_core is not true
     and k.family not in ('cublas', 'cutlass', 'cudnn', 'nvjet', 'flash_attention', 'hipblas', 'composable_kernel', 'deep_gemm', 'marlin')

@@ -32,6 +32,7 @@
 -- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- uses: busy, kernel_name
 -- categories: compute
+-- only-with: kernel_name: regexp_matches(name, '(?i)(tensorop|s16816|s1688).*_align[124]\b')
 with
 product as (
     select

@@ -25,6 +25,7 @@
 --   40); fewer blocks do not fill it anyway
 -- uses: busy
 -- categories: compute
+-- only-with: kernel_class: odd_threads and most_blocks >= coalesce(sm_count, $blocks)
 select
     b.step,
     b.ts,

@@ -33,6 +33,7 @@
 -- threshold: reachable = 0.75: FlashAttention 3 reaches 0.75 of the peak of an H100 (Shah and others 2024)
 -- uses: busy, kernel_name, gpu_generation
 -- categories: compute
+-- only-with: kernel_name: regexp_matches(name, '(^|[^a-z_])flash_(fwd|bwd_dq_dk_dv_loop(_seqk_parallel)?)_kernel|fmha_cutlass[FB]_b?f16_\w*sm80|cudnn\w*sdpa_sm80')
 with
 attention as (
     select b.*, regexp_matches(b.name, 'bwd|fmha_cutlassB|bprop') as is_backward, g.capability

@@ -36,6 +36,7 @@
 -- high: 1.0
 -- uses: busy
 -- categories: compute
+-- only-with: host_slice_name: kind = 'op' and regexp_matches(name, 'Backward\d*(,|$)')
 with
 again as (
     select phase_id, max(ts_end) as until

@@ -35,6 +35,7 @@
 --   32
 -- uses: matrix_kernel
 -- categories: compute
+-- only-with: matrix_kernel: arithmetic in ('fp32', 'tf32') and not is_unaligned
 with
 product as (
     from matrix_kernel

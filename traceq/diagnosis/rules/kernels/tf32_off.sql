@@ -29,6 +29,7 @@
 -- high: 1.0
 -- uses: matrix_kernel
 -- categories: compute
+-- only-with: matrix_kernel: arithmetic = 'fp32'
 with
 judged as (
     select *, bool_or(arithmetic = 'tf32') over (partition by kind) as is_on

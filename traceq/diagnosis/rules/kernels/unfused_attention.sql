@@ -37,6 +37,7 @@
 --   two products
 -- uses: busy
 -- categories: compute
+-- only-with: kernel_name: regexp_matches(name, '(?i)softmax') and not regexp_matches(name, '(?i)log_?soft_?max|cross_?entropy|nll_loss|softmax_warp_(for|back)ward<[^<>]*\d+, ?(true|\(bool\)1)')
 with
 -- Names are few and long, kernels many: names are looked at once each, and sorted are kernels without them.
 named as (

@@ -35,6 +35,7 @@
 -- categories: compute
 -- heading: Use one kernel for each {{ {'norm': 'normalisation', 'gelu': 'GELU', 'silu': 'SiLU'}[worst.pattern] }}
 -- for: pytorch
+-- only-with: kernel_name: regexp_matches(name, '[^a-z_]r?sqrt_kernel|[^a-z_]tanh_kernel|[^a-z_]erf_kernel|[^a-z_]sigmoid_kernel')
 with
 -- Names are few and long, kernels many: names are looked at once each, and sorted are kernels without them.
 named as (

@@ -25,6 +25,7 @@
 -- low: 0.5
 -- uses: idle, busy
 -- categories: compute, idle_launch, idle_python, memset
+-- only-with: host_slice_name: kind in ('annotation', 'op', 'python') and regexp_matches(name, '\bzero_grad\b')
 with
 -- Outermost ranges only: they do not nest in one another, so that the one begun last is the one around an instant.
 zeroing as (

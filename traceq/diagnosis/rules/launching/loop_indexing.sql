@@ -32,6 +32,7 @@
 -- threshold: operators = 8: more operators in a round are layers of a model, not elements
 -- uses: idle
 -- categories: idle_launch, idle_python
+-- only-with: host_slice_name: kind = 'op' and name in ('aten::select', 'aten::index', 'aten::__getitem__')
 with
 -- Parents with enough indexing operators; at the top the innermost range stands for the parent.
 crowd as (

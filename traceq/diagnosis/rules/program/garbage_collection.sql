@@ -26,3 +26,4 @@
 -- likely: 1.0
 -- settings: topic=collection
 -- query: named_idle
+-- only-with: host_slice_name: regexp_matches(name, '(?i)\bgc\b|_gc$|garbage|built-in (function|method) collect')

@@ -54,6 +54,7 @@
 -- uses: idle, busy, counted
 -- threshold: of_others = 0.1: of the cost: less is the end of a collective that was under way
 -- threshold: quota_ns = 100000000: the default period of the CPU controller of cgroups (cpu.max: 100 ms)
+-- only-with: step_stats: trace_id = $trace_id and (select sum(dur) from stall_cost where trace_id = $trace_id) >= $least_share * total
 with
 stall as (
     select h.*

@@ -34,6 +34,7 @@
 -- threshold: times = 4: an ordinary call launches one to three kernels, so that four times the median is a search
 -- uses: idle, busy, host_slice_name
 -- categories: idle_allocation, idle_compile, idle_launch, idle_launch_latency, idle_python, idle_sync
+-- only-with: host_slice_name: regexp_matches(name, '(?i)autotun|do_bench|benchmark|triton/testing|torch/_inductor|^aten::((cudnn|miopen)_)?_?convolution')
 with
 named as (
     select c.slice_id, c.thread_id, c.name, c.ts, c.ts_end, 1.0 as extra_share, null::bigint as trials

@@ -27,3 +27,4 @@
 -- likely: 1.0
 -- settings: topic=logging
 -- query: named_idle
+-- only-with: host_slice_name: kind = 'annotation' and regexp_matches(name, '(?i)log|print|metric|report|write|tensorboard|wandb|tqdm|mlflow|comet|neptune|writer|add_') or kind = 'python' and regexp_matches(name, 'print|logging/|tensorboard|wandb|mlflow|comet_ml|neptune|clearml|aim/|swanlab|tqdm|loguru|lightning')

@@ -14,6 +14,7 @@
 -- likely: 1.0
 -- uses: idle
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
+-- only-with: host_slice_name: kind = 'op' and name = 'aten::isnan'
 with
 check_of_node as (
     select i.thread_id, i.parent_id, min(i.ts) as ts

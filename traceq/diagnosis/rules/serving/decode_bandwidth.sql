@@ -31,11 +31,11 @@
 --   steps (adapters, experts).
 -- heading: Read weights and cache faster: decoding is far from the memory's bandwidth
 -- needs: gpu, steps
--- absent: {% set told = ask('decode_bandwidth_told') %}{% if not told[0].steps %}no step decodes only
+-- absent: {% set told = ask('serving_told') and ask('decode_bandwidth_told') %}{% if not told or not told[0].steps %}no step decodes only
 --   {%- elif told[0].known and told[0].slow_share <= slow / reachable %}decode steps take {{ '%.1f' % told[0].slow_share }} times what
 --   reading weights, keys and values takes at the peak of memory: only fewer bytes (fp8, int4) make them shorter
 --   {%- endif %}
--- unknown: {% set told = ask('decode_bandwidth_told') %}{% if told[0].steps and not told[0].known %}{{ told[0].reason }}
+-- unknown: {% set told = ask('serving_told') and ask('decode_bandwidth_told') %}{% if told and told[0].steps and not told[0].known %}{{ told[0].reason }}
 --   {%- endif %}
 -- facts: decode_bandwidth_told
 -- low: 0.1
