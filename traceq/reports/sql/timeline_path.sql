@@ -4,7 +4,7 @@ with
 lane as (
     select row_number() over (order by track) - 1 as lane, coalesce(device, -1) as device, number, side
     from timeline_track
-    where track in (select track from timeline_group)
+    where track in (select track from timeline_piece)
 ),
 
 segment as (
