@@ -204,7 +204,7 @@ def _timeline(
     scale = {"pixel": stretch.coarse, "fine": stretch.fine}
     connection.register("timeline_piece", _table(pieces))
     found = columns(connection, "timeline", **place, **scale)
-    path = columns(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end)
+    path = _path(columns(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end))
     connection.unregister("timeline_piece")
     ask(connection, f"drop {what} temp.timeline_host")
     ask(connection, "drop table temp.timeline_track")
@@ -218,7 +218,7 @@ def _timeline(
         resolution=stretch.coarse,
         fine=stretch.fine,
         culprit=next(iter(np.flatnonzero(found["is_culprit"]).tolist()), -1),
-        path=Path(*(_column(path, name) for name in ("lane", "ts", "dur"))),
+        path=path,
         **named,
     )
 
@@ -290,6 +290,18 @@ def _coarser(times: int) -> int:
     return max(times + 1, round(times * _COARSER))
 
 
+def _path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
+    """Segments that follow one another on a lane as one: what lies between two of them is waited for."""
+    order = np.argsort(segments["segment"], kind="stable")
+    lane, ts, ts_end = (segments[name][order] for name in ("lane", "ts", "ts_end"))
+    first = np.flatnonzero(np.diff(lane, prepend=-2))
+    if not len(first):
+        return Path()
+    begins, ends = np.minimum.reduceat(ts, first), np.maximum.reduceat(ts_end, first)
+    lane = lane[first]
+    return Path(*(_numbers(column[lane >= 0]) for column in (lane, begins, ends - begins)))
+
+
 def _table(pieces: Pieces) -> dict[str, npt.NDArray[Any]]:
     """The table timeline_piece: `alone` is the slice that a piece is, -1 where it is several."""
     named = {"shown": pieces.number, "slices": pieces.count, "alone": np.where(pieces.is_alone, pieces.number, -1)}
@@ -327,18 +339,20 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
-    each = [Called(name or "", kind) for name, kind in zip(found["name"].tolist(), found["kind"].tolist(), strict=True)]
-    times: Counter[Called] = Counter()
+    each = [(name or "", kind) for name, kind in zip(found["name"].tolist(), found["kind"].tolist(), strict=True)]
+    times: Counter[tuple[str, str]] = Counter()
     for name, busy in zip(each, found["busy"].tolist(), strict=True):
         times[name] += busy
-    kept = {called for called, _ in times.most_common(most_names)}
+    kept = {name for name, _ in times.most_common(most_names)}
     numbers: dict[Called, int] = {}
-    called = array("q")
-    for name in each:
-        called.append(numbers.setdefault(name if name in kept else Called(RARE, name.kind), len(numbers)))
+    number_of: dict[tuple[str, str], int] = {}
+    for name in times:
+        called = Called(*name) if name in kept else Called(RARE, name[1])
+        number_of[name] = numbers.setdefault(called, len(numbers))
     named = ("lane", "depth", "ts", "dur", "busy", "count", "launch")
-    return tuple(numbers), Slices(called=called, **{name: _column(found, name) for name in named})
+    columns_drawn = {name: _numbers(found[name]) for name in named}
+    return tuple(numbers), Slices(called=array("q", [number_of[name] for name in each]), **columns_drawn)
 
 
-def _column(found: Mapping[str, npt.NDArray[Any]], name: str) -> array[int]:
-    return array("q", found[name].astype(np.int64).tobytes())
+def _numbers(column: npt.NDArray[Any]) -> array[int]:
+    return array("q", column.astype(np.int64).tobytes())

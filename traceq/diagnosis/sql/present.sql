@@ -1,19 +1,26 @@
 -- What a trace holds that rules stand on: how many of each.
 with
+-- Names recur: what they mean is looked up once for each.
+named as (
+    select kind, name, count(*) as slices
+    from cpu_slice
+    where trace_id = $trace_id
+    group by kind, name
+),
+
 host as (
     select
-        count(*) filter (kind = 'runtime') as calls,
-        count(*) filter (kind = 'op') as operators,
-        count(*) filter (kind = 'annotation') as annotations,
-        count(*) filter (kind = 'os') as os_calls,
-        count(*) filter (kind = 'python') as python_frames,
+        coalesce(sum(slices) filter (kind = 'runtime'), 0)::bigint as calls,
+        coalesce(sum(slices) filter (kind = 'op'), 0)::bigint as operators,
+        coalesce(sum(slices) filter (kind = 'annotation'), 0)::bigint as annotations,
+        coalesce(sum(slices) filter (kind = 'os'), 0)::bigint as os_calls,
+        coalesce(sum(slices) filter (kind = 'python'), 0)::bigint as python_frames,
         -- whether nothing says that a GPU works whose work was not captured
         (count(*) filter (
             kind = 'runtime' and regexp_matches(name, '^(cuda|cu|hip)\w*Launch')
             or kind in ('op', 'annotation') and regexp_matches(name, '^(nccl:|aten::(record_stream|cudnn_|miopen_|_cudnn_))')
         ) = 0)::integer as host_alone
-    from cpu_slice
-    where trace_id = $trace_id
+    from named
 ),
 
 gpu as (
