@@ -69,18 +69,20 @@ def together(pieces: Pieces, stretch: Stretch) -> Pieces:
     order, first, cell = _cells(pieces, least, stays)
     if not len(order):
         return pieces
-    short = pieces.where(order)
-    longest = np.maximum.reduceat(short.longest, first)
-    is_longest = short.longest == np.repeat(longest, np.diff(np.append(first, len(order))))
-    grouped = short.where(first)._replace(
+    longest_of = pieces.longest[order]
+    longest = np.maximum.reduceat(longest_of, first)
+    count = np.diff(np.append(first, len(order)))
+    is_longest = longest_of == np.repeat(longest, count)
+    is_of_slices = pieces.busy is pieces.longest  # each is one slice, as pieces_of makes them
+    grouped = pieces.where(order[first])._replace(
         is_alone=np.zeros(len(first), bool),
         cell=cell[first] * least[order[first]],
-        number=np.maximum.reduceat(np.where(is_longest, short.number, -1), first),
+        number=np.maximum.reduceat(np.where(is_longest, pieces.number[order], -1), first),
         longest=longest,
-        ts=np.minimum.reduceat(short.ts, first),
-        ts_end=np.maximum.reduceat(short.ts_end, first),
-        busy=np.add.reduceat(short.busy, first),
-        count=np.add.reduceat(short.count, first),
+        ts=np.minimum.reduceat(pieces.ts[order], first),
+        ts_end=np.maximum.reduceat(pieces.ts_end[order], first),
+        busy=np.add.reduceat(longest_of if is_of_slices else pieces.busy[order], first),
+        count=count if is_of_slices else np.add.reduceat(pieces.count[order], first),
     )
     return joined((pieces.where(stays), grouped))
 
