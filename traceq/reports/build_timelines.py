@@ -13,7 +13,7 @@ import numpy as np
 from traceq.analysis.categories import CATEGORIES
 from traceq.common.text import shortened
 from traceq.common.units import count, duration
-from traceq.database.query import ask, literal
+from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
 from traceq.reports.pieces import Pieces, Stretch, joined, pieces_of, size, together
@@ -180,7 +180,7 @@ def _timeline(
 ) -> Timeline:
     ts, ts_end = window
     (detail_ts, detail_end), (other_ts, other_end) = (*detailed, _NOTHING, _NOTHING)[:2]
-    place = {
+    place: dict[str, Setting] = {
         "trace_id": trace_id,
         "ts": ts,
         "ts_end": ts_end,
@@ -226,7 +226,7 @@ def _timeline(
 def _read(
     connection: duckdb.DuckDBPyConnection,
     tracks: Sequence[Mapping[str, Any]],
-    place: Mapping[str, Any],
+    place: Mapping[str, Setting],
     *,
     by_track: bool,
 ) -> Iterator[Pieces]:
@@ -304,7 +304,7 @@ def _path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
 
 def _table(pieces: Pieces) -> dict[str, npt.NDArray[Any]]:
     """The table timeline_piece: `alone` is the slice that a piece is, -1 where it is several."""
-    named = {"shown": pieces.number, "slices": pieces.count, "alone": np.where(pieces.is_alone, pieces.number, -1)}
+    named = {"shown": pieces.number, "slices": pieces.slices, "alone": np.where(pieces.is_alone, pieces.number, -1)}
     kept = ("track", "depth", "is_fine", "is_culprit", "cell", "ts", "ts_end", "busy")
     return {**{name: getattr(pieces, name) for name in kept}, **named}
 
@@ -339,7 +339,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
-    each = [(name or "", kind) for name, kind in zip(found["name"].tolist(), found["kind"].tolist(), strict=True)]
+    each = list(zip(found["name"].tolist(), found["kind"].tolist(), strict=True))
     times: Counter[tuple[str, str]] = Counter()
     for name, busy in zip(each, found["busy"].tolist(), strict=True):
         times[name] += busy

@@ -35,7 +35,7 @@ class Level(NamedTuple):
 
     around: Numbers
     label: Numbers
-    count: Numbers
+    calls: Numbers
     host_ns: Numbers
 
 

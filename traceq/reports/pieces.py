@@ -19,7 +19,7 @@ class Stretch(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """A place in each column for each piece, which is `count` slices; they begin in `cell` and later, and are busy for `busy` ns.
+    """A place in each column for each piece, which is so many `slices`; they begin in `cell` and later, and are busy for `busy` ns.
 
     Of several slices `number` is the longest one's (of several of these the last one's), and `longest` its duration.
     """
@@ -35,7 +35,7 @@ class Pieces(NamedTuple):
     ts: Numbers
     ts_end: Numbers
     busy: Numbers
-    count: Numbers
+    slices: Numbers
 
     def where(self, chosen: Numbers) -> Pieces:
         """Those that are chosen: by their places, or True in theirs."""
@@ -82,7 +82,7 @@ def together(pieces: Pieces, stretch: Stretch) -> Pieces:
         ts=np.minimum.reduceat(pieces.ts[order], first),
         ts_end=np.maximum.reduceat(pieces.ts_end[order], first),
         busy=np.add.reduceat(longest_of if is_of_slices else pieces.busy[order], first),
-        count=count if is_of_slices else np.add.reduceat(pieces.count[order], first),
+        slices=count if is_of_slices else np.add.reduceat(pieces.slices[order], first),
     )
     return joined((pieces.where(stays), grouped))
 
@@ -119,4 +119,4 @@ def _cells(pieces: Pieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Num
 
 
 def _changes(lane: Numbers) -> Numbers:
-    return lane[1:] != lane[:-1]
+    return np.not_equal(lane[1:], lane[:-1])

@@ -28,7 +28,10 @@ def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) ->
 
 def columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> dict[str, npt.NDArray[Any]]:
     """The rows of the query `name`, a NumPy array for each column; none of them may hold NULL."""
-    return run(connection, _path(name), **values).fetchnumpy()
+    import numpy as np
+
+    read = run(connection, _path(name), **values).fetchnumpy()
+    return {column: np.asarray(numbers) for column, numbers in read.items()}
 
 
 def standalone(name: str, **values: Setting) -> str:

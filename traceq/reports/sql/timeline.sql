@@ -96,7 +96,7 @@ select
     d.ts_end - d.ts as dur,
     d.busy,
     d.kind,
-    d.name,
+    coalesce(d.name, '') as name,
     d.slices as count,
     coalesce(by_call.place, -1) as launch,
     d.is_culprit
