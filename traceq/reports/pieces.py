@@ -19,7 +19,7 @@ class Stretch(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """A place in each column for each piece, which is so many `slices`; they begin in `cell` and later, and are busy for `busy` ns.
+    """A place in each column for each piece, of so many `slices`; they begin in `cell` or later, and take `busy` ns.
 
     Of several slices `number` is the longest one's (of several of these the last one's), and `longest` its duration.
     """

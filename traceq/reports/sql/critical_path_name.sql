@@ -1,29 +1,22 @@
 -- What has most time on the critical path of the counted steps: slices by name and operator, with the modules they ran in.
 with
--- Names recur: a row for each, the marks of all steps are one.
-named as materialized (
+path as not materialized (
     select
-        kind,
-        own_name,
-        own_operator,
-        is_step,
-        if(is_step, regexp_replace(own_name, '\d+$', ''), own_name) as name,
-        nullif(own_operator, own_name) as operator,
-        dur
-    from (
-        select p.kind, p.name as own_name, p.operator as own_operator, coalesce(p.name = s.name, false) as is_step, sum(p.dur) as dur
-        from critical_path as p
-        inner join step as s using (trace_id, step)
-        where p.trace_id = $trace_id and s.excluded is null
-        group by p.kind, p.name, p.operator, is_step
-    )
+        p.segment, p.kind,
+        -- the marks of all steps are one
+        if(p.name = s.name, regexp_replace(p.name, '\d+$', ''), p.name) as name,
+        nullif(p.operator, p.name) as operator,
+        p.slice_id, p.thread_id, p.ts, p.dur
+    from critical_path as p
+    inner join step as s using (trace_id, step)
+    where p.trace_id = $trace_id and s.excluded is null
 ),
 
 largest as materialized (
     select
         row_number() over (order by sum(dur) desc, kind, name, operator) as number,
-        kind, name, operator, sum(dur)::bigint as dur, sum(dur) / (select sum(dur) from named) as path_share
-    from named
+        kind, name, operator, sum(dur)::bigint as dur, sum(dur) / (select sum(dur) from path) as path_share
+    from path
     where kind <> 'wait' and name is not null
     group by kind, name, operator
     order by number
@@ -34,16 +27,7 @@ largest as materialized (
 module as materialized (
     select thread_id, depth, ts, ts_end, regexp_replace(name, '^(nn\.Module: |traceq\.module#)', '') as name
     from cpu_slice
-    where trace_id = $trace_id and depth is not null and (starts_with(name, 'nn.Module: ') or starts_with(name, 'traceq.module#'))
-),
-
-path as (
-    select n.kind, n.name, n.operator, p.segment, p.slice_id, p.thread_id, p.ts, p.dur
-    from critical_path as p
-    inner join step as s using (trace_id, step)
-    inner join named as n
-        on n.kind = p.kind and n.own_name = p.name and n.own_operator is not distinct from p.operator and n.is_step = (p.name = s.name)
-    where p.trace_id = $trace_id and s.excluded is null and exists (from module)
+    where trace_id = $trace_id and depth is not null and (name ^@ 'nn.Module: ' or name ^@ 'traceq.module#')
 ),
 
 -- where the host was: at the segment, or at the call that launched what runs
