@@ -252,3 +252,14 @@ def test_deep_stacks_are_no_problem():
     graph = flame_of(trace)
     assert len(graph.frames) == 302
     check(graph)
+
+
+def test_threads_read_one_by_one_are_as_read_at_once(monkeypatch):
+    trace = MadeUp().step(0, 10_000)
+    for thread in range(3):
+        trace.cpu("op", "aten::linear", thread * 10, 3_000, thread=thread)
+        launch = trace.cpu("runtime", "cudaLaunchKernel", 1_000, 200 + thread, thread=thread)
+        trace.gpu("compute", 1_500 + thread * 1_000, 700, launch=launch, name="gemm")
+    at_once = flame_of(trace)
+    monkeypatch.setattr("traceq.reports.build_flame._CALLS", 1)
+    assert flame_of(trace) == at_once
