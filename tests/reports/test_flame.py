@@ -12,11 +12,10 @@ from made_up import MadeUp, complete, database, on_host_only, waiting
 
 from traceq.database.connect import connect
 from traceq.loading.ingest import ingest
-from traceq.reports.build_flame import flame, made
+from traceq.reports.build_flame import flame, made, paths_of
 from traceq.reports.document import Flame as Block
 from traceq.reports.document import Heading
 from traceq.reports.flame import Flame, Frame, hottest
-from traceq.reports.queries import rows
 from traceq.reports.renderers.html.flames import legend
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import markdown_of
@@ -205,7 +204,7 @@ def test_there_are_at_most_as_many_frames_as_fit():
     for number in range(200):
         trace.cpu("op", f"f{number}", number * 10_000, 1_000 + number * 10)
     with database(trace) as connection:
-        found = [{**path, "gpu": path["own_gpu"]} for path in rows(connection, "flame", trace_id=1)]
+        found = [{**path, "gpu": path["own_gpu"]} for path in paths_of(connection, 1)]
     graph = made(found, 50)
     assert len(graph.frames) <= 50
     assert graph.least_share > 0.001
@@ -253,3 +252,14 @@ def test_deep_stacks_are_no_problem():
     graph = flame_of(trace)
     assert len(graph.frames) == 302
     check(graph)
+
+
+def test_threads_read_one_by_one_are_as_read_at_once(monkeypatch):
+    trace = MadeUp().step(0, 10_000)
+    for thread in range(3):
+        trace.cpu("op", "aten::linear", thread * 10, 3_000, thread=thread)
+        launch = trace.cpu("runtime", "cudaLaunchKernel", 1_000, 200 + thread, thread=thread)
+        trace.gpu("compute", 1_500 + thread * 1_000, 700, launch=launch, name="gemm")
+    at_once = flame_of(trace)
+    monkeypatch.setattr("traceq.reports.build_flame._CALLS", 1)
+    assert flame_of(trace) == at_once

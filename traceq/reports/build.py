@@ -9,14 +9,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from traceq.diagnosis.cache import cached_or_judged
-from traceq.diagnosis.finding import Failed
+from traceq.diagnosis.finding import Failed, Finding
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
 from traceq.health.diagnosis import quality
 from traceq.reports import build_topics, model
-from traceq.reports.build_flame import flame
-from traceq.reports.build_timelines import all_steps, occurrences
 from traceq.reports.model import DeviceLedger, HostTime, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
 from traceq.reports.queries import rows, standalone
 
@@ -147,10 +145,27 @@ def _trace_report(
             section: standalone(query, trace_id=trace_id, top=top)
             for section, query in {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}.items()
         },
-        over_time=all_steps(connection, trace_id, subject.device, traces) if drawn else None,
-        flame=flame(connection, trace_id, traces) if drawn else None,
-        close_ups=dict(occurrences(connection, trace_id, captured, judged.findings[:top], traces)) if drawn else {},
+        **(_drawn(connection, trace_id, captured, subject.device, judged.findings[:top], traces) if drawn else {}),
     )
+
+
+def _drawn(
+    connection: duckdb.DuckDBPyConnection,
+    trace_id: int,
+    captured: tuple[int, int],
+    device: int | None,
+    findings: Sequence[Finding],
+    traces: int,
+) -> dict[str, Any]:
+    """What only pages show."""
+    from traceq.reports.build_flame import flame
+    from traceq.reports.build_timelines import all_steps, occurrences
+
+    return {
+        "over_time": all_steps(connection, trace_id, device, traces),
+        "flame": flame(connection, trace_id, traces),
+        "close_ups": dict(occurrences(connection, trace_id, captured, findings, traces)),
+    }
 
 
 def _facts(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], file: str) -> TraceFacts:

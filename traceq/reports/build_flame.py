@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from traceq.database.query import ask
+from traceq.database.sql import run
+from traceq.reports.call_paths import Numbers, Paths, Slices, numbered, paths
 from traceq.reports.flame import Flame, Frame
-from traceq.reports.queries import rows
+from traceq.reports.queries import columns, rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -14,13 +19,152 @@ if TYPE_CHECKING:
 # Frames below this share of all host time and of all GPU time are put together, and more of them if there are too many.
 _LEAST_SHARE, _FRAMES, _OF_ALL_TRACES = 0.001, 4_000, 16_000
 
+# So many calls are read at once, unless one thread has more.
+_CALLS = 4_000_000
+
+# Temporary tables: names and kinds by label.
+_TABLES = ("flame_name", "flame_work_name")
+
+# No path: nothing that is known launched it.
+_NONE = -1
+
 
 def flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> Flame | None:
     """What the host did in the counted steps, and what the GPU did for it; None without anything. One of `traces` on a page."""
-    paths = rows(connection, "flame", trace_id=trace_id)
-    if not any(path["host"] for path in paths):
+    found = paths_of(connection, trace_id)
+    if not any(path["host"] for path in found):
         return None
-    return made(_with_totals(paths), min(_FRAMES, _OF_ALL_TRACES // traces))
+    return made(_with_totals(found), min(_FRAMES, _OF_ALL_TRACES // traces))
+
+
+def paths_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
+    """All paths of calls in the counted steps and the GPU work that these launched, each after the one around it."""
+    periods = rows(connection, "flame_period", trace_id=trace_id)
+    threads = rows(connection, "flame_thread", trace_id=trace_id) if periods else []
+    if not threads:
+        return []
+    for table in _TABLES:
+        run(connection, f"reports/sql/{table}.sql", trace_id=trace_id)
+    found = _ordered(_levels(connection, trace_id, periods, threads))
+    for table in _TABLES:
+        ask(connection, f"drop table temp.{table}")
+    return found
+
+
+def _levels(
+    connection: duckdb.DuckDBPyConnection,
+    trace_id: int,
+    periods: Sequence[Mapping[str, Any]],
+    threads: Sequence[Mapping[str, Any]],
+) -> list[list[dict[str, Any]]]:
+    """The paths of each level: threads, then calls with the same number around them, and the GPU work of those before."""
+    labels, kinds_of_work = (_shown(connection, table) for table in _TABLES)
+    work = columns(connection, "flame_work", trace_id=trace_id)
+    launched_by = np.full(len(work["dur"]), _NONE)
+    ends = [np.array([period[end] for period in periods]) for end in ("ts", "ts_end")]
+    levels: list[list[dict[str, Any]]] = [[]]
+    by_number: list[dict[str, Any]] = []
+    for batch in _batches(threads):
+        read = columns(
+            connection, "flame_call", trace_id=trace_id, first=batch[0]["thread_id"], last=batch[-1]["thread_id"]
+        )
+        found = paths(Slices(**read), ends[0], ends[1], len(labels))
+        by = found.of(work["launch_id"])
+        launched_by[by >= 0] = by[by >= 0] + len(by_number)
+        _add_calls(levels, by_number, found, {thread["thread_id"]: thread["name"] for thread in batch}, labels)
+    _add_work(levels, by_number, launched_by, work, kinds_of_work)
+    return levels
+
+
+def _batches(threads: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    batch: list[Mapping[str, Any]] = []
+    for thread in threads:
+        if batch and sum(each["calls"] for each in batch) + thread["calls"] > _CALLS:
+            yield batch
+            batch = []
+        batch.append(thread)
+    yield batch
+
+
+def _shown(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
+    """Kind and name by label."""
+    found = ask(connection, f"select distinct label, kind, name from {table} order by label")  # noqa: S608 - a name of ours
+    return [(each["kind"], each["name"]) for each in found]
+
+
+def _path(around: dict[str, Any] | None, shown: tuple[str, str], count: int, host: int, own_gpu: int) -> dict[str, Any]:
+    kind, name = shown
+    level = 0 if around is None else around["level"] + 1
+    return {
+        "around": around,
+        "level": level,
+        "kind": kind,
+        "name": name,
+        "count": count,
+        "host": host,
+        "own_gpu": own_gpu,
+    }
+
+
+def _add_calls(
+    levels: list[list[dict[str, Any]]],
+    by_number: list[dict[str, Any]],
+    found: Paths,
+    threads: Mapping[int, str],
+    labels: Sequence[tuple[str, str]],
+) -> None:
+    """Add threads and their paths to `levels`, and the paths as they are numbered to `by_number`."""
+    above: Any = {}
+    for depth, level in enumerate(found.levels):
+        if depth == 0:
+            for thread_id in np.unique(level.around).tolist():
+                host = int(level.host_ns[level.around == thread_id].sum())
+                above[thread_id] = _path(None, ("thread", threads[thread_id]), 1, host, 0)
+            levels[0] += above.values()
+        here = [
+            _path(above[around], labels[label], count, host, 0)
+            for around, label, count, host in zip(*(column.tolist() for column in level), strict=True)
+        ]
+        if len(levels) == depth + 1:
+            levels.append([])
+        levels[depth + 1] += here
+        by_number += here
+        above = here
+
+
+def _add_work(
+    levels: list[list[dict[str, Any]]],
+    by_number: Sequence[dict[str, Any]],
+    launched_by: Numbers,
+    work: Mapping[str, Numbers],
+    kinds_of_work: Sequence[tuple[str, str]],
+) -> None:
+    """Add GPU work to `levels`, below the call that launched it; what an unknown call launched stands beside the threads."""
+    size = (len(by_number) + 1) * len(kinds_of_work)
+    keys, places = numbered((launched_by + 1) * len(kinds_of_work) + work["label"], size)
+    durations = np.bincount(places, weights=work["dur"]).astype(np.int64)
+    levels.append([])
+    for key, count, dur in zip(keys.tolist(), np.bincount(places).tolist(), durations.tolist(), strict=True):
+        by, label = divmod(key, len(kinds_of_work))
+        around = by_number[by - 1] if by else None
+        path = _path(around, kinds_of_work[label], count, 0, dur)
+        levels[path["level"]].append(path)
+
+
+def _ordered(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """All paths, each after the one around it and of a level the longest first, numbered in this order as `path`."""
+    found: list[dict[str, Any]] = []
+    for level in levels:
+        for path in level:
+            path["parent"] = path["around"] and path["around"]["path"]
+
+        def place(path: Mapping[str, Any]) -> tuple[int, int, str, str, int]:
+            return -path["host"], -path["own_gpu"], path["kind"], path["name"], path["parent"] or 0
+
+        for path in sorted(level, key=place):
+            path["path"] = len(found)
+            found.append(path)
+    return found
 
 
 def made(paths: Sequence[Mapping[str, Any]], most: int) -> Flame:

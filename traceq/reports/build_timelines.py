@@ -8,17 +8,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from traceq.analysis.categories import CATEGORIES
 from traceq.common.text import shortened
 from traceq.common.units import count, duration
-from traceq.database.query import ask
-from traceq.database.sql import run
+from traceq.database.query import Setting, ask, literal
+from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
-from traceq.reports.queries import rows
+from traceq.reports.pieces import Pieces, Stretch, joined, pieces_of, size, together
+from traceq.reports.queries import columns, rows
 from traceq.reports.timeline import RARE, Called, Lane, Mark, Path, Slices, Timeline
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy.typing as npt
 
 
 class _Size(NamedTuple):
@@ -175,89 +179,149 @@ def _timeline(
     **named: Any,
 ) -> Timeline:
     ts, ts_end = window
-    place = {
+    (detail_ts, detail_end), (other_ts, other_end) = (*detailed, _NOTHING, _NOTHING)[:2]
+    place: dict[str, Setting] = {
         "trace_id": trace_id,
         "ts": ts,
         "ts_end": ts_end,
         "culprit": culprit,
         "device": -2 if device is None else device,
-    }
-    (hides,) = run(connection, "reports/sql/timeline_track.sql", **place, **size._asdict()).fetchone() or (False,)
-    host = "timeline_nested_host" if hides else "timeline_host"
-    run(connection, f"reports/sql/{host}.sql", **place, **size._asdict())
-    (detail_ts, detail_end), (other_ts, other_end) = (*detailed, _NOTHING, _NOTHING)[:2]
-    details = {
+        "categories": ",".join(CATEGORIES),
         "detail_ts": detail_ts,
         "detail_end": detail_end,
         "other_detail_ts": other_ts,
         "other_detail_end": other_end,
     }
-    run(connection, "reports/sql/timeline_slice.sql", **place, **details, categories=",".join(CATEGORIES))
-    resolution, fine = _resolution(connection, size.slices, ts_end - ts)
-    lanes = _lanes(rows(connection, "timeline_lane", trace_id=trace_id))
-    scale = {"pixel": resolution, "fine": fine}
-    found = rows(connection, "timeline", trace_id=trace_id, ts=ts, categories=",".join(CATEGORIES), **scale)
-    path = rows(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end)
-    for table in ("group", "slice", "host", "track"):
-        ask(connection, f"drop table temp.timeline_{table}")
+    (hides,) = run(connection, "reports/sql/timeline_track.sql", **place, **size._asdict()).fetchone() or (False,)
+    # What is drawn of a whole trace is read once, and has no need of a table.
+    what = "view" if detailed and not hides else "table"
+    host = statement(f"reports/sql/{'timeline_nested_host' if hides else 'timeline_host'}.sql")
+    ask(connection, f"create or replace temp {what} timeline_host as {literal(host, **place, **size._asdict())}")
+    tracks = rows(connection, "timeline_lane", trace_id=trace_id)
+    pieces, stretch = _pieces_within(
+        _read(connection, tracks, place, by_track=bool(detailed)), size.slices, ts_end - ts
+    )
+    scale = {"pixel": stretch.coarse, "fine": stretch.fine}
+    connection.register("timeline_piece", _table(pieces))
+    found = columns(connection, "timeline", **place, **scale)
+    path = _path(columns(connection, "timeline_path", trace_id=trace_id, ts=ts, ts_end=ts_end))
+    connection.unregister("timeline_piece")
+    ask(connection, f"drop {what} temp.timeline_host")
+    ask(connection, "drop table temp.timeline_track")
     called, slices = _slices(found, max(_LEAST_NAMES, size.slices // _SLICES_OF_A_NAME))
     return Timeline(
         ts=ts,
         dur=ts_end - ts,
-        lanes=lanes,
+        lanes=_lanes(tracks, pieces),
         called=called,
         slices=slices,
-        resolution=resolution,
-        fine=fine,
-        culprit=next((number for number, row in enumerate(found) if row["is_culprit"]), -1),
-        path=Path(*(_column(path, name) for name in ("lane", "ts", "dur"))),
+        resolution=stretch.coarse,
+        fine=stretch.fine,
+        culprit=next(iter(np.flatnonzero(found["is_culprit"]).tolist()), -1),
+        path=path,
         **named,
     )
 
 
-def _resolution(connection: duckdb.DuckDBPyConnection, most: int, dur: int) -> tuple[int, int]:
-    """Below how many ns slices have to be drawn together so that `most` are left: in general, and in detailed steps.
+def _read(
+    connection: duckdb.DuckDBPyConnection,
+    tracks: Sequence[Mapping[str, Any]],
+    place: Mapping[str, Setting],
+    *,
+    by_track: bool,
+) -> Iterator[Pieces]:
+    """What may be drawn: steps, ledgers and streams, then the hosts, at once or track by track."""
+    yield _raw(columns(connection, "timeline_slice", **place), tracks, place)
+    hosts = [track["track"] for track in tracks if track["side"] == "host"]
+    for first, last in [(each, each) for each in hosts] if by_track else [(min(hosts), max(hosts))] if hosts else []:
+        yield _raw(columns(connection, "timeline_host_slice", first=first, last=last, **place), tracks, place)
 
-    Leaves the table timeline_group, which these are multiples of.
-    """
-    size = rows(connection, "timeline_count")[0]
-    for_detail = most * _DETAIL if size["coarse"] else most
-    fits = size["coarse"] + size["fine"] <= most
+
+def _raw(read: Mapping[str, npt.NDArray[Any]], tracks: Sequence[Mapping[str, Any]], place: Mapping[str, Any]) -> Pieces:
+    ts, ts_end = read["ts"], read["ts_end"]
+    has_slices = np.array([track["side"] in ("gpu", "host") for track in tracks])
+    return pieces_of(
+        read["track"],
+        read["depth"],
+        read["number"],
+        ts,
+        ts_end,
+        is_fine=((ts < place["detail_end"]) & (ts_end > place["detail_ts"]))
+        | ((ts < place["other_detail_end"]) & (ts_end > place["other_detail_ts"])),
+        is_culprit=(read["number"] == place["culprit"]) & has_slices[read["track"]],
+    )
+
+
+def _pieces_within(read: Iterable[Pieces], most: int, dur: int) -> tuple[Pieces, Stretch]:
+    """The pieces, so many drawn together that `most` are left or fewer, and what was."""
     finest = max(dur // _COLUMNS, 2)
-    fine = 1 if fits or size["fine"] <= for_detail else finest
-    coarse = 1 if fits or size["coarse"] <= most - for_detail else finest
-    run(connection, "reports/sql/timeline_group.sql", pixel=coarse, fine=fine)
-    if fits:
-        return coarse, fine
+    kept: list[Pieces] = []
+    coarse = fine = 0
+    for each in read:
+        fine_here = int(np.count_nonzero(each.is_fine))
+        coarse_here = len(each.is_fine) - fine_here
+        coarse, fine = coarse + coarse_here, fine + fine_here
+        # What alone is too much need not be held as it is.
+        at_once = Stretch(finest if coarse_here > most else 0, finest if fine_here > most else 0)
+        kept.append(together(each, at_once))
+    for_detail = most * _DETAIL if coarse else most
+    if coarse + fine <= most:
+        return together(joined(kept), Stretch(1, 1)), Stretch(1, 1)
+    least = Stretch(1 if coarse <= most - for_detail else finest, 1 if fine <= for_detail else finest)
+    pieces = together(joined(kept), least)
+    stretch = _stretch(pieces, least, most, for_detail, dur)
+    return together(pieces, stretch), stretch
+
+
+def _stretch(pieces: Pieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
+    """A multiple of `least`, by which the pieces were put together, that leaves `most`, and `for_detail` in detailed steps."""
     times_fine = times_coarse = 1
-    size = _size(connection, coarse, fine)
-    while size["fine"] > for_detail and fine * times_fine < dur:
+    coarse, fine = size(pieces, least)
+    while fine > for_detail and least.fine * times_fine < dur:
         times_fine = _coarser(times_fine)
-        size = _size(connection, coarse, fine * times_fine)
-    while size["coarse"] + size["fine"] > most and coarse * times_coarse < dur:
+        coarse, fine = size(pieces, Stretch(least.coarse, least.fine * times_fine))
+    while coarse + fine > most and least.coarse * times_coarse < dur:
         times_coarse = _coarser(times_coarse)
-        size = _size(connection, coarse * times_coarse, fine * times_fine)
-    return coarse * times_coarse, fine * times_fine
+        coarse, fine = size(pieces, Stretch(least.coarse * times_coarse, least.fine * times_fine))
+    return Stretch(least.coarse * times_coarse, least.fine * times_fine)
 
 
 def _coarser(times: int) -> int:
     return max(times + 1, round(times * _COARSER))
 
 
-def _size(connection: duckdb.DuckDBPyConnection, coarse: int, fine: int) -> dict[str, int]:
-    return rows(connection, "timeline_size", pixel=coarse, fine=fine)[0]
+def _path(segments: Mapping[str, npt.NDArray[Any]]) -> Path:
+    """Segments that follow one another on a lane as one: what lies between two of them is waited for."""
+    order = np.argsort(segments["segment"], kind="stable")
+    lane, ts, ts_end = (segments[name][order] for name in ("lane", "ts", "ts_end"))
+    first = np.flatnonzero(np.diff(lane, prepend=-2))
+    if not len(first):
+        return Path()
+    begins, ends = np.minimum.reduceat(ts, first), np.maximum.reduceat(ts_end, first)
+    lane = lane[first]
+    return Path(*(_numbers(column[lane >= 0]) for column in (lane, begins, ends - begins)))
 
 
-def _lanes(found: Sequence[Mapping[str, Any]]) -> tuple[Lane, ...]:
-    has_several = len({row["device"] for row in found} - {None}) > 1
+def _table(pieces: Pieces) -> dict[str, npt.NDArray[Any]]:
+    """The table timeline_piece: `alone` is the slice that a piece is, -1 where it is several."""
+    named = {"shown": pieces.number, "slices": pieces.slices, "alone": np.where(pieces.is_alone, pieces.number, -1)}
+    kept = ("track", "depth", "is_fine", "is_culprit", "cell", "ts", "ts_end", "busy")
+    return {**{name: getattr(pieces, name) for name in kept}, **named}
+
+
+def _lanes(tracks: Sequence[Mapping[str, Any]], pieces: Pieces) -> tuple[Lane, ...]:
+    """The lanes of the tracks that have pieces."""
+    levels = {track["track"]: int(pieces.depth[pieces.track == track["track"]].max(initial=-1)) + 1 for track in tracks}
+    drawn = [track for track in tracks if levels[track["track"]]]
+    has_several = len({track["device"] for track in drawn} - {None}) > 1
     return tuple(
         Lane(
-            (f"GPU {row['device']}: " if has_several and row["device"] is not None else "") + _label(row),
-            row["side"],
-            row["levels"],
-            row["device"],
+            (f"GPU {track['device']}: " if has_several and track["device"] is not None else "") + _label(track),
+            track["side"],
+            levels[track["track"]],
+            track["device"],
         )
-        for row in found
+        for track in drawn
     )
 
 
@@ -274,19 +338,21 @@ def _label(row: Mapping[str, Any]) -> str:
             return f"thread {number} {shortened(row['thread_name'] or '', _NAME_LIMIT)}".rstrip()
 
 
-def _slices(found: Sequence[Mapping[str, Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
-    times: Counter[Called] = Counter()
-    for row in found:
-        times[Called(row["name"] or "", row["kind"])] += row["busy"]
-    kept = {called for called, _ in times.most_common(most_names)}
+def _slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tuple[tuple[Called, ...], Slices]:
+    each = list(zip(found["name"].tolist(), found["kind"].tolist(), strict=True))
+    times: Counter[tuple[str, str]] = Counter()
+    for name, busy in zip(each, found["busy"].tolist(), strict=True):
+        times[name] += busy
+    kept = {name for name, _ in times.most_common(most_names)}
     numbers: dict[Called, int] = {}
-    called = array("q")
-    for row in found:
-        each = Called(row["name"] or "", row["kind"])
-        called.append(numbers.setdefault(each if each in kept else Called(RARE, row["kind"]), len(numbers)))
+    number_of: dict[tuple[str, str], int] = {}
+    for name in times:
+        called = Called(*name) if name in kept else Called(RARE, name[1])
+        number_of[name] = numbers.setdefault(called, len(numbers))
     named = ("lane", "depth", "ts", "dur", "busy", "count", "launch")
-    return tuple(numbers), Slices(called=called, **{name: _column(found, name) for name in named})
+    columns_drawn = {name: _numbers(found[name]) for name in named}
+    return tuple(numbers), Slices(called=array("q", [number_of[name] for name in each]), **columns_drawn)
 
 
-def _column(found: Iterable[Mapping[str, Any]], name: str) -> array[int]:
-    return array("q", (row[name] for row in found))
+def _numbers(column: npt.NDArray[Any]) -> array[int]:
+    return array("q", column.astype(np.int64).tobytes())

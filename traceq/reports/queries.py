@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import Setting, ask, literal
-from traceq.database.sql import statement
+from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy.typing as npt
 
 # Asked for by others as well, and kept where what they ask for is made.
 _ELSEWHERE = {
@@ -25,10 +26,22 @@ def rows(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) ->
     return ask(connection, _text(name), **values)
 
 
+def columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Setting) -> dict[str, npt.NDArray[Any]]:
+    """The rows of the query `name`, a NumPy array for each column; none of them may hold NULL."""
+    import numpy as np
+
+    read = run(connection, _path(name), **values).fetchnumpy()
+    return {column: np.asarray(numbers) for column, numbers in read.items()}
+
+
 def standalone(name: str, **values: Setting) -> str:
     """The query `name` on one line, with `values` in place of its parameters."""
     return literal(_text(name), **values)
 
 
 def _text(name: str) -> str:
-    return statement(_ELSEWHERE.get(name, f"reports/sql/{name}.sql"))
+    return statement(_path(name))
+
+
+def _path(name: str) -> str:
+    return _ELSEWHERE.get(name, f"reports/sql/{name}.sql")

@@ -5,12 +5,17 @@ named as (
     select
         kind,
         name,
-        count(*) as slices,
-        -- PyTorch of 2020 wrote an empty list where it recorded no shapes
-        count(*) filter (kind = 'op' and args is not null and regexp_matches(args, '"Input [Dd]ims": ?\[\s*\[')) as with_shapes
+        count(*) as slices
     from cpu_slice
     where trace_id = $trace_id
     group by kind, name
+),
+
+shape as (
+    select count(*) as operators
+    from cpu_slice
+    -- PyTorch of 2020 wrote an empty list where it recorded no shapes
+    where trace_id = $trace_id and kind = 'op' and contains(args, '"Input ') and regexp_matches(args, '"Input [Dd]ims": ?\[\s*\[')
 )
 
 select
@@ -18,7 +23,7 @@ select
     coalesce(sum(c.slices) filter (c.kind = 'runtime'), 0)::bigint as calls,
     coalesce(sum(c.slices) filter (c.kind = 'runtime' and contains(c.name, 'GraphLaunch')), 0)::bigint as graph_launches,
     coalesce(sum(c.slices) filter (c.kind = 'op'), 0)::bigint as operators,
-    coalesce(sum(c.with_shapes), 0)::bigint as operators_with_shapes,
+    (select operators from shape) as operators_with_shapes,
     coalesce(sum(c.slices) filter (c.kind = 'annotation'), 0)::bigint as annotations,
     coalesce(sum(c.slices) filter (c.kind = 'python'), 0)::bigint as python_calls,
     coalesce(sum(c.slices) filter (c.kind = 'os'), 0)::bigint as os_calls,

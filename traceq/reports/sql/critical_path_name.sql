@@ -1,6 +1,6 @@
 -- What has most time on the critical path of the counted steps: slices by name and operator, with the modules they ran in.
 with
-path as materialized (
+path as not materialized (
     select
         p.segment, p.kind,
         -- the marks of all steps are one
@@ -27,7 +27,7 @@ largest as materialized (
 module as materialized (
     select thread_id, depth, ts, ts_end, regexp_replace(name, '^(nn\.Module: |traceq\.module#)', '') as name
     from cpu_slice
-    where trace_id = $trace_id and depth is not null and regexp_matches(name, '^(nn\.Module: |traceq\.module#)')
+    where trace_id = $trace_id and depth is not null and (name ^@ 'nn.Module: ' or name ^@ 'traceq.module#')
 ),
 
 -- where the host was: at the segment, or at the call that launched what runs

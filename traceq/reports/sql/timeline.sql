@@ -1,27 +1,17 @@
--- What is drawn of timeline_group: slices as they are where they are at least $pixel ns long, in detailed steps $fine ns; shorter
--- neighbours of a lane and depth as one, which has kind, name and launch of the longest. Times from $ts.
+-- What is drawn, of timeline_piece: the pieces in their order, with kind, name and launch of the slice that is shown, and the number of the
+-- piece that has what launched it. Times from $ts. What launched a slice is drawn with others where it is below $pixel ns, in detailed
+-- steps $fine ns: in the piece of its cell.
 with
-placed as materialized (
-    select
-        *,
-        if(is_fine, $fine, $pixel) as least,
-        alone is not null and (ts_end - ts >= least or is_culprit) as is_alone,
-        if(is_alone, alone, null) as stays,
-        if(is_alone, ts, cell // least) as place_in_time
-    from timeline_group
+host as materialized (
+    select slice_id, kind, name
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select shown from timeline_piece inner join timeline_track using (track) where side = 'host')
 ),
 
-grouped as (
-    select
-        track, depth, is_fine, stays, place_in_time,
-        (max(longest) % (1::hugeint << 64))::bigint as shown,
-        min(ts) as ts,
-        max(ts_end) as ts_end,
-        sum(busy)::bigint as busy,
-        sum(slices)::bigint as slices,
-        bool_or(is_culprit) as is_culprit
-    from placed
-    group by track, depth, is_fine, stays, place_in_time
+work as materialized (
+    select slice_id, kind, name, copy_kind, is_communication, launch_id
+    from gpu_slice
+    where trace_id = $trace_id and slice_id in (select shown from timeline_piece inner join timeline_track using (track) where side = 'gpu')
 ),
 
 named as (
@@ -41,33 +31,44 @@ named as (
         end as kind,
         left(case t.side when 'step' then g.shown::varchar when 'ledger' then string_split($categories, ',')[g.shown] else coalesce(c.name, w.name) end, 200) as name,
         w.launch_id
-    from grouped as g
+    from timeline_piece as g
     inner join timeline_track as t using (track)
-    left join cpu_slice as c on c.trace_id = $trace_id and t.side = 'host' and c.slice_id = g.shown
-    left join gpu_slice as w on w.trace_id = $trace_id and t.side = 'gpu' and w.slice_id = g.shown
+    left join host as c on t.side = 'host' and c.slice_id = g.shown
+    left join work as w on t.side = 'gpu' and w.slice_id = g.shown
 ),
 
 drawn as (
-    select *, row_number() over (order by track, depth, ts, ts_end desc, kind, name, stays) - 1 as place
+    select *, row_number() over (order by track, depth, ts, ts_end desc, kind, name, nullif(alone, -1)) - 1 as place
     from named
+),
+
+call as materialized (
+    select slice_id, operator_id, annotation_id
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select launch_id from work)
 ),
 
 -- Where the call lies too deep to be drawn, what is around it.
 candidate as (
     select d.place, u.slice_id, u.nearness
     from drawn as d
-    inner join cpu_slice as l on l.trace_id = $trace_id and l.slice_id = d.launch_id
+    inner join call as l on l.slice_id = d.launch_id
     cross join lateral (
         select * from (values (l.slice_id, 0), (l.operator_id, 1), (l.annotation_id, 2)) as each (slice_id, nearness)
     ) as u
     where u.slice_id is not null
 ),
 
+around as materialized (
+    select slice_id, track, depth, greatest(ts, $ts) as ts, least(ts_end, $ts_end) as ts_end
+    from timeline_host
+    where slice_id in (select slice_id from candidate)
+),
+
 launch as (
     select c.place, arg_min(s, c.nearness) as slice
     from candidate as c
-    inner join timeline_slice as s on s.number = c.slice_id
-    inner join timeline_track as t on t.track = s.track and t.side = 'host'
+    inner join around as s using (slice_id)
     group by c.place
 ),
 
@@ -76,17 +77,16 @@ launched as (
         place,
         slice.track as track,
         slice.depth as depth,
-        slice.is_fine as is_fine,
-        if(slice.is_fine, $fine, $pixel) as least,
-        slice.ts_end - slice.ts >= least or slice.is_culprit as is_alone,
-        if(is_alone, slice.number, null) as stays,
-        if(is_alone, slice.ts, slice.ts // least) as place_in_time
+        slice.ts < $detail_end and slice.ts_end > $detail_ts or slice.ts < $other_detail_end and slice.ts_end > $other_detail_ts as is_fine,
+        if(is_fine, $fine, $pixel) as least,
+        if(slice.ts_end - slice.ts >= least or slice.slice_id = $culprit, slice.slice_id, -1) as alone,
+        if(alone = -1, slice.ts // least * least, slice.ts) as cell
     from launch
 ),
 
 lane as (
     select track, row_number() over (order by track) - 1 as lane
-    from (select distinct track from grouped)
+    from (select distinct track from timeline_piece)
 )
 
 select
@@ -96,7 +96,7 @@ select
     d.ts_end - d.ts as dur,
     d.busy,
     d.kind,
-    d.name,
+    coalesce(d.name, '') as name,
     d.slices as count,
     coalesce(by_call.place, -1) as launch,
     d.is_culprit
@@ -104,6 +104,5 @@ from drawn as d
 inner join lane as n using (track)
 left join launched as l using (place)
 left join drawn as by_call
-    on by_call.track = l.track and by_call.depth = l.depth and by_call.is_fine = l.is_fine and by_call.stays is not distinct from l.stays
-    and by_call.place_in_time = l.place_in_time
+    on by_call.track = l.track and by_call.depth = l.depth and by_call.is_fine = l.is_fine and by_call.alone = l.alone and by_call.cell = l.cell
 order by d.place

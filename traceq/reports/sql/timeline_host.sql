@@ -1,7 +1,6 @@
 -- The host slices of timeline_track, at most $levels levels deep, where none is inside of one that is not drawn; $culprit is always there.
-create or replace temp table timeline_host as
 with
-near as (
+near as not materialized (
     select slice_id, t.track, kind, coalesce(depth, 0) as depth, ts, ts_end
     from cpu_slice as c
     inner join timeline_track as t on t.side = 'host' and t.number = c.thread_id

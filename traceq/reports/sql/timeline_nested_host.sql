@@ -1,5 +1,4 @@
 -- As timeline_host.sql, where some are: how deep slices lie is counted anew, among those that are kept.
-create or replace temp table timeline_host as
 with recursive
 near as materialized (
     select

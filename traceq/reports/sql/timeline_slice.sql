@@ -1,6 +1,5 @@
--- What may be drawn of [$ts, $ts_end) on timeline_track, cut at the ends. Causes of a gap are laid one after the other. `number` is the
--- slice, the step, or the category's place in the list $categories. Slices in either of two detailed steps are fine.
-create or replace temp table timeline_slice as
+-- What may be drawn of [$ts, $ts_end) on timeline_track but for hosts, cut at the ends. Causes of a gap are laid one after the other.
+-- `number` is the slice, the step, or the category's place in the list $categories.
 with
 -- Segments of the ledger that follow one another with the same category are one.
 segment as (
@@ -23,7 +22,7 @@ gap as (
         c.dur,
         g.ts + coalesce(sum(c.dur) over (
             partition by c.gap_id order by c.ts, c.cause rows between unbounded preceding and 1 preceding
-        ), 0) as ts
+        ), 0)::bigint as ts
     from idle_gap as g
     inner join idle_gap_cause as c using (trace_id, gap_id)
     where g.trace_id = $trace_id and g.ts < $ts_end and g.ts + g.dur > $ts
@@ -53,18 +52,8 @@ slice as (
     from gpu_slice as g
     inner join timeline_track as t on t.side = 'gpu' and t.device = g.device and t.number = coalesce(g.stream, -1)
     where g.trace_id = $trace_id and g.ts < $ts_end and g.ts_end > $ts
-    union all
-    select track, depth, slice_id, ts, ts_end
-    from timeline_host
 )
 
-select
-    track::utinyint as track,
-    depth::utinyint as depth,
-    number,
-    greatest(ts, $ts) as ts,
-    least(ts_end, $ts_end) as ts_end,
-    number = $culprit and track in (select track from timeline_track where side in ('gpu', 'host')) as is_culprit,
-    ts < $detail_end and ts_end > $detail_ts or ts < $other_detail_end and ts_end > $other_detail_ts as is_fine
+select track, depth, number, greatest(ts, $ts) as ts, least(ts_end, $ts_end) as ts_end
 from slice
 where ts < $ts_end and ts_end > $ts or ts = ts_end and ts >= $ts and ts < $ts_end

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 
 def packed(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: frozenset[str]) -> str:
@@ -23,13 +23,11 @@ def packed(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising
 
 def _column(name: str, values: Iterable[int], *, is_rising: bool) -> tuple[tuple[str, int, int, bool], bytes]:
     """Name, length, bytes of a number and whether they are differences; then the lowest bytes of all numbers, the next, ..."""
-    numbers = list(values)
+    numbers = np.array(values if isinstance(values, array) else list(values), np.int64)
     if is_rising:
-        numbers = [after - before for before, after in pairwise((0, *numbers))]
+        numbers = np.diff(numbers, prepend=0)
     # Negative numbers between the others, so that small ones have small bytes.
-    folded = array("Q", (2 * each if each >= 0 else -2 * each - 1 for each in numbers))
-    width = (max(folded, default=0).bit_length() + 7) // 8
-    if sys.byteorder == "big":
-        folded.byteswap()
-    content = folded.tobytes()
-    return (name, len(numbers), width, is_rising), b"".join(content[plane::8] for plane in range(width))
+    folded = np.where(numbers >= 0, 2 * numbers, -2 * numbers - 1).astype("<u8")
+    width = (int(folded.max(initial=0)).bit_length() + 7) // 8
+    planes = folded.view(np.uint8).reshape(-1, 8).T[:width]
+    return (name, len(numbers), width, is_rising), planes.tobytes()

@@ -1,0 +1,147 @@
+"""The call paths of many calls: which frames are around each, and the time of the calls of each path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[Any]
+
+# By how many ns a call may end after the one around it: rounding, as in cpu_slice.parent_id.
+_ROUNDING = 1_000
+
+# No call, or none around it.
+_NONE = -1
+# What a call is in is not in the period.
+_LOST = -2
+
+
+class Slices(NamedTuple):
+    """Calls of whole threads, a place in each column for each: ns, the `slice_id` around it (-1 for none), what it is called."""
+
+    slice_id: Numbers
+    parent_id: Numbers
+    thread_id: Numbers
+    label: Numbers
+    ts: Numbers
+    ts_end: Numbers
+
+
+class Level(NamedTuple):
+    """Paths with the same number of calls around them; `around` is a place in the level before, on the first a thread_id."""
+
+    around: Numbers
+    label: Numbers
+    calls: Numbers
+    host_ns: Numbers
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths, outermost first; they are numbered in this order. `_first` and `_times` say which calls a slice has."""
+
+    levels: tuple[Level, ...]
+    _place: _Places
+    _first: Numbers
+    _times: Numbers
+    _path: Numbers
+
+    def of(self, slice_ids: Numbers) -> Numbers:
+        """The number of the path of each slice, in the first period that it has one in; -1 without."""
+        rows = self._place.of(slice_ids)
+        found = np.full(len(rows), _NONE, np.int64)
+        wanted, turn = np.flatnonzero(rows >= 0), 0
+        while len(wanted := wanted[self._times[rows[wanted]] > turn]):
+            found[wanted] = self._path[self._first[rows[wanted]] + turn]
+            wanted, turn = wanted[found[wanted] < 0], turn + 1
+        return found
+
+
+class _Places:
+    """Where each id stands in a column of ids, which are numbered from near 0."""
+
+    def __init__(self, ids: Numbers) -> None:
+        self._least = int(ids.min(initial=0))
+        self._places = np.full(int(ids.max(initial=0)) - self._least + 1, _NONE, np.int32)
+        self._places[ids - self._least] = np.arange(len(ids), dtype=np.int32)
+
+    def of(self, ids: Numbers) -> Numbers:
+        """The places of `ids`, -1 of those that are not there."""
+        at = ids - self._least
+        is_known = (at >= 0) & (at < len(self._places))
+        places = self._places[np.where(is_known, at, 0)]
+        places[~is_known] = _NONE
+        return places
+
+
+def paths(slices: Slices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
+    """The paths of the calls, cut at the ends of the periods, which are in the order of time; `label` is below `labels`.
+
+    No call reaches beyond the one around it: what lasts longer than the call that it began in, as a range that a function opens,
+    stands beside that call, which counts until then.
+    """
+    place = _Places(slices.slice_id)
+    around, row_end = _settled(place.of(slices.parent_id), slices.ts, slices.ts_end)
+    first_period = np.searchsorted(period_ts_end, slices.ts, side="right")
+    times = np.maximum(np.searchsorted(period_ts, row_end, side="left") - first_period, 0)
+    first = np.cumsum(times) - times
+    row = np.repeat(np.arange(len(times)), times)
+    period = first_period[row] + np.arange(len(row)) - first[row]
+    up = around[row]
+    turn = period - first_period[up]
+    parent = np.where((turn >= 0) & (turn < times[up]), first[up] + turn, _LOST)
+    parent[up == _NONE] = _NONE
+    ts = np.maximum(slices.ts[row], period_ts[period])
+    ts_end = np.minimum(row_end[row], period_ts_end[period])
+    levels, path = _levels(parent, slices.thread_id[row], slices.label[row], ts, ts_end, labels)
+    return Paths(tuple(levels), place, first, times, path)
+
+
+def _settled(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numbers, Numbers]:
+    """The place of the call around each, the first that it does not outlive, and its end: where one begins that outlives it."""
+    moved = np.flatnonzero((around >= 0) & (ts_end > ts_end[around] + _ROUNDING))
+    if not len(moved):
+        return around, ts_end
+    settled, cut = around.copy(), ts_end.copy()
+    while len(moved):
+        outlived = settled[moved]
+        np.minimum.at(cut, outlived, ts[moved])
+        settled[moved] = around[outlived]
+        moved = moved[(settled[moved] >= 0) & (ts_end[moved] > ts_end[settled[moved]] + _ROUNDING)]
+    return settled, cut
+
+
+def _levels(
+    parent: Numbers, thread_id: Numbers, label: Numbers, ts: Numbers, ts_end: Numbers, labels: int
+) -> tuple[list[Level], Numbers]:
+    """The paths of each level, and the number of the path of each call; -1 of those that are in none."""
+    levels: list[Level] = []
+    path = np.full(len(parent), _NONE, np.int32)
+    before, known = 0, 0  # paths on the levels before the last one, and on all
+    now, waiting = np.flatnonzero(parent == _NONE), np.flatnonzero(parent >= 0)
+    around = thread_id[now].astype(np.int64)
+    while len(now):
+        size = int(around.max()) + 1
+        keys, places = numbered(around * labels + label[now], size * labels)
+        spent = np.bincount(places, weights=ts_end[now] - ts[now])
+        levels.append(Level(keys // labels, keys % labels, np.bincount(places), spent.astype(np.int64)))
+        path[now] = known + places
+        before, known = known, known + len(keys)
+        is_next = path[parent[waiting]] >= 0
+        now, waiting = waiting[is_next], waiting[~is_next]
+        now = now[ts[now] < ts_end[parent[now]]]
+        ts_end[now] = np.minimum(ts_end[now], ts_end[parent[now]])
+        around = path[parent[now]].astype(np.int64) - before
+    return levels, path
+
+
+def numbered(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
+    """The different `keys`, which are below `size`, in order, and the place of each among them."""
+    if size > 4 * len(keys) + 1_000_000:
+        return np.unique(keys, return_inverse=True)
+    is_there = np.zeros(size, bool)
+    is_there[keys] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[keys]

@@ -1,0 +1,122 @@
+"""Slices that are drawn, many short ones as one: neighbours on a track and depth that begin in the same stretch of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[Any]
+
+
+class Stretch(NamedTuple):
+    """Slices below so many ns are drawn together: in general, and in detailed steps; 0: none are."""
+
+    coarse: int
+    fine: int
+
+
+class Pieces(NamedTuple):
+    """A place in each column for each piece, of so many `slices`; they begin in `cell` or later, and take `busy` ns.
+
+    Of several slices `number` is the longest one's (of several of these the last one's), and `longest` its duration.
+    """
+
+    track: Numbers
+    depth: Numbers
+    is_fine: Numbers
+    is_culprit: Numbers
+    is_alone: Numbers
+    cell: Numbers
+    number: Numbers
+    longest: Numbers
+    ts: Numbers
+    ts_end: Numbers
+    busy: Numbers
+    slices: Numbers
+
+    def where(self, chosen: Numbers) -> Pieces:
+        """Those that are chosen: by their places, or True in theirs."""
+        return Pieces(*(column[chosen] for column in self))
+
+
+def pieces_of(
+    track: Numbers,
+    depth: Numbers,
+    number: Numbers,
+    ts: Numbers,
+    ts_end: Numbers,
+    *,
+    is_fine: Numbers,
+    is_culprit: Numbers,
+) -> Pieces:
+    """A piece for each slice."""
+    dur = ts_end - ts
+    is_alone = np.ones(len(ts), bool)
+    return Pieces(track, depth, is_fine, is_culprit, is_alone, ts, number, dur, ts, ts_end, dur, np.ones_like(ts))
+
+
+def joined(pieces: Iterable[Pieces]) -> Pieces:
+    """All of them."""
+    return Pieces(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+
+
+def together(pieces: Pieces, stretch: Stretch) -> Pieces:
+    """The pieces, those that are short as one; `stretch` is a multiple of what they were put together by."""
+    least, stays = _short(pieces, stretch)
+    order, first, cell = _cells(pieces, least, stays)
+    if not len(order):
+        return pieces
+    longest_of = pieces.longest[order]
+    longest = np.maximum.reduceat(longest_of, first)
+    count = np.diff(np.append(first, len(order)))
+    is_longest = longest_of == np.repeat(longest, count)
+    is_of_slices = pieces.busy is pieces.longest  # each is one slice, as pieces_of makes them
+    grouped = pieces.where(order[first])._replace(
+        is_alone=np.zeros(len(first), bool),
+        cell=cell[first] * least[order[first]],
+        number=np.maximum.reduceat(np.where(is_longest, pieces.number[order], -1), first),
+        longest=longest,
+        ts=np.minimum.reduceat(pieces.ts[order], first),
+        ts_end=np.maximum.reduceat(pieces.ts_end[order], first),
+        busy=np.add.reduceat(longest_of if is_of_slices else pieces.busy[order], first),
+        slices=count if is_of_slices else np.add.reduceat(pieces.slices[order], first),
+    )
+    return joined((pieces.where(stays), grouped))
+
+
+def size(pieces: Pieces, stretch: Stretch) -> tuple[int, int]:
+    """How many pieces there would be with this `stretch`: outside of detailed steps and in them."""
+    least, stays = _short(pieces, stretch)
+    order, first, _ = _cells(pieces, least, stays)
+    is_fine = np.concatenate((pieces.is_fine[stays], pieces.is_fine[order[first]]))
+    fine = int(np.count_nonzero(is_fine))
+    return len(is_fine) - fine, fine
+
+
+def _short(pieces: Pieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
+    """Below how many ns each piece is drawn together with others, and which are not."""
+    least = np.where(pieces.is_fine, stretch.fine, stretch.coarse)
+    return least, (least == 0) | (pieces.is_alone & (pieces.is_culprit | (pieces.longest >= least)))
+
+
+def _cells(pieces: Pieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """The places of those that do not stay, a cell after the other, where among these each cell begins, and its number."""
+    order = np.flatnonzero(~stays)
+    lane = ((pieces.track[order].astype(np.uint16) * 16 + pieces.depth[order]) * 2 + pieces.is_fine[order]).astype(
+        np.uint16
+    )
+    cell = pieces.cell[order] // least[order]
+    by_lane = np.argsort(lane, kind="stable")
+    is_next, later = _changes(lane[by_lane]), np.diff(cell[by_lane])
+    if np.any((later < 0) & ~is_next):
+        by_lane = np.lexsort((cell, lane))
+        is_next, later = _changes(lane[by_lane]), np.diff(cell[by_lane])
+    first = np.flatnonzero(np.concatenate((np.ones(min(len(order), 1), bool), is_next | (later != 0))))
+    return order[by_lane], first, cell[by_lane]
+
+
+def _changes(lane: Numbers) -> Numbers:
+    return np.not_equal(lane[1:], lane[:-1])
