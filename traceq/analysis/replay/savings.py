@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from traceq.analysis.replay.counterfactual import Scenario, World
-    from traceq.analysis.replay.critical_path import Segment
+    from traceq.analysis.replay.critical_path import Path
     from traceq.analysis.replay.recorded import Floats
 
 # Beyond this a saving is a bound, never a likely value: published replays of real jobs are 0.5 to 3.3 % off.
@@ -61,13 +61,14 @@ def marks_of(scenarios: Sequence[Scenario]) -> Floats:
     return np.stack([each for each in found if each is not None])
 
 
-def told_by(world: World, marks: Floats, path: Sequence[Segment]) -> Replayed:
+def told_by(world: World, marks: Floats, path: Path) -> Replayed:
     """How close the replay of the baseline came."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
     recorded = recorded_marks(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
     whole = abs(baseline - span) / max(span, 1.0)
-    unexplained = sum(each.unexplained for each in path) / max(span, 1.0)
+    # One after the other, as the sum of a list is.
+    unexplained = float(np.cumsum(path.unexplained)[-1]) / max(span, 1.0) if len(path.ts) else 0.0
     return Replayed(span, baseline, max(float(np.median(errors)), whole), unexplained, _is_tied(world))
 
 
