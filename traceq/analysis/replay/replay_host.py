@@ -60,8 +60,8 @@ class HostTime:
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
         profiler = self._timeline(overhead[0]) if overhead else None
         self._timelines: dict[int, tuple[_Timeline, _Times]] = {}
-        # Each cause is asked for by several scenarios.
-        self._by_cause: dict[str, tuple[Floats, Floats]] = {}
+        # Scenarios that follow one another ask for the same cause.
+        self._last: tuple[str, tuple[Floats, Floats]] | None = None
         for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
             timeline = own if thread == training else _spoken_for(self._timeline(thread), own)
             if profiler:
@@ -71,11 +71,11 @@ class HostTime:
 
     def of(self, cause: str) -> tuple[Floats, Floats]:
         """Per event the time of `cause` before it and in it, ns."""
-        if cause not in self._by_cause:
+        if self._last is None or self._last[0] != cause:
             number = self._number.get(cause, -1)
             found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
-            self._by_cause[cause] = self._summed(found)
-        return self._by_cause[cause]
+            self._last = cause, self._summed(found)
+        return self._last[1]
 
     def named(self, pattern: str) -> tuple[Floats, Floats]:
         """Per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.categories import CATEGORIES
-from traceq.analysis.replay.counterfactual import COPIES, STALLS, Change, World, changed, extremes
+from traceq.analysis.replay.counterfactual import COPIES, STALLS, Change, Scenario, World, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
@@ -18,7 +18,7 @@ from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import duckdb
 
@@ -66,19 +66,30 @@ def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         asked.pop("communication_waiting", None)
     # Worst and best are the change itself where nothing is moved.
     variants = dict.fromkeys(each for change in asked.values() for each in _variants(change))
-    scenarios = {each: changed(world, world.baseline(), each) for each in variants}
-    if STALLS in asked and "communication_waiting" in asked:
-        scenarios[_OF_THE_JOB] = changed(world, scenarios[asked[STALLS]], asked["communication_waiting"])
-    marks = marks_of([world.baseline(), *scenarios.values()])
+    marks = marks_of(_scenarios(world, variants, asked))
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
     told = told_by(world, marks[0], path)
     spans = marks[:, -1] - marks[:, 0]
-    saved = dict(zip(scenarios, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
+    replayed = [*variants, _OF_THE_JOB] if _is_of_the_job(asked) else [*variants]
+    saved = dict(zip(replayed, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
     rows = [
         _row(trace_id, name, removable[_category(name, removable)], change, saved, _on_path(name, on_path), told)
         for name, change in asked.items()
     ]
     _insert(connection, "replay", rows)
+
+
+def _scenarios(world: World, variants: Iterable[Change], asked: dict[str, Change]) -> Iterator[Scenario]:
+    """Nothing changed, then each of `variants`, then a job no thread of which stands still, where that is asked."""
+    yield world.baseline
+    for each in variants:
+        yield changed(world, world.baseline, each)
+    if _is_of_the_job(asked):
+        yield changed(world, changed(world, world.baseline, asked[STALLS]), asked["communication_waiting"])
+
+
+def _is_of_the_job(asked: dict[str, Change]) -> bool:
+    return STALLS in asked and "communication_waiting" in asked
 
 
 def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:

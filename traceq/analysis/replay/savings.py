@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.replay.scan import replay
+from traceq.analysis.replay.scan import Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from traceq.analysis.replay.counterfactual import Scenario, World
     from traceq.analysis.replay.critical_path import Path
+    from traceq.analysis.replay.graph import Graph
     from traceq.analysis.replay.recorded import Floats
 
 # Beyond this a saving is a bound, never a likely value: published replays of real jobs are 0.5 to 3.3 % off.
@@ -49,16 +50,25 @@ class Saving(NamedTuple):
     high: float
 
 
-def marks_of(scenarios: Sequence[Scenario]) -> Floats:
+def marks_of(scenarios: Iterable[Scenario]) -> Floats:
     """When each step starts and the last ends, by scenario (rows), ns; those of one graph are replayed together."""
-    found: list[Floats | None] = [None] * len(scenarios)
-    graphs = {id(each.graph): each.graph for each in scenarios}
-    for key, one in graphs.items():
-        here = [number for number, each in enumerate(scenarios) if id(each.graph) == key]
-        for number, marks in zip(here, replay(one, [scenarios[number].weights for number in here]), strict=True):
-            missing = scenarios[number].least - (marks[-1] - marks[0])
-            found[number] = marks + np.linspace(0.0, max(missing, 0.0), len(marks))
-    return np.stack([each for each in found if each is not None])
+    replays: dict[int, tuple[Graph, Replay]] = {}
+    places: list[tuple[int, int, float]] = []
+    counts: dict[int, int] = {}
+    for each in scenarios:
+        key = id(each.graph)
+        # A graph is kept with its replay, so that no other gets its id.
+        _, one = replays.setdefault(key, (each.graph, Replay(each.graph))) if key not in replays else replays[key]
+        one.add(each.weights)
+        places.append((key, counts.get(key, 0), each.least))
+        counts[key] = counts.get(key, 0) + 1
+    found = {key: one.marks() for key, (_, one) in replays.items()}
+    rows = []
+    for key, place, least in places:
+        marks = found[key][place]
+        missing = least - (marks[-1] - marks[0])
+        rows.append(marks + np.linspace(0.0, max(missing, 0.0), len(marks)))
+    return np.stack(rows)
 
 
 def told_by(world: World, marks: Floats, path: Path) -> Replayed:

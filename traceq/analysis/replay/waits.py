@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traceq.analysis.replay.recorded import NONE, Booleans, Floats, Integers, Recorded
+from traceq.analysis.replay.recorded import NONE, WAITED, Booleans, Floats, Integers, Recorded
 from traceq.analysis.replay.usual import medians
 
 # The clocks of host and GPU are this close together, ns.
@@ -155,16 +155,16 @@ class _Streams:
     def awaited_by(self, number: int) -> list[int]:
         """The last slice before the call on the stream it waits for; without one, on every stream of its process."""
         events = self._events
-        stream, device, kind = int(events.stream[number]), int(events.device[number]), events.kind[number]
+        stream, device, kind = int(events.stream[number]), int(events.device[number]), int(events.kind[number])
         keys = self._keys(number)
         # The default stream waits for all others.
         on_stream = [key for key in keys if key[2] == stream and device in (NONE, key[1])] or keys
-        if kind == "event" and events.recorded[number] != NONE:
+        if kind == WAITED.index("event") and events.recorded[number] != NONE:
             at = [
                 (key, np.searchsorted(self._launched[key], events.recorded[number], side="left")) for key in on_stream
             ]
             return [int(self._positions[key][place - 1]) for key, place in at if place]
-        return self._last(number, keys if kind == "context" else on_stream)
+        return self._last(number, keys if kind == WAITED.index("context") else on_stream)
 
     def all_of(self, number: int) -> list[int]:
         """The last slice before the call on every stream of its process."""
