@@ -63,12 +63,13 @@ def critical_path(recorded: Recorded, graph: Graph) -> Path:
     """
     walk = _Walk(recorded, graph)
     nodes, now, left = _visited(walk)
-    slices, events = nodes < walk.slices, nodes >= walk.slices
+    events = walk.is_event(nodes)
+    slices = ~events
     # Of each node what follows its begin, then what is before it: the path goes back.
     types = (np.int64, np.int64, np.int8, np.int8, np.int64, np.int64, np.float64)
     columns = [np.zeros((2, len(nodes)), dtype) for dtype in types]
     for which, segments in (
-        (slices, walk.segments_of_slices(nodes[slices], now[slices])),
+        (slices, walk.segments_of_slices(walk.slice(nodes[slices]), now[slices])),
         (events, walk.segments_of_events(nodes[events], now[events])),
     ):
         for row, found in enumerate(segments):
@@ -123,7 +124,8 @@ class _FromEvents(NamedTuple):
 class _Walk:
     """A graph as nodes of the path: GPU slices, returns of host events, and host events when their launches are on their way.
 
-    The number of a node is that of the slice, or behind them that of the event, or behind those. Times count from the start.
+    The number of a node is that of the slice, or behind them that of the event, or behind those. Behind all of them are slices
+    to which a call came back that returned, by its clock, before they began. Times count from the start.
     """
 
     def __init__(self, recorded: Recorded, graph: Graph) -> None:
@@ -133,7 +135,14 @@ class _Walk:
         self._leave = self._begun + recorded.events.call.astype(np.int64)
         self._previous = before_in(recorded.events.lane)
         self._ts, self._ts_end = recorded.work.ts - recorded.ts, recorded.work.ts_end - recorded.ts
-        self._latest = self._awaited_last()
+        self._latest, self._awaited = self._awaited_last()
+        self._first_early = self.slices + 2 * self.events
+        until = np.minimum(self._awaited, self._leave)
+        begin = np.maximum(self._ts, 0)[self._latest] if self.slices else until
+        early = np.flatnonzero(self._returns(np.arange(self.events), until) & (until < begin))
+        self._early, self._early_now = self._latest[early], until[early]
+        self._early_of = np.full(self.events, NONE, np.int64)
+        self._early_of[early] = self._first_early + np.arange(len(early))
 
     def start(self) -> tuple[int, int]:
         """The node from which the path goes back, and when that ends."""
@@ -146,9 +155,10 @@ class _Walk:
     def back(self, nodes: Integers, now: Integers) -> _Back:
         """Where the path goes that comes to `nodes` at times `now`."""
         until, node = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
-        slices, events = nodes < self.slices, nodes >= self.slices
+        events = self.is_event(nodes)
+        slices = ~events
         for which, found in (
-            (slices, self._from_slices(nodes[slices], now[slices]).back),
+            (slices, self._from_slices(self.slice(nodes[slices]), now[slices]).back),
             (events, self._from_events(nodes[events], now[events]).back),
         ):
             until[which], node[which] = found
@@ -159,16 +169,28 @@ class _Walk:
         begin = np.maximum(self._ts, 0)
         before = self._before(np.arange(self.events))
         at_return = np.where(self._graph.waits.had_to, self._leave, before)
-        return np.concatenate([self._ts_end, self._leave, self._leave]), np.concatenate([begin, at_return, before])
+        usual = np.concatenate([self._ts_end, self._leave, self._leave, self._early_now])
+        return usual, np.concatenate([begin, at_return, before, self._early_now])
 
-    def segments_of_slices(self, nodes: Integers, now: Integers) -> tuple[_Segments, _Segments]:
+    def is_event(self, nodes: Integers) -> Booleans:
+        """Which nodes are host events."""
+        return np.asarray((nodes >= self.slices) & (nodes < self._first_early))
+
+    def slice(self, nodes: Integers) -> Integers:
+        """The GPU slices that nodes are."""
+        found = nodes.copy()
+        early = nodes >= self._first_early
+        found[early] = self._early[nodes[early] - self._first_early]
+        return found
+
+    def segments_of_slices(self, number: Integers, now: Integers) -> tuple[_Segments, _Segments]:
         """The slices, and the waits before them."""
-        found = self._from_slices(nodes, now)
-        slice_id = self._work.slice_id[nodes]
-        none = np.full(len(nodes), NONE, np.int64)
-        kind = np.where(_IS_TRANSFER[self._work.category[nodes]], _TRANSFER, _GPU).astype(np.int8)
+        found = self._from_slices(number, now)
+        slice_id = self._work.slice_id[number]
+        none = np.full(len(number), NONE, np.int64)
+        kind = np.where(_IS_TRANSFER[self._work.category[number]], _TRANSFER, _GPU).astype(np.int8)
         waited = found.begin - found.back.until - np.maximum(found.usual, 0.0)
-        nothing, wait = np.zeros(len(nodes)), np.full(len(nodes), _WAIT, np.int8)
+        nothing, wait = np.zeros(len(number)), np.full(len(number), _WAIT, np.int8)
         return (
             _Segments(found.begin, now, kind, none.astype(np.int8), slice_id, none, nothing),
             _Segments(found.back.until, found.begin, wait, found.edge, slice_id, none, np.maximum(waited, 0.0)),
@@ -228,22 +250,22 @@ class _Walk:
 
     def _from_events(self, nodes: Integers, now: Integers) -> _FromEvents:
         number, at_return = self._event(nodes)
-        begun, leave = self._begun[number], self._leave[number]
         is_outside = self._events.is_outside[number]
-        source = self._latest[number]
-        is_queue = self._graph.waits.kind[number] == QUEUE
-        awaited = np.full(len(number), NONE, np.int64)
-        here = np.flatnonzero(source >= 0)
-        awaited[here] = np.where(is_queue[here], self._ts[source[here]], self._ts_end[source[here]])
-        until = np.minimum(awaited, now)
-        waits = at_return & self._graph.waits.had_to[number] & (now >= leave) & (leave > begun)
-        waits &= (until > begun) & ~is_outside
-        begin, before = np.minimum(begun, now), self._before(number)
+        until = np.minimum(self._awaited[number], now)
+        waits = at_return & (now >= self._leave[number]) & self._returns(number, until)
+        begin, before = np.minimum(self._begun[number], now), self._before(number)
         previous = self._previous[number]
         node = np.where(previous >= 0, self.slices + previous, NONE)
+        source = np.where(self._early_of[number] >= 0, self._early_of[number], self._latest[number])
         node = np.where(is_outside, NONE, np.where(waits, source, node))
         until = np.where(is_outside, now, np.where(waits, until, np.minimum(before, begin)))
         return _FromEvents(begin, before, waits, _Back(until, node))
+
+    def _returns(self, number: Integers, until: Integers) -> Booleans:
+        """Whether events had to wait inside their calls for what was there at `until`."""
+        begun, is_outside = self._begun[number], self._events.is_outside[number]
+        had_to = self._graph.waits.had_to[number] & (self._leave[number] > begun)
+        return np.asarray(had_to & (until > begun) & ~is_outside)
 
     def _event(self, nodes: Integers) -> tuple[Integers, Booleans]:
         """Events of nodes, and whether the nodes are their returns."""
@@ -256,15 +278,15 @@ class _Walk:
         previous = self._previous[number]
         return np.where(previous >= 0, self._leave[np.maximum(previous, 0)], 0)
 
-    def _awaited_last(self) -> Integers:
-        """Of each event the slice that it waited for last, the first of several; -1 for none."""
+    def _awaited_last(self) -> tuple[Integers, Integers]:
+        """Of each event the slice that it waited for last, the first of several, and until when; -1 for none."""
         waits = self._graph.waits
         times = np.where(waits.kind[waits.event] == QUEUE, self._ts[waits.slice], self._ts_end[waits.slice])
         order = np.lexsort((-times, waits.event))
         event, first = np.unique(waits.event[order], return_index=True)
-        found = np.full(self.events, NONE, np.int64)
-        found[event] = waits.slice[order[first]]
-        return found
+        found, until = np.full(self.events, NONE, np.int64), np.full(self.events, NONE, np.int64)
+        found[event], until[event] = waits.slice[order[first]], times[order[first]]
+        return found, until
 
 
 def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
