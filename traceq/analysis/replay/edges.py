@@ -43,15 +43,16 @@ def edges(recorded: Recorded, graph: Graph) -> dict[str, Any]:
         parts.append(_between_slices(recorded, kind, others, lag, mask))
     parts.append(_returns(recorded, graph))
     columns = [np.concatenate([part[at] for part in parts]) for at in range(6)]
-    kinds = pa.DictionaryArray.from_arrays(pa.array(columns[0].astype(np.int8)), pa.array(_KINDS))
-    found: dict[str, Any] = {"kind": kinds.cast(pa.string())}
+    kinds = pa.DictionaryArray.from_arrays(pa.array(columns[0]), pa.array(_KINDS))
+    found: dict[str, Any] = {"kind": kinds}
     for name, column in zip(("source_id", "target_id", "lag", "usual", "unexplained"), columns[1:], strict=True):
-        found[name] = np.nan_to_num(column, neginf=0.0).round().astype(np.int64)
+        is_whole = np.issubdtype(column.dtype, np.integer)
+        found[name] = column if is_whole else np.nan_to_num(column, neginf=0.0, copy=False).round().astype(np.int64)
     return found
 
 
 def _part(kind: str, *columns: Any) -> list[Any]:
-    return [np.full(len(columns[0]), _KINDS.index(kind)), *columns]
+    return [np.full(len(columns[0]), _KINDS.index(kind), np.int8), *columns]
 
 
 def _between_calls(recorded: Recorded) -> list[Any]:
@@ -61,7 +62,7 @@ def _between_calls(recorded: Recorded) -> list[Any]:
     calls, other = calls[place >= 0], calls[place[place >= 0]]
     # Whole numbers first: times since 1970 are too large for a float.
     lag = (events.begun[calls] - events.begun[other]) - events.call[other]
-    turns = (events.thread[calls] != events.thread[other]).astype(np.int64)
+    turns = (events.thread[calls] != events.thread[other]).astype(np.int8)
     return [turns, events.slice_id[other], events.slice_id[calls], lag, lag, np.zeros(len(calls))]
 
 
@@ -85,7 +86,7 @@ def _returns(recorded: Recorded, graph: Graph) -> list[Any]:
     until = np.where(kind == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
     first = _KINDS.index(KINDS[0])
     return [
-        first + kind,
+        (first + kind).astype(np.int8),
         work.slice_id[waits.slice],
         events.slice_id[waits.event],
         events.ts_end[waits.event] - until,

@@ -150,9 +150,10 @@ def _overlaid(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts:
 
 def _side_by_side(one: _Timeline, other: _Timeline) -> tuple[Integers, Causes, Causes]:
     # Two sorted lists, which a stable sort merges.
-    bounds = np.sort(np.concatenate([one.bounds, other.bounds]), kind="stable")
-    bounds = bounds[np.diff(bounds, prepend=bounds[0] - 1) > 0]
-    causes = [
-        each.cause[np.maximum(np.searchsorted(each.bounds, bounds, side="right") - 1, 0)] for each in (one, other)
-    ]
-    return bounds, causes[0], causes[1]
+    bounds = np.concatenate([one.bounds, other.bounds])
+    order = np.argsort(bounds, kind="stable")
+    bounds, is_one = bounds[order], order < len(one.bounds)
+    # Of those at the same time the last knows both.
+    last = np.append(bounds[1:] > bounds[:-1], True)
+    places = [np.maximum(np.cumsum(mine)[last] - 1, 0) for mine in (is_one, ~is_one)]
+    return bounds[last], one.cause[places[0]], other.cause[places[1]]
