@@ -54,7 +54,8 @@ def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     if world is None:
         return
     path = critical_path(world.recorded, world.graph)
-    _insert(connection, "dependency", {"trace_id": trace_id, **edges(world.recorded, world.graph)})
+    for part in edges(world.recorded, world.graph):
+        _insert(connection, "dependency", {"trace_id": trace_id, **part})
     steps = world.recorded.steps
     bounds = {"first_step": steps[0].step, "last_step": steps[-1].step}
     fill_path(connection, trace_id, path, world.recorded)
