@@ -311,12 +311,21 @@ def _host_times(
     return begun, gap, call
 
 
+def _numbered(*keys: Integers) -> Integers:
+    """The number of each combination of keys, in their order, from 0."""
+    order = np.lexsort(keys[::-1])
+    begins = np.zeros(len(order), dtype=bool)
+    for key in keys:
+        begins[1:] |= np.diff(key[order]) != 0
+    found = np.zeros(len(order), dtype=np.int64)
+    found[order] = np.cumsum(begins)
+    return found
+
+
 def _work(slices: dict[str, Any], event: Integers) -> Work:
     order = np.lexsort((_integers(slices["slice_id"]), _integers(slices["ts"]), event))
     found = {name: column[order] for name, column in slices.items()}
     device, stream, pid = (_integers(found[name]) for name in ("device", "stream", "pid"))
-    keys = np.stack([pid, device, stream], axis=1) if len(order) else np.zeros((0, 3), dtype=np.int64)
-    _, numbered = np.unique(keys, axis=0, return_inverse=True)
     slice_id, awaited_id = _integers(found["slice_id"]), _integers(found["waited_for_id"])
     awaited = np.full(len(slice_id), NONE, dtype=np.int64)
     awaits = np.flatnonzero(awaited_id != NONE)
@@ -327,7 +336,7 @@ def _work(slices: dict[str, Any], event: Integers) -> Work:
         pid=pid,
         device=device,
         raw_stream=stream,
-        stream=numbered.astype(np.int64).reshape(-1),
+        stream=_numbered(pid, device, stream),
         category=_integers(found["category"]),
         is_pageable=_booleans(found["is_pageable"]),
         is_launched=_integers(found["launch_id"]) >= 0,
