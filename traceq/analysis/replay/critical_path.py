@@ -168,7 +168,9 @@ class _Walk:
         """When the path usually comes to each node, and the earliest time at which it goes on from there in the same way."""
         begin = np.maximum(self._ts, 0)
         before = self._before(np.arange(self.events))
-        at_return = np.where(self._graph.waits.had_to, self._leave, before)
+        # At what is outside the path ends, whenever it comes there.
+        before = np.where(self._events.is_outside, np.iinfo(np.int64).max, before)
+        at_return = np.where(self._graph.waits.had_to, np.maximum(self._leave, before), before)
         usual = np.concatenate([self._ts_end, self._leave, self._leave, self._early_now])
         return usual, np.concatenate([begin, at_return, before, self._early_now])
 
