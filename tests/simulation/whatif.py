@@ -214,7 +214,7 @@ def _asked(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -
     asked = {name: [Change("remove", one) for one in names] for name, names in together.items()}
     asked |= {name: [change] for name, (change, _) in QUESTIONS.items()}
     world = read_world(connection)
-    base = world.baseline()
+    base = world.baseline
     marks = marks_of([base, *(reduce(partial(changed, world), changes, base) for changes in asked.values())])
     told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
     spans = marks[:, -1] - marks[:, 0]

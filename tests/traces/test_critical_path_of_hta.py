@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from traceq.analysis.replay.critical_path import critical_path
+from traceq.analysis.replay.critical_path import EDGES, SEGMENTS, critical_path
 from traceq.analysis.replay.graph import graph
 from traceq.analysis.replay.recorded import Step, read
 from traceq.analysis.replay.scope import scope
@@ -48,7 +48,11 @@ def stretches(database, window):
         scope(connection, 1)
         recorded = read(connection, [Step(0, *window, True, 1, pid, thread, None, None)])
         path = critical_path(recorded, graph(recorded))
-    return [(each.ts, each.ts_end, (each.kind, each.edge)) for each in path]
+    columns = (path.ts, path.ts_end, path.kind, path.edge)
+    return [
+        (ts, ts_end, (SEGMENTS[kind], None if edge < 0 else EDGES[edge]))
+        for ts, ts_end, kind, edge in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def beside(one, other):

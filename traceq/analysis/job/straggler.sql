@@ -27,6 +27,7 @@ inner join job_rank as ur on ur.job = u.job and ur.time_window = u.time_window a
 where m.on_path and m.own_begins is not null and m.own - m.usual > $limit;
 
 -- The ledger of those stretches: what the GPU did, or why it had nothing to do.
+-- By slots of time, in each of which a GPU has few of both: compared all with all they would be millions of millions.
 create or replace temp table _job_late_ledger as
 with
 stretch as (
@@ -35,26 +36,59 @@ stretch as (
     select place, usual_trace_id, usual_device, usual_begins, usual_ends, -1 from _job_late_own
 ),
 
+slot as (
+    select
+        min(begins) as origin,
+        greatest((max(ends) - min(begins)) * count(distinct (trace_id, device)) // (4 * count(*)), 1) as width
+    from stretch
+),
+
 piece as (
     select trace_id, device, ts, ts + dur as ts_end, category
     from device_activity
     where category <> 'idle'
     union all
     select trace_id, device, ts, ts + dur, cause from idle_piece
+),
+
+slotted_stretch as (
+    select s.*, w.origin, w.width, unnest(range((s.begins - w.origin) // w.width, (s.ends - w.origin) // w.width + 1)) as slot
+    from stretch as s
+    cross join slot as w
+),
+
+slotted_piece as (
+    select
+        p.*,
+        unnest(range((greatest(p.ts, w.origin) - w.origin) // w.width, (p.ts_end - w.origin) // w.width + 1)) as slot
+    from piece as p
+    cross join slot as w
+    where p.ts_end > w.origin
 )
 
 select
     s.place,
     p.category,
-    sum(s.sign * (least(s.ends, p.ts_end) - greatest(s.begins, p.ts)))::bigint as excess
-from stretch as s
-inner join piece as p
-    on p.trace_id = s.trace_id and p.device = s.device and p.ts < s.ends and p.ts_end > s.begins
+    sum(
+        s.sign * greatest(
+            least(s.ends, p.ts_end, s.origin + (s.slot + 1) * s.width) - greatest(s.begins, p.ts, s.origin + s.slot * s.width), 0
+        )
+    )::bigint as excess
+from slotted_stretch as s
+inner join slotted_piece as p
+    on p.trace_id = s.trace_id and p.device = s.device and p.slot = s.slot and p.ts < s.ends and p.ts_end > s.begins
 group by s.place, p.category;
 
 -- Operators that ranks call equally often correspond by their order. One that holds nothing else shows best what went wrong.
 create or replace temp table _job_operator as
 with
+-- There is nothing to compare within one trace.
+asked as (
+    select trace_id
+    from (select trace_id from _job_late_own union select usual_trace_id from _job_late_own)
+    qualify count(*) over () > 1
+),
+
 operator as (
     select
         trace_id,
@@ -65,13 +99,13 @@ operator as (
         row_number() over (partition by trace_id, name order by ts, slice_id) as ordinal,
         count(*) over (partition by trace_id, name) as calls
     from cpu_slice
-    where kind = 'op' and trace_id in (select trace_id from _job_late_own union all select usual_trace_id from _job_late_own)
+    where kind = 'op' and trace_id in (from asked)
 ),
 
 parent as (
     select distinct trace_id, parent_id as slice_id
     from cpu_slice
-    where parent_id is not null
+    where parent_id is not null and trace_id in (from asked)
 )
 
 select o.*, p.slice_id is null as is_leaf, r.unit

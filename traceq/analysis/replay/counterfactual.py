@@ -95,9 +95,14 @@ class World:
     def transfers(self) -> Floats:
         """What each collective takes at most if no rank comes late (replay_transfer.sql), ns; infinite where unknown."""
         found = run(self.connection, "analysis/replay/replay_transfer.sql").fetchnumpy()
-        best = dict(zip(found["slice_id"].tolist(), found["transfer"].tolist(), strict=True))
-        return np.array([best.get(one, np.inf) for one in self.recorded.work.slice_id.tolist()], dtype=np.float64)
+        ids, times = np.asarray(found["slice_id"]), np.asarray(found["transfer"], dtype=np.float64)
+        slice_id, transfers = self.recorded.work.slice_id, np.full(len(self.recorded.work.slice_id), np.inf)
+        here = np.flatnonzero(np.isin(slice_id, ids))
+        order = np.argsort(ids, kind="stable")
+        transfers[here] = times[order][np.searchsorted(ids[order], slice_id[here], side="right") - 1]
+        return transfers
 
+    @cached_property
     def baseline(self) -> Scenario:
         """Nothing changed."""
         return Scenario(self.graph, as_predicted(self.graph))

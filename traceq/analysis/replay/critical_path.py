@@ -2,158 +2,319 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from traceq.analysis.categories import BUSY
 from traceq.analysis.replay.recorded import NONE
 from traceq.analysis.replay.waits import KINDS, QUEUE, before_in
 
 if TYPE_CHECKING:
-    from traceq.analysis.replay.graph import Graph
-    from traceq.analysis.replay.recorded import Recorded
+    from traceq.analysis.replay.graph import Graph, Lag
+    from traceq.analysis.replay.recorded import Booleans, Floats, Integers, Recorded
 
-_TRANSFERS = ("communication", "copy_h2d", "copy_d2h", "copy_other")
+Codes = npt.NDArray[np.int8]  # positions in a list of words, -1 for none
+
+# What a segment is, and of a wait the kind of its edge.
+SEGMENTS = ("host", "gpu", "transfer", "wait")
+EDGES = ("launch", "stream", "copy_engine", "event", "graph", *KINDS, "start")
+_HOST, _GPU, _TRANSFER, _WAIT = range(4)
+_LAUNCH, _STREAM, _ENGINE, _EVENT, _GRAPH = range(5)
+_FIRST_RETURN = EDGES.index(KINDS[0])
+_START = EDGES.index("start")
+_IS_TRANSFER = np.array([name in ("communication", "copy_h2d", "copy_d2h", "copy_other") for name in BUSY])
 
 # GPU clocks of one device are exact, those of several agree to this, ns.
 _CLOCK_ERROR = 1_000
 
+# Nodes that are worked out together: what is between takes memory.
+_AT_ONCE = 1 << 18
 
-class Segment(NamedTuple):
-    """A stretch of the path, from `ts` to `ts_end` (ns). What follows it is the segment before in the list: the path goes back.
 
-    `kind`: host (a thread works, in the call `slice_id` or on the way to it), gpu, transfer (a copy or collective), or wait;
-    `edge` of a wait: launch, stream, copy_engine, event, graph, synchronization, blocking_copy, queue, allocation, start.
-    `unexplained` of a wait: the part that nothing explains, ns.
+class Path(NamedTuple):
+    """The path as columns, a segment each, in the order of time; they follow one another without gaps. Times in ns.
+
+    `kind` is a position in SEGMENTS: host (a thread works, in the call `slice_id` or on the way to it), gpu, transfer (a copy or
+    collective), or wait; `edge` of a wait one in EDGES. `slice_id` is -1 for none, `thread` counts only where `has_thread`.
+    `unexplained` of a wait is the part that nothing explains.
     """
 
-    ts: int
-    ts_end: int
-    kind: str
-    slice_id: int | None
-    thread: int | None
-    edge: str | None = None
-    unexplained: float = 0.0
+    ts: Integers
+    ts_end: Integers
+    kind: Codes
+    edge: Codes
+    slice_id: Integers
+    thread: Integers
+    unexplained: Floats
+
+    @property
+    def has_thread(self) -> Booleans:
+        """Whether a thread works or waits."""
+        return np.asarray((self.kind == _HOST) | (self.edge >= _FIRST_RETURN) & (self.edge < _START))
 
 
-def critical_path(recorded: Recorded, graph: Graph) -> list[Segment]:
-    """The path from the end of the last step, or of all its work when that is later, to the start of the first; in order of time.
+def critical_path(recorded: Recorded, graph: Graph) -> Path:
+    """The path from the end of the last step, or of all its work when that is later, to the start of the first.
 
     Each piece of work is followed to what let it begin last: of the edges of the graph the one whose source, plus what is usual
-    on the edge, was latest. The segments follow one another without gaps.
+    on the edge, was latest.
     """
-    return _Walk(recorded, graph).path()
+    walk = _Walk(recorded, graph)
+    nodes, now, left = _visited(walk)
+    events = walk.is_event(nodes)
+    slices = ~events
+    # Of each node what follows its begin, then what is before it: the path goes back.
+    types = (np.int64, np.int64, np.int8, np.int8, np.int64, np.int64, np.float64)
+    columns = [np.zeros((2, len(nodes)), dtype) for dtype in types]
+    for which, segments in (
+        (slices, walk.segments_of_slices(walk.slice(nodes[slices]), now[slices])),
+        (events, walk.segments_of_events(nodes[events], now[events])),
+    ):
+        for row, found in enumerate(segments):
+            for column, values in zip(columns, found, strict=True):
+                column[row, which] = values
+    flat = [column.T.reshape(-1) for column in columns]
+    if left > 0:
+        last = (0, left, _WAIT, _START, NONE, NONE, float(left))
+        flat = [np.append(column, np.array([value], column.dtype)) for column, value in zip(flat, last, strict=True)]
+    lasts = np.flatnonzero(flat[1] > flat[0])[::-1]
+    ts, ts_end, *rest = (column[lasts] for column in flat)
+    return Path(ts + recorded.ts, ts_end + recorded.ts, *rest)
+
+
+class _Segments(NamedTuple):
+    """Columns of Path for one of the two segments of each node; times from the start of the first step."""
+
+    ts: Integers
+    ts_end: Integers
+    kind: Codes
+    edge: Codes
+    slice_id: Integers
+    thread: Integers
+    unexplained: Floats
+
+
+class _Back(NamedTuple):
+    """Where the path goes from nodes: until when they are on it, and the node before, -1 for none."""
+
+    until: Integers
+    node: Integers
+
+
+class _FromSlices(NamedTuple):
+    """Of GPU slices when they begin on the path, the edge by which it goes on, and what is usual on that."""
+
+    begin: Integers
+    edge: Codes
+    usual: Floats
+    back: _Back
+
+
+class _FromEvents(NamedTuple):
+    """Of host events when they begin on the path, when the one before ended, and whether the path goes to GPU work."""
+
+    begin: Integers
+    before: Integers
+    waits: Booleans
+    back: _Back
 
 
 class _Walk:
-    """The arrays of a graph as lists, which single look-ups are faster in."""
+    """A graph as nodes of the path: GPU slices, returns of host events, and host events when their launches are on their way.
+
+    The number of a node is that of the slice, or behind them that of the event, or behind those. Behind all of them are slices
+    to which a call came back that returned, by its clock, before they began. Times count from the start.
+    """
 
     def __init__(self, recorded: Recorded, graph: Graph) -> None:
-        events, work = recorded.events, recorded.work
-        # Relative to the start: what is added to times are floats, which are exact to 2^53.
-        self._start, self._base = 0, recorded.ts
-        # From the end to the start.
-        self._segments: list[Segment] = []
-        self._ends_on_gpu = graph.ends_on_gpu
-        self._events = events
-        begun = events.begun - recorded.ts
-        self._begun, self._leave = begun.tolist(), (begun + events.call.astype(np.int64)).tolist()
-        self._outside = events.is_outside.tolist()
-        self._previous = before_in(events.lane).tolist()
-        self._mark = events.mark.tolist()
-        self._thread = events.thread.tolist()
-        self._event_id = events.slice_id.tolist()
-        self._ts, self._ts_end = (work.ts - recorded.ts).tolist(), (work.ts_end - recorded.ts).tolist()
-        self._slice_id = work.slice_id.tolist()
-        self._category = work.category.tolist()
-        self._graph = graph
-        self._work_event = graph.event.tolist()
-        self._lead = graph.lead.tolist()
-        self._edges = [
-            ("stream", graph.before.tolist(), graph.stream),
-            ("copy_engine", graph.engine.tolist(), None),
-            ("event", graph.awaited.tolist(), graph.awaiting),
-        ]
-        self._lags = [None if lag is None else lag.usual.tolist() for _, _, lag in self._edges]
-        self._launch = graph.launch.usual.tolist()
-        self._wait_first = np.searchsorted(graph.waits.event, np.arange(len(events.ts)), side="left").tolist()
-        self._wait_last = np.searchsorted(graph.waits.event, np.arange(len(events.ts)), side="right").tolist()
-        self._wait_slice = graph.waits.slice.tolist()
-        self._wait_kind = graph.waits.kind.tolist()
-        self._only_waits = events.only_waits.tolist()
-        self._had_to = graph.waits.had_to.tolist()
+        self._events, self._work, self._graph = recorded.events, recorded.work, graph
+        self.slices, self.events = len(recorded.work.ts), len(recorded.events.ts)
+        self._begun = recorded.events.begun - recorded.ts
+        self._leave = self._begun + recorded.events.call.astype(np.int64)
+        self._previous = before_in(recorded.events.lane)
+        self._ts, self._ts_end = recorded.work.ts - recorded.ts, recorded.work.ts_end - recorded.ts
+        self._latest, self._awaited = self._awaited_last()
+        self._first_early = self.slices + 2 * self.events
+        until = np.minimum(self._awaited, self._leave)
+        begin = np.maximum(self._ts, 0)[self._latest] if self.slices else until
+        early = np.flatnonzero(self._returns(np.arange(self.events), until) & (until < begin))
+        self._early, self._early_now = self._latest[early], until[early]
+        self._early_of = np.full(self.events, NONE, np.int64)
+        self._early_of[early] = self._first_early + np.arange(len(early))
 
-    def path(self) -> list[Segment]:
-        last_mark = max((n for n, mark in enumerate(self._mark) if mark >= 0), default=NONE)
-        if self._ends_on_gpu and self._ts_end:
-            number, is_slice = int(np.argmax(self._ts_end)), True
-            now = self._ts_end[number]
-        else:
-            number, is_slice = last_mark, False
-            now = self._leave[number]
-        while now > self._start:
-            number, is_slice, now = (
-                self._back_from_slice(number, now) if is_slice else self._back_from_event(number, now)
-            )
-            if number == NONE:
-                break
-        if now > self._start:
-            self._found(self._start, now, "wait", None, None, "start", float(now - self._start))
-        return self._segments[::-1]
+    def start(self) -> tuple[int, int]:
+        """The node from which the path goes back, and when that ends."""
+        if self._graph.ends_on_gpu and self.slices:
+            number = int(self._ts_end.argmax())
+            return number, int(self._ts_end[number])
+        number = int(np.flatnonzero(self._graph.mark >= 0)[-1])
+        return self.slices + number, int(self._leave[number])
 
-    def _found(self, ts: int, ts_end: int, *rest: Any) -> None:
-        if ts_end > ts:
-            self._segments.append(Segment(ts + self._base, ts_end + self._base, *rest))
+    def back(self, nodes: Integers, now: Integers) -> _Back:
+        """Where the path goes that comes to `nodes` at times `now`."""
+        until, node = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+        events = self.is_event(nodes)
+        slices = ~events
+        for which, found in (
+            (slices, self._from_slices(self.slice(nodes[slices]), now[slices]).back),
+            (events, self._from_events(nodes[events], now[events]).back),
+        ):
+            until[which], node[which] = found
+        return _Back(until, node)
 
-    def _back_from_slice(self, number: int, now: int) -> tuple[int, bool, int]:
-        """From the end (or a time inside) of a slice to what let it start."""
-        begin = min(max(self._ts[number], self._start), now)
-        kind = "transfer" if BUSY[self._category[number]] in _TRANSFERS else "gpu"
-        self._found(begin, now, kind, self._slice_id[number], None)
-        best, source, name, usual = float("-inf"), NONE, "start", 0.0
-        event = self._work_event[number]
-        launched = self._begun[event] + self._lead[event]
-        if self._launch[number] != float("-inf"):
-            best, source, name, usual = launched + self._launch[number], event, "launch", self._launch[number]
-        for (edge, others, _), lags in zip(self._edges, self._lags, strict=True):
+    def needed(self) -> tuple[Integers, Integers]:
+        """When the path usually comes to each node, and the earliest time at which it goes on from there in the same way."""
+        begin = np.maximum(self._ts, 0)
+        before = self._before(np.arange(self.events))
+        # At what is outside the path ends, whenever it comes there.
+        before = np.where(self._events.is_outside, np.iinfo(np.int64).max, before)
+        at_return = np.where(self._graph.waits.had_to, np.maximum(self._leave, before), before)
+        usual = np.concatenate([self._ts_end, self._leave, self._leave, self._early_now])
+        return usual, np.concatenate([begin, at_return, before, self._early_now])
+
+    def is_event(self, nodes: Integers) -> Booleans:
+        """Which nodes are host events."""
+        return np.asarray((nodes >= self.slices) & (nodes < self._first_early))
+
+    def slice(self, nodes: Integers) -> Integers:
+        """The GPU slices that nodes are."""
+        found = nodes.copy()
+        early = nodes >= self._first_early
+        found[early] = self._early[nodes[early] - self._first_early]
+        return found
+
+    def segments_of_slices(self, number: Integers, now: Integers) -> tuple[_Segments, _Segments]:
+        """The slices, and the waits before them."""
+        found = self._from_slices(number, now)
+        slice_id = self._work.slice_id[number]
+        none = np.full(len(number), NONE, np.int64)
+        kind = np.where(_IS_TRANSFER[self._work.category[number]], _TRANSFER, _GPU).astype(np.int8)
+        waited = found.begin - found.back.until - np.maximum(found.usual, 0.0)
+        nothing, wait = np.zeros(len(number)), np.full(len(number), _WAIT, np.int8)
+        return (
+            _Segments(found.begin, now, kind, none.astype(np.int8), slice_id, none, nothing),
+            _Segments(found.back.until, found.begin, wait, found.edge, slice_id, none, np.maximum(waited, 0.0)),
+        )
+
+    def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[_Segments, _Segments]:
+        """The calls or what they waited for, and the thread on its way to them."""
+        found = self._from_events(nodes, now)
+        number, _ = self._event(nodes)
+        slice_id, thread = self._events.slice_id[number], self._events.thread[number]
+        none = np.full(len(nodes), NONE, np.int64)
+        kind_of_wait = self._graph.waits.kind[number]
+        # What frees or allocates memory works after it has waited.
+        only_waits = found.waits & (self._events.only_waits[number] | (kind_of_wait == QUEUE))
+        kind = np.where(only_waits, _WAIT, _HOST).astype(np.int8)
+        edge = np.where(only_waits, _FIRST_RETURN + kind_of_wait, NONE).astype(np.int8)
+        is_outside = self._events.is_outside[number]
+        begin = np.where(found.waits, found.back.until, np.where(is_outside, now, found.begin))
+        way = np.where(found.waits | is_outside, found.begin, np.maximum(found.before, 0))
+        host, nothing = np.full(len(nodes), _HOST, np.int8), np.zeros(len(nodes))
+        return (
+            _Segments(begin, now, kind, edge, np.where(slice_id >= 0, slice_id, NONE), thread, nothing),
+            _Segments(way, found.begin, host, none.astype(np.int8), none, thread, nothing),
+        )
+
+    def _from_slices(self, number: Integers, now: Integers) -> _FromSlices:
+        graph = self._graph
+        begin = np.minimum(np.maximum(self._ts[number], 0), now)
+        event = graph.event[number]
+        launched = self._begun[event] + graph.lead[event]
+        launch = graph.launch.usual[number]
+        is_known = launch != -np.inf
+        best = launched + launch
+        edge = np.where(is_known, _LAUNCH, _START).astype(np.int8)
+        source = np.where(is_known, self.slices + self.events + event, NONE)
+        usual = np.where(is_known, launch, 0.0)
+        until = launched.astype(np.int64)
+        edges: tuple[tuple[int, Integers, Lag | None], ...] = (
+            (_STREAM, graph.before, graph.stream),
+            (_ENGINE, graph.engine, None),
+            (_EVENT, graph.awaited, graph.awaiting),
+        )
+        for name, others, lags in edges:
             other = others[number]
-            if other != NONE:
-                lag = 0.0 if lags is None else lags[number]
-                # On one stream work may begin a little before the end of what is before it.
-                is_over = self._ts_end[other] <= begin + _CLOCK_ERROR or (edge == "stream" and self._ts[other] < begin)
-                if is_over and self._ts_end[other] + lag > best:
-                    best, source, name, usual = self._ts_end[other] + lag, other, edge, lag
-        if source == NONE:
-            return NONE, False, begin
-        if name == "event" and self._graph.is_graph[number]:
-            name = "graph"
-        until = max(min(int(launched) if name == "launch" else self._ts_end[source], begin), self._start)
-        unexplained = max(begin - until - max(usual, 0.0), 0.0)
-        self._found(until, begin, "wait", self._slice_id[number], None, name, unexplained)
-        return source, name != "launch", until
+            at = np.maximum(other, 0)
+            ends = self._ts_end[at]
+            lag = np.zeros(len(number)) if lags is None else lags.usual[number]
+            is_over = ends <= begin + _CLOCK_ERROR
+            if name == _STREAM:  # on one stream work may begin a little before the end of what is before it
+                is_over |= self._ts[at] < begin
+            later = (other >= 0) & is_over & (ends + lag > best)
+            best[later], edge[later], source[later] = (ends + lag)[later], name, other[later]
+            usual[later], until[later] = lag[later], ends[later]
+        edge[(edge == _EVENT) & graph.is_graph[number]] = _GRAPH
+        until = np.where(source == NONE, begin, np.maximum(np.minimum(until, begin), 0))
+        return _FromSlices(begin, edge, usual, _Back(until, source))
 
-    def _back_from_event(self, number: int, now: int) -> tuple[int, bool, int]:
-        """From a time in a host event, or its return, to what let it come so far."""
-        begun = self._begun[number]
-        if self._outside[number]:
-            return NONE, False, now
-        thread, slice_id = self._thread[number], self._event_id[number]
-        if now >= self._leave[number] > begun and self._had_to[number]:
-            edges = self._wait_slice[self._wait_first[number] : self._wait_last[number]]
-            times = self._ts if self._wait_kind[number] == QUEUE else self._ts_end
-            source = max(edges, key=lambda one: times[one])
-            until = min(times[source], now)
-            if until > begun:
-                if self._only_waits[number] or self._wait_kind[number] == QUEUE:
-                    self._found(until, now, "wait", slice_id, thread, KINDS[self._wait_kind[number]])
-                else:  # what frees or allocates memory works after it has waited
-                    self._found(until, now, "host", slice_id, thread)
-                return source, True, until
-        begin = min(begun, now)
+    def _from_events(self, nodes: Integers, now: Integers) -> _FromEvents:
+        number, at_return = self._event(nodes)
+        is_outside = self._events.is_outside[number]
+        until = np.minimum(self._awaited[number], now)
+        waits = at_return & (now >= self._leave[number]) & self._returns(number, until)
+        begin, before = np.minimum(self._begun[number], now), self._before(number)
         previous = self._previous[number]
-        before = self._start if previous == NONE else self._leave[previous]
-        self._found(begin, now, "host", slice_id if slice_id >= 0 else None, thread)
-        if begin > before:
-            self._found(max(before, self._start), begin, "host", None, thread)
-        return previous, False, min(before, begin)
+        node = np.where(previous >= 0, self.slices + previous, NONE)
+        source = np.where(self._early_of[number] >= 0, self._early_of[number], self._latest[number])
+        node = np.where(is_outside, NONE, np.where(waits, source, node))
+        until = np.where(is_outside, now, np.where(waits, until, np.minimum(before, begin)))
+        return _FromEvents(begin, before, waits, _Back(until, node))
+
+    def _returns(self, number: Integers, until: Integers) -> Booleans:
+        """Whether events had to wait inside their calls for what was there at `until`."""
+        begun, is_outside = self._begun[number], self._events.is_outside[number]
+        had_to = self._graph.waits.had_to[number] & (self._leave[number] > begun)
+        return np.asarray(had_to & (until > begun) & ~is_outside)
+
+    def _event(self, nodes: Integers) -> tuple[Integers, Booleans]:
+        """Events of nodes, and whether the nodes are their returns."""
+        number = nodes - self.slices
+        at_return = number < self.events
+        return np.where(at_return, number, number - self.events), at_return
+
+    def _before(self, number: Integers) -> Integers:
+        """When the event before each in its lane ended; the start for none."""
+        previous = self._previous[number]
+        return np.where(previous >= 0, self._leave[np.maximum(previous, 0)], 0)
+
+    def _awaited_last(self) -> tuple[Integers, Integers]:
+        """Of each event the slice that it waited for last, the first of several, and until when; -1 for none."""
+        waits = self._graph.waits
+        times = np.where(waits.kind[waits.event] == QUEUE, self._ts[waits.slice], self._ts_end[waits.slice])
+        order = np.lexsort((-times, waits.event))
+        event, first = np.unique(waits.event[order], return_index=True)
+        found, until = np.full(self.events, NONE, np.int64), np.full(self.events, NONE, np.int64)
+        found[event], until[event] = waits.slice[order[first]], times[order[first]]
+        return found, until
+
+
+def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
+    """The nodes of the path from its end, when it comes to each, and the time from the start that is left when it ends."""
+    usual, needed = walk.needed()
+    blocks = [np.arange(first, min(first + _AT_ONCE, len(usual))) for first in range(0, len(usual), _AT_ONCE)]
+    back = _Back(*map(np.concatenate, zip(*[walk.back(block, usual[block]) for block in blocks], strict=True)))
+    is_usual = (back.node >= 0) & (back.until > 0) & (back.until >= needed[np.maximum(back.node, 0)])
+    following: memoryview[int] = memoryview(np.where(is_usual, back.node, NONE).data)
+    node, now = walk.start()
+    found: list[Integers] = []
+    times: list[Integers] = []
+    while node != NONE and now > 0:
+        if now < needed[node]:
+            found.append(np.array([node]))
+            times.append(np.array([now]))
+            until, before = walk.back(found[-1], times[-1])
+            node, now = int(before[0]), int(until[0])
+            continue
+        chain = []
+        while node != NONE:
+            chain.append(node)
+            node = following[node]
+        nodes = np.array(chain)
+        found.append(nodes)
+        times.append(np.append(now, back.until[nodes[:-1]]))
+        node, now = int(back.node[nodes[-1]]), int(back.until[nodes[-1]])
+    nothing = np.zeros(0, np.int64)
+    return np.concatenate([nothing, *found]), np.concatenate([nothing, *times]), now

@@ -11,28 +11,37 @@ from traceq.analysis.replay.recorded import NONE
 from traceq.analysis.replay.waits import KINDS, QUEUE, before_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from traceq.analysis.replay.graph import Graph, Lag
     from traceq.analysis.replay.recorded import Booleans, Integers, Recorded
 
 _KINDS = ("thread", "hand_over", "launch", "stream", "copy_engine", "event", "graph", *KINDS)
 
 
-def edges(recorded: Recorded, graph: Graph) -> dict[str, Any]:
-    """kind, source_id, target_id, lag, usual and unexplained (ns), a row an edge."""
+def edges(recorded: Recorded, graph: Graph) -> Iterator[dict[str, Any]]:
+    """kind, source_id, target_id, lag, usual and unexplained (ns), a row an edge; part by part, since all of them are many."""
+    for kind, *columns in _parts(recorded, graph):
+        found: dict[str, Any] = {"kind": pa.DictionaryArray.from_arrays(pa.array(kind), pa.array(_KINDS))}
+        for name, column in zip(("source_id", "target_id", "lag", "usual", "unexplained"), columns, strict=True):
+            is_whole = np.issubdtype(column.dtype, np.integer)
+            found[name] = column if is_whole else np.nan_to_num(column, neginf=0.0).round().astype(np.int64)
+        yield found
+
+
+def _parts(recorded: Recorded, graph: Graph) -> Iterator[list[Any]]:
     work = recorded.work
-    parts = [_between_calls(recorded)]
+    yield _between_calls(recorded)
     here = np.flatnonzero(work.is_launched)
     given = recorded.events.ts[work.event[here]]
     lead = graph.lead[work.event[here]]
-    parts.append(
-        _part(
-            "launch",
-            recorded.events.slice_id[work.event[here]],
-            work.slice_id[here],
-            work.ts[here] - given,
-            lead + graph.launch.usual[here],
-            graph.launch.unexplained[here],
-        )
+    yield _part(
+        "launch",
+        recorded.events.slice_id[work.event[here]],
+        work.slice_id[here],
+        work.ts[here] - given,
+        lead + graph.launch.usual[here],
+        graph.launch.unexplained[here],
     )
     for kind, others, lag, mask in (
         ("stream", graph.before, graph.stream, None),
@@ -40,18 +49,12 @@ def edges(recorded: Recorded, graph: Graph) -> dict[str, Any]:
         ("event", graph.awaited, graph.awaiting, ~graph.is_graph),
         ("graph", graph.awaited, graph.awaiting, graph.is_graph),
     ):
-        parts.append(_between_slices(recorded, kind, others, lag, mask))
-    parts.append(_returns(recorded, graph))
-    columns = [np.concatenate([part[at] for part in parts]) for at in range(6)]
-    kinds = pa.DictionaryArray.from_arrays(pa.array(columns[0].astype(np.int8)), pa.array(_KINDS))
-    found: dict[str, Any] = {"kind": kinds.cast(pa.string())}
-    for name, column in zip(("source_id", "target_id", "lag", "usual", "unexplained"), columns[1:], strict=True):
-        found[name] = np.nan_to_num(column, neginf=0.0).round().astype(np.int64)
-    return found
+        yield _between_slices(recorded, kind, others, lag, mask)
+    yield _returns(recorded, graph)
 
 
 def _part(kind: str, *columns: Any) -> list[Any]:
-    return [np.full(len(columns[0]), _KINDS.index(kind)), *columns]
+    return [np.full(len(columns[0]), _KINDS.index(kind), np.int8), *columns]
 
 
 def _between_calls(recorded: Recorded) -> list[Any]:
@@ -61,7 +64,7 @@ def _between_calls(recorded: Recorded) -> list[Any]:
     calls, other = calls[place >= 0], calls[place[place >= 0]]
     # Whole numbers first: times since 1970 are too large for a float.
     lag = (events.begun[calls] - events.begun[other]) - events.call[other]
-    turns = (events.thread[calls] != events.thread[other]).astype(np.int64)
+    turns = (events.thread[calls] != events.thread[other]).astype(np.int8)
     return [turns, events.slice_id[other], events.slice_id[calls], lag, lag, np.zeros(len(calls))]
 
 
@@ -85,7 +88,7 @@ def _returns(recorded: Recorded, graph: Graph) -> list[Any]:
     until = np.where(kind == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
     first = _KINDS.index(KINDS[0])
     return [
-        first + kind,
+        (first + kind).astype(np.int8),
         work.slice_id[waits.slice],
         events.slice_id[waits.event],
         events.ts_end[waits.event] - until,

@@ -20,6 +20,9 @@ Booleans = npt.NDArray[np.bool_]
 
 NONE = -1
 
+# What a synchronizing call waits for.
+WAITED = ("event", "stream", "context")
+
 # Threads of a process are driven one by another (autograd), unless more of their calls than this run at the same time.
 _MOST_OVERLAPPING = 0.02
 
@@ -61,7 +64,7 @@ class Events:
     frees: Booleans  # frees memory, which waits for the device
     fetches: Booleans  # takes a batch from worker processes
     only_waits: Booleans  # a synchronizing call or a copy: it has no work of its own after what it waits for
-    kind: npt.NDArray[Any]  # synchronization.kind, '' for none
+    kind: Integers  # synchronization.kind as a position in WAITED, -1 for none
     device: Integers
     stream: Integers
     recorded: Integers  # when the event that is waited for was recorded
@@ -110,13 +113,12 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
     """What the trace has from the start of the first of `steps` to the end of the last."""
     ts, ts_end = steps[0].ts, steps[-1].ts_end
     window = {"ts": ts, "ts_end": ts_end}
-    calls = run(connection, "analysis/replay/replay_call.sql", **window).fetchnumpy()
-    slices = run(connection, "analysis/replay/replay_slice.sql", **window).fetchnumpy()
+    calls = run(connection, "analysis/replay/replay_call.sql", kinds=list(WAITED), **window).fetchnumpy()
+    slices = run(connection, "analysis/replay/replay_slice.sql", categories=list(BUSY), **window).fetchnumpy()
     slices["pid"] = _processes(slices, steps[0].pid)
     events, event_of_slice = _events(calls, slices, steps, ts)
     work = _work(slices, event_of_slice)
-    position = {int(one): number for number, one in enumerate(work.slice_id.tolist())}
-    by_slice = [NONE if step.first_slice_id is None else position.get(step.first_slice_id, NONE) for step in steps]
+    starting = np.array([NONE if step.first_slice_id is None else step.first_slice_id for step in steps], np.int64)
     return Recorded(
         ts,
         ts_end,
@@ -125,8 +127,17 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[Step]) -> Recorded:
         work,
         _fold(events.ts, steps),
         _fold(events.ts[work.event] if len(work.event) else work.ts, steps),
-        np.array(by_slice, dtype=np.int64),
+        _positions(work.slice_id, starting),
     )
+
+
+def _positions(ids: Integers, asked: Integers) -> Integers:
+    """Where ids are, which are there once each; -1 for those that are not."""
+    if not len(ids):
+        return np.full(len(asked), NONE, dtype=np.int64)
+    by_id = np.argsort(ids)
+    place = by_id[np.minimum(np.searchsorted(ids[by_id], asked), len(ids) - 1)]
+    return np.where(ids[place] == asked, place, NONE)
 
 
 def _fold(ts: Integers, steps: list[Step]) -> Integers:
@@ -195,7 +206,6 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
     start = column("ts", outside_ts, mark_ts)
     end = column("ts_end", outside_ts, mark_ts)
     thread_of_mark = NONE if steps[0].thread_id is None else steps[0].thread_id
-    kinds = np.ma.filled(calls["kind"], "") if np.ma.isMaskedArray(calls["kind"]) else calls["kind"]
     is_mark = np.concatenate([np.zeros(n_calls + n_out, dtype=bool), np.ones(n_marks, dtype=bool)])
     is_outside = np.concatenate(
         [np.zeros(n_calls, dtype=bool), np.ones(n_out, dtype=bool), np.zeros(n_marks, dtype=bool)]
@@ -215,7 +225,7 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
         "frees": column("frees", 0, 0).astype(bool),
         "fetches": column("fetches", 0, 0).astype(bool),
         "only_waits": column("only_waits", 0, 0).astype(bool),
-        "kind": np.concatenate([np.asarray(kinds, dtype=object), np.full(n_out + n_marks, "", dtype=object)]),
+        "kind": column("kind", NONE, NONE),
         "device": column("device", NONE, NONE),
         "stream": column("stream", NONE, NONE),
         "recorded": column("recorded", NONE, NONE),
@@ -301,25 +311,33 @@ def _host_times(
     return begun, gap, call
 
 
+def _numbered(*keys: Integers) -> Integers:
+    """The number of each combination of keys, in their order, from 0."""
+    order = np.lexsort(keys[::-1])
+    begins = np.zeros(len(order), dtype=bool)
+    for key in keys:
+        begins[1:] |= np.diff(key[order]) != 0
+    found = np.zeros(len(order), dtype=np.int64)
+    found[order] = np.cumsum(begins)
+    return found
+
+
 def _work(slices: dict[str, Any], event: Integers) -> Work:
     order = np.lexsort((_integers(slices["slice_id"]), _integers(slices["ts"]), event))
     found = {name: column[order] for name, column in slices.items()}
     device, stream, pid = (_integers(found[name]) for name in ("device", "stream", "pid"))
-    keys = np.stack([pid, device, stream], axis=1) if len(order) else np.zeros((0, 3), dtype=np.int64)
-    _, numbered = np.unique(keys, axis=0, return_inverse=True)
     slice_id, awaited_id = _integers(found["slice_id"]), _integers(found["waited_for_id"])
-    by_id = np.argsort(slice_id)
-    at = np.minimum(np.searchsorted(slice_id[by_id], awaited_id), max(len(by_id) - 1, 0))
-    awaited = np.where(slice_id[by_id][at] == awaited_id, by_id[at], NONE) if len(by_id) else awaited_id
-    categories = {name: number for number, name in enumerate(BUSY)}
+    awaited = np.full(len(slice_id), NONE, dtype=np.int64)
+    awaits = np.flatnonzero(awaited_id != NONE)
+    awaited[awaits] = _positions(slice_id, awaited_id[awaits])
     return Work(
         slice_id=slice_id,
         event=event[order],
         pid=pid,
         device=device,
         raw_stream=stream,
-        stream=numbered.astype(np.int64).reshape(-1),
-        category=np.array([categories[name] for name in found["category"].tolist()], dtype=np.int64),
+        stream=_numbered(pid, device, stream),
+        category=_integers(found["category"]),
         is_pageable=_booleans(found["is_pageable"]),
         is_launched=_integers(found["launch_id"]) >= 0,
         is_migration=_booleans(found["is_migration"]),

@@ -16,6 +16,15 @@ waited as (
     group by s.correlation_id, s.pid
 ),
 
+waiting as (
+    select c.slice_id, w.kind, w.stream, w.device, w.recorded
+    from waited as w
+    inner join cpu_slice as c using (correlation_id)
+    inner join thread as t using (thread_id)
+    where coalesce(w.pid = t.pid, true)
+    qualify row_number() over (partition by c.slice_id order by w.recorded) = 1
+),
+
 -- Fetches from worker processes: the host waits for a batch, and launches nothing meanwhile.
 fetched as (
     select f.slice_id
@@ -31,6 +40,16 @@ launching as (
     select distinct launch_id as slice_id
     from gpu_slice
     where launch_id is not null
+),
+
+call as (
+    select slice_id, thread_id, ts, ts_end, name, false as fetches
+    from cpu_slice
+    where kind = 'runtime' and slice_id not in (select slice_id from fetched)
+    union all
+    select slice_id, thread_id, ts, ts_end, name, true
+    from cpu_slice
+    where slice_id in (select slice_id from fetched)
 )
 
 select
@@ -41,28 +60,22 @@ select
     c.ts_end,
     hash(c.name) as name,
     l.slice_id is not null as launches,
-    f.slice_id is null
+    not c.fetches
     and (h.activity = 'synchronization' or coalesce(h.synchronizing_id = c.slice_id, false)) as waits,
     h.activity = 'allocation' as allocates,
     contains(lower(c.name), 'free') as frees,
-    f.slice_id is not null as fetches,
+    c.fetches,
     l.slice_id is not null or contains(lower(c.name), 'synchronize') or contains(lower(c.name), 'memcpy') as only_waits,
-    coalesce(w.kind, '') as kind,
+    coalesce(list_position($kinds, w.kind) - 1, -1) as kind,
     coalesce(w.stream, -1) as stream,
     coalesce(w.device, -1) as device,
     coalesce(w.recorded, -1) as recorded
-from cpu_slice as c
+from call as c
 inner join thread as t using (thread_id)
 inner join _host_slice as h using (slice_id)
 left join launching as l using (slice_id)
-left join fetched as f using (slice_id)
-left join waited as w on w.correlation_id = c.correlation_id and coalesce(w.pid = t.pid, true)
+left join waiting as w using (slice_id)
 where
-    (
-        f.slice_id is not null
-        or c.kind = 'runtime'
-        and (l.slice_id is not null or h.synchronizing_id = c.slice_id or h.activity = 'allocation')
-    )
+    (c.fetches or l.slice_id is not null or h.synchronizing_id = c.slice_id or h.activity = 'allocation')
     and c.ts >= $ts and c.ts < $ts_end
-qualify row_number() over (partition by c.slice_id order by w.recorded) = 1
 order by c.ts, c.slice_id

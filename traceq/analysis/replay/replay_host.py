@@ -60,8 +60,8 @@ class HostTime:
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
         profiler = self._timeline(overhead[0]) if overhead else None
         self._timelines: dict[int, tuple[_Timeline, _Times]] = {}
-        # Each cause is asked for by several scenarios.
-        self._by_cause: dict[str, tuple[Floats, Floats]] = {}
+        # Scenarios that follow one another ask for the same cause.
+        self._last: tuple[str, tuple[Floats, Floats]] | None = None
         for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
             timeline = own if thread == training else _spoken_for(self._timeline(thread), own)
             if profiler:
@@ -71,11 +71,11 @@ class HostTime:
 
     def of(self, cause: str) -> tuple[Floats, Floats]:
         """Per event the time of `cause` before it and in it, ns."""
-        if cause not in self._by_cause:
+        if self._last is None or self._last[0] != cause:
             number = self._number.get(cause, -1)
             found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
-            self._by_cause[cause] = self._summed(found)
-        return self._by_cause[cause]
+            self._last = cause, self._summed(found)
+        return self._last[1]
 
     def named(self, pattern: str) -> tuple[Floats, Floats]:
         """Per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
@@ -150,9 +150,10 @@ def _overlaid(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts:
 
 def _side_by_side(one: _Timeline, other: _Timeline) -> tuple[Integers, Causes, Causes]:
     # Two sorted lists, which a stable sort merges.
-    bounds = np.sort(np.concatenate([one.bounds, other.bounds]), kind="stable")
-    bounds = bounds[np.diff(bounds, prepend=bounds[0] - 1) > 0]
-    causes = [
-        each.cause[np.maximum(np.searchsorted(each.bounds, bounds, side="right") - 1, 0)] for each in (one, other)
-    ]
-    return bounds, causes[0], causes[1]
+    bounds = np.concatenate([one.bounds, other.bounds])
+    order = np.argsort(bounds, kind="stable")
+    bounds, is_one = bounds[order], order < len(one.bounds)
+    # Of those at the same time the last knows both.
+    last = np.append(bounds[1:] > bounds[:-1], True)
+    places = [np.maximum(np.cumsum(mine)[last] - 1, 0) for mine in (is_one, ~is_one)]
+    return bounds[last], one.cause[places[0]], other.cause[places[1]]

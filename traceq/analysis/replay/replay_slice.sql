@@ -7,12 +7,15 @@ select
     coalesce(g.pid, t.pid, -1) as pid,
     g.device,
     coalesce(g.stream, -1) as stream,
-    case
-        when g.is_communication then 'communication'
-        when g.kind = 'memcpy' then if(g.copy_kind in ('h2d', 'd2h'), 'copy_' || g.copy_kind, 'copy_other')
-        when g.kind = 'memset' then 'memset'
-        else 'compute'
-    end as category,
+    list_position(
+        $categories,
+        case
+            when g.is_communication then 'communication'
+            when g.kind = 'memcpy' then if(g.copy_kind in ('h2d', 'd2h'), 'copy_' || g.copy_kind, 'copy_other')
+            when g.kind = 'memset' then 'memset'
+            else 'compute'
+        end
+    ) - 1 as category,
     g.kind = 'memcpy' and 'pageable' in (g.src_memory, g.dst_memory) as is_pageable,
     hash(g.name) as name,
     g.ts,

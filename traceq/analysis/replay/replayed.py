@@ -8,21 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.categories import CATEGORIES
-from traceq.analysis.ledger.host_piece import cut_intervals
-from traceq.analysis.replay.counterfactual import COPIES, STALLS, Change, World, changed, extremes
+from traceq.analysis.replay.counterfactual import COPIES, STALLS, Change, Scenario, World, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
+from traceq.analysis.replay.path_table import fill_path
 from traceq.analysis.replay.recorded import Step, read
 from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
     import duckdb
 
-    from traceq.analysis.replay.critical_path import Segment
     from traceq.analysis.replay.recorded import Floats
 
 # More slices are not replayed, but the first counted steps that have so many.
@@ -55,10 +54,11 @@ def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     if world is None:
         return
     path = critical_path(world.recorded, world.graph)
-    _insert(connection, "dependency", {"trace_id": trace_id, **edges(world.recorded, world.graph)})
+    for part in edges(world.recorded, world.graph):
+        _insert(connection, "dependency", {"trace_id": trace_id, **part})
     steps = world.recorded.steps
     bounds = {"first_step": steps[0].step, "last_step": steps[-1].step}
-    _fill_path(connection, trace_id, path, bounds)
+    fill_path(connection, trace_id, path, world.recorded)
     removable: dict[str, int] = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     asked = _asked(removable)
@@ -67,19 +67,30 @@ def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         asked.pop("communication_waiting", None)
     # Worst and best are the change itself where nothing is moved.
     variants = dict.fromkeys(each for change in asked.values() for each in _variants(change))
-    scenarios = {each: changed(world, world.baseline(), each) for each in variants}
-    if STALLS in asked and "communication_waiting" in asked:
-        scenarios[_OF_THE_JOB] = changed(world, scenarios[asked[STALLS]], asked["communication_waiting"])
-    marks = marks_of([world.baseline(), *scenarios.values()])
+    marks = marks_of(_scenarios(world, variants, asked))
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
     told = told_by(world, marks[0], path)
     spans = marks[:, -1] - marks[:, 0]
-    saved = dict(zip(scenarios, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
+    replayed = [*variants, _OF_THE_JOB] if _is_of_the_job(asked) else [*variants]
+    saved = dict(zip(replayed, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
     rows = [
         _row(trace_id, name, removable[_category(name, removable)], change, saved, _on_path(name, on_path), told)
         for name, change in asked.items()
     ]
     _insert(connection, "replay", rows)
+
+
+def _scenarios(world: World, variants: Iterable[Change], asked: dict[str, Change]) -> Iterator[Scenario]:
+    """Nothing changed, then each of `variants`, then a job no thread of which stands still, where that is asked."""
+    yield world.baseline
+    for each in variants:
+        yield changed(world, world.baseline, each)
+    if _is_of_the_job(asked):
+        yield changed(world, changed(world, world.baseline, asked[STALLS]), asked["communication_waiting"])
+
+
+def _is_of_the_job(asked: dict[str, Change]) -> bool:
+    return STALLS in asked and "communication_waiting" in asked
 
 
 def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
@@ -205,31 +216,6 @@ def _step_rows(trace_id: int, world: World, marks: Floats) -> dict[str, Any]:
         "predicted": predicted.round().astype(np.int64),
         "error": np.abs(predicted - dur) / np.maximum(dur, 1.0),
     }
-
-
-def _fill_path(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, path: Sequence[Segment], bounds: dict[str, int]
-) -> None:
-    if not path:
-        return
-    found_path = pa.table(  # noqa: F841 - DuckDB finds the variable by its name
-        {
-            "segment": np.arange(len(path)),
-            "ts": np.array([each.ts for each in path], dtype=np.int64),
-            "ts_end": np.array([each.ts_end for each in path], dtype=np.int64),
-            "kind": [each.kind for each in path],
-            "edge": [each.edge for each in path],
-            "slice_id": pa.array([each.slice_id for each in path], pa.int64()),
-            "thread_id": pa.array([each.thread for each in path], pa.int32()),
-            "unexplained": np.array([round(each.unexplained) for each in path], dtype=np.int64),
-        }
-    )
-    connection.execute("create or replace temp table _path_segment as select * from found_path")
-    run(connection, "analysis/replay/critical_path_interval.sql", **bounds)
-    cut_intervals(connection)
-    run(connection, "analysis/replay/critical_path_second_look.sql")
-    cut_intervals(connection)
-    run(connection, "analysis/replay/critical_path.sql", trace_id=trace_id)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]] | dict[str, Any]) -> None:

@@ -94,29 +94,46 @@ def _elements(graph: Graph) -> tuple[Integers, Integers, Booleans]:
     return event, piece, closes
 
 
-def lengths(found: Runs, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
-    """Per run its time on the host, and what it takes until its last slice ends, ns.
+class Lengths:
+    """Works out how long runs last; times of the host, or of the GPU, that scenarios share with the first, only once."""
 
-    The latter from the start of the run, from the end of what is before on its stream, and from the start of its first slice.
-    """
-    event, piece, has = found.event, np.maximum(found.slice, 0), found.slice >= 0
-    host = np.where(found.closes, weights.gap[event] + weights.call[event], 0.0)
-    done = np.cumsum(host)
-    start = done - host
-    base = start[found.first]
-    n = len(found.first)
-    host_time = done[found.last] - base
-    if not has.any():
-        nothing = np.full(n, -np.inf)
-        return host_time, nothing, nothing, nothing
-    number = np.repeat(np.arange(n), found.last - found.first + 1)
-    given = start - base[number] + weights.gap[event] + weights.lead[event]
-    length = np.where(has, weights.stream[piece] + weights.dur[piece], 0.0)
-    queue = np.cumsum(length)
-    ends = np.where(has, given + weights.launch[piece] + weights.dur[piece] - queue, -np.inf)
-    until = queue[found.last]
-    from_launch = np.maximum.reduceat(ends, found.first) + until
-    first_slice = np.maximum(found.first_slice, 0)
-    from_before = until - (queue[found.first] - length[found.first])
-    from_start = from_before - weights.stream[first_slice]
-    return host_time, from_launch, from_before, from_start
+    def __init__(self, found: Runs, first: Weights) -> None:
+        self._runs, self._first = found, first
+        self._piece, self._has = np.maximum(found.slice, 0), found.slice >= 0
+        self._on_host = self._given(first)
+        self._on_gpu = self._queue(first) if self._has.any() else None
+
+    def of(self, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
+        """Per run its time on the host, and what it takes until its last slice ends, ns.
+
+        The latter from the start of the run, from the end of what is before on its stream, and from the start of its first slice.
+        """
+        found, first, piece = self._runs, self._first, self._piece
+        same = weights.gap is first.gap and weights.call is first.call and weights.lead is first.lead
+        host_time, given = self._on_host if same else self._given(weights)
+        if self._on_gpu is None:
+            nothing = np.full(len(found.first), -np.inf)
+            return host_time, nothing, nothing, nothing
+        same = weights.stream is first.stream and weights.dur is first.dur
+        queue, begin = self._on_gpu if same else self._queue(weights)
+        ends = np.where(self._has, given + weights.launch[piece] + weights.dur[piece] - queue, -np.inf)
+        until = queue[found.last]
+        from_launch = np.maximum.reduceat(ends, found.first) + until
+        from_before = until - begin
+        return host_time, from_launch, from_before, from_before - weights.stream[np.maximum(found.first_slice, 0)]
+
+    def _given(self, weights: Weights) -> tuple[Floats, Floats]:
+        """Per run its time on the host; per element from the start of its run until its launch is on its way."""
+        found, event = self._runs, self._runs.event
+        host = np.where(found.closes, weights.gap[event] + weights.call[event], 0.0)
+        done = np.cumsum(host)
+        start = done - host
+        base = start[found.first]
+        number = np.repeat(np.arange(len(found.first)), found.last - found.first + 1)
+        return done[found.last] - base, start - base[number] + weights.gap[event] + weights.lead[event]
+
+    def _queue(self, weights: Weights) -> tuple[Floats, Floats]:
+        """Per element the time of GPU slices up to its end, if nothing but their order held them; per run up to its start."""
+        length = np.where(self._has, weights.stream[self._piece] + weights.dur[self._piece], 0.0)
+        queue = np.cumsum(length)
+        return queue, queue[self._runs.first] - length[self._runs.first]

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.replay.scan import replay
+from traceq.analysis.replay.scan import Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from traceq.analysis.replay.counterfactual import Scenario, World
-    from traceq.analysis.replay.critical_path import Segment
+    from traceq.analysis.replay.critical_path import Path
+    from traceq.analysis.replay.graph import Graph
     from traceq.analysis.replay.recorded import Floats
 
 # Beyond this a saving is a bound, never a likely value: published replays of real jobs are 0.5 to 3.3 % off.
@@ -49,25 +50,35 @@ class Saving(NamedTuple):
     high: float
 
 
-def marks_of(scenarios: Sequence[Scenario]) -> Floats:
+def marks_of(scenarios: Iterable[Scenario]) -> Floats:
     """When each step starts and the last ends, by scenario (rows), ns; those of one graph are replayed together."""
-    found: list[Floats | None] = [None] * len(scenarios)
-    graphs = {id(each.graph): each.graph for each in scenarios}
-    for key, one in graphs.items():
-        here = [number for number, each in enumerate(scenarios) if id(each.graph) == key]
-        for number, marks in zip(here, replay(one, [scenarios[number].weights for number in here]), strict=True):
-            missing = scenarios[number].least - (marks[-1] - marks[0])
-            found[number] = marks + np.linspace(0.0, max(missing, 0.0), len(marks))
-    return np.stack([each for each in found if each is not None])
+    replays: dict[int, tuple[Graph, Replay]] = {}
+    places: list[tuple[int, int, float]] = []
+    counts: dict[int, int] = {}
+    for each in scenarios:
+        key = id(each.graph)
+        # A graph is kept with its replay, so that no other gets its id.
+        _, one = replays.setdefault(key, (each.graph, Replay(each.graph))) if key not in replays else replays[key]
+        one.add(each.weights)
+        places.append((key, counts.get(key, 0), each.least))
+        counts[key] = counts.get(key, 0) + 1
+    found = {key: one.marks() for key, (_, one) in replays.items()}
+    rows = []
+    for key, place, least in places:
+        marks = found[key][place]
+        missing = least - (marks[-1] - marks[0])
+        rows.append(marks + np.linspace(0.0, max(missing, 0.0), len(marks)))
+    return np.stack(rows)
 
 
-def told_by(world: World, marks: Floats, path: Sequence[Segment]) -> Replayed:
+def told_by(world: World, marks: Floats, path: Path) -> Replayed:
     """How close the replay of the baseline came."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
     recorded = recorded_marks(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
     whole = abs(baseline - span) / max(span, 1.0)
-    unexplained = sum(each.unexplained for each in path) / max(span, 1.0)
+    # One after the other, as the sum of a list is.
+    unexplained = float(np.cumsum(path.unexplained)[-1]) / max(span, 1.0) if len(path.ts) else 0.0
     return Replayed(span, baseline, max(float(np.median(errors)), whole), unexplained, _is_tied(world))
 
 

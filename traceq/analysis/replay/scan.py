@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from traceq.analysis.replay.recorded import NONE, Floats, Integers
-from traceq.analysis.replay.runs import Runs, lengths, runs
+from traceq.analysis.replay.runs import Lengths, Runs, runs
 from traceq.analysis.replay.waits import QUEUE
 
 if TYPE_CHECKING:
@@ -25,19 +25,69 @@ def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
 
     Shape: scenarios x (steps + 1).
     """
-    found = runs(graph)
-    size = max(1, _MOST_AT_ONCE // max(4 * len(found.first), 1))
-    parts = [_replayed(graph, found, scenarios[first : first + size]) for first in range(0, len(scenarios), size)]
-    return np.concatenate(parts)
+    replayed = Replay(graph)
+    for each in scenarios:
+        replayed.add(each)
+    return replayed.marks()
 
 
-def _replayed(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> Floats:
-    count = len(scenarios)
-    measured = [lengths(found, each) for each in scenarios]
+class _Measured(NamedTuple):
+    """What a scenario's weights make of the runs: all that a replay needs of them. Times in ns; see lengths and _held."""
+
+    host: Floats
+    launched: Floats
+    queued: Floats
+    started: Floats
+    awaiting: Floats  # by run, of its first slice
+    engine: Floats
+    tail: Floats  # by edge of waits, from the end of what is waited for
+    pace: Floats
+
+
+class Replay:
+    """Replays scenarios of one graph, as many at once as memory allows; their weights are let go when they are added."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._runs = graph, runs(graph)
+        self._at_once = max(1, _MOST_AT_ONCE // max(4 * len(self._runs.first), 1))
+        self._lengths: Lengths | None = None
+        self._measured: list[_Measured] = []
+        self._marks: list[Floats] = []
+
+    def add(self, weights: Weights) -> None:
+        """One more scenario."""
+        self._lengths = self._lengths or Lengths(self._runs, weights)
+        first = self._runs.first_slice[self._runs.first_slice >= 0]
+        self._measured.append(
+            _Measured(
+                *self._lengths.of(weights),
+                weights.awaiting[first],
+                weights.engine[first],
+                _until_return(self._graph, weights),
+                weights.pace,
+            )
+        )
+        if len(self._measured) == self._at_once:
+            self._replay()
+
+    def marks(self) -> Floats:
+        """The marks of the scenarios in the order in which they were added, see replay."""
+        if self._measured:
+            self._replay()
+        return np.concatenate(self._marks)
+
+    def _replay(self) -> None:
+        self._marks.append(_replayed(self._graph, self._runs, self._measured))
+        self._measured = []
+
+
+def _replayed(graph: Graph, found: Runs, measured: Sequence[_Measured]) -> Floats:
+    count = len(measured)
     # Rows by run: one row is what a step of the loop works on.
-    host, launched, queued, started = (np.stack(each, axis=1) for each in zip(*measured, strict=True))
-    held = _held(graph, found, scenarios, started)
-    waits = _waits(graph, found, scenarios)
+    every = _Measured(*(np.stack(each, axis=1) for each in zip(*measured, strict=True)))
+    host, launched, queued, started = every[:4]
+    held = _held(graph, found, every)
+    waits = _waits(graph, found, every)
     marks = np.zeros((len(graph.marked_by_slice) + 1, count))
     clock = {lane: np.zeros(count) for lane in np.unique(graph.lane).tolist()}
     behind: dict[int, Floats] = {}
@@ -52,7 +102,7 @@ def _replayed(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> Floats
     mark_of_run = graph.mark[found.event[found.last]]
     mark_of_run = np.where(found.closes[found.last], mark_of_run, NONE).tolist()
     mark_of_slice = {int(one): number for number, one in enumerate(graph.marked_by_slice.tolist()) if one >= 0}
-    paced = _paced(graph, found, scenarios)
+    paced = _paced(graph, found, every)
     returned: list[Floats] = [np.zeros(0)] * len(found.first)
     maximum = np.maximum
     for run in found.order.tolist():
@@ -88,48 +138,39 @@ def _is_on_gpu(graph: Graph, mark: int) -> bool:
     return mark < len(graph.marked_by_slice) and bool(graph.marked_by_slice[mark] >= 0)
 
 
-def _held(
-    graph: Graph, found: Runs, scenarios: Sequence[Weights], started: Floats
-) -> dict[int, list[tuple[int, Floats]]]:
-    """By run what its first slice waits for beside its stream: the run that ends with it, and how long after that the run ends.
-
-    `started` is the time from the start of the first slice of each run to its end, by run and scenario.
-    """
+def _held(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[int, Floats]]]:
+    """By run what its first slice waits for beside its stream: the run that ends with it, and from then on its own time."""
     held: dict[int, list[tuple[int, Floats]]] = {}
-    first = found.first_slice
-    for others, name in ((graph.awaited, "awaiting"), (graph.engine, "engine")):
-        if not len(others):
-            continue
-        here = np.flatnonzero((first >= 0) & (others[np.maximum(first, 0)] >= 0))
-        if len(here):
-            lags = np.stack([getattr(each, name)[first[here]] for each in scenarios], axis=1) + started[here]
-            other = found.run_of_slice[others[first[here]]].tolist()
-            for number, run in enumerate(here.tolist()):
-                held.setdefault(run, []).append((other[number], lags[number]))
+    with_slice = np.flatnonzero(found.first_slice >= 0)
+    for others, lags in ((graph.awaited, every.awaiting), (graph.engine, every.engine)):
+        other = others[found.first_slice[with_slice]]
+        here = np.flatnonzero(other >= 0)
+        until = lags[here] + every.started[with_slice[here]]
+        ends = found.run_of_slice[other[here]].tolist()
+        for number, run in enumerate(with_slice[here].tolist()):
+            held.setdefault(run, []).append((ends[number], until[number]))
     return held
 
 
-def _waits(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> dict[int, list[tuple[int, Floats]]]:
+def _waits(graph: Graph, found: Runs, every: _Measured) -> dict[int, list[tuple[int, Floats]]]:
     """By run what its event waits for before it returns: the run that ends with it, and the time from that end."""
     waits: dict[int, list[tuple[int, Floats]]] = {}
     if not len(graph.waits.event):
         return waits
     run_of_event = _run_of_event(graph, found)
-    tails = np.stack([_until_return(graph, each) for each in scenarios], axis=1)
     other = found.run_of_slice[graph.waits.slice].tolist()
     for edge, run in enumerate(run_of_event[graph.waits.event].tolist()):
-        waits.setdefault(run, []).append((other[edge], tails[edge]))
+        waits.setdefault(run, []).append((other[edge], every.tail[edge]))
     return waits
 
 
-def _paced(graph: Graph, found: Runs, scenarios: Sequence[Weights]) -> dict[int, tuple[int, Floats]]:
+def _paced(graph: Graph, found: Runs, every: _Measured) -> dict[int, tuple[int, Floats]]:
     """By run that fetches a batch the run that fetched the one before, and how long after that the batch is there."""
     if not len(graph.paces.event):
         return {}
-    lags = np.stack([each.pace for each in scenarios], axis=1)
     run_of_event = _run_of_event(graph, found)
     pairs = zip(run_of_event[graph.paces.event].tolist(), run_of_event[graph.paces.previous].tolist(), strict=True)
-    return {run: (other, lags[number]) for number, (run, other) in enumerate(pairs)}
+    return {run: (other, every.pace[number]) for number, (run, other) in enumerate(pairs)}
 
 
 def _run_of_event(graph: Graph, found: Runs) -> Integers:

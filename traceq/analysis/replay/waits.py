@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traceq.analysis.replay.recorded import NONE, Booleans, Floats, Integers, Recorded
+from traceq.analysis.replay.recorded import NONE, WAITED, Booleans, Floats, Integers, Recorded
 from traceq.analysis.replay.usual import medians
 
 # The clocks of host and GPU are this close together, ns.
@@ -44,47 +44,55 @@ def waits_of_host(recorded: Recorded) -> Waits:
     """What the trace says, and what it shows: long calls that return when work ends, or has started."""
     events, work = recorded.events, recorded.work
     streams = _Streams(recorded)
-    kind = np.full(len(events.ts), NONE, dtype=np.int64)
-    edges: list[tuple[int, int]] = []
-    first, last = _own(recorded)
     is_long = events.allocates & ~events.waits & (events.call > _LONG_CALL)
-    for number in np.flatnonzero(events.waits | _waited_for_room(recorded) | is_long).tolist():
-        found: list[int]
-        if events.waits[number]:
-            own = [one for one in range(first[number], last[number] + 1) if not work.is_migration[one]]
-            kind[number] = COPY if own else SYNCHRONIZATION
-            found = own or streams.awaited_by(number)
-            # What ended after the call had returned was not waited for.
-            found = [one for one in found if work.ts_end[one] <= events.ts_end[number] + _CLOCKS_APART]
-        elif events.allocates[number]:
-            kind[number] = ALLOCATION
-            found = streams.all_of(number)
-            ends = work.ts_end[found]
-            # Freeing waits for the device; of what allocates it is known only where it returns as the GPU runs dry.
-            after = events.ts_end[number] - ends.max() if len(found) else np.inf
-            if after < 0 or after >= (1.0 if events.frees[number] else _LITTLE) * events.call[number]:
-                found = []
-        else:
-            kind[number] = QUEUE
-            found = streams.started_in(number)
-        if not found:
-            kind[number] = NONE
-        edges += [(number, one) for one in found]
-    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    others = (_waited_for_room(recorded) | is_long) & ~events.waits
+    launches = np.zeros(len(events.ts), dtype=bool)
+    own = np.flatnonzero(events.waits[work.event] & ~work.is_migration)
+    launches[work.event[own]] = True
+    parts = [
+        _in_time(recorded, COPY, _Edges(work.event[own], own)),
+        _in_time(recorded, SYNCHRONIZATION, streams.awaited_by(np.flatnonzero(events.waits & ~launches))),
+        _run_dry(recorded, streams.all_of(np.flatnonzero(others & events.allocates))),
+        (QUEUE, streams.started_in(np.flatnonzero(others & ~events.allocates))),
+    ]
+    kind = np.full(len(events.ts), NONE, dtype=np.int64)
+    for name, found in parts:
+        kind[found.event] = name
+    event, piece = (np.concatenate(columns) for columns in zip(*(found for _, found in parts), strict=True))
+    order = np.argsort(event, kind="stable")
+    event, piece = event[order], piece[order]
     had_to = np.zeros(len(events.ts), dtype=bool)
-    if len(pairs):
-        until = np.where(kind[pairs[:, 0]] == QUEUE, work.ts[pairs[:, 1]], work.ts_end[pairs[:, 1]])
-        had_to[pairs[until > events.ts[pairs[:, 0]], 0]] = True
-    return Waits(pairs[:, 0], pairs[:, 1], kind, had_to)
+    until = np.where(kind[event] == QUEUE, work.ts[piece], work.ts_end[piece])
+    had_to[event[until > events.ts[event]]] = True
+    return Waits(event, piece, kind, had_to)
 
 
-def _own(recorded: Recorded) -> tuple[Integers, Integers]:
-    """First and last slice that each event launches; last is before first where there is none."""
-    events = np.arange(len(recorded.events.ts))
-    return (
-        np.searchsorted(recorded.work.event, events, side="left"),
-        np.searchsorted(recorded.work.event, events, side="right") - 1,
-    )
+class _Edges(NamedTuple):
+    """Events and the slices they may wait for; those of one event in the order of its streams."""
+
+    event: Integers
+    slice: Integers
+
+    def some(self, which: Booleans) -> _Edges:
+        """Those that are chosen."""
+        return _Edges(self.event[which], self.slice[which])
+
+
+def _in_time(recorded: Recorded, kind: int, found: _Edges) -> tuple[int, _Edges]:
+    """`kind`, and the edges but those to what ended after the call had returned: that was not waited for."""
+    ends = recorded.work.ts_end[found.slice]
+    return kind, found.some(ends <= recorded.events.ts_end[found.event] + _CLOCKS_APART)
+
+
+def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
+    """The edges of calls that waited: those that free do, those that allocate where they return as the GPU runs dry."""
+    events, work = recorded.events, recorded.work
+    latest = np.full(len(events.ts), np.iinfo(np.int64).min)
+    np.maximum.at(latest, found.event, work.ts_end[found.slice])
+    event = found.event
+    after = events.ts_end[event] - latest[event]
+    share = np.where(events.frees[event], 1.0, _LITTLE)
+    return ALLOCATION, found.some((after >= 0) & (after < share * events.call[event]))
 
 
 def _waited_for_room(recorded: Recorded) -> Booleans:
@@ -136,60 +144,92 @@ def _queued(recorded: Recorded) -> Integers:
     return queued
 
 
+class _Stream(NamedTuple):
+    """The slices of a stream in the order of launches: positions, events, and the time up to which those were called."""
+
+    pid: int
+    device: int
+    number: int
+    slice: Integers
+    event: Integers
+    launched: Integers
+
+
 class _Streams:
-    """The slices of each stream in the order of launches."""
+    """What is last on the streams before calls are made."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._events, self._work = recorded.events, recorded.work
         work = recorded.work
-        self._positions: dict[tuple[int, int, int], Integers] = {}
+        self._streams: list[_Stream] = []
         order = np.argsort(work.stream, kind="stable")
         for part in np.split(order, np.flatnonzero(np.diff(work.stream[order])) + 1):
             if len(part):
-                one = int(part[0])
-                self._positions[int(work.pid[one]), int(work.device[one]), int(work.raw_stream[one])] = part
-        self._events_of = {key: work.event[part] for key, part in self._positions.items()}
-        self._launched = {key: np.maximum.accumulate(recorded.events.ts[each]) for key, each in self._events_of.items()}
-        self._started: dict[int, tuple[Integers, Integers]] = {}
+                one, event = int(part[0]), work.event[part]
+                launched = np.maximum.accumulate(recorded.events.ts[event])
+                place = int(work.pid[one]), int(work.device[one]), int(work.raw_stream[one])
+                self._streams.append(_Stream(*place, part, event, launched))
 
-    def awaited_by(self, number: int) -> list[int]:
-        """The last slice before the call on the stream it waits for; without one, on every stream of its process."""
+    def awaited_by(self, numbers: Integers) -> _Edges:
+        """The last slice before each call on the stream it waits for; without one, on every stream of its process."""
         events = self._events
-        stream, device, kind = int(events.stream[number]), int(events.device[number]), events.kind[number]
-        keys = self._keys(number)
-        # The default stream waits for all others.
-        on_stream = [key for key in keys if key[2] == stream and device in (NONE, key[1])] or keys
-        if kind == "event" and events.recorded[number] != NONE:
-            at = [
-                (key, np.searchsorted(self._launched[key], events.recorded[number], side="left")) for key in on_stream
-            ]
-            return [int(self._positions[key][place - 1]) for key, place in at if place]
-        return self._last(number, keys if kind == "context" else on_stream)
+        found = []
+        asked = np.stack([events.pid, events.stream, events.device, events.kind])[:, numbers]
+        alike, which = np.unique(asked, axis=1, return_inverse=True)
+        for number, (pid, stream, device, kind) in enumerate(alike.T.tolist()):
+            here = numbers[which.reshape(-1) == number]
+            streams = self._of(pid)
+            # The default stream waits for all others.
+            meant = [one for one in streams if one.number == stream and device in (NONE, one.device)] or streams
+            is_event = (events.recorded[here] != NONE) & (kind == WAITED.index("event"))
+            times = events.recorded[here[is_event]]
+            found += [_last(one, here[is_event], np.searchsorted(one.launched, times, side="left")) for one in meant]
+            asked_for = streams if kind == WAITED.index("context") else meant
+            found += [self._last_before(one, here[~is_event]) for one in asked_for]
+        return _joined(found)
 
-    def all_of(self, number: int) -> list[int]:
-        """The last slice before the call on every stream of its process."""
-        return self._last(number, self._keys(number))
+    def all_of(self, numbers: Integers) -> _Edges:
+        """The last slice before each call on every stream of its process."""
+        pids = self._events.pid[numbers]
+        return _joined(
+            [self._last_before(one, numbers[pids == pid]) for pid in np.unique(pids).tolist() for one in self._of(pid)]
+        )
 
-    def started_in(self, number: int) -> list[int]:
-        """The last slice, of those launched before, that started while the call waited: it made room in the queue."""
-        pid = int(self._events.pid[number])
-        if pid not in self._started:
-            here = np.flatnonzero(self._work.pid == pid)
-            here = here[np.argsort(self._work.ts[here], kind="stable")]
-            self._started[pid] = here, self._work.ts[here]
-        positions, ts = self._started[pid]
-        low, high = np.searchsorted(ts, [self._events.ts[number], self._events.ts_end[number]])
-        found = positions[low:high]
-        found = found[self._work.event[found] < number]
-        return [int(found[-1])] if len(found) else []
+    def started_in(self, numbers: Integers) -> _Edges:
+        """The last slice, of those launched before, that started while each call waited: it made room in the queue."""
+        events, work = self._events, self._work
+        found = []
+        for pid in np.unique(events.pid[numbers]).tolist():
+            here = numbers[events.pid[numbers] == pid]
+            slices = np.flatnonzero(work.pid == pid)
+            slices = slices[np.argsort(work.ts[slices], kind="stable")]
+            low, place = (np.searchsorted(work.ts[slices], times[here]) for times in (events.ts, events.ts_end))
+            open_ = np.flatnonzero(place > low)
+            # From the last one back, until one is found that was launched before.
+            while len(open_):
+                open_ = open_[work.event[slices[place[open_] - 1]] >= here[open_]]
+                place[open_] -= 1
+                open_ = open_[place[open_] > low[open_]]
+            there = place > low
+            found.append(_Edges(here[there], slices[place[there] - 1]))
+        return _joined(found)
 
-    def _keys(self, number: int) -> list[tuple[int, int, int]]:
-        pid = int(self._events.pid[number])
-        return [key for key in self._positions if key[0] == pid]
+    def _of(self, pid: int) -> list[_Stream]:
+        return [each for each in self._streams if each.pid == pid]
 
-    def _last(self, number: int, keys: list[tuple[int, int, int]]) -> list[int]:
-        at = [(key, np.searchsorted(self._events_of[key], number, side="left")) for key in keys]
-        return [int(self._positions[key][place - 1]) for key, place in at if place]
+    def _last_before(self, stream: _Stream, numbers: Integers) -> _Edges:
+        return _last(stream, numbers, np.searchsorted(stream.event, numbers, side="left"))
+
+
+def _last(stream: _Stream, numbers: Integers, places: Integers) -> _Edges:
+    """The slices before `places`, where there are any."""
+    there = places > 0
+    return _Edges(numbers[there], stream.slice[places[there] - 1])
+
+
+def _joined(found: list[_Edges]) -> _Edges:
+    nothing = np.zeros(0, dtype=np.int64)
+    return _Edges(*(np.concatenate(columns) for columns in zip(_Edges(nothing, nothing), *found, strict=True)))
 
 
 def before_in(keys: Integers) -> Integers:

@@ -66,14 +66,14 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     world = read_world(connection)
     if world is None:
         raise NothingToReplay("the trace has no steps that count: nothing can be replayed")
-    after = world.baseline()
+    after = world.baseline
     found = []
     for change in changes:
         before, after = after, changed(world, after, change)
         found.append(_differs(before, after))
     left = {name: share for name in CATEGORIES if name not in _NO_TIME and (share := _left(name, changes))}
     shorter = [changed(world, after, Change("scale", name, 1 - _A_LITTLE)) for name in left]
-    marks = marks_of([world.baseline(), after, *_extremes(world, changes), *shorter])
+    marks = marks_of([world.baseline, after, *_extremes(world, changes), *shorter])
     spans = (marks[:, -1] - marks[:, 0]).tolist()
     told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
     count = len(world.recorded.steps)
@@ -97,7 +97,7 @@ def _extremes(world: World, changes: Sequence[Change]) -> list[Scenario]:
     """The changes at worst and at best: work that is moved slows the rest down, or does not."""
     found = []
     for extreme in (0, 1):
-        scenario = world.baseline()
+        scenario = world.baseline
         for change in changes:
             scenario = changed(world, scenario, extremes(change)[extreme])
         found.append(scenario)

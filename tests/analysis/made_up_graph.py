@@ -1,0 +1,65 @@
+"""Random dependency graphs of a few host events and GPU slices."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from traceq.analysis.replay.graph import Graph, Lag
+from traceq.analysis.replay.recorded import NONE
+from traceq.analysis.replay.waits import QUEUE, SYNCHRONIZATION, Paces, Waits, before_in
+
+TIMES = st.integers(0, 50).map(float)
+
+
+@st.composite
+def graphs(draw):
+    """Up to 12 host events on two lanes, which launch slices on three streams, wait for events, engines and one another."""
+    count = draw(st.integers(1, 12))
+    lane = np.array([draw(st.integers(0, 1)) for _ in range(count)], dtype=np.int64)
+    marks = np.full(count, NONE, dtype=np.int64)
+    marked = sorted(draw(st.sets(st.integers(0, count - 1), min_size=1, max_size=3)) | {count - 1})
+    marks[marked] = np.arange(len(marked))
+    launched = [draw(st.integers(0, 2)) if marks[n] == NONE else 0 for n in range(count)]
+    event = np.repeat(np.arange(count), launched)
+    size = len(event)
+
+    def earlier(n):
+        return draw(st.one_of(st.just(NONE), st.integers(0, n - 1))) if n else NONE
+
+    stream = np.array([draw(st.integers(0, 2)) for _ in range(size)], dtype=np.int64)
+    engine = np.array([earlier(n) for n in range(size)], dtype=np.int64)
+    awaited = np.array([earlier(n) for n in range(size)], dtype=np.int64)
+    pairs, kind = [], np.full(count, NONE, dtype=np.int64)
+    for n in range(count):
+        before = np.flatnonzero(event <= n)
+        if len(before) and marks[n] == NONE and draw(st.booleans()):
+            kind[n] = draw(st.sampled_from([SYNCHRONIZATION, QUEUE]))
+            pairs += [
+                (n, one) for one in sorted(draw(st.sets(st.sampled_from(before.tolist()), min_size=1, max_size=2)))
+            ]
+    edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    waits = Waits(edges[:, 0], edges[:, 1], kind, np.zeros(count, dtype=bool))
+    fetches = [n for n in range(count) if marks[n] == NONE and draw(st.booleans())]
+    paces = Paces(
+        np.array(fetches[1:], dtype=np.int64),
+        np.array(fetches[:-1], dtype=np.int64),
+        np.array([draw(TIMES) for _ in fetches[1:]]),
+    )
+
+    def times(length):
+        return np.array([draw(TIMES) for _ in range(length)], dtype=np.float64)
+
+    def lag(length):
+        return Lag(times(length), np.zeros(length))
+
+    by_slice = np.full(len(marked) - 1, NONE, dtype=np.int64)
+    if size and len(by_slice) and draw(st.booleans()):
+        by_slice[0] = draw(st.integers(0, size - 1))
+    return Graph(
+        lane=lane, gap=times(count), call=times(count), lead=times(count), mark=marks, marked_by_slice=by_slice,
+        waits=waits, tail=lag(len(edges)), paces=paces, event=event.astype(np.int64), stream_of=stream,
+        before=before_in(stream), engine=engine, awaited=awaited, is_graph=np.zeros(size, dtype=bool),
+        launch=lag(size), stream=lag(size), awaiting=lag(size), dur=times(size),
+        category=np.zeros(size, dtype=np.int64), ends_on_gpu=False, span=0.0,
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""What slices on the critical path are called: names and the operators around them by number, and which GPU slices they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.analysis.replay.recorded import NONE
+from traceq.database.sql import run, statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from traceq.analysis.replay.recorded import Booleans, Integers, Recorded
+
+    Numbers = npt.NDArray[np.int32]
+
+_ROWS_AT_ONCE = 1 << 20
+# Ids that are spread over more than so many times their number are looked up instead of counted.
+_SPREAD = 4
+
+
+class Names:
+    """Names of slices as positions in `words`, -1 for none."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded) -> None:
+        run(connection, "analysis/replay/path_name.sql")
+        words = connection.sql("select name from _path_name order by number").to_arrow_table()
+        self.words: pa.Array = words["name"].combine_chunks()
+        self._work = recorded.work
+        self._launch = np.where(recorded.work.is_launched, recorded.events.slice_id[recorded.work.event], NONE)
+        self._host, self._gpu = _Ids(connection, "cpu_slice"), _Ids(connection, "gpu_slice")
+        self._name, self._operator = self._host.numbers(), self._host.numbers()
+        self._is_operator = np.zeros(len(self._name), bool)
+        for rows in _read(connection, "path_slice"):
+            here = self._host.positions(rows["slice_id"])
+            self._name[here], self._is_operator[here] = rows["number"], rows["is_operator"]
+            self._operator[here] = self._host.positions(rows["operator_id"])
+        self._operator = _at(self._name, self._operator)
+        self._name_of_work, self._place = self._gpu.numbers(), self._gpu.numbers()
+        for rows in _read(connection, "path_work"):
+            self._name_of_work[self._gpu.positions(rows["slice_id"])] = rows["number"]
+        self._place[self._gpu.positions(recorded.work.slice_id)] = np.arange(len(recorded.work.slice_id))
+
+    def work(self, slice_id: Integers) -> Integers:
+        """The position of GPU slices in the work that is replayed; -1 for what is none."""
+        return _at(self._place, self._gpu.positions(slice_id)).astype(np.int64)
+
+    def of_work(self, place: Integers) -> tuple[Numbers, Numbers]:
+        """Names of GPU slices by their position in the work, and the operators around their launches."""
+        name = _at(self._name_of_work, self._gpu.positions(self._work.slice_id[place]))
+        return name, _at(self._operator, self._host.positions(self._launch[place]))
+
+    def of_host(self, slice_id: Integers, or_itself: Booleans) -> tuple[Numbers, Numbers]:
+        """Names of host slices, and the operators around them; where `or_itself` an operator is its own."""
+        here = self._host.positions(slice_id)
+        name, operator = _at(self._name, here), _at(self._operator, here)
+        is_it = or_itself & (here >= 0) & self._is_operator[here]
+        return name, np.where(is_it, name, operator)
+
+
+class _Ids:
+    """Places for the slices of a table, by their ids: these follow one another, nearly always."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
+        first, last, count = connection.execute(
+            f"select coalesce(min(slice_id), 0), coalesce(max(slice_id), -1), count(*) from {table}"  # noqa: S608 - a table of ours
+        ).fetchall()[0]
+        self._first, self._count = first, last - first + 1
+        self._sorted: Integers | None = None
+        if self._count > _SPREAD * count:
+            ids = connection.execute(f"select slice_id from {table} order by slice_id").fetchnumpy()  # noqa: S608 - as above
+            self._sorted, self._count = np.asarray(ids["slice_id"]), count
+
+    def numbers(self) -> Numbers:
+        """A number for each place, -1 so far, and one for no place."""
+        return np.full(self._count + 1, NONE, np.int32)
+
+    def positions(self, ids: Integers) -> Integers:
+        """Places of ids; -1 for what is not there."""
+        if self._sorted is None:
+            places = ids - self._first
+            return np.where((places >= 0) & (places < self._count), places, NONE)
+        places = np.minimum(np.searchsorted(self._sorted, ids), self._count - 1)
+        return np.where(self._sorted[places] == ids, places, NONE)
+
+
+def _at(column: Numbers, places: Integers | Numbers) -> Numbers:
+    """The numbers at places; the last one stands for no place."""
+    return np.asarray(column[places], np.int32)
+
+
+def _read(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[dict[str, npt.NDArray[np.int64]]]:
+    """The rows of a query of this folder as columns, block by block."""
+    for batch in connection.sql(statement(f"analysis/replay/{name}.sql")).to_arrow_reader(_ROWS_AT_ONCE):
+        yield {
+            field: batch.column(number).to_numpy(zero_copy_only=False)
+            for number, field in enumerate(batch.schema.names)
+        }

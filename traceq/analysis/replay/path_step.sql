@@ -1,0 +1,5 @@
+-- The steps at which the critical path is cut.
+select step, ts, ts_end
+from step
+where step between $first_step and $last_step
+order by ts
