@@ -90,13 +90,17 @@ def from_node_to_node(recorded, graph):  # noqa: C901 - the two kinds of nodes s
         _, edge, source, usual, until = max(sources, key=lambda each: each[0])
         until = max(min(until, begin), 0)
         found.append((until, begin, "wait", edge, one, None, max(begin - until - max(usual, 0.0), 0.0)))
-        return ("event" if edge == "launch" else "slice", source), until
+        return ("launch" if edge == "launch" else "slice", source), until
 
-    def back_from_event(number, now):
+    def back_from_launch(number, now):
+        """A launch on its way is before the call returns, whatever the clocks say: it waits for nothing."""
+        return back_from_event(number, now, returns=False)
+
+    def back_from_event(number, now, *, returns=True):
         if events.is_outside[number]:
             return None, now
         thread, slice_id = int(events.thread[number]), int(events.slice_id[number])
-        if now >= leave[number] > begun[number] and graph.waits.had_to[number]:
+        if returns and now >= leave[number] > begun[number] and graph.waits.had_to[number]:
             is_queue = graph.waits.kind[number] == QUEUE
             times = ts if is_queue else ts_end
             source = max(graph.waits.slice[graph.waits.event == number].tolist(), key=times.__getitem__)
@@ -112,6 +116,7 @@ def from_node_to_node(recorded, graph):  # noqa: C901 - the two kinds of nodes s
         found.append((max(before, 0), begin, "host", None, None, thread, 0.0))
         return (("event", previous[number]) if previous[number] >= 0 else None), min(before, begin)
 
+    back = {"slice": back_from_slice, "event": back_from_event, "launch": back_from_launch}
     if graph.ends_on_gpu and ts:
         last = int(np.argmax(ts_end))
         node, now = ("slice", last), ts_end[last]
@@ -119,7 +124,7 @@ def from_node_to_node(recorded, graph):  # noqa: C901 - the two kinds of nodes s
         last = int(np.flatnonzero(graph.mark >= 0)[-1])
         node, now = ("event", last), leave[last]
     while node and now > 0:
-        node, now = (back_from_slice if node[0] == "slice" else back_from_event)(node[1], now)
+        node, now = back[node[0]](node[1], now)
     found.append((0, now, "wait", "start", None, None, float(now)))
     return [(begin + ORIGIN, end + ORIGIN, *rest) for begin, end, *rest in found[::-1] if end > begin]
 

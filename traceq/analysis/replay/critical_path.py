@@ -292,7 +292,11 @@ class _Walk:
 
 
 def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
-    """The nodes of the path from its end, when it comes to each, and the time from the start that is left when it ends."""
+    """The nodes of the path from its end, when it comes to each, and the time from the start that is left when it ends.
+
+    Where clocks disagree nodes may have waited for each other at one instant: a path of more nodes than there are goes in such
+    a circle, and ends.
+    """
     usual, needed = walk.needed()
     blocks = [np.arange(first, min(first + _AT_ONCE, len(usual))) for first in range(0, len(usual), _AT_ONCE)]
     back = _Back(*map(np.concatenate, zip(*[walk.back(block, usual[block]) for block in blocks], strict=True)))
@@ -301,7 +305,9 @@ def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
     node, now = walk.start()
     found: list[Integers] = []
     times: list[Integers] = []
-    while node != NONE and now > 0:
+    visited = 0
+    while node != NONE and now > 0 and visited <= len(usual):
+        visited += 1
         if now < needed[node]:
             found.append(np.array([node]))
             times.append(np.array([now]))
@@ -309,9 +315,12 @@ def _visited(walk: _Walk) -> tuple[Integers, Integers, int]:
             node, now = int(before[0]), int(until[0])
             continue
         chain = []
-        while node != NONE:
+        for _ in range(len(usual)):
             chain.append(node)
             node = following[node]
+            if node == NONE:
+                break
+        visited += len(chain)
         nodes = np.array(chain)
         found.append(nodes)
         times.append(np.append(now, back.until[nodes[:-1]]))
