@@ -56,7 +56,7 @@ def recordings(draw):
     return SimpleNamespace(ts=ORIGIN, events=events, work=work), graph
 
 
-def from_node_to_node(recorded, graph):  # noqa: C901 - the two kinds of nodes share all that there is
+def from_node_to_node(recorded, graph):  # noqa: C901, PLR0915 - the two kinds of nodes share all that there is
     """The segments: ts, ts_end, kind, edge, slice, thread, unexplained."""
     events, work = recorded.events, recorded.work
     begun = (events.begun - ORIGIN).tolist()
