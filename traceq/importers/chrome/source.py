@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import zipfile
 from collections.abc import Callable
@@ -32,8 +31,22 @@ class Stream:
 
     def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
         self._progress = progress
-        self._told = 0
-        self._name = str(path.resolve())
+        self._file = path.open("rb")
+        try:
+            self._bytes = _decompressed(self._file, path)
+        except UnusableTrace:
+            self._file.close()
+            raise
+        self.is_damaged = False
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Stream:
+    """The decompressed bytes of a trace; counts the bytes of the file on disk that were consumed so far."""
+
+    def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
+        self._progress = progress
         self._file = path.open("rb")
         try:
             self._bytes = _decompressed(self._file, path)
@@ -77,7 +90,7 @@ class Stream:
         except _DAMAGED:
             self.is_damaged = True
             return b""
-        self.tell_progress(self._file.tell())
+        self._progress(self._file.tell())
         return data
 
     def close(self) -> None:
