@@ -28,7 +28,9 @@ def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers,
     around = [parents.copy() for _ in AROUND]
     nesting = len(depths)
     present = np.bitwise_or.reduce(kinds, initial=0)
-    to_find = [(bit, innermost, column) for (bit, innermost), column in zip(AROUND, around, strict=True) if present & bit]
+    to_find = [
+        (bit, innermost, column) for (bit, innermost), column in zip(AROUND, around, strict=True) if present & bit
+    ]
     for children, their_parents in _levels(depths):
         parents[children] = their_parents
         parent_ids[children] = ids[their_parents]

@@ -7,17 +7,13 @@ PyTorch costs one slow block and no data.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 # Columns: (key in the file, attribute, type). Several keys may mean one thing in different eras.
 _Column = tuple[str, str, Any]
@@ -108,7 +104,9 @@ def _kept_text(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
     if not pairs:
         return None
     try:
-        return msgspec.json.format(_encoder.encode({k: v for k, v in _raw_members.decode(raw).items() if k in pairs}), indent=-1)
+        return msgspec.json.format(
+            _encoder.encode({k: v for k, v in _raw_members.decode(raw).items() if k in pairs}), indent=-1
+        )
     except (msgspec.DecodeError, RecursionError):
         # Args that are no object.
         return json.dumps(pairs, ensure_ascii=False).encode("utf-8", "replace")

@@ -16,7 +16,7 @@ from traceq.importers.chrome.source import BOM, Stream
 BLOCK_BYTES = 256 << 10
 
 # How far from the end of a block a cut is looked for first.
-_WINDOW = 1 << 16
+_WINDOW = 1 << 12
 
 # An event that ends, and one that begins. Inside a string the quote would have to be escaped, so this matches text between
 # events or, rarely, between objects in a list of arguments or at the end of a string like "},{".

@@ -58,7 +58,11 @@ def batches(
     return result
 
 
-_KERNEL_COLUMNS = ("registers_per_thread", "shared_memory", *(f"{size}_{axis}" for size in ("grid", "block") for axis in "xyz"))
+_KERNEL_COLUMNS = (
+    "registers_per_thread",
+    "shared_memory",
+    *(f"{size}_{axis}" for size in ("grid", "block") for axis in "xyz"),
+)
 _COPY_COLUMNS = ("src_device", "dst_device")
 
 # Columns of gpu_work.sql that say nothing of a kind of work.
@@ -69,7 +73,11 @@ def batches_of_work(work: pa.Table) -> Batches:
     """Rows of kernels, copies and memsets that have every column but those that their names tell."""
     result: Batches = []
     for kind in pc.unique(work["kind"]).to_pylist():
-        of_kind = work.filter(pc.equal(work["kind"], kind)).drop_columns(["is_plain", *_OTHERS_COLUMNS[kind]]).combine_chunks()
+        of_kind = (
+            work.filter(pc.equal(work["kind"], kind))
+            .drop_columns(["is_plain", *_OTHERS_COLUMNS[kind]])
+            .combine_chunks()
+        )
         names = of_kind["name"].combine_chunks().dictionary_encode()
         columns = _name_columns(kind, names.dictionary.to_pylist())
         for column, values in columns.items():

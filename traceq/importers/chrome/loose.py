@@ -46,7 +46,8 @@ _OLD_ANNOTATIONS = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)")
 
 _EMPTY = msgspec.Raw(b"{}")
 LooseEvent: Any = msgspec.defstruct(
-    "LooseEvent", [*((name, Any, None) for name in ("ph", "cat", "name", "pid", "tid", "ts", "dur")), ("args", msgspec.Raw, _EMPTY)]
+    "LooseEvent",
+    [*((name, Any, None) for name in ("ph", "cat", "name", "pid", "tid", "ts", "dur")), ("args", msgspec.Raw, _EMPTY)],
 )
 """An event whose members may have any type; args stays text."""
 _loose_event = msgspec.json.Decoder(LooseEvent)

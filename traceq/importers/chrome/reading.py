@@ -93,16 +93,20 @@ class _Reader:
         with closing(Decoder(jobs)) as decoder:
             queue = _Queue(blocks(stream, text))
             group: list[Block] = []
-            while (next_text := queue.next()) is not None:
-                block = split(next_text)
+            size = 0
+            while (block_text := queue.next()) is not None:
+                block = split(block_text)
                 if block is not None:
                     group.append(block)
-                    if sum(len(each.text) for each in group) < _GROUP_BYTES:
+                    size += len(block_text)
+                    if size < _GROUP_BYTES:
                         continue
+                elif group:
+                    queue.put_back(block_text)
+                else:
+                    yield from self._repair(block_text, decoder, queue)
                 yield from self._add_group(group, decoder, queue)
-                group = []
-                if block is None:
-                    yield from self._repair(next_text, decoder, queue)
+                group, size = [], 0
             yield from self._add_group(group, decoder, queue)
 
     def _add_group(self, group: list[Block], decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:
