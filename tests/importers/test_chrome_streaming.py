@@ -1,4 +1,4 @@
-"""A Chrome trace is read in blocks, by several processes when it is large: neither may be seen in the result."""
+"""A Chrome trace is read in blocks, several at a time: neither may be seen in the result."""
 
 from __future__ import annotations
 

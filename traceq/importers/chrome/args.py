@@ -1,8 +1,4 @@
-"""Typed decoding of the `args` of events: known keys into columns, everything else kept as JSON.
-
-The keys are those of Kineto's writers since 2021; a key nobody listed is learned when it is first met, so that a newer
-PyTorch costs one slow block and no data.
-"""
+"""The `args` of one event after the other: known keys as columns, everything else kept as JSON."""
 
 from __future__ import annotations
 

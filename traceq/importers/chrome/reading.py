@@ -1,9 +1,10 @@
-"""A whole Chrome trace: blocks are decoded in order, by child processes when the file is large, and joined up here."""
+"""A whole Chrome trace: groups of blocks are decoded one after the other, and joined up here."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.errors import UnusableTrace
-from traceq.importers.chrome import header, host
-from traceq.importers.chrome.cut import blocks, read_header
+from traceq.importers.chrome import cut, header, host
 from traceq.importers.chrome.decode import Block, Decoder, split
 from traceq.importers.chrome.notes import note_batches
 from traceq.importers.chrome.repair import repair
@@ -28,6 +28,9 @@ _LONGEST_TRAILER = 16 << 20
 # Blocks that are decoded in one go: enough for all threads, and little memory.
 _GROUP_BYTES = 16 << 20
 
+# Blocks that are read while others are decoded: another group.
+_BLOCKS_AHEAD = 64
+
 _Batch = tuple[str, pa.RecordBatch]
 
 
@@ -37,7 +40,7 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
     Raises UnusableTrace when the file holds no list of events or nothing can be read from it.
     """
     with closing(Stream(path, progress)) as stream:
-        before, text = read_header(stream)
+        before, text = cut.read_header(stream)
         if before is None:
             raise UnusableTrace(f"{path}: holds no list of trace events; was it written by a profiler?")
         reader = _Reader()
@@ -50,28 +53,43 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
 
 
 class _Queue:
-    """The blocks of a trace in order."""
+    """The blocks of a trace in order, read and split ahead by a thread: that is Python's part, DuckDB has the other cores."""
 
     def __init__(self, source: Iterator[bytes]) -> None:
         self._source = source
+        self._thread = ThreadPoolExecutor(1)
+        self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
         self._waiting: list[bytes] = []
 
-    def next(self) -> bytes | None:
-        """The next block, None at the end."""
-        return self._waiting.pop() if self._waiting else next(self._source, None)
+    def _read(self) -> tuple[bytes, Block | None] | None:
+        text = next(self._source, None)
+        return None if text is None else (text, split(text))
 
-    def put_back(self, block: bytes) -> None:
+    def next(self) -> tuple[bytes, Block | None] | None:
+        """The text of the next block, and the block unless it is none; None at the end."""
+        if self._waiting:
+            text = self._waiting.pop()
+            return text, split(text)
+        self._ahead.append(self._thread.submit(self._read))
+        return self._ahead.popleft().result()
+
+    def put_back(self, text: bytes) -> None:
         """Undo `next`."""
-        self._waiting.append(block)
+        self._waiting.append(text)
 
     def drain(self, most: int) -> bytes:
         """The text of all remaining blocks, cut at about `most` bytes."""
-        parts = [*reversed(self._waiting)]
-        self._waiting.clear()
-        for text in self._source:
-            if sum(map(len, parts)) < most:
-                parts.append(text)
+        parts: list[bytes] = []
+        size = 0
+        while (block := self.next()) is not None:
+            if size < most:
+                parts.append(block[0])
+                size += len(block[0])
         return b"".join(parts)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._thread.shutdown(cancel_futures=True)
 
 
 class _Reader:
@@ -90,12 +108,11 @@ class _Reader:
 
     def events(self, stream: Stream, text: bytes, jobs: int) -> Iterator[_Batch]:
         """Batches of all blocks, in order."""
-        with closing(Decoder(jobs)) as decoder:
-            queue = _Queue(blocks(stream, text))
+        with closing(Decoder(jobs)) as decoder, closing(_Queue(cut.blocks(stream, text))) as queue:
             group: list[Block] = []
             size = 0
-            while (block_text := queue.next()) is not None:
-                block = split(block_text)
+            while (found := queue.next()) is not None:
+                block_text, block = found
                 if block is not None:
                     group.append(block)
                     size += len(block_text)
@@ -132,14 +149,14 @@ class _Reader:
                 yield from self._add(repaired.rows)
             if repaired.ended:
                 self.has_ended = True
-                self._trailer = repaired.rest + (more or b"") + queue.drain(_LONGEST_TRAILER)
+                self._trailer = repaired.rest + (more[0] if more else b"") + queue.drain(_LONGEST_TRAILER)
                 return
             if more is None:
                 return
             if not repaired.rest:
-                queue.put_back(more)
+                queue.put_back(more[0])
                 return
-            text = repaired.rest + more
+            text = repaired.rest + more[0]
 
     def _add(self, rows: Rows) -> Iterator[_Batch]:
         threads = self._threads.numbers(rows.tracks)
