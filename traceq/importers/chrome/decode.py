@@ -44,6 +44,11 @@ class Block(NamedTuple):
     text: bytes
     events: int
 
+    @property
+    def inside(self) -> bytes:
+        """The text without brackets."""
+        return self.text[1:-1]
+
 
 def split(text: bytes) -> Block | None:
     """The events of a block of comma-separated events, or None when it is not exactly that."""

@@ -28,8 +28,8 @@ _LONGEST_TRAILER = 16 << 20
 # Blocks that are decoded in one go: enough for all threads, and little memory.
 _GROUP_BYTES = 16 << 20
 
-# Blocks that are read while others are decoded: another group.
-_BLOCKS_AHEAD = 64
+# Blocks that are read while others are decoded.
+_BLOCKS_AHEAD = 32
 
 _Batch = tuple[str, pa.RecordBatch]
 
@@ -59,23 +59,22 @@ class _Queue:
         self._source = source
         self._thread = ThreadPoolExecutor(1)
         self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
-        self._waiting: list[bytes] = []
+        self._waiting: list[Block | bytes] = []
 
-    def _read(self) -> tuple[bytes, Block | None] | None:
+    def _read(self) -> Block | bytes | None:
         text = next(self._source, None)
-        return None if text is None else (text, split(text))
+        return None if text is None else split(text) or text
 
-    def next(self) -> tuple[bytes, Block | None] | None:
-        """The text of the next block, and the block unless it is none; None at the end."""
+    def next(self) -> Block | bytes | None:
+        """The next block, or its text where it is no list of events; None at the end."""
         if self._waiting:
-            text = self._waiting.pop()
-            return text, split(text)
+            return self._waiting.pop()
         self._ahead.append(self._thread.submit(self._read))
         return self._ahead.popleft().result()
 
-    def put_back(self, text: bytes) -> None:
+    def put_back(self, block: Block | bytes) -> None:
         """Undo `next`."""
-        self._waiting.append(text)
+        self._waiting.append(block)
 
     def drain(self, most: int) -> bytes:
         """The text of all remaining blocks, cut at about `most` bytes."""
@@ -83,13 +82,17 @@ class _Queue:
         size = 0
         while (block := self.next()) is not None:
             if size < most:
-                parts.append(block[0])
-                size += len(block[0])
+                parts.append(_text_of(block))
+                size += len(parts[-1])
         return b"".join(parts)
 
     def close(self) -> None:
         """Stop reading."""
         self._thread.shutdown(cancel_futures=True)
+
+
+def _text_of(block: Block | bytes | None) -> bytes:
+    return block.inside if isinstance(block, Block) else block or b""
 
 
 class _Reader:
@@ -111,17 +114,16 @@ class _Reader:
         with closing(Decoder(jobs)) as decoder, closing(_Queue(cut.blocks(stream, text))) as queue:
             group: list[Block] = []
             size = 0
-            while (found := queue.next()) is not None:
-                block_text, block = found
-                if block is not None:
+            while (block := queue.next()) is not None:
+                if isinstance(block, Block):
                     group.append(block)
-                    size += len(block_text)
+                    size += len(block.text)
                     if size < _GROUP_BYTES:
                         continue
                 elif group:
-                    queue.put_back(block_text)
+                    queue.put_back(block)
                 else:
-                    yield from self._repair(block_text, decoder, queue)
+                    yield from self._repair(block, decoder, queue)
                 yield from self._add_group(group, decoder, queue)
                 group, size = [], 0
             yield from self._add_group(group, decoder, queue)
@@ -135,10 +137,10 @@ class _Reader:
             yield from self._add(rows)
         elif len(group) > 1:
             for block in reversed(group[1:]):
-                queue.put_back(block.text[1:-1])
+                queue.put_back(block)
             yield from self._add_group(group[:1], decoder, queue)
         else:
-            yield from self._repair(group[0].text[1:-1], decoder, queue)
+            yield from self._repair(group[0].inside, decoder, queue)
 
     def _repair(self, text: bytes, decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:
         """Read a block that is no plain list of events, with as much of the following text as that takes."""
@@ -149,14 +151,14 @@ class _Reader:
                 yield from self._add(repaired.rows)
             if repaired.ended:
                 self.has_ended = True
-                self._trailer = repaired.rest + (more[0] if more else b"") + queue.drain(_LONGEST_TRAILER)
+                self._trailer = repaired.rest + _text_of(more) + queue.drain(_LONGEST_TRAILER)
                 return
             if more is None:
                 return
             if not repaired.rest:
-                queue.put_back(more[0])
+                queue.put_back(more)
                 return
-            text = repaired.rest + more[0]
+            text = repaired.rest + _text_of(more)
 
     def _add(self, rows: Rows) -> Iterator[_Batch]:
         threads = self._threads.numbers(rows.tracks)
