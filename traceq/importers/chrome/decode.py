@@ -39,26 +39,34 @@ _WORK = pa.schema([("slice_id", _INT), ("kind", _TEXT), ("name", _TEXT), ("ts", 
 
 
 class Block(NamedTuple):
-    """A list of events: its text with brackets, and how many there are."""
+    """A list of events: its text with brackets, how many there are, and what stood before the first and after the last."""
 
     text: bytes
     events: int
+    before: bytes
+    after: bytes
 
     @property
-    def inside(self) -> bytes:
-        """The text without brackets."""
-        return self.text[1:-1]
+    def as_read(self) -> bytes:
+        """The text it was made from."""
+        return self.before + self.text[1:-1] + self.after
+
+
+_BETWEEN = b" \t\r\n,"
 
 
 def split(text: bytes) -> Block | None:
     """The events of a block of comma-separated events, or None when it is not exactly that."""
-    array = b"[" + text.strip(b" \t\r\n,") + b"]"
+    inside = text.strip(_BETWEEN)
+    array = b"[" + inside + b"]"
     try:
         if not array.isascii():
             array.decode()
-        return Block(array, len(_any_events.decode(array)))
+        events = len(_any_events.decode(array))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
+    before = text[: len(text) - len(text.lstrip(_BETWEEN))]
+    return Block(array, events, before, text[len(before) + len(inside) :])
 
 
 class Decoder:

@@ -92,7 +92,7 @@ class _Queue:
 
 
 def _text_of(block: Block | bytes | None) -> bytes:
-    return block.inside if isinstance(block, Block) else block or b""
+    return block.as_read if isinstance(block, Block) else block or b""
 
 
 class _Reader:
@@ -140,7 +140,7 @@ class _Reader:
                 queue.put_back(block)
             yield from self._add_group(group[:1], decoder, queue)
         else:
-            yield from self._repair(group[0].inside, decoder, queue)
+            yield from self._repair(group[0].as_read, decoder, queue)
 
     def _repair(self, text: bytes, decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:
         """Read a block that is no plain list of events, with as much of the following text as that takes."""
