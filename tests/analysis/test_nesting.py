@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from builder import TraceBuilder
@@ -120,17 +122,44 @@ def by_slice(places):
     spans=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 15)), max_size=15),
     cut=st.integers(0, 15),
 )
-def test_arrays_and_stack_agree_whenever_slices_nest(spans, cut):
-    rows = sorted(spans, key=lambda row: (row[0], -row[1]))
-    columns = [list(range(len(rows))), [kind for _, _, kind in rows], [ts for ts, _, _ in rows]]
-    columns.append([ts + dur for ts, dur, _ in rows])
+def test_arrays_and_stack_agree_up_to_the_first_that_does_not_nest(spans, cut):
+    columns = columns_of(spans)
     by_stack, by_arrays = Stack(rounding=0), Stack(rounding=0)
     for window in (slice(0, cut), slice(cut, None)):
-        nested = place_nested(by_arrays, *(np.array(column[window], np.int64) for column in columns))
-        expected = by_stack.place(*(column[window] for column in columns))
-        assert (nested is not None) == (by_stack.outlasting == [])
-        if nested is None:
-            assert by_arrays.outlasting == []
+        nested = place_nested(by_arrays, *(column[window] for column in columns))
+        expected = by_slice(by_stack.place(*(column[window].tolist() for column in columns)))
+        assert by_slice(nested) == expected[: len(nested.depth)]
+        assert by_arrays.outlasting == []
+        if len(nested.depth) < len(expected):
+            assert by_stack.outlasting[0].slice_id == columns[0][window][len(nested.depth)]
             return
-        assert by_slice(nested) == by_slice(expected)
+        assert by_stack.outlasting == []
         assert by_arrays.opened == by_stack.opened
+
+
+def columns_of(spans):
+    """Ids, kinds, starts, ends of (start, duration, kind), in the order of the sweep."""
+    rows = sorted(spans, key=lambda row: (row[0], -row[1]))
+    ids, kinds, starts = range(len(rows)), [kind for _, _, kind in rows], [ts for ts, _, _ in rows]
+    return [np.array(column, np.int64) for column in (ids, kinds, starts, [ts + dur for ts, dur, _ in rows])]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    spans=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12), st.integers(0, 15)), max_size=30),
+    rounding=st.integers(0, 4),
+    by_arrays=st.integers(1, 8),
+    by_stack=st.integers(1, 4),
+)
+def test_going_back_and_forth_between_arrays_and_stack_changes_nothing(spans, rounding, by_arrays, by_stack):
+    columns = columns_of(spans)
+    expected, mixed = Stack(rounding), Stack(rounding)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nesting, "_BY_ARRAYS", by_arrays)
+        patch.setattr(nesting, "_BY_STACK", by_stack)
+        pieces = list(nesting._places(mixed, columns))
+    found = [list(chain.from_iterable(piece[field] for piece in pieces)) for field in range(9)]
+    places = expected.place(*(column.tolist() for column in columns))
+    assert list(zip(*found, strict=True)) == by_slice(places)
+    assert mixed.cut == expected.cut
+    assert mixed.outlasting == expected.outlasting

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from traceq.analysis.nesting.stack import Integers, Stack
 
 
-def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> Places | None:
-    """What stack.place says of slices in order of start, longest first; None, and nothing done, when some do not nest."""
+def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> Places:
+    """What stack.place says of slices in order of start, longest first: of all before the first one that does not nest."""
     if not stack.nests:
-        return None
+        return Places([], [], [[] for _ in AROUND])
     # Slices still open from before go first, as if they had always been open.
     opened = np.array(stack.opened, np.int64).reshape(-1, len(Open._fields))
     ends, ids, kinds = (np.append(opened[:, field], new) for field, new in enumerate((ends, ids, kinds)))
@@ -26,17 +26,25 @@ def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers,
     parents = np.full(len(depths), NOBODY)
     parent_ids = parents.copy()
     around = [parents.copy() for _ in AROUND]
+    nesting = len(depths)
+    present = np.bitwise_or.reduce(kinds, initial=0)
+    to_find = [
+        (bit, innermost, column) for (bit, innermost), column in zip(AROUND, around, strict=True) if present & bit
+    ]
     for children, their_parents in _levels(depths):
-        if (their_parents == NOBODY).any() or (ends[children] > ends[their_parents]).any():
-            return None
         parents[children] = their_parents
         parent_ids[children] = ids[their_parents]
-        for (bit, innermost), column in zip(AROUND, around, strict=True):
+        for bit, innermost, column in to_find:
             further = column[their_parents]
             counts = (kinds[their_parents] & bit != 0) & (innermost | (further == NOBODY))
             column[children] = np.where(counts, ids[their_parents], further)
-    stack.open([Open(*map(int, (ends[row], ids[row], kinds[row]))) for row in _last_and_its_parents(parents)])
-    new = slice(len(opened), None)
+        # What comes before the first that does not nest is right: depths and parents depend on earlier slices only.
+        astray = children[(their_parents == NOBODY) | (ends[children] > ends[their_parents])]
+        nesting = min(nesting, astray.min(initial=nesting))
+    if nesting > len(opened):
+        last = _with_its_parents(parents, nesting - 1)
+        stack.open([Open(*map(int, (ends[row], ids[row], kinds[row]))) for row in last])
+    new = slice(len(opened), max(nesting, len(opened)))
     return Places(depths[new], parent_ids[new], [column[new] for column in around])
 
 
@@ -61,10 +69,9 @@ def _levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
         yield rows, np.where(place < 0, NOBODY, above[place]) if len(above) else np.full(len(rows), NOBODY)
 
 
-def _last_and_its_parents(parents: Integers) -> list[int]:
-    """The last row and those around it, outermost first."""
+def _with_its_parents(parents: Integers, row: int) -> list[int]:
+    """The row and those around it, outermost first."""
     chain = []
-    row = len(parents) - 1
     while row != NOBODY:
         chain.append(row)
         row = int(parents[row])

@@ -18,11 +18,15 @@ from traceq.analysis.nesting.stack import NEVER, NOBODY, Around, Stack
 from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import duckdb
 
     from traceq.analysis.nesting.stack import Integers
+
+# How many slices of a thread are placed at once where they nest, and where they do not: at least.
+_BY_ARRAYS = 16_384
+_BY_STACK = 256
 
 # Sorted, swept and inserted at a time.
 _ROWS_PER_WINDOW = 3 * 122_880
@@ -70,11 +74,28 @@ def _nest_window(
     for first, last in pairwise([*first_of_thread.tolist(), rows.num_rows]):
         stack = stacks[int(keys["thread_id"][first])]
         of_thread = [keys[name][first:last] for name in ("slice_id", "nesting_kind", "ts", "ts_end")]
-        placed = place_nested(stack, *of_thread) or stack.place(*(column.tolist() for column in of_thread))
-        places.append([placed.depth, placed.parent_id, *placed.around])
+        places += _places(stack, of_thread)
     for name, parts in zip(("depth", "parent_id", *Around._fields), zip(*places, strict=True), strict=True):
         values = np.concatenate(parts)
         rows = rows.append_column(name, pa.array(values, pa.int64(), mask=values == NOBODY))
     connection.register("_nested", rows)
     run(connection, "analysis/nesting/cpu_slice_insert.sql", trace_id=trace_id)
     connection.unregister("_nested")
+
+
+def _places(stack: Stack, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
+    """Columns of places of a thread's slices, piece by piece: by arrays up to one that does not nest, by the stack from there."""
+    first, count, many, few = 0, len(slices[0]), _BY_ARRAYS, _BY_STACK
+    while first < count:
+        placed = place_nested(stack, *(column[first : first + many] for column in slices))
+        yield [placed.depth, placed.parent_id, *placed.around]
+        first += len(placed.depth)
+        if len(placed.depth) == many:
+            many *= 2
+        elif first < count:
+            # Where many do not nest, arrays are tried less and less often.
+            few = _BY_STACK if len(placed.depth) > few else 2 * few
+            many = _BY_ARRAYS
+            placed = stack.place(*(column[first : first + few].tolist() for column in slices))
+            yield [placed.depth, placed.parent_id, *placed.around]
+            first += len(placed.depth)

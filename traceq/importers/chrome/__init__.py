@@ -2,8 +2,7 @@
 
 How the format maps: `X` events of GPU categories become gpu_slice rows, other `X`, `B`/`E` and `i` events cpu_slice rows,
 `C` events and memory instants counter rows; `M` events name threads. Flow events are redundant with correlation and external
-ids and are only counted. The file is streamed in blocks of a few MiB, decoded by several processes when it is large; memory
-does not grow with it.
+ids and are only counted. The file is streamed in blocks that DuckDB parses, many at a time; memory does not grow with it.
 """
 
 from __future__ import annotations

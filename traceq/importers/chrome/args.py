@@ -1,23 +1,15 @@
-"""Typed decoding of the `args` of events: known keys into columns, everything else kept as JSON.
-
-The keys are those of Kineto's writers since 2021; a key nobody listed is learned when it is first met, so that a newer
-PyTorch costs one slow block and no data.
-"""
+"""The `args` of one event after the other: known keys as columns, everything else kept as JSON."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 # Columns: (key in the file, attribute, type). Several keys may mean one thing in different eras.
 _Column = tuple[str, str, Any]
@@ -75,66 +67,6 @@ MEMORY_COLUMNS: tuple[_Column, ...] = (
     ("Total Reserved", "total_reserved", INT),
 )
 
-_HOST_KEPT = (
-    "Record function id", "Ev Idx", "Profiler Event Index", "Sequence number", "Fwd thread id", "Input Dims", "Input dims",
-    "Input Strides", "Input type", "Concrete Inputs", "Input names", "Output dims", "Output type", "Output names", "Device",
-    "Extra arguments", "Trace name", "Trace iteration", "Call stack", "Module Hierarchy", "Backend", "cbid", "external ts",
-    "Python id", "Python parent id", "Python module id",
-)  # fmt: skip
-_GPU_KEPT = (
-    "queued", "blocks per SM", "warps per SM", "est. achieved occupancy %", "memory bandwidth (GB/s)", "kind", "priority",
-    "occupancy",
-)  # fmt: skip
-
-
-@dataclass
-class Shape:
-    """What to take out of the args of one family of events; learns keys it meets.
-
-    What it has learned must not show in the rows: processes learn in different order. So both paths write kept keys in one
-    order, the listed ones first, then by name, with the values' text as it stands in the file.
-    """
-
-    columns: tuple[_Column, ...]
-    listed: tuple[str, ...]
-    learned: set[str] = field(default_factory=set)
-    decoder: msgspec.json.Decoder[list[Any]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._build()
-
-    def rank(self, key: str) -> tuple[int, str]:
-        """Sort key of a kept key."""
-        return (self.listed.index(key), "") if key in self.listed else (len(self.listed), key)
-
-    def _build(self) -> None:
-        kept = [*self.listed, *sorted(self.learned)]
-        fields: list[Any] = [(name, kind, msgspec.field(default=None, name=key)) for key, name, kind in self.columns]
-        fields += [
-            (f"kept_{number}", msgspec.Raw | msgspec.UnsetType, msgspec.field(default=msgspec.UNSET, name=key))
-            for number, key in enumerate(kept)
-        ]
-        row = msgspec.defstruct("Args", fields, omit_defaults=True, gc=False)
-        self.decoder = msgspec.json.Decoder(list[row])  # type: ignore[valid-type]
-
-    def learn(self, keys: Iterable[str]) -> None:
-        """Keep these keys from the next block on without the slow path; a bounded number of them."""
-        known = {key for key, _, _ in self.columns} | set(self.listed) | self.learned
-        new = [key for key in keys if key not in known and not _NO_FIELD_NAME.search(key)]
-        if new and len(self.learned) < _MOST_LEARNED:
-            self.learned.update(new[: _MOST_LEARNED - len(self.learned)])
-            self._build()
-
-
-# msgspec takes no such names for fields.
-_NO_FIELD_NAME = re.compile(r'[\x00-\x1f"\\]')
-
-# A trace that invents keys without end is decoded the slow way.
-_MOST_LEARNED = 200
-
-HOST = Shape(HOST_COLUMNS, _HOST_KEPT)
-GPU = Shape(GPU_COLUMNS, _GPU_KEPT)
-
 _encoder = msgspec.json.Encoder()
 
 
@@ -146,59 +78,11 @@ class Decoded:
     kept: pa.StringArray
 
 
-def decode(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> Decoded:
-    """Decode one args object per event."""
-    text = b"[" + b",".join(raws) + b"]"
-    try:
-        rows = shape.decoder.decode(text)
-    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError):
-        return _decode_slowly(shape, raws, notes)
-    # As many keys came out as stand in the text: none is unknown, doubled or null. (A colon after a quote inside a string
-    # only makes the counts differ, and the slow path is right in any case.)
-    columns = {name: list(map(attrgetter(name), rows)) for _, name, _ in shape.columns}
-    found = _forget(rows, columns)
-    lines = _encoder.encode_lines(rows)
-    if found + lines.count(b'":') != text.count(b'":'):
-        return _decode_slowly(shape, raws, notes)
-    return Decoded(columns, _lines_array(lines, rows))
-
-
-def _forget(rows: list[Any], columns: dict[str, list[Any]]) -> int:
-    """Reset the columns of each row to their default, so that encoding leaves them out; returns how many were set."""
-    found = 0
-    for name, values in columns.items():
-        present = len(values) - values.count(None)
-        if present:
-            found += present
-            for row in rows:
-                setattr(row, name, None)
-    return found
-
-
-def _lines_array(lines: bytes, rows: list[Any]) -> pa.StringArray:
-    """JSON objects, a line each, as an Arrow column without copying them one by one; empty objects are null."""
-    ends = np.flatnonzero(np.frombuffer(lines, dtype=np.uint8) == _NEWLINE)
-    if len(ends) != len(rows):
-        # Pretty-printed values hold line breaks.
-        return text_array([_encoder.encode(row) for row in rows])
-    offsets = np.zeros(len(ends) + 1, dtype=np.int32)
-    offsets[1:] = ends - np.arange(len(ends))
-    text = lines.replace(b"\n", b"")
-    array = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
-    is_empty = pa.array(np.diff(offsets) == len(b"{}"))
-    return pc.if_else(is_empty, pa.scalar(None, pa.string()), array)
-
-
-_NEWLINE = 10
-
-
-def _decode_slowly(shape: Shape, raws: Sequence[Any], notes: Counter[str]) -> Decoded:
-    """One event at a time: any key, any type, doubled keys counted."""
-    taken = [_taken(raw, shape.columns, notes) for raw in raws]
-    columns = {name: [row[name] for row, _ in taken] for _, name, _ in shape.columns}
-    kept = [_kept_text(shape, bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
-    shape.learn(sorted({key for _, rest in taken for key in rest}))
-    return Decoded(columns, text_array(kept))
+def decode(columns: tuple[_Column, ...], raws: Sequence[Any], notes: Counter[str]) -> Decoded:
+    """Decode one args object per event: any key, any type, doubled keys counted."""
+    taken = [_taken(raw, columns, notes) for raw in raws]
+    kept = [_kept_text(bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
+    return Decoded({name: [row[name] for row, _ in taken] for _, name, _ in columns}, text_array(kept))
 
 
 def _taken(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -211,17 +95,17 @@ def _taken(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -> tuple
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def _kept_text(shape: Shape, raw: bytes, pairs: dict[str, Any]) -> bytes | None:
-    """The pairs that are left as JSON, with their values' text as it stands in `raw`."""
+def _kept_text(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
+    """The pairs that are left as JSON, in the order of `raw` and with the numbers as they stand there."""
     if not pairs:
         return None
-    ordered = sorted(pairs, key=shape.rank)
     try:
-        texts = _raw_members.decode(raw)
-        return _encoder.encode({key: texts[key] for key in ordered})
-    except (msgspec.DecodeError, RecursionError, KeyError):
+        return msgspec.json.format(
+            _encoder.encode({k: v for k, v in _raw_members.decode(raw).items() if k in pairs}), indent=-1
+        )
+    except (msgspec.DecodeError, RecursionError):
         # Args that are no object.
-        return json.dumps({key: pairs[key] for key in ordered}, ensure_ascii=False).encode("utf-8", "replace")
+        return json.dumps(pairs, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:

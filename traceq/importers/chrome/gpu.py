@@ -32,7 +32,7 @@ def batches(
     """Rows of one family. Events that name no device are left out and counted."""
     if family in ("synchronization", "cuda_event"):
         return _sync_batches(family, events, ids, ts, dur, notes)
-    decoded = args.decode(args.GPU, [event.args for event in events], notes)
+    decoded = args.decode(args.GPU_COLUMNS, [event.args for event in events], notes)
     columns = decoded.columns
     devices = [_device(d, event) for d, event in zip(columns["device"], events, strict=True)]
     streams = [_stream(s, event) for s, event in zip(columns["stream"], events, strict=True)]
@@ -58,6 +58,45 @@ def batches(
     return result
 
 
+_KERNEL_COLUMNS = (
+    "registers_per_thread",
+    "shared_memory",
+    *(f"{size}_{axis}" for size in ("grid", "block") for axis in "xyz"),
+)
+_COPY_COLUMNS = ("src_device", "dst_device")
+
+# Columns of gpu_work.sql that say nothing of a kind of work.
+_OTHERS_COLUMNS = {"kernel": _COPY_COLUMNS, "memcpy": _KERNEL_COLUMNS, "memset": _KERNEL_COLUMNS + _COPY_COLUMNS}
+
+
+def batches_of_work(work: pa.Table) -> Batches:
+    """Rows of kernels, copies and memsets that have every column but those that their names tell."""
+    result: Batches = []
+    for kind in pc.unique(work["kind"]).to_pylist():
+        of_kind = (
+            work.filter(pc.equal(work["kind"], kind))
+            .drop_columns(["is_plain", *_OTHERS_COLUMNS[kind]])
+            .combine_chunks()
+        )
+        names = of_kind["name"].combine_chunks().dictionary_encode()
+        columns = _name_columns(kind, names.dictionary.to_pylist())
+        for column, values in columns.items():
+            of_kind = of_kind.append_column(column, values.take(names.indices))
+        result += [("gpu_slice", batch) for batch in of_kind.to_batches()]
+    return result
+
+
+def _name_columns(family: str, names: Sequence[str]) -> dict[str, pa.Array]:
+    """What the names of copies and memsets tell."""
+    if family == "memcpy":
+        parsed = [_parse_copy(name) for name in names]
+        columns = ("copy_kind", "src_memory", "dst_memory")
+        return {column: pa.array([each[n] for each in parsed], pa.string()) for n, column in enumerate(columns)}
+    if family == "memset":
+        return {"dst_memory": pa.array([_memset_memory(name) for name in names], pa.string())}
+    return {}
+
+
 def _work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[Any]) -> dict[str, pa.Array]:
     count = len(events)
     common = {
@@ -71,8 +110,9 @@ def _work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[A
     if family == "kernel":
         return common | _geometry(columns)
     if family == "memcpy":
-        return common | _copy_columns(events, columns)
-    return common | {"dst_memory": pa.array([_memset_memory(text_of(event.name)) for event in events], pa.string())}
+        common["src_device"] = pa.array(columns["from_device"], pa.int32())
+        common["dst_device"] = pa.array(columns["to_device"], pa.int32())
+    return common | _name_columns(family, [text_of(event.name) for event in events])
 
 
 def _without_zero(values: list[int | None]) -> pa.Array:
@@ -115,17 +155,6 @@ _MEMORY = {
     "pageable": "pageable", "pinned": "pinned", "device": "device", "array": "array", "managed": "managed",
     "device static": "device_static", "managed static": "managed_static",
 }  # fmt: skip
-
-
-def _copy_columns(events: Sequence[Any], columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
-    parsed = [_parse_copy(text_of(event.name)) for event in events]
-    return {
-        "copy_kind": pa.array([p[0] for p in parsed], pa.string()),
-        "src_memory": pa.array([p[1] for p in parsed], pa.string()),
-        "dst_memory": pa.array([p[2] for p in parsed], pa.string()),
-        "src_device": pa.array(columns["from_device"], pa.int32()),
-        "dst_device": pa.array(columns["to_device"], pa.int32()),
-    }
 
 
 def _parse_copy(name: str) -> tuple[str | None, str | None, str | None]:

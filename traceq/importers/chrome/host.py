@@ -61,7 +61,7 @@ def batches(
     notes: Counter[str],
 ) -> Batches:
     """cpu_slice rows of one family, and the collective and counter rows that come with them."""
-    decoded = args.decode(args.HOST, [event.args for event in events], notes)
+    decoded = args.decode(args.HOST_COLUMNS, [event.args for event in events], notes)
     names = name_array(events)
     result: Batches = []
     if family == "runtime":

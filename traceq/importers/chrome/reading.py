@@ -1,29 +1,35 @@
-"""A whole Chrome trace: blocks are decoded in order, by child processes when the file is large, and joined up here."""
+"""A whole Chrome trace: groups of blocks are decoded one after the other, and joined up here."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.errors import UnusableTrace
-from traceq.importers.chrome import header, host
-from traceq.importers.chrome.block import Rows
-from traceq.importers.chrome.cut import Piece, blocks, read_header
-from traceq.importers.chrome.decoders import Decoders
+from traceq.importers.chrome import cut, header, host
+from traceq.importers.chrome.decode import Block, Decoder, split
 from traceq.importers.chrome.notes import note_batches
 from traceq.importers.chrome.repair import repair
+from traceq.importers.chrome.rows import Rows
 from traceq.importers.chrome.source import Stream
 from traceq.importers.chrome.threads import Threads
 from traceq.importers.rows import batches_of
 
 # Trailers hold a few kB of metadata; what is longer is not kept.
 _LONGEST_TRAILER = 16 << 20
+
+# Blocks that are decoded in one go: enough for all threads, and little memory.
+_GROUP_BYTES = 16 << 20
+
+# Blocks that are read while others are decoded.
+_BLOCKS_AHEAD = 32
 
 _Batch = tuple[str, pa.RecordBatch]
 
@@ -34,11 +40,11 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
     Raises UnusableTrace when the file holds no list of events or nothing can be read from it.
     """
     with closing(Stream(path, progress)) as stream:
-        before, text = read_header(stream)
+        before, text = cut.read_header(stream)
         if before is None:
             raise UnusableTrace(f"{path}: holds no list of trace events; was it written by a profiler?")
         reader = _Reader()
-        yield from reader.events(stream, text, jobs, path.stat().st_size)
+        yield from reader.events(stream, text, jobs)
         if stream.is_damaged or not reader.has_ended:
             reader.notes["truncated"] = 1
         if reader.event_count <= reader.notes["malformed_event"]:
@@ -46,42 +52,47 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
         yield from reader.end(before)
 
 
-class _Block(NamedTuple):
-    """A block of text and the rows that are being decoded from it."""
-
-    piece: Piece
-    rows: Callable[[], Rows | None]
-
-
 class _Queue:
-    """The blocks of a trace in order, with a few of them submitted for decoding ahead of time."""
+    """The blocks of a trace in order, read and split ahead by a thread: that is Python's part, DuckDB has the other cores."""
 
-    def __init__(self, source: Iterator[Piece], decoders: Decoders) -> None:
+    def __init__(self, source: Iterator[bytes]) -> None:
         self._source = source
-        self._decoders = decoders
-        self._waiting: deque[_Block] = deque()
+        self._thread = ThreadPoolExecutor(1)
+        self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
+        self._waiting: list[Block | bytes] = []
 
-    def next(self) -> _Block | None:
-        """The next block, None at the end."""
-        while len(self._waiting) <= self._decoders.ahead:
-            piece = next(self._source, None)
-            if piece is None:
-                break
-            self._waiting.append(_Block(piece, self._decoders.submit(piece)))
-        return self._waiting.popleft() if self._waiting else None
+    def _read(self) -> Block | bytes | None:
+        text = next(self._source, None)
+        return None if text is None else split(text) or text
 
-    def put_back(self, block: _Block) -> None:
+    def next(self) -> Block | bytes | None:
+        """The next block, or its text where it is no list of events; None at the end."""
+        if self._waiting:
+            return self._waiting.pop()
+        self._ahead.append(self._thread.submit(self._read))
+        return self._ahead.popleft().result()
+
+    def put_back(self, block: Block | bytes) -> None:
         """Undo `next`."""
-        self._waiting.appendleft(block)
+        self._waiting.append(block)
 
     def drain(self, most: int) -> bytes:
         """The text of all remaining blocks, cut at about `most` bytes."""
-        parts = [block.piece.read() for block in self._waiting]
-        self._waiting.clear()
-        for piece in self._source:
-            if sum(map(len, parts)) < most:
-                parts.append(piece.read())
+        parts: list[bytes] = []
+        size = 0
+        while (block := self.next()) is not None:
+            if size < most:
+                parts.append(_text_of(block))
+                size += len(parts[-1])
         return b"".join(parts)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._thread.shutdown(cancel_futures=True)
+
+
+def _text_of(block: Block | bytes | None) -> bytes:
+    return block.as_read if isinstance(block, Block) else block or b""
 
 
 class _Reader:
@@ -98,34 +109,56 @@ class _Reader:
         self._is_kineto = False
         self._first: int | None = None
 
-    def events(self, stream: Stream, text: bytes, jobs: int, size: int) -> Iterator[_Batch]:
+    def events(self, stream: Stream, text: bytes, jobs: int) -> Iterator[_Batch]:
         """Batches of all blocks, in order."""
-        with closing(Decoders(jobs, size)) as decoders:
-            queue = _Queue(blocks(stream, text), decoders)
+        with closing(Decoder(jobs)) as decoder, closing(_Queue(cut.blocks(stream, text))) as queue:
+            group: list[Block] = []
+            size = 0
             while (block := queue.next()) is not None:
-                rows = block.rows()
-                if rows is not None:
-                    yield from self._add(rows)
+                if isinstance(block, Block):
+                    group.append(block)
+                    size += len(block.text)
+                    if size < _GROUP_BYTES:
+                        continue
+                elif group:
+                    queue.put_back(block)
                 else:
-                    yield from self._repair(block.piece.read(), queue)
+                    yield from self._repair(block, decoder, queue)
+                yield from self._add_group(group, decoder, queue)
+                group, size = [], 0
+            yield from self._add_group(group, decoder, queue)
 
-    def _repair(self, text: bytes, queue: _Queue) -> Iterator[_Batch]:
+    def _add_group(self, group: list[Block], decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:
+        """Batches of blocks that follow each other: all at once, or, where one is at fault, the first."""
+        if not group:
+            return
+        rows = decoder.rows(group)
+        if rows is not None:
+            yield from self._add(rows)
+        elif len(group) > 1:
+            for block in reversed(group[1:]):
+                queue.put_back(block)
+            yield from self._add_group(group[:1], decoder, queue)
+        else:
+            yield from self._repair(group[0].as_read, decoder, queue)
+
+    def _repair(self, text: bytes, decoder: Decoder, queue: _Queue) -> Iterator[_Batch]:
         """Read a block that is no plain list of events, with as much of the following text as that takes."""
         while True:
             more = queue.next()
-            repaired = repair(text, is_last=more is None)
+            repaired = repair(text, decoder.decode, is_last=more is None)
             if repaired.rows is not None:
                 yield from self._add(repaired.rows)
             if repaired.ended:
                 self.has_ended = True
-                self._trailer = repaired.rest + (more.piece.read() if more else b"") + queue.drain(_LONGEST_TRAILER)
+                self._trailer = repaired.rest + _text_of(more) + queue.drain(_LONGEST_TRAILER)
                 return
             if more is None:
                 return
             if not repaired.rest:
                 queue.put_back(more)
                 return
-            text = repaired.rest + more.piece.read()
+            text = repaired.rest + _text_of(more)
 
     def _add(self, rows: Rows) -> Iterator[_Batch]:
         threads = self._threads.numbers(rows.tracks)

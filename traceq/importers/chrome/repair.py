@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 
-from traceq.importers.chrome.block import Rows, decode, decode_loosely
+from traceq.importers.chrome.loose import add_loosely
+from traceq.importers.chrome.rows import Rows
 
 _LIST_ENDS = re.compile(rb"\}\s*,?\s*\]")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\]]', re.DOTALL)
@@ -37,8 +39,11 @@ class Repaired:
     ended: bool
 
 
-def repair(text: bytes, *, is_last: bool) -> Repaired:
-    """Read as many events from the beginning of `text` as there are; `is_last` says that no more text will come."""
+def repair(text: bytes, decode: Callable[[bytes], Rows | None], *, is_last: bool) -> Repaired:
+    """Read as many events from the beginning of `text` as there are; `is_last` says that no more text will come.
+
+    `decode` says what rows a list of events without its brackets holds, None when it is not exactly that.
+    """
     for match in list(_LIST_ENDS.finditer(text))[:_TRIES]:
         rows = decode(text[: match.start() + 1])
         if rows is not None:
@@ -113,7 +118,9 @@ def _one_by_one(text: bytes, notes: Counter[str], *, is_last: bool) -> Repaired:
         events += more
     notes["control_character"] += sum(map(_count_breaks, events))
     events = [_numbers(event.translate(_BREAKS_AS_BLANKS), notes) for event in events]
-    return Repaired(decode_loosely(events, notes), rest, ended)
+    rows = Rows(len(events))
+    add_loosely(rows, events, range(len(events)))
+    return Repaired(rows, rest, ended)
 
 
 # No event is this long; a missing end within it means that quotes are out of step.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import zipfile
 from collections.abc import Callable
@@ -32,8 +31,6 @@ class Stream:
 
     def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
         self._progress = progress
-        self._told = 0
-        self._name = str(path.resolve())
         self._file = path.open("rb")
         try:
             self._bytes = _decompressed(self._file, path)
@@ -42,34 +39,6 @@ class Stream:
             raise
         self.is_damaged = False
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the file is not compressed, so that its text can be read anywhere."""
-        return self._bytes is self._file
-
-    @property
-    def name(self) -> str:
-        """Absolute path of the file."""
-        return self._name
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file on disk."""
-        return os.fstat(self._file.fileno()).st_size
-
-    def tell(self) -> int:
-        """Bytes of the file on disk that were read so far."""
-        return self._file.tell()
-
-    def __getitem__(self, place: slice) -> bytes:
-        """Text of a plain file from place.start to place.stop, wherever `read` stands."""
-        return os.pread(self._file.fileno(), place.stop - place.start, place.start)
-
-    def tell_progress(self, position: int) -> None:
-        """Say that the file was consumed up to `position`; never less than was said before."""
-        self._told = max(self._told, position)
-        self._progress(self._told)
-
     def read(self, size: int) -> bytes:
         """Up to `size` bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
         try:
@@ -77,7 +46,7 @@ class Stream:
         except _DAMAGED:
             self.is_damaged = True
             return b""
-        self.tell_progress(self._file.tell())
+        self._progress(self._file.tell())
         return data
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from traceq.importers.chrome.args import loads_pairs
-from traceq.importers.chrome.block import Track
+from traceq.importers.chrome.rows import Track
 from traceq.importers.rows import Batches, batches_of
 
 _KINETO_THREAD_NAME = re.compile(r"thread -?\d+ \((.*)\)")

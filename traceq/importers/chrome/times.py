@@ -19,15 +19,13 @@ _MOST_MICROSECONDS = 9.0e15
 SEVEN_DAYS = 7 * 86_400_000_000_000
 
 
-class Inexact(Exception):
-    """Doubles cannot tell these times apart to the nanosecond: decode the block again with exact decimals."""
+def is_inexact(value: object) -> bool:
+    """Whether the value is a double that cannot tell times apart to the nanosecond: read the text again as a decimal."""
+    return isinstance(value, float) and _EXACT_BELOW <= abs(value) <= _MOST_MICROSECONDS
 
 
 def starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Nanoseconds of `ts` values, and which of them are usable.
-
-    Raises Inexact when fractional values are too large for doubles.
-    """
+    """Nanoseconds of `ts` values, and which of them are usable; none of them is_inexact."""
     ns, valid = _nanoseconds(values)
     bad = int(len(valid) - np.count_nonzero(valid))
     if bad:
@@ -73,8 +71,6 @@ def _one_by_one(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.ND
 
 def _exact(value: object) -> int | None:
     """Nanoseconds of one value of any type, or None when it is no usable time."""
-    if isinstance(value, float) and _EXACT_BELOW <= abs(value) <= _MOST_MICROSECONDS:
-        raise Inexact
     try:
         microseconds = Decimal(str(value))
         if not microseconds.is_finite() or abs(microseconds) >= Decimal(_MOST_MICROSECONDS):

@@ -1,0 +1,204 @@
+"""Blocks of events, as text, become rows: DuckDB parses many at once, and Python looks at the few events that are odd."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traceq.importers.chrome import gpu
+from traceq.importers.chrome.args import loads_pairs
+from traceq.importers.chrome.loose import FAMILY_OF_CATEGORY, add_loosely
+from traceq.importers.chrome.rows import Rows, Track
+
+_QUERIES = {name: (Path(__file__).parent / f"{name}.sql").read_text() for name in ("event", "gpu_work", "memory")}
+_SETUP = (Path(__file__).parent / "setup.sql").read_text()
+
+
+class _Event(msgspec.Struct, gc=False):
+    """Any JSON object."""
+
+
+# Only to count events and to check that it is JSON, which DuckDB does not do: it takes NaN and commas too many.
+_any_events = msgspec.json.Decoder(list[_Event])
+_raw_events = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+_BLOCK = pa.schema([("first", pa.int64()), ("text", pa.string())])
+_TEXT, _INT = pa.string(), pa.int64()
+_WORK = pa.schema([("slice_id", _INT), ("kind", _TEXT), ("name", _TEXT), ("ts", _INT), ("dur", _INT), ("args", _TEXT)])
+
+
+class Block(NamedTuple):
+    """A list of events: its text with brackets, how many there are, and what stood before the first and after the last."""
+
+    text: bytes
+    events: int
+    before: bytes
+    after: bytes
+
+    @property
+    def as_read(self) -> bytes:
+        """The text it was made from."""
+        return self.before + self.text[1:-1] + self.after
+
+
+_BETWEEN = b" \t\r\n,"
+
+
+def split(text: bytes) -> Block | None:
+    """The events of a block of comma-separated events, or None when it is not exactly that."""
+    inside = text.strip(_BETWEEN)
+    array = b"[" + inside + b"]"
+    try:
+        if not array.isascii():
+            array.decode()
+        events = len(_any_events.decode(array))
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    before = text[: len(text) - len(text.lstrip(_BETWEEN))]
+    return Block(array, events, before, text[len(before) + len(inside) :])
+
+
+class Decoder:
+    """Decodes blocks with so many threads."""
+
+    def __init__(self, threads: int) -> None:
+        self._duckdb = duckdb.connect(config={"threads": threads})
+        self._duckdb.execute(_SETUP)
+        self._tables = {"_block": _Given(_BLOCK), "_work": _Given(_WORK)}
+        for name, table in self._tables.items():
+            self._duckdb.register(name, table)
+        families = {"category": list(FAMILY_OF_CATEGORY), "family": list(FAMILY_OF_CATEGORY.values())}
+        self._duckdb.register("_family", pa.table(families))
+        # Planning takes as long as running them on a megabyte.
+        for query, text in _QUERIES.items():
+            self._duckdb.execute(f"prepare {query} as {text}")
+        # For each list of argument names that was met, as a hash, whether one stands in it twice.
+        self._is_twice: dict[int, bool] = {}
+
+    def close(self) -> None:
+        """Free its memory."""
+        self._duckdb.close()
+
+    def decode(self, text: bytes) -> Rows | None:
+        """Rows of a block of comma-separated events, or None when it is not exactly that."""
+        block = split(text)
+        return None if block is None else self.rows([block])
+
+    def rows(self, blocks: Sequence[Block]) -> Rows | None:
+        """Rows of blocks that follow each other, or None when one of them holds what is no event or no text."""
+        firsts = np.cumsum([0, *(block.events for block in blocks)])
+        rows = Rows(int(firsts[-1]))
+        batches = [
+            pa.record_batch([pa.array([int(first)]), _as_arrow(block.text)], _BLOCK)
+            for first, block in zip(firsts, blocks, strict=False)
+        ]
+        try:
+            events = self._run("event", "_block", pa.Table.from_batches(batches))
+        except duckdb.InvalidInputException:
+            # Half of a surrogate pair.
+            return None
+        rows.notes["flow_not_stored"] += rows.events - len(events)
+        texts = _Texts(blocks, firsts)
+        ways = self._ways(events, texts)
+        odd = [events["slice_id"].filter(pc.equal(ways, "odd"))]
+        if len(work := events.filter(pc.equal(ways, "gpu"))):
+            work = self._run("gpu_work", "_work", work.select(_WORK.names))
+            odd.append(work["slice_id"].filter(pc.invert(work["is_plain"])))
+            rows.batches += gpu.batches_of_work(work.filter(work["is_plain"]))
+        if len(memory := events.filter(pc.equal(ways, "memory"))):
+            counters = self._run("memory", "_work", memory.select(_WORK.names))
+            rows.batches += [("counter", each) for each in counters.to_batches()]
+        _add_host(events.filter(pc.is_in(ways, pa.array(["host", "memory"]))), rows)
+        numbers = np.sort(np.concatenate(odd)).tolist()
+        add_loosely(rows, [texts[number] for number in numbers], numbers)
+        return rows
+
+    def _ways(self, events: pa.Table, texts: _Texts) -> pa.Array:
+        """Who goes on with each event: Python, too, where an argument stands twice."""
+        ways = events["way"].combine_chunks()
+        keys, first = np.unique(events["keys"].to_numpy(), return_index=True)
+        for key, row in zip(keys.tolist(), first.tolist(), strict=True):
+            if key not in self._is_twice:
+                self._is_twice[key] = _names_key_twice(texts[events["slice_id"][row].as_py()])
+        twice = [key for key in keys.tolist() if self._is_twice[key]]
+        return pc.if_else(pc.is_in(events["keys"], pa.array(twice, pa.uint64())), "odd", ways) if twice else ways
+
+    def _run(self, query: str, name: str, table: pa.Table) -> pa.Table:
+        """Rows of a query on `table` under this name."""
+        self._tables[name].table = table
+        return self._duckdb.sql(f"execute {query}").to_arrow_table()
+
+
+class _Given:
+    """A table for DuckDB that can be another one each time a query runs."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.table = schema.empty_table()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+class _Texts:
+    """The texts of events by number; a block is taken apart when one of its events is asked for."""
+
+    def __init__(self, blocks: Sequence[Block], firsts: npt.NDArray[np.int64]) -> None:
+        self._blocks = blocks
+        self._firsts = firsts
+        self._parts: dict[int, list[msgspec.Raw]] = {}
+
+    def __getitem__(self, number: int) -> msgspec.Raw:
+        place = int(np.searchsorted(self._firsts, number, side="right")) - 1
+        if place not in self._parts:
+            self._parts[place] = _raw_events.decode(self._blocks[place].text)
+        return self._parts[place][number - int(self._firsts[place])]
+
+
+def _as_arrow(text: bytes) -> pa.StringArray:
+    """The text as an Arrow column of one row, not copied."""
+    return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text))
+
+
+def _names_key_twice(event: msgspec.Raw) -> bool:
+    """Whether an event, or its arguments, have two members of one name."""
+    notes: Counter[str] = Counter()
+    loads_pairs(bytes(event), notes)
+    return notes["duplicate_key"] > 0
+
+
+def _add_host(slices: pa.Table, rows: Rows) -> None:
+    """Add cpu_slice rows, with numbers of their tracks."""
+    if not slices:
+        return
+    slices = slices.drop_columns(["way", "keys"]).combine_chunks()
+    encoded = slices["track"].combine_chunks().dictionary_encode()
+    tracks, first = np.unique(encoded.indices.to_numpy(), return_index=True)
+    ids = slices["slice_id"].to_numpy()
+    numbers = np.zeros(len(encoded.dictionary), dtype=np.int32)
+    for track, row in zip(tracks.tolist(), first.tolist(), strict=True):
+        numbers[track] = rows.number(_track(encoded.dictionary[track].as_py()), int(ids[row]))
+    threads = pa.array(numbers[encoded.indices.to_numpy()])
+    position = slices.schema.get_field_index("track")
+    slices = slices.set_column(position, "thread_id", threads)
+    rows.batches += [("cpu_slice", each) for each in slices.to_batches()]
+
+
+def _track(text: str) -> Track:
+    """Process and thread of an event, from their JSON."""
+    pid, tid = (json.loads(each) for each in text.split("\n"))
+    return _plain(pid), _plain(tid)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, (list, dict)) else value
