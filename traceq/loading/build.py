@@ -38,7 +38,7 @@ _COPIED = (
 
 @dataclass(frozen=True)
 class Task:
-    """What it takes to build the database of one trace. Sizes in bytes."""
+    """What it takes to build the database of one trace: `jobs` processes may read it, `threads` work it out. Sizes in bytes."""
 
     source: Source
     database: Path
@@ -48,6 +48,7 @@ class Task:
     sha256: str
     choice: Choice
     jobs: int
+    threads: int
     memory: int
 
 
@@ -64,7 +65,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
             if rows <= MOST_ROWS:
                 plan_plainly(connection)
             else:
-                connection.execute(f"set threads = {min(task.jobs, threads_for(task.memory))}")
+                connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
             _copy(connection, task)
             fill(
                 connection,

@@ -29,7 +29,7 @@ group by next_slice_id;
 create temp table _behind_earlier_work as
 with
 first_of_stream as (
-    select arg_min(slice_id, {'ts': ts, 'slice_id': slice_id}) as slice_id
+    select arg_min(slice_id, (ts::hugeint << 64) + slice_id) as slice_id
     from gpu_slice
     group by pid, device, context, stream
 ),
@@ -66,7 +66,7 @@ select gap_id
 from _gap
 where
     next_slice_id in (from _behind_earlier_work)
-    and next_slice_id in (select arg_min(slice_id, {'ts': ts, 'slice_id': slice_id}) from gpu_slice group by device);
+    and next_slice_id in (select arg_min(slice_id, (ts::hugeint << 64) + slice_id) from gpu_slice group by device);
 
 create temp table _part as
 select gap_id, ts, ts_end, activity, slice_id
@@ -121,7 +121,7 @@ select
     cause,
     min(ts) as ts,
     sum(dur)::bigint as dur,
-    max_by(slice_id, {'dur': dur, 'ts': -ts}) filter (slice_id is not null) as cpu_slice_id,
+    max_by(slice_id, (dur::hugeint << 64) - ts) filter (slice_id is not null) as cpu_slice_id,
     max(dur) filter (slice_id is not null and cause not in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work'))::bigint as slice_dur
 from _gap_slice_part
 group by gap_id, cause
@@ -137,12 +137,12 @@ order by gap_id, ts, slice_id;
 drop table _gap_slice_part;
 
 create temp table _gap_fault as
-select gap_id, fault.cause, fault.cpu_slice_id
-from (
-    select gap_id, max_by({'cause': cause, 'cpu_slice_id': cpu_slice_id}, {'dur': dur, 'ts': -ts}) as fault
-    from idle_gap_cause
-    group by gap_id
-);
+select
+    gap_id,
+    max_by(cause, (dur::hugeint << 64) - ts) as cause,
+    arg_max_null(cpu_slice_id, (dur::hugeint << 64) - ts) as cpu_slice_id
+from idle_gap_cause
+group by gap_id;
 
 -- The few host slices that are named, looked up once: joining names of all slices would need memory for all of them.
 create temp table _gap_slice as

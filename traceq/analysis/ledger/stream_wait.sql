@@ -34,8 +34,8 @@ work as (
         g.device,
         g.stream,
         c.ts,
-        min_by(g.slice_id, {'ts': g.ts, 'id': g.slice_id}) as first_id,
-        max_by(g.slice_id, {'ts_end': g.ts_end, 'id': g.slice_id}) as last_id,
+        min_by(g.slice_id, (g.ts::hugeint << 64) + g.slice_id) as first_id,
+        max_by(g.slice_id, (g.ts_end::hugeint << 64) + g.slice_id) as last_id,
         max(g.ts_end) as ts_end
     from gpu_slice as g
     inner join cpu_slice as c on c.slice_id = g.launch_id
