@@ -35,6 +35,7 @@ WITHIN_OTHERS = {
     "idle_interval",
     "idle_overhead",
     "idle_second_look",
+    "long_stretch",
     "serving_annotation",
     "stall_communication",
     "stall_debt",

@@ -1,5 +1,6 @@
 -- The innermost open slice of each host thread at each instant, without gaps: every start and end of a slice is a boundary, and the
--- beginning of time. host_timeline.py fills it thread by thread, each in the order of time; and _host_extent, which rows are whose.
+-- beginning of time. host_timeline.py fills it thread by thread, each in the order of time; and _host_extent, which of its rows, numbered
+-- from 0, are whose.
 create or replace temp table _host_timeline
 (
     thread_id integer,
