@@ -63,7 +63,7 @@ running as (
     select
         device,
         -- steps are numbered in the order of time, so the last one that began is the largest; 33 bits hold it below the device
-        max((device::bigint << 33) + step) over (rows unbounded preceding) - (device::bigint << 33) as step,
+        max(device * 8589934592 + step) over (rows unbounded preceding) - device * 8589934592 as step,
         t as ts,
         lead(t) over () - t as dur,
         lead(device) over () as next_device,

@@ -59,9 +59,14 @@ def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
-    cuts = run(connection, "analysis/ledger/host_block.sql", rows=_ROWS_PER_BLOCK).fetchall()
-    for first, last in pairwise([(-1, _FIRST_TIME), *dict.fromkeys(cuts), (_LAST_THREAD, _LAST_TIME)]):
+    """All threads and times, in blocks of about so many slices."""
+    for first, last in pairwise([(-1, _FIRST_TIME), *dict.fromkeys(_cuts(connection)), (_LAST_THREAD, _LAST_TIME)]):
         yield _Block(*first, *last)
+
+
+def _cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
+    """The threads and times between blocks."""
+    return run(connection, "analysis/ledger/host_block.sql", rows=_ROWS_PER_BLOCK).fetchall()
 
 
 def _bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
@@ -77,6 +82,7 @@ def _bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Point
 
 
 def _others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
+    """Passes and switches of the threads of a block."""
     rows = connection.sql(statement("analysis/ledger/host_point.sql"), params=block._asdict()).to_arrow_table()
     thread, ts, phase, state = (rows[name].to_numpy() for name in ("thread_id", "ts", "phase", "state"))
     return points(thread, ts, phase=phase, state=state)
@@ -100,31 +106,37 @@ class _Writer:
         is_idle, is_range = activity == self._none, activity == self._annotation
         starts = is_bound | is_idle | is_range
         is_other = is_range & np.isin(found.thread, self._without_python)
-        known = found.state != NOTHING
-        activity = np.where(is_other & ~known, self._cpu, np.where((is_idle | is_other) & known, found.state, activity))
+        is_known = found.state != NOTHING
+        if is_known.any() or is_other.any():
+            unknown = np.where(is_other, self._cpu, activity)
+            activity = np.where(is_idle | is_other, np.where(is_known, found.state, unknown), activity)
         phase = np.where((phase == 0) & (found.phase != NOTHING), found.phase, phase)
-        found_segment = pa.table(
-            {
-                "thread_id": found.thread[starts],
-                "ts": found.ts[starts],
-                "slice_id": _ids(found.slice_id[starts]),
-                "activity": _named(activity[starts], self._activities),
-                "phase": _named(phase[starts], self._phases),
-                "synchronizing_id": _ids(waits_in[starts]),
-            }
+        columns = (found.thread, found.ts, found.slice_id, activity, phase, waits_in)
+        thread, ts, slice_id, activity, phase, waits_in = (
+            columns if starts.all() else (column[starts] for column in columns)
         )
         # DuckDB finds the variable by its name. A registered table would be kept until the transaction ends, every block of it.
+        found_segment = pa.table(  # noqa: F841
+            {
+                "thread_id": thread,
+                "ts": ts,
+                "slice_id": _ids(slice_id),
+                "activity": _named(activity, self._activities),
+                "phase": _named(phase, self._phases),
+                "synchronizing_id": _ids(waits_in),
+            }
+        )
         self._connection.execute("insert into _host_timeline by name from found_segment")
-        threads, rows = np.unique(found.thread[starts], return_counts=True)
+        threads, rows = np.unique(thread, return_counts=True)
         self._rows.update(dict(zip(threads.tolist(), rows.tolist(), strict=True)))
 
     def finish(self) -> None:
         """Write which rows are whose."""
         ends = list(accumulate(self._rows.values()))
-        found_extent = pa.table(
+        found_extent = pa.table(  # noqa: F841 - as above
             {
-                "thread_id": pa.array(self._rows.keys(), pa.int32()),
-                "first": pa.array([end - rows for end, rows in zip(ends, self._rows.values(), strict=True)], pa.int64()),
+                "thread_id": pa.array(self._rows, pa.int32()),
+                "first": pa.array([0, *ends][:-1], pa.int64()),
                 "last": pa.array([end - 1 for end in ends], pa.int64()),
             }
         )

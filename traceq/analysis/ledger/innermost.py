@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from traceq.analysis.nesting.stack import Integers
-
-    Numbers = npt.NDArray[np.integer]
+    Numbers = npt.NDArray[np.integer[Any]]
     Flags = npt.NDArray[np.bool_]
 
 # No slice, phase or state from here on; and of phases and states: what was before goes on.
@@ -28,21 +26,22 @@ class Points(NamedTuple):
     """
 
     thread: Numbers
-    ts: Integers
+    ts: Numbers
     rank: Numbers
-    slice_id: Integers
+    slice_id: Numbers
     phase: Numbers
     state: Numbers
 
 
-def points(thread: Numbers, ts: Integers, **columns: Numbers | int) -> Points:
+def points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
     """Points of these threads and times; what `columns` do not say goes on."""
     says = {"rank": NO_BOUNDARY, "slice_id": NOTHING, "phase": SAME, "state": SAME} | columns
     types = {"rank": np.int32, "slice_id": np.int64, "phase": np.int8, "state": np.int8}
-    return Points(thread, ts, *(np.broadcast_to(np.asarray(says[name], types[name]), len(ts)) for name in types))
+    rest = [np.broadcast_to(np.asarray(says[name], types[name]), len(ts)) for name in types]
+    return Points(thread, ts, *rest)
 
 
-def taken(some: Points, which: Flags | slice) -> Points:
+def taken(some: Points, which: Numbers | Flags | slice) -> Points:
     """Those of the points."""
     return Points(*(column[which] for column in some))
 
@@ -53,34 +52,37 @@ def joined(*some: Points) -> Points:
 
 
 def merged(some: Points) -> tuple[Points, Flags]:
-    """The points in the order of thread and time, one for each time, with what is from there on; and whether a segment ends there.
+    """The points in the order of thread and time, one for each time, with all that is from there on; and which bound segments.
 
-    Changes of state alone bound no segment.
+    Points that tell a state alone do not.
     """
     if not len(some.ts):
         return some, np.zeros(0, np.bool_)
-    order = np.lexsort((some.ts, some.thread))
-    thread, ts, rank, slice_id, phase, state = taken(some, order)
+    thread, ts, rank, slice_id, phase, state = taken(some, np.lexsort((some.ts, some.thread)))
     is_first = np.empty(len(ts), np.bool_)
-    is_first[:1] = True
-    is_first[1:] = (np.diff(ts) != 0) | (np.diff(thread) != 0)
+    is_first[0] = True
+    is_first[1:] = (ts[1:] != ts[:-1]) | (thread[1:] != thread[:-1])
     first = np.flatnonzero(is_first)
-    highest, phase, state = (np.maximum.reduceat(column, first) for column in (rank, phase, state))
-    group = np.cumsum(is_first) - 1
-    deciding = np.flatnonzero(rank == highest[group])
-    deciding = deciding[np.diff(group[deciding], prepend=-1) != 0]
-    bounds = (highest > NO_BOUNDARY) | (phase != SAME)
+    if len(first) < len(ts):
+        highest, phase, state = (np.maximum.reduceat(column, first) for column in (rank, phase, state))
+        group = np.cumsum(is_first) - 1
+        deciding = np.flatnonzero(rank == highest[group])
+        deciding = deciding[np.diff(group[deciding], prepend=-1) != 0]
+        thread, ts, rank, slice_id = thread[first], ts[first], highest, slice_id[deciding]
+    is_start, is_turn = rank > NO_BOUNDARY, phase != SAME
     said = Points(
-        thread[first],
-        ts[first],
-        highest,
-        _went_on(slice_id[deciding], highest > NO_BOUNDARY),
-        _went_on(phase, phase != SAME),
+        thread,
+        ts,
+        rank,
+        _went_on(slice_id, is_start),
+        _went_on(phase, is_turn),
         _went_on(state, state != SAME),
     )
-    return said, bounds
+    return said, is_start | is_turn
 
 
 def _went_on(values: Numbers, is_said: Flags) -> Numbers:
     """The values, where nothing is said those before them."""
+    if is_said.all():
+        return values
     return values[np.maximum.accumulate(np.where(is_said, np.arange(len(values)), 0))]

@@ -75,7 +75,7 @@ def is_regular(numbers: Integers, lag: int) -> bool:
 
 
 def _frequent(times: Integers) -> Iterator[tuple[int, Integers]]:
-    """The places of all launches, of those that come twice or oftener, and so on; each with how often. `times`: of each launch."""
+    """The places of all launches, of those that come twice or oftener (`times`), and so on; each with how often."""
     last = -1
     for least in _OFTEN:
         kept = np.flatnonzero(times >= least)
