@@ -145,7 +145,8 @@ def test_each_instant_has_what_is_open_innermost(connection, world, rows):
 def test_slices_are_found_whatever_their_ids(connection, most_ids):
     connection.execute("truncate _host_slice")
     connection.execute(
-        "insert into _host_slice values (7, 'operator', 'forward', null), (900000, 'synchronization', 'other', 7), (90, 'off', 'data', 90)"
+        "insert into _host_slice values (7, 'operator', 'forward', null), (900000, 'synchronization', 'other', 7),"
+        " (90, 'off', 'data', 90)"
     )
     ids = connection.sql("select unnest([900000, -1, 90, 7]) as slice_id").fetchnumpy()["slice_id"]
     names = [
