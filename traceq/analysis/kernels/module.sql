@@ -135,7 +135,7 @@ select
     if(
         count(w.flops) = count(w.seconds_at_peak),
         -- in one order, whatever the threads: so the last digit is the same every time
-        sum(w.seconds_at_peak order by w.seconds_at_peak) filter (w.seconds_at_peak is not null) * 1e9 / nullif(sum(w.dur), 0),
+        sum(w.seconds_at_peak order by w.rowid) filter (w.seconds_at_peak is not null) * 1e9 / nullif(sum(w.dur), 0),
         null
     ) as mfu,
     any_value(g.bytes)::bigint as memory_growth
