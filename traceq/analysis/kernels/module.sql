@@ -132,12 +132,7 @@ select
     coalesce(sum(w.dur) filter (w.is_backward), 0) as backward_dur,
     coalesce(sum(w.dur) filter (w.path = a.module), 0) as own_dur,
     sum(w.flops) as flops,
-    if(
-        count(w.flops) = count(w.seconds_at_peak),
-        -- in one order, whatever the threads: so the last digit is the same every time
-        sum(w.seconds_at_peak order by w.rowid) filter (w.seconds_at_peak is not null) * 1e9 / nullif(sum(w.dur), 0),
-        null
-    ) as mfu,
+    if(count(w.flops) = count(w.seconds_at_peak), sum(w.seconds_at_peak) * 1e9 / nullif(sum(w.dur), 0), null) as mfu,
     any_value(g.bytes)::bigint as memory_growth
 from _module_work as w
 inner join around as a on a.path = w.path
