@@ -133,7 +133,7 @@ class TraceBuilder:
     def _build(self, folder: Path, number: int, choice: Choice) -> Path:
         path, database = folder / f"made-up-{number}.json", folder / f"part-{number}.duckdb"
         path.write_text("made up")
-        task = Task(Source((path,), self), database, folder, number, None, f"{number - 1:064}", choice, 1, 256 << 20)
+        task = Task(Source((path,), self), database, folder, number, None, f"{number - 1:064}", choice, 1, 1, 256 << 20)
         build(task, lambda _state: None)
         return database
 

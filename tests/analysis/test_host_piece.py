@@ -44,6 +44,8 @@ TABLES = """
         (values (1, -1000, null), (1, 2, 10), (1, 8, 11), (1, 11, null), (2, -1000, null), (2, 3, 20))
         as t (thread_id, ts, slice_id),
         (select 'os' as activity, 'other' as phase, null::bigint as synchronizing_id);
+    create temp table _host_extent as
+    from (values (1, 0, 3), (2, 4, 5)) as t (thread_id, first, last);
     create temp table _host_interval as
     from (values (0, 0, 1, 0, 5), (1, 0, 1, 7, 18), (2, 1, 1, 4, 9), (3, 0, 2, 5, 6), (4, 0, 2, 6, 6))
     as t (interval_id, lane, thread_id, ts, ts_end);

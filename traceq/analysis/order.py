@@ -10,9 +10,9 @@ import duckdb
 from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
+from traceq.analysis.ledger.host_timeline import fill_host_timeline
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
-from traceq.analysis.stalls.long_stretch import find_long_stretches
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.analysis.steps.step import find_steps
@@ -159,7 +159,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "nesting": _nest,
     "steps": _find_steps,
     "way": _fill_way,
-    "long_stretch": lambda connection, _values: find_long_stretches(connection),
+    "host_timeline": lambda connection, _values: fill_host_timeline(connection),
     "host_piece": lambda connection, _values: cut_intervals(connection),
     "host_debt": lambda connection, _values: fill_debt(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),

@@ -29,6 +29,9 @@ _ROWS_PER_INSERT = 122_880
 # Tables differ in what costs time, reading or inserting: a few inserts may queue, as much as memory allows.
 _INSERTS_AHEAD = 3
 
+# At most so many times the size of the file staged rows take in memory, and a gzip'd file when unpacked.
+_STAGED, _UNPACKED = 4, 32
+
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
@@ -38,7 +41,7 @@ _COPIED = (
 
 @dataclass(frozen=True)
 class Task:
-    """What it takes to build the database of one trace. Sizes in bytes."""
+    """What it takes to build the database of one trace: `jobs` processes may read it, `threads` work it out. Sizes in bytes."""
 
     source: Source
     database: Path
@@ -48,6 +51,7 @@ class Task:
     sha256: str
     choice: Choice
     jobs: int
+    threads: int
     memory: int
 
 
@@ -59,12 +63,12 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
     config["asof_loop_join_threshold"] = "0"
     create_database(task.database)
     with closing(duckdb.connect(str(task.database), config=config)) as connection:
-        with _staging(connection):
+        with _staging(connection, task):
             rows = _load(connection, task, progress)
             if rows <= MOST_ROWS:
                 plan_plainly(connection)
             else:
-                connection.execute(f"set threads = {min(task.jobs, threads_for(task.memory))}")
+                connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
             _copy(connection, task)
             fill(
                 connection,
@@ -77,9 +81,11 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
 
 
 @contextmanager
-def _staging(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    # Compressed in memory, and what does not fit spills: nobody needs these rows after a crash, so no disk is waited for.
-    connection.execute("attach ':memory:' as staging (compress)")
+def _staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None]:
+    # In memory, and what does not fit spills: nobody needs these rows after a crash, so no disk is waited for. Compressing them
+    # takes longer than all the rest of an insert.
+    size = task.source.size * (_UNPACKED if task.source.path.suffix == ".gz" else 1)
+    connection.execute(f"attach ':memory:' as staging {'' if size * _STAGED <= task.memory else '(compress)'}")
     connection.begin()
     sql.run(connection, "loading/staging.sql")
     for table in _COPIED:

@@ -15,6 +15,7 @@ import duckdb
 
 from traceq.analysis.job.job import fill_jobs
 from traceq.analysis.steps.choice import Choice, StepOptions, choice_of
+from traceq.common.process import usable_cpus
 from traceq.database.connect import FAILURES, check_name, connect, memory_for, one_line
 from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
 from traceq.database.user_sql import interruptible
@@ -191,6 +192,8 @@ def _tasks(
                 sha256=sha256,
                 choice=choice,
                 jobs=max(1, jobs // at_once),
+                # whatever `jobs` says, a trace that is alone has all CPUs
+                threads=max(1, usable_cpus() // at_once),
                 memory=max(_LEAST_MEMORY, memory // at_once),
             )
         )

@@ -59,6 +59,8 @@ select
     ) as ready
 from _stream_slice as s
 left join per_slice as p using (slice_id)
+-- all others have nothing to tell
+where s.is_communication or p.slice_id is not null
 qualify s.is_communication;
 
 -- Whether waits for events could be seen: without synchronization records, or without any recording of an event, only what happens

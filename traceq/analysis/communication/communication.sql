@@ -90,15 +90,19 @@ set variable any_communication_kernel = (
 
 create temp table _communication_answer as
 with
+-- any_value: the conditions are on names once each, and not moved to the rows they are from
 name as (
-    select distinct 'kernel' as kind, name, null as domain from staging.gpu_slice
-    where kind = 'kernel' and regexp_matches(name, getvariable('any_communication_kernel'))
+    select 'kernel' as kind, name, null as domain
+    from staging.gpu_slice
+    where kind = 'kernel'
+    group by name
+    having regexp_matches(any_value(name), getvariable('any_communication_kernel'))
     union all
-    select distinct 'range', name, category
+    select 'range', name, category
     from cpu_slice
-    where
-        kind in ('op', 'annotation')
-        and (regexp_matches(name, getvariable('any_communication_range')) or category = 'NCCL')
+    where kind in ('op', 'annotation')
+    group by name, category
+    having regexp_matches(any_value(name), getvariable('any_communication_range')) or category = 'NCCL'
     union all
     select distinct 'collective', op, null from staging.collective
     union all

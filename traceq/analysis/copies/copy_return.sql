@@ -33,8 +33,8 @@ counted as (
     select
         *,
         -least(0, min(balance) over alike) as in_vain,
-        sum(change) filter (change = 1) over alike as put,
-        -sum(change) filter (change = -1) over alike as asked
+        sum(if(change = 1, 1, 0)) over alike as put,
+        sum(if(change = -1, 1, 0)) over alike as asked
     from balanced
     window alike as (partition by step, device, pid, bytes order by ts, change desc, slice_id rows unbounded preceding)
 ),

@@ -1,30 +1,36 @@
 -- What ran beside each copy: device_activity is cut wherever a slice starts or ends, so a running total over it, looked up at
 -- the copy's start and end, gives the time between them to the nanosecond.
 
+-- The rows of device_activity lie in the order of device and time: so sums run through, and only their differences count.
 create temp table _copy_time as
 with
-timeline as (
-    select device, ts, dur, compute > 0 or graph > 0 as computes, category
-    from device_activity
-    where device in (select device from _copy)
-    union all
-    -- where the last segment ends
-    select device, max(ts + dur), 0, false, 'idle'
-    from device_activity
-    where device in (select device from _copy)
-    group by device
-),
-
 elapsed as (
     select
         device,
         ts,
-        coalesce(sum(if(computes, dur, 0)) over before, 0)::bigint as compute,
-        coalesce(sum(if(category = 'copy_h2d', dur, 0)) over before, 0)::bigint as copy_h2d,
-        coalesce(sum(if(category = 'copy_d2h', dur, 0)) over before, 0)::bigint as copy_d2h,
-        coalesce(sum(if(category = 'copy_other', dur, 0)) over before, 0)::bigint as copy_other
-    from timeline
-    window before as (partition by device order by ts rows between unbounded preceding and 1 preceding)
+        ts + dur as ts_end,
+        if(compute > 0 or graph > 0, dur, 0) as compute_dur,
+        if(category = 'copy_h2d', dur, 0) as h2d_dur,
+        if(category = 'copy_d2h', dur, 0) as d2h_dur,
+        if(category = 'copy_other', dur, 0) as other_dur,
+        sum(compute_dur) over (rows unbounded preceding)::bigint as compute,
+        sum(h2d_dur) over (rows unbounded preceding)::bigint as copy_h2d,
+        sum(d2h_dur) over (rows unbounded preceding)::bigint as copy_d2h,
+        sum(other_dur) over (rows unbounded preceding)::bigint as copy_other
+    from device_activity
+),
+
+started as (
+    select
+        c.slice_id,
+        e.compute - e.compute_dur as compute,
+        case c.category
+            when 'copy_h2d' then e.copy_h2d - e.h2d_dur
+            when 'copy_d2h' then e.copy_d2h - e.d2h_dur
+            else e.copy_other - e.other_dur
+        end as copied
+    from _copy as c
+    inner join elapsed as e on e.device = c.device and e.ts = c.ts
 ),
 
 beside as (
@@ -33,20 +39,20 @@ beside as (
         c.device,
         c.ts_end,
         c.ts_end - c.ts as dur,
-        till.compute,
+        coalesce(till.compute, since.compute) as compute,
         coalesce(till.compute - since.compute, 0) as overlapped,
         coalesce(
             case c.category
-                when 'copy_h2d' then till.copy_h2d - since.copy_h2d
-                when 'copy_d2h' then till.copy_d2h - since.copy_d2h
-                else till.copy_other - since.copy_other
-            end,
+                when 'copy_h2d' then till.copy_h2d
+                when 'copy_d2h' then till.copy_d2h
+                else till.copy_other
+            end - since.copied,
             0
         ) as exposed
     from _copy as c
-    -- a device whose slices all have duration 0 has no segments
-    left join elapsed as since on since.device = c.device and since.ts = c.ts
-    left join elapsed as till on till.device = c.device and till.ts = c.ts_end
+    -- nothing starts where the last segment ends, and nothing ends where the first starts
+    left join started as since on since.slice_id = c.slice_id
+    left join elapsed as till on till.device = c.device and till.ts_end = c.ts_end
 ),
 
 -- Steps follow one another, so the last that began before its last nanosecond is the one it ended in, unless that was over.
@@ -57,9 +63,9 @@ ended as (
 ),
 
 step_end as (
-    select e.device, e.ts, e.compute
-    from elapsed as e
-    where e.ts in (select ts_end from step)
+    select device, ts_end, compute
+    from elapsed
+    where ts_end in (select ts_end from step)
 ),
 
 ahead as (
@@ -74,7 +80,7 @@ ahead as (
         sum(b.exposed) over (partition by b.device, e.step_end) as exposed_in_all
     from beside as b
     inner join ended as e using (slice_id)
-    left join step_end as s on s.device = b.device and s.ts = e.step_end
+    left join step_end as s on s.device = b.device and s.ts_end = e.step_end
 ),
 
 -- Compute can hide one copy at a time. The last copy of a step has the least of it left: it is served first, so that as much as

@@ -7,34 +7,37 @@
 -- does not matter.
 create temp macro _share_units() as 720720000000000::hugeint;
 
+create temp table _kernel_change as
+select device, t, sum(change)::bigint as change
+from (
+    select device, ts as t, 1 as change from gpu_slice where kind = 'kernel'
+    union all
+    select device, ts_end, -1 from gpu_slice where kind = 'kernel'
+)
+group by device, t
+order by device, t;
+
+-- The rows lie in the order of device and time, and nothing runs where a device's end: so sums run through. Only differences count.
 create temp table _kernel_share as
 with
-change as (
-    select device, t, sum(change)::bigint as change
-    from (select device, unnest([ts, ts_end]) as t, unnest([1, -1]) as change from gpu_slice where kind = 'kernel')
-    group by device, t
-),
-
 segment as (
     select
         device,
         t,
-        lead(t) over timeline - t as dur,
-        sum(change) over (timeline rows between unbounded preceding and current row) as running
-    from change
-    window timeline as (partition by device order by t)
+        lead(t) over () - t as dur,
+        sum(change) over (rows unbounded preceding) as running
+    from _kernel_change
+),
+
+shared as (
+    select device, t, if(running > 0, dur * _share_units() // running::bigint, 0) as share
+    from segment
 )
 
-select
-    device,
-    t,
-    coalesce(
-        sum(if(running > 0, dur * _share_units() // running::bigint, 0)) over (
-            partition by device order by t rows between unbounded preceding and 1 preceding
-        ),
-        0
-    )::hugeint as given
-from segment;
+select device, t, (sum(share) over (rows unbounded preceding) - share)::hugeint as given
+from shared;
+
+drop table _kernel_change;
 
 -- Its start first and its end after that: both at once would be two large hash tables.
 create temp table _kernel_start as

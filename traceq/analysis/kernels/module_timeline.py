@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from traceq.analysis.in_parts import rows
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import duckdb
+
+_ROWS_AT_ONCE = 122_880
+_TYPES = (pa.int32(), pa.int64(), pa.string(), pa.int64())
 
 # Between the names of a module and of those around it; no name of a module has it.
 SEPARATOR = "/"
@@ -34,55 +40,55 @@ class Boundary(NamedTuple):
     number: int | None
 
 
-def timeline(calls: Iterable[Call]) -> list[Boundary]:
+def timeline(calls: Iterable[Call]) -> Iterator[Boundary]:
     """The boundaries of all threads, in their order; `calls` are ordered by thread and start, longest first.
 
     A call that outlasts the one around it ends with it.
     """
-    found: list[Boundary] = []
     stack: list[tuple[int, str, int]] = []
     thread = None
 
-    def close(until: int) -> None:
+    def close(until: int) -> Iterator[Boundary]:
         while stack and stack[-1][0] <= until:
             ended = stack.pop()[0]
             path, number = (stack[-1][1], stack[-1][2]) if stack else ("", None)
-            found.append(Boundary(thread or 0, ended, path, number))
+            yield Boundary(thread or 0, ended, path, number)
 
     for call in calls:
         if call.thread_id != thread:
-            close(1 << 63)
+            yield from close(1 << 63)
             thread = call.thread_id
-        close(call.ts)
+        yield from close(call.ts)
         around = stack[-1] if stack else None
         # A wrapper and what it wraps have one name.
         is_same = around is not None and around[1].rpartition(SEPARATOR)[2] == call.module
         path = around[1] if around and is_same else SEPARATOR.join(filter(None, (around and around[1], call.module)))
         end = min(call.ts_end, around[0]) if around else call.ts_end
         stack.append((end, path, call.number))
-        found.append(Boundary(call.thread_id, call.ts, path, call.number))
-    close(1 << 63)
-    return found
+        yield Boundary(call.thread_id, call.ts, path, call.number)
+    yield from close(1 << 63)
 
 
 def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
     """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path)."""
-    rows = connection.execute(
-        "select number, thread_id, ts, ts_end, module from _module_slice order by number"
-    ).fetchall()
-    found = timeline(Call(*row) for row in rows)
-    columns = list(zip(*found, strict=True)) if found else [()] * len(Boundary._fields)
-    types = (pa.int32(), pa.int64(), pa.string(), pa.int64())
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-    places = pa.array(range(len(found)), pa.int64())
-    connection.register("_module_rows", pa.table([*arrays, places], names=[*Boundary._fields, "place"]))
+    connection.execute(
+        "create temp table _module_boundary (thread_id integer, ts bigint, path varchar, number bigint, place bigint)"
+    )
+    calls = connection.sql("select number, thread_id, ts, ts_end, module from _module_slice order by number")
+    found = timeline(Call(*row) for row in rows(calls))
+    for place, part in enumerate(iter(lambda: list(islice(found, _ROWS_AT_ONCE)), [])):
+        columns = [pa.array(column, kind) for column, kind in zip(zip(*part, strict=True), _TYPES, strict=True)]
+        columns.append(pa.array(range(place * _ROWS_AT_ONCE, place * _ROWS_AT_ONCE + len(part)), pa.int64()))
+        # DuckDB finds the variable by its name.
+        found_boundary = pa.table(columns, names=[*Boundary._fields, "place"])  # noqa: F841
+        connection.execute("insert into _module_boundary by name from found_boundary")
     # Of several at one instant the last holds.
     connection.execute(
         "create temp table _module_timeline as"
-        " select thread_id, ts, nullif(max_by(path, place), '') as path from _module_rows group by thread_id, ts"
+        " select thread_id, ts, nullif(max_by(path, place), '') as path from _module_boundary group by thread_id, ts"
     )
     connection.execute(
         "create temp table _module_call as"
-        " select number, min_by(path, place) as path from _module_rows where number is not null group by number"
+        " select number, min_by(path, place) as path from _module_boundary where number is not null group by number"
     )
-    connection.unregister("_module_rows")
+    connection.execute("drop table _module_boundary")

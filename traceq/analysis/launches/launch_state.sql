@@ -23,14 +23,22 @@ depth as (
     )
 ),
 
+-- Where the phase of the training thread changes: its segments lie in the order of time.
+turn as (
+    select ts, phase
+    from (
+        select thread_id, ts, phase, lag(phase) over () as previous, lag(thread_id) over () as previous_thread
+        from _host_timeline
+    )
+    where thread_id = (from _training_thread) and (phase <> previous or previous_thread is distinct from thread_id)
+),
+
 -- Autograd launches the backward pass from a thread of its own: the training thread says what phase it waits in.
 phase as (
     select l.slice_id, coalesce(nullif(s.phase, 'other'), t.phase, 'other') as phase
     from _launch as l
     inner join _host_slice as s on s.slice_id = l.launch_id
-    asof left join (
-        from _host_timeline where thread_id = (from _training_thread)
-    ) as t on l.launched >= t.ts
+    asof left join turn as t on l.launched >= t.ts
 )
 
 select $trace_id as trace_id, l.slice_id, p.phase, d.queue_depth::bigint as queue_depth

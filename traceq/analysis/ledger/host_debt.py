@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+
+from traceq.analysis.in_parts import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,15 +73,17 @@ class Event(NamedTuple):
 
 def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
     """The temporary table _owed: gap_id, slice_id, dur, a row a gap and call to which the host owes so many ns of it."""
-    owed = list(debts(map(Event._make, connection.sql(_EVENTS).fetchall())))
-    columns = {
-        name: pa.array([each[place] for each in owed], pa.int64())
-        for place, name in enumerate(("gap_id", "slice_id", "dur"))
-    }
-    found_debt = pa.table(columns)
+    found_debt = owed(connection, _EVENTS, "slice_id")
     connection.register("found_debt", found_debt)
     connection.execute("create or replace temp table _owed as from found_debt")
     connection.unregister("found_debt")
+
+
+def owed(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
+    """What debts() finds among the rows of the query `events`: gap_id, `name` (the calls), dur in ns."""
+    found = debts(map(Event._make, rows(connection.sql(events))))
+    numbers = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
+    return pa.table({column: numbers[:, place] for place, column in enumerate(("gap_id", name, "dur"))})
 
 
 def debts(events: Iterable[Event]) -> Iterator[tuple[int, int, int]]:

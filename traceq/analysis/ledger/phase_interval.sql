@@ -11,6 +11,10 @@ backward_name as materialized (
     select name from host_name where kind = 'op' and phase = 'backward'
 ),
 
+backward as (
+    select slice_id from cpu_slice where name in (from backward_name)
+),
+
 numbered as (
     select
         t.pid,
@@ -21,12 +25,11 @@ numbered as (
         try_cast(try(json_extract_string(c.args, '$."Sequence number"')) as bigint) as number
     from cpu_slice as c
     inner join thread as t using (thread_id)
-    left join cpu_slice as around on around.slice_id = c.phase_id
     where
         c.kind = 'op'
         -- What a node of the backward pass runs inside has numbers of its own. A forward pass that is marked counts all the same:
         -- it ends the backward pass before it.
-        and (c.name in (from backward_name) or around.name is null or around.name not in (from backward_name))
+        and (c.name in (from backward_name) or c.phase_id is null or c.phase_id not in (from backward))
         and contains(c.args, '"Sequence number"')
         and exists (from backward_name)
 ),
@@ -48,18 +51,16 @@ select n.pid, n.thread_id, n.ts, n.ts_end, n.is_backward
 from numbered as n
 left join undone as u on u.pid is not distinct from n.pid and u.number = n.number
 left join adding as a on a.pid is not distinct from n.pid and a.number = n.number
-where (n.is_backward and n.number is not null) or n.ts_end between a.ts and u.ts;
+where (n.is_backward and n.number is not null) or n.ts_end between a.ts and u.ts
+order by n.pid, n.ts, n.ts_end desc;
 
 -- Forward lasts from the first to the last operator between two passes backward, and backward from its first to its last node.
 create temp table _phase_interval as
 with
+-- The nodes lie in the order of process and time: so counts run through. Those of a pass have as many of the other kind before them.
 turned as (
-    select
-        *,
-        count(*) filter (is_backward) over earlier as backward_before,
-        count(*) filter (not is_backward) over earlier as forward_before
+    select *, sum(is_backward::integer) over (rows unbounded preceding) as backward, row_number() over () as number
     from _graph_node
-    window earlier as (partition by pid order by ts, ts_end desc rows between unbounded preceding and 1 preceding)
 ),
 
 pass as (
@@ -70,7 +71,7 @@ pass as (
         min(ts) as ts,
         max(ts_end) as ts_end
     from turned
-    group by pid, thread_id, is_backward, if(is_backward, forward_before, backward_before)
+    group by pid, thread_id, is_backward, if(is_backward, number - backward, backward)
 ),
 
 -- The thread of the forward pass waits in backward() for the threads that run it.

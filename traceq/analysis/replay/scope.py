@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from traceq.analysis.ledger.host_timeline import fill_host_timeline
 from traceq.database.sql import parsed, run, statement
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def scope(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
         "_host_slice",
         "_host_running",
         "_thread_without_python",
-        "_host_timeline",
     ):
         connection.execute(f"drop table if exists temp.{name}")
-    for name in ("phase_interval", "host_slice", "host_running", "host_timeline"):
+    for name in ("phase_interval", "host_slice", "host_running"):
         run(connection, f"analysis/ledger/{name}.sql")
+    fill_host_timeline(connection)

@@ -10,10 +10,13 @@ described as (
     group by slice_id
 ),
 
+-- any_value: the condition is on names once each, and not moved to the rows they are from
 update_name as (
     select name
-    from (select distinct name from staging.gpu_slice where kind = 'kernel')
-    where regexp_matches(name, '(?i)multi_tensor_apply|adam|adagrad|adafactor|lamb_|sgd|momentum|optimizer')
+    from staging.gpu_slice
+    where kind = 'kernel' and not $communication
+    group by name
+    having regexp_matches(any_value(name), '(?i)multi_tensor_apply|adam|adagrad|adafactor|lamb_|sgd|momentum|optimizer')
 ),
 
 gpu_work as (

@@ -89,15 +89,31 @@ def _shares(numbers: Integers) -> Shares:
     count = len(numbers)
     if count <= _FEW:
         return np.array([0.0, *(share_at(numbers, lag) for lag in range(1, count // 2 + 1))])
-    values, numbers = np.unique(numbers, return_inverse=True)
-    size = 1 << (2 * count - 1).bit_length()
+    different, numbers = _numbered(numbers)
+    # Lags beyond half of the length may meet themselves around the end.
+    size = _transformed(count + count // 2 + 1)
     random = np.random.default_rng(_SEED)
     power = np.zeros(size)
     rounds = min(64, max(1, _PRODUCTS // count))
     for _ in range(rounds):
-        spectrum = np.fft.fft(np.exp(2j * np.pi * random.random(len(values)))[numbers], size)
+        spectrum = np.fft.fft(np.exp(2j * np.pi * random.random(different))[numbers], size)
         power += spectrum.real**2 + spectrum.imag**2
     # The transform is linear: one back does for the sum of all rounds.
     shares = np.fft.ifft(power).real[: count // 2 + 1] / rounds / (count - np.arange(count // 2 + 1))
     shares[0] = 0
     return shares
+
+
+def _numbered(numbers: Integers) -> tuple[int, Integers]:
+    """How many different ones there are, and for each number its place among them, in their order."""
+    if numbers.min() < 0 or numbers.max() > 2 * len(numbers):
+        values, places = np.unique(numbers, return_inverse=True)
+        return len(values), places
+    # Sorting takes longer than all the rest.
+    upto = np.cumsum(np.bincount(numbers) > 0)
+    return int(upto[-1]), upto[numbers] - 1
+
+
+def _transformed(least: int) -> int:
+    """The least length from `least` on that a Fourier transform is fast for: a power of two, or three, five or nine times one."""
+    return min(odd << max(0, (-(-least // odd) - 1).bit_length()) for odd in (1, 3, 5, 9))

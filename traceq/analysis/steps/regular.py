@@ -45,7 +45,9 @@ class Regular(NamedTuple):
 def regular(numbers: Integers, is_graph: Flags) -> Regular | None:
     """The regular stretch of most launches; None where launches do not recur."""
     best: Regular | None = None
-    for least, kept in _frequent(numbers):
+    # Small numbers in their place: all that counts is which are the same.
+    _, numbers, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    for least, kept in _frequent(counts[numbers]):
         if best is not None and len(kept) < best.same:
             break
         found = _regular(numbers, kept, is_graph)
@@ -72,10 +74,9 @@ def is_regular(numbers: Integers, lag: int) -> bool:
     return share_at(numbers, lag) >= _LEAST_SHARE
 
 
-def _frequent(numbers: Integers) -> Iterator[tuple[int, Integers]]:
-    """The places of all launches, of those that come twice or oftener, and so on; each with how often."""
-    _, which, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    times, last = counts[which], -1
+def _frequent(times: Integers) -> Iterator[tuple[int, Integers]]:
+    """The places of all launches, of those that come twice or oftener (`times`), and so on; each with how often."""
+    last = -1
     for least in _OFTEN:
         kept = np.flatnonzero(times >= least)
         if len(kept) != last:

@@ -200,8 +200,11 @@ class Source:
         with closing(self._large.cursor()) as cursor:
             cursor.adbc_statement.set_options(**{StatementOptions.BATCH_ROWS.value: batch_rows})
             cursor.execute(query)
-            with cursor.fetch_record_batch() as reader:
-                for batch in reader:
+            # SQLite reads the next batch while this one is worked on.
+            with cursor.fetch_record_batch() as reader, ThreadPoolExecutor(1) as ahead:
+                coming = ahead.submit(next, reader, None)
+                while (batch := coming.result()) is not None:
+                    coming = ahead.submit(next, reader, None)
                     if batch.num_rows:
                         yield batch
 

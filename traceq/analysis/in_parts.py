@@ -1,0 +1,18 @@
+"""Many rows, a part of them at a time: as Python objects they take ten times as much memory as in the database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+_ROWS = 50_000
+
+
+def rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
+    """The rows of the relation, which is read at once: a connection with a result that is not read yet can do nothing else."""
+    for part in relation.to_arrow_table().to_batches(_ROWS):
+        yield from zip(*(column.to_pylist() for column in part.columns), strict=True)

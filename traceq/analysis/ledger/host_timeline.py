@@ -1,0 +1,151 @@
+"""What is innermost on each host thread at each instant: one pass over the slices of all threads, block by block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from traceq.analysis.ledger.host_slices import HostSlices
+from traceq.analysis.ledger.innermost import NOTHING, Points, joined, merged, points, taken
+from traceq.database.sql import run, statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+    from traceq.analysis.ledger.innermost import Flags, Numbers
+
+_NAMES = "select enum_range(null::host_activity), enum_range(null::host_phase)"
+
+_ROWS_PER_BLOCK = 3 * 122_880
+
+_FIRST_TIME, _LAST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_LAST_THREAD = np.iinfo(np.int32).max
+
+
+class _Block(NamedTuple):
+    """From `ts` of `thread` to `ts_end` of `last_thread`, in the order of thread and time, without its end."""
+
+    thread: int
+    ts: int
+    last_thread: int
+    ts_end: int
+
+
+def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make _host_timeline, and _host_extent, which rows of it are whose."""
+    run(connection, "analysis/ledger/host_timeline.sql")
+    threads = connection.sql("select distinct thread_id from cpu_slice order by thread_id").to_arrow_table()
+    ids = threads["thread_id"].to_numpy()
+    begins = points(ids, np.full(len(ids), _FIRST_TIME), rank=0, phase=NOTHING, state=NOTHING)
+    writer = _Writer(connection)
+    before = pending = taken(begins, slice(0))
+    for block in _blocks(connection):
+        begun = taken(begins, (begins.thread > block.thread) & (begins.thread <= block.last_thread))
+        starts, ends = _bounds(connection, block)
+        ends = joined(pending, ends)
+        is_later = (ends.thread == block.last_thread) & (ends.ts >= block.ts_end)
+        pending = taken(ends, is_later)
+        found, is_bound = merged(joined(before, begun, starts, taken(ends, ~is_later), _others(connection, block)))
+        writer.write(taken(found, slice(len(before.ts), None)), is_bound[len(before.ts) :])
+        # What goes on into the next block, as if it began with the thread.
+        before = taken(found, slice(-1, None))._replace(ts=begins.ts[:1], rank=begins.rank[:1])
+    writer.finish()
+
+
+def _blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
+    """All threads and times, in blocks of about so many slices."""
+    for first, last in pairwise([(-1, _FIRST_TIME), *dict.fromkeys(_cuts(connection)), (_LAST_THREAD, _LAST_TIME)]):
+        yield _Block(*first, *last)
+
+
+def _cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
+    """The threads and times between blocks."""
+    return run(connection, "analysis/ledger/host_block.sql", rows=_ROWS_PER_BLOCK).fetchall()
+
+
+def _bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
+    """Where the slices of a block start, and where they end."""
+    rows = connection.sql(statement("analysis/ledger/host_span.sql"), params=block._asdict()).to_arrow_table()
+    thread, ts, ts_end, slice_id, depth = (
+        rows[name].to_numpy() for name in ("thread_id", "ts", "ts_end", "slice_id", "depth")
+    )
+    # The deepest of those that start, else what is around the outermost of those that end.
+    starts = points(thread, ts, rank=depth + 1, slice_id=slice_id)
+    ends = points(thread, ts_end, rank=-rows["depth_at_end"].to_numpy(), slice_id=rows["around"].to_numpy())
+    return starts, taken(ends, rows["ends_in_sight"].to_numpy())
+
+
+def _others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
+    """Passes and switches of the threads of a block."""
+    rows = connection.sql(statement("analysis/ledger/host_point.sql"), params=block._asdict()).to_arrow_table()
+    thread, ts, phase, state = (rows[name].to_numpy() for name in ("thread_id", "ts", "phase", "state"))
+    return points(thread, ts, phase=phase, state=state)
+
+
+class _Writer:
+    """Writes segments into _host_timeline and, in the end, _host_extent."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._host = HostSlices(connection)
+        ((self._activities, self._phases),) = connection.execute(_NAMES).fetchall()
+        self._none, self._annotation, self._cpu = map(self._activities.index, ("none", "annotation", "cpu"))
+        others = connection.sql("from _thread_without_python").to_arrow_table()
+        self._without_python = others["thread_id"].to_numpy()
+        self._rows: Counter[int] = Counter()
+
+    def write(self, found: Points, is_bound: Flags) -> None:
+        """Write the segments that begin at the points; where the host is busy a change of state alone begins none."""
+        activity, phase, waits_in = self._host.doing(found.slice_id)
+        is_idle, is_range = activity == self._none, activity == self._annotation
+        starts = is_bound | is_idle | is_range
+        is_other = is_range & np.isin(found.thread, self._without_python)
+        is_known = found.state != NOTHING
+        if is_known.any() or is_other.any():
+            unknown = np.where(is_other, self._cpu, activity)
+            activity = np.where(is_idle | is_other, np.where(is_known, found.state, unknown), activity)
+        phase = np.where((phase == 0) & (found.phase != NOTHING), found.phase, phase)
+        columns = (found.thread, found.ts, found.slice_id, activity, phase, waits_in)
+        thread, ts, slice_id, activity, phase, waits_in = (
+            columns if starts.all() else (column[starts] for column in columns)
+        )
+        # DuckDB finds the variable by its name. A registered table would be kept until the transaction ends, every block of it.
+        found_segment = pa.table(  # noqa: F841
+            {
+                "thread_id": thread,
+                "ts": ts,
+                "slice_id": _ids(slice_id),
+                "activity": _named(activity, self._activities),
+                "phase": _named(phase, self._phases),
+                "synchronizing_id": _ids(waits_in),
+            }
+        )
+        self._connection.execute("insert into _host_timeline by name from found_segment")
+        threads, rows = np.unique(thread, return_counts=True)
+        self._rows.update(dict(zip(threads.tolist(), rows.tolist(), strict=True)))
+
+    def finish(self) -> None:
+        """Write which rows are whose."""
+        ends = list(accumulate(self._rows.values()))
+        found_extent = pa.table(  # noqa: F841 - as above
+            {
+                "thread_id": pa.array(self._rows, pa.int32()),
+                "first": pa.array([0, *ends][:-1], pa.int64()),
+                "last": pa.array([end - 1 for end in ends], pa.int64()),
+            }
+        )
+        self._connection.execute("insert into _host_extent by name from found_extent")
+
+
+def _ids(values: Numbers) -> pa.Array:
+    return pa.array(values, pa.int64(), mask=values == NOTHING)
+
+
+def _named(numbers: Numbers, names: list[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int8)), pa.array(names))

@@ -1,0 +1,88 @@
+"""Which slice is innermost from when on: starts, ends and other points of host threads, merged with arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    Numbers = npt.NDArray[np.integer[Any]]
+    Flags = npt.NDArray[np.bool_]
+
+# No slice, phase or state from here on; and of phases and states: what was before goes on.
+NOTHING, SAME = -1, -2
+
+# The rank of points that are neither start nor end.
+NO_BOUNDARY = np.iinfo(np.int32).min
+
+
+class Points(NamedTuple):
+    """Points in time of host threads, one entry a point, and what is from there on.
+
+    Of those of a thread at one time the highest `rank` says which slice is innermost. `phase` and `state` are numbers of
+    host_phase and host_activity. The first point of each thread says all three.
+    """
+
+    thread: Numbers
+    ts: Numbers
+    rank: Numbers
+    slice_id: Numbers
+    phase: Numbers
+    state: Numbers
+
+
+def points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
+    """Points of these threads and times; what `columns` do not say goes on."""
+    says = {"rank": NO_BOUNDARY, "slice_id": NOTHING, "phase": SAME, "state": SAME} | columns
+    types = {"rank": np.int32, "slice_id": np.int64, "phase": np.int8, "state": np.int8}
+    rest = [np.broadcast_to(np.asarray(says[name], types[name]), len(ts)) for name in types]
+    return Points(thread, ts, *rest)
+
+
+def taken(some: Points, which: Numbers | Flags | slice) -> Points:
+    """Those of the points."""
+    return Points(*(column[which] for column in some))
+
+
+def joined(*some: Points) -> Points:
+    """All points."""
+    return Points(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
+
+
+def merged(some: Points) -> tuple[Points, Flags]:
+    """The points in the order of thread and time, one for each time, with all that is from there on; and which bound segments.
+
+    Points that tell a state alone do not.
+    """
+    if not len(some.ts):
+        return some, np.zeros(0, np.bool_)
+    thread, ts, rank, slice_id, phase, state = taken(some, np.lexsort((some.ts, some.thread)))
+    is_first = np.empty(len(ts), np.bool_)
+    is_first[0] = True
+    is_first[1:] = (ts[1:] != ts[:-1]) | (thread[1:] != thread[:-1])
+    first = np.flatnonzero(is_first)
+    if len(first) < len(ts):
+        highest, phase, state = (np.maximum.reduceat(column, first) for column in (rank, phase, state))
+        group = np.cumsum(is_first) - 1
+        deciding = np.flatnonzero(rank == highest[group])
+        deciding = deciding[np.diff(group[deciding], prepend=-1) != 0]
+        thread, ts, rank, slice_id = thread[first], ts[first], highest, slice_id[deciding]
+    is_start, is_turn = rank > NO_BOUNDARY, phase != SAME
+    said = Points(
+        thread,
+        ts,
+        rank,
+        _went_on(slice_id, is_start),
+        _went_on(phase, is_turn),
+        _went_on(state, state != SAME),
+    )
+    return said, is_start | is_turn
+
+
+def _went_on(values: Numbers, is_said: Flags) -> Numbers:
+    """The values, where nothing is said those before them."""
+    if is_said.all():
+        return values
+    return values[np.maximum.accumulate(np.where(is_said, np.arange(len(values)), 0))]
