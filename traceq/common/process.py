@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -46,6 +47,20 @@ def usable_memory() -> int:
         if limit.strip().isdecimal():  # else "max"
             memory = min(memory, int(limit))
     return memory
+
+
+# NumPy's library for matrices starts a thread for each CPU, which nothing here is large enough for.
+ONE_BLAS_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+
+# So many new objects before garbage is looked for, instead of 700: little of what a command makes refers to itself.
+_OBJECTS_PER_COLLECTION = 50_000
+
+
+def spare_threads_and_collections() -> None:
+    """Let this process, which is traceq's own, start no threads for matrices and look for garbage seldom: 50 ms of a report."""
+    for name, value in ONE_BLAS_THREAD.items():
+        os.environ.setdefault(name, value)
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
 
 
 class _NoPandas:
