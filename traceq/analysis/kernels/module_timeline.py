@@ -66,12 +66,17 @@ def timeline(calls: Iterable[Call]) -> list[Boundary]:
 
 
 def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
-    """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path)."""
+    """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path).
+
+    Without rows of it they are not made.
+    """
     rows = connection.execute(
         "select number, thread_id, ts, ts_end, module from _module_slice order by number"
     ).fetchall()
+    if not rows:
+        return
     found = timeline(Call(*row) for row in rows)
-    columns = list(zip(*found, strict=True)) if found else [()] * len(Boundary._fields)
+    columns = zip(*found, strict=True)
     types = (pa.int32(), pa.int64(), pa.string(), pa.int64())
     arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
     places = pa.array(range(len(found)), pa.int64())
