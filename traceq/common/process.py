@@ -57,7 +57,7 @@ _OBJECTS_PER_COLLECTION = 50_000
 
 
 def spare_threads_and_collections() -> None:
-    """Let this process, which is traceq's own, start no threads for matrices and look for garbage seldom: 50 ms of a report."""
+    """Let this process, which is traceq's own, start no threads for matrices (20 ms) and look for garbage seldom."""
     for name, value in ONE_BLAS_THREAD.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
