@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 import sys
@@ -24,6 +25,16 @@ os.environ["TRACEQ_NO_CACHE"] = "1"
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files with what tests get")
+
+
+def pytest_collection_finish():
+    """Spare the collector of garbage the ten thousand tests, which stay until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -37,14 +37,10 @@ _STAGED = ("cpu_slice", "gpu_slice", "collective", "thread_switch")
 _FILE = {"path": "made-up.json", "sha256": "", "size_bytes": 0, "ingested_at": datetime.now(UTC)}
 
 
-# What takes longer than it saves where a table has a few rows. Whole ingests, in tests of other folders, have all of them.
-_KEPT = ("filter_pushdown", "unused_columns", "deliminator", "unnest_rewriter")
-
-
 @cache
 def _schema() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"asof_loop_join_threshold": "0"})
-    plan_plainly(connection, _KEPT)
+    plan_plainly(connection, rows=0)
     create_schema(connection)
     # A transaction may write to one database only: here the staging area is a schema.
     connection.execute("create schema staging")

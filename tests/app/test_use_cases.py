@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import traceq
-from traceq.app.ingest import fill_judgements
+from traceq.app.judge import fill_judgements
 from traceq.app.report import report_of
 from traceq.cli import main
 from traceq.database.connect import connect

@@ -50,6 +50,19 @@ def test_import_loads_nothing_heavy():
     assert loaded_by("import traceq; dir(traceq); traceq.TraceqError") & (HEAVY | {"click"}) == set()
 
 
+@pytest.mark.parametrize(
+    ("command", "finds"), [("absent.json", "no pandas"), ("report", "no pandas"), ("sql", "pandas")]
+)
+def test_what_prints_no_data_frames_does_without_pandas(command, finds):
+    script = (
+        f"import sys; sys.argv = ['traceq', {command!r}]\nfrom traceq.cli import run\n"
+        "try:\n    run()\nexcept SystemExit:\n    pass\n"
+        "try:\n    import pandas\n    print('pandas')\nexcept ModuleNotFoundError:\n    print('no pandas')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == finds
+
+
 def test_python_m_traceq_is_traceq():
     done = subprocess.run([sys.executable, "-m", "traceq", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("traceq 0.")

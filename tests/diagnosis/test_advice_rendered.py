@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from builder import TraceBuilder
 from labelled.programs import FORBIDDEN, PROGRAMS, TRAINING
-from labelled.rule_cases import functions
+from labelled.rule_cases import database, ending, first_found
 
 from traceq.diagnosis.judge import judge_subject, subjects
-from traceq.diagnosis.rules.registry import RULES, built_in
+from traceq.diagnosis.query import Workspace
+from traceq.diagnosis.rules.registry import RULES
 
 WHOM = ("PyTorch, training, graphs", "PyTorch, inference", "vLLM", "JAX", "CuPy", "OpenMP", "HIP C++", "unknown")
 # What is not the rule's own words.
@@ -20,23 +19,16 @@ NAMES = "select distinct name from cpu_slice union select distinct name from gpu
 TRAINED = {"redundant-copy", "gradient-overlap", "small-messages", "same-stream-collective", "host-communication"}
 
 
-def cases():
-    for rule in RULES:
-        found = [name for name in functions(rule) if name.startswith("found")]
-        yield pytest.param(rule, found[0], id=rule)
-
-
-@pytest.mark.parametrize(("rule", "case"), list(cases()))
-def test_it_fits_the_program(rule, case, tmp_path):
-    trace = TraceBuilder()
-    functions(rule)[case](trace)
-    trace.build(tmp_path) if trace._others else trace.fill_all()
-    only = [each for each in built_in() if each.name == rule.replace("_", "-")]
-    with closing(trace._connection) as connection:
+@pytest.mark.parametrize("rule", RULES)
+def test_it_finds_its_case_and_fits_the_program(rule, tmp_path):
+    with database(rule, first_found(rule), tmp_path) as (connection, only):
+        subject, *_ = subjects(connection)
+        assert ending(judge_subject(subject, only)) == "found"
         names = sorted((name for (name,) in connection.execute(NAMES).fetchall() if name), key=len, reverse=True)
         for whom in WHOM:
-            subject, *_ = subjects(connection)
-            judged = judge_subject(replace(subject, program=PROGRAMS[whom]), only)
+            workspace = Workspace(connection, subject.trace_id, subject.workspace.device)
+            other = replace(subject, program=PROGRAMS[whom], workspace=workspace, _worst={}, _culprits={})
+            judged = judge_subject(other, only)
             assert not judged.failed, judged.failed
             for each in (*judged.findings, *judged.observations):
                 text = (

@@ -14,7 +14,7 @@ from builder import TraceBuilder
 from click.testing import CliRunner
 
 import traceq
-from traceq.app.ingest import fill_judgements
+from traceq.app.judge import fill_judgements
 from traceq.cli import main
 from traceq.common import code_hash
 from traceq.diagnosis import cache

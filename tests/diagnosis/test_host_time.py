@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from builder import TraceBuilder
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from traceq.diagnosis.query import shared
 
-STEP, STEPS = 20, 3
+STEP, STEPS = 20, 12
 NAMES = {
     "op": ("aten::mm", "aten::item"),
     "annotation": ("load_batch", "## backward ##", "gloo:all_reduce"),
@@ -34,8 +34,9 @@ def nested(slices):
     return kept
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(inside, max_size=8), st.lists(inside, max_size=5))
+@settings(max_examples=10, deadline=None)
+@given(st.lists(inside, min_size=12, max_size=32), st.lists(inside, min_size=8, max_size=20))
+@example([], [])
 def test_each_instant_has_what_the_thread_is_in_and_what_others_do(own, others):
     trace = TraceBuilder()
     own, others = nested(own), nested(others)
@@ -46,7 +47,7 @@ def test_each_instant_has_what_the_thread_is_in_and_what_others_do(own, others):
     for thread, slices in ((0, own), (1, others)):
         for (kind, name), ts, end in slices:
             trace.cpu(kind, name, ts, end - ts, thread=thread)
-    trace.fill_all()
+    trace.fill("host_ledger")
     query = shared("host_time").text.replace("$trace_id", "1")
     found = trace.rows(f"select category, phase, sum(dur)::bigint from ({query}) group by all order by all")
     counted = [step for (step,) in trace.rows("select step from step where excluded is null")]

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import traceq
 from traceq.cli import main
+from traceq.common import plugins
 from traceq.database.connect import connect
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
@@ -256,7 +257,7 @@ def test_an_entry_point_that_breaks_is_one_line(monkeypatch, error):
         def load(self):
             raise error
 
-    monkeypatch.setattr(user_rules, "entry_points", lambda **_: [Broken()])
+    monkeypatch.setattr(plugins, "declared", lambda _: [Broken()])
     with pytest.raises(
         traceq.UnusableRule, match=r"^entry point broken \(broken:rule\): [A-Z].*reinstall or remove.*$"
     ):

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from release_0_1 import TRACES
 
-from traceq.app.ingest import fill_judgements
+from traceq.app.judge import fill_judgements
 from traceq.cli import main
 from traceq.database import catalogue, connect, migrate
 from traceq.errors import SchemaMismatch, StoreError

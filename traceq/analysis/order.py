@@ -163,6 +163,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "host_piece": lambda connection, _values: cut_intervals(connection),
     "host_debt": lambda connection, _values: fill_debt(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
+    "module": _if_any("_module_slice", "module"),
     "serving_mark": _if_any("_serving_annotation", "serving_mark"),
     "host_stall": _if_any("_long_stretch", "host_stall"),
     "stall_debt": _fill_stall_debt,

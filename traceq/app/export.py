@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, Unpack, cast
 
@@ -18,7 +18,6 @@ from traceq.app.source import Reading, Source, opened
 from traceq.common.files import atomic_write
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
-from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, fill
@@ -69,10 +68,9 @@ def export(
     _check(name, output, finding, tables)
     chosen_rules = user_rules.rules([Path(each) for each in rules])
 
-    def judge(database: Path) -> None:
+    def judge(connection: duckdb.DuckDBPyConnection) -> None:
         """Fill the table finding of a temporary database."""
-        with closing(connect(database, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
-            interruptible(connection, lambda: fill(connection, goal, chosen_rules))
+        interruptible(connection, lambda: fill(connection, goal, chosen_rules))
 
     reading["writes"] = [*reading.get("writes", ()), output]
     with opened(source, "exported", judge if name in _TABLE else None, **reading) as connection:

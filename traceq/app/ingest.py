@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from traceq.analysis.steps.choice import StepOptions
-from traceq.app.judge import fill_judgements
+from traceq.app.judge import judge_traces
 from traceq.loading.ingest import IngestResult
 from traceq.loading.ingest import ingest as load
 from traceq.loading.progress import Progress
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def ingest(
@@ -37,10 +40,10 @@ def ingest(
     """
     reasons: list[str] = []
 
-    def judge(path: Path) -> None:
+    def judge(connection: duckdb.DuckDBPyConnection) -> None:
         if progress is not None:
             progress.judge()
-        reason = fill_judgements(path, memory_limit)
+        reason = judge_traces(connection)
         if reason is not None:
             reasons.append(reason)
 

@@ -28,11 +28,8 @@ from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
-from traceq.reports.charts.files import png
 from traceq.reports.document import Block, Picture
 from traceq.reports.model import Report
-from traceq.reports.redact import redacted
-from traceq.reports.renderers.to_llm import to_llm
 from traceq.reports.renderers.to_text import WIDTH, text_of
 from traceq.reports.sections.brief import brief, critical_trace
 from traceq.reports.sections.compose import compose, evidence, one_finding
@@ -128,6 +125,8 @@ class ReportView(View[Report]):
     def render(self, format_: str, **options: Any) -> str:
         """The report in the format: text, md, html, json, llm, or one of another package."""
         if format_ == "llm":
+            from traceq.reports.renderers.to_llm import to_llm
+
             return to_llm(self.content, self._source)
         if options or format_ == "text":
             return super().render(format_, **options)
@@ -135,6 +134,8 @@ class ReportView(View[Report]):
 
     def save_with_charts(self, path: Path) -> None:
         """Write it to `path` as Markdown, with its charts as PNG files beside it."""
+        from traceq.reports.charts.files import png
+
         charts = [block for block in compose(self.content) if isinstance(block, Picture)]
         files = {chart.name: path.with_name(f"{path.stem}-{chart.name}.png") for chart in charts}
         for chart in charts:
@@ -188,7 +189,11 @@ def report(
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
             save(connection, judgements, goal, chosen)
-    return ReportView(redacted(content) if ticket else content, source)
+    if ticket:
+        from traceq.reports.redact import redacted
+
+        content = redacted(content)
+    return ReportView(content, source)
 
 
 def report_of(

@@ -17,7 +17,7 @@ from traceq.analysis.steps.choice import StepOptions
 from traceq.app import cache
 from traceq.app.cache import Note
 from traceq.app.chosen import chosen_traces
-from traceq.app.judge import fill_judgements
+from traceq.app.judge import judge_traces
 from traceq.common.cache_folder import is_wanted
 from traceq.common.process import usable_cpus
 from traceq.database.connect import connect, is_database, one_line
@@ -32,6 +32,7 @@ from traceq.runs.sources import baseline_runs, file_of, of_rank
 
 Source = str | Path
 Sources = Source | Sequence[Source]
+Complete = Callable[[duckdb.DuckDBPyConnection], None]
 
 
 class Reading(StepOptions, total=False):
@@ -59,7 +60,7 @@ def is_trace(source: Source) -> bool:
 
 @contextmanager
 def opened(
-    source: Source, done: str, complete: Callable[[Path], None] | None = None, **reading: Unpack[Reading]
+    source: Source, done: str, complete: Complete | None = None, **reading: Unpack[Reading]
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """The database `source`, or a temporary one of the traces `source`, into which `complete` may write; read-only.
 
@@ -82,7 +83,7 @@ def opened(
 
 @contextmanager
 def database_of(
-    source: Source, complete: Callable[[Path], None] | None = None, *, judged: bool = False, **reading: Unpack[Reading]
+    source: Source, complete: Complete | None = None, *, judged: bool = False, **reading: Unpack[Reading]
 ) -> Iterator[Path]:
     """The trace database `source`, or a temporary one of the traces `source`, into which `complete` may write.
 
@@ -93,9 +94,7 @@ def database_of(
 
 
 @contextmanager
-def _database(
-    source: Source, complete: Callable[[Path], None] | None, reading: Reading, *, judged: bool = False
-) -> Iterator[Path]:
+def _database(source: Source, complete: Complete | None, reading: Reading, *, judged: bool = False) -> Iterator[Path]:
     if not is_trace(source) and Path(source).exists():
         if any(step_options(reading).values()):
             raise WrongUse(
@@ -114,7 +113,8 @@ def _database(
             _load(source, temporary, reading, partial(_judge, reading=reading) if judged else complete)
         elif complete is not None:
             shutil.copyfile(cached, temporary)
-            complete(temporary)
+            with closing(connect(temporary, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
+                complete(connection)
         yield temporary
 
 
@@ -129,15 +129,15 @@ def _cached(source: Source, reading: Reading) -> Path | None:
     return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn))
 
 
-def _judge(database: Path, reading: Reading) -> None:
+def _judge(connection: duckdb.DuckDBPyConnection, reading: Reading) -> None:
     """Run the rules once, so that no report on this entry has to."""
     progress = reading.get("progress")
     if progress is not None:
         progress.judge()
-    fill_judgements(database, reading.get("memory_limit"))
+    judge_traces(connection)
 
 
-def _load(source: Source, path: Path, reading: Reading, complete: Callable[[Path], None] | None) -> None:
+def _load(source: Source, path: Path, reading: Reading, complete: Complete | None) -> None:
     # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
     from traceq.loading.ingest import ingest as load
 

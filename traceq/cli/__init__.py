@@ -10,7 +10,7 @@ from typing import ClassVar
 import click
 
 from traceq.cli._group import LazyGroup, stop
-from traceq.common.process import block_pandas_import
+from traceq.common.process import block_pandas_import, spare_threads_and_collections
 from traceq.common.version import __version__
 
 
@@ -61,6 +61,9 @@ def main() -> None:
 # Commands whose answers may be data frames.
 _WITH_FRAMES = frozenset({"export", "mcp", "sql", "shell", "tables"})
 
+# Commands that start programs of the user, which inherit the environment.
+_RUNS_OTHERS = frozenset({"record"})
+
 
 def run() -> None:
     """The program `traceq`."""
@@ -69,6 +72,9 @@ def run() -> None:
         # Ignored under nohup, also by a program that `record` runs.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
-    if (Commands.lazy.keys() - _WITH_FRAMES).intersection(sys.argv[1:2]):
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    if command not in _WITH_FRAMES:
         block_pandas_import()
+    if command not in _RUNS_OTHERS:
+        spare_threads_and_collections()
     main(prog_name="traceq")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO, Any
 
-from traceq.common.process import block_pandas_import
+from traceq.common.process import ONE_BLAS_THREAD, block_pandas_import
 
 
 class Child:
@@ -32,7 +32,7 @@ class Child:
             [sys.executable, "-c", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **environment},
+            env={**os.environ, **ONE_BLAS_THREAD, **environment},
         )
         assert self._process.stdin is not None  # noqa: S101
         assert self._process.stdout is not None  # noqa: S101

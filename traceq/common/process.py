@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -86,6 +87,20 @@ def _limits_of_slurm() -> Iterator[int]:
 def _megabytes_of(name: str) -> int:
     value = os.environ.get(name, "")
     return int(value) << 20 if value.isdecimal() else 0
+
+
+# NumPy's library for matrices starts a thread for each CPU, which nothing here is large enough for.
+ONE_BLAS_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+
+# So many new objects before garbage is looked for, instead of 700: little of what a command makes refers to itself.
+_OBJECTS_PER_COLLECTION = 50_000
+
+
+def spare_threads_and_collections() -> None:
+    """Let this process, which is traceq's own, start no threads for matrices (20 ms) and look for garbage seldom."""
+    for name, value in ONE_BLAS_THREAD.items():
+        os.environ.setdefault(name, value)
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
 
 
 class _NoPandas:

@@ -152,8 +152,9 @@ def connect(
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Let queries of a small database be planned plainly."""
     try:
-        if slices(connection) <= MOST_ROWS:
-            plan_plainly(connection)
+        rows = slices(connection)
+        if rows <= MOST_ROWS:
+            plan_plainly(connection, rows)
     except FAILURES as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
 

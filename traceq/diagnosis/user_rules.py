@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from traceq.common import plugins
 from traceq.database.query import without_end
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import declared_manual, manual
@@ -31,6 +31,8 @@ from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.errors import UnusableRule
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from traceq.database.query import Setting
     from traceq.diagnosis.claim import Claim
     from traceq.diagnosis.rules.declared import Judgement
@@ -46,7 +48,7 @@ def rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
     Raises UnusableRule for a file that is none, and for a name that is taken.
     """
     found = [rule for path in paths for rule in _from_path(path)]
-    found += [_from_entry_point(each) for each in entry_points(group=_GROUP)]
+    found += [_from_entry_point(each) for each in plugins.declared(_GROUP)]
     taken = {rule.name for rule in built_in()}
     for rule in found:
         if rule.name in taken:

@@ -66,7 +66,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
         with _staging(connection, task):
             rows = _load(connection, task, progress)
             if rows <= MOST_ROWS:
-                plan_plainly(connection)
+                plan_plainly(connection, rows)
             else:
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
             _copy(connection, task)

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -65,16 +64,15 @@ def ingest(
     force: bool = False,
     memory_limit: int | None = None,
     progress: Progress | None = None,
-    complete: Callable[[Path], None] | None = None,
+    complete: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already; the rules do not run.
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps (StepOptions). DuckDB holds at most `memory_limit` bytes in
-    all processes together, by default a quarter of the memory at hand. `complete` may write more into the file that is going to
-    be the database. Raises a TraceqError and leaves the
-    database as it was when any source fails.
+    all processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
+    database. Raises a TraceqError and leaves the database as it was when any source fails.
     """
     choice = choice_of(**steps)
     _check_step_range(choice.step_range)
@@ -96,22 +94,30 @@ def ingest(
         with scratch_beside(target) as scratch:
             tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit))
             build_all(tasks, jobs, teller)
-            ingested = tuple(_count(task) for task in tasks)
-            finish = partial(_complete, memory_limit=memory_limit, complete=complete)
+            ingested: list[IngestedTrace] = []
+
+            def finish(path: Path) -> None:
+                with closing(connect(path, read_only=False, memory_limit=memory_limit)) as connection:
+                    ingested.extend(_count(connection, task) for task in tasks)
+                    _complete(connection, complete)
+
             publish([task.database for task in tasks], target, scratch, before, replaced, memory_limit, finish)
     except FAILURES as error:
         raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{_way_out(error)}") from error
     finally:
         teller.finish()
-    return IngestResult(given, ingested, tuple(skipped))
+    return IngestResult(given, tuple(ingested), tuple(skipped))
 
 
-def _complete(database: Path, memory_limit: int | None, complete: Callable[[Path], None] | None) -> None:
+def _complete(
+    connection: duckdb.DuckDBPyConnection, complete: Callable[[duckdb.DuckDBPyConnection], None] | None
+) -> None:
     """Fill what depends on all traces of the database, then let `complete` write into it."""
-    with closing(connect(database, read_only=False, memory_limit=memory_limit)) as connection:
-        interruptible(connection, lambda: fill_jobs(connection))
+    # Its temporary tables go with it.
+    with closing(connection.cursor()) as jobs:
+        interruptible(jobs, lambda: fill_jobs(jobs))
     if complete is not None:
-        complete(database)
+        complete(connection)
 
 
 def _way_out(error: BaseException) -> str:
@@ -200,9 +206,9 @@ def _tasks(
     return tasks
 
 
-def _count(task: Task) -> IngestedTrace:
+def _count(connection: duckdb.DuckDBPyConnection, task: Task) -> IngestedTrace:
     tables = ("cpu_slice", "gpu_slice", "import_note")
-    counted = ", ".join(f"(select count(*) from {table})" for table in tables)
-    with closing(connect(task.database)) as connection:
-        cpu_slices, gpu_slices, notes = connection.execute(f"select {counted}").fetchall()[0]
+    counted = ", ".join(f"(select count(*) from {table} where trace_id = $trace_id)" for table in tables)
+    (rows,) = connection.execute(f"select {counted}", {"trace_id": task.trace_id}).fetchall()
+    cpu_slices, gpu_slices, notes = rows
     return IngestedTrace(task.source.path, task.trace_id, cpu_slices, gpu_slices, notes)

@@ -70,7 +70,12 @@ def timeline(calls: Iterable[Call]) -> Iterator[Boundary]:
 
 
 def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
-    """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path)."""
+    """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path).
+
+    Without rows of it they are not made.
+    """
+    if not connection.execute("from _module_slice limit 1").fetchone():
+        return
     connection.execute(
         "create temp table _module_boundary (thread_id integer, ts bigint, path varchar, number bigint, place bigint)"
     )
