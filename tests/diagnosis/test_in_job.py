@@ -56,6 +56,11 @@ def test_the_most_that_a_finding_wins(finding, bound, owned, most):
     assert bound.of(owning(finding, 411, **owned)) == pytest.approx(most * MS)
 
 
+@pytest.mark.parametrize("rule", ["late-rank", "waiting-not-network"])
+def test_waiting_is_won_on_the_late_rank(finding, rule):
+    assert LATE.of(replace(owning(finding, 400, communication=400), rule=rule)) == 0
+
+
 def job_database(*, stragglers):
     """Two ranks of a job of two steps: the first waits, the other one is late by 10 of 60 ms."""
     connection = database(training())

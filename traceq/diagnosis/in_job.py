@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _OF_OTHERS = ("communication", "idle_communication")
 
+# These say of one rank what the job's verdict says of all: waiting is won on the rank that is late.
+_ABOUT_WAITING = ("late-rank", "waiting-not-network")
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -32,8 +35,11 @@ class Bound:
     def of(self, finding: Finding) -> float:
         """The most that the finding wins, ns per step.
 
-        What a rank does by itself as all others do is won when all ranks are fixed; waiting is won where the others are.
+        What a rank does by itself as all others do is won when all ranks are fixed; waiting is won where the others are, and
+        findings about nothing else win nothing here.
         """
+        if finding.rule in _ABOUT_WAITING:
+            return 0.0
         own = sum(ns for category, ns in finding.owned_by_category.items() if category not in _OF_OTHERS)
         as_usual = max(own - self.late, 0.0) if own else min(finding.owned_ns, self.transfer)
         return max(self.win, as_usual)
