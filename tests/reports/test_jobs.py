@@ -105,7 +105,7 @@ def test_who_is_late_and_what_it_costs_per_step():
         "",
         "held up by  saves alone  with those above   share  because",
         "----------  -----------  ----------------  ------  -------------------------",
-        "rank 1         30.00 ms          40.00 ms  40.0 %  idle: launching +390.0 ms",
+        "rank 1         30.00 ms          40.00 ms  40.0 %  idle: launching +39.00 ms",
         "",
         "For example rank 1: aten::empty took 23.00 ms, the same call 13.00 µs on rank 0.",
     ]
@@ -127,8 +127,8 @@ def test_what_is_saved_adds_up_down_the_table_only():
     second = replace(RANK_1, name="rank 0", ranks=(0,), adds=100 * MS, win=20 * MS)
     rows = [line.split() for line in said(replace(JOB, stragglers=(RANK_1, second))).splitlines() if "rank" in line[:6]]
     assert [row[2:] for row in rows if row[0] == "rank"] == [
-        ["30.00", "ms", "40.00", "ms", "40.0", "%", "idle:", "launching", "+390.0", "ms"],
-        ["2.000", "ms", "50.00", "ms", "50.0", "%", "idle:", "launching", "+390.0", "ms"],
+        ["30.00", "ms", "40.00", "ms", "40.0", "%", "idle:", "launching", "+39.00", "ms"],
+        ["2.000", "ms", "50.00", "ms", "50.0", "%", "idle:", "launching", "+39.00", "ms"],
     ]
 
 
@@ -151,6 +151,16 @@ def test_a_balanced_job_is_said_to_be():
 def test_a_call_that_took_a_little_longer_proves_nothing():
     job = replace(JOB, stragglers=(replace(RANK_1, operator_dur=20_000),))
     assert "For example" not in said(job)
+
+
+def test_a_stage_is_named_with_its_ranks():
+    stage = replace(RANK_1, kind="stage", name="stage 3", ranks=(6, 7))
+    assert "\nstage 3, ranks 6-7 " in said(replace(JOB, stragglers=(stage,)))
+
+
+def test_types_of_operations_are_compared_with_all_ranks():
+    job = replace(JOB, stragglers=(replace(RANK_1, usual_rank=None),))
+    assert "the same call 13.00 µs on the average of all ranks." in said(job)
 
 
 def test_ranks_whose_recording_is_short_are_named():
@@ -277,6 +287,18 @@ def test_a_rank_by_itself_says_what_the_job_waits_for():
     assert "Rank 1 waits 0 ns for others; if it alone were like the usual one," in shown
     assert "--trace 2 -v" in shown
     assert "Rank 0 waits 80.00 ms" in text_of(compose(one), 100)
+
+
+def test_many_gpus_of_one_trace_are_not_listed_under_the_job():
+    job = many(64)
+    (trace,) = made_up.report(training()).traces
+    job = replace(job, members=tuple(replace(each, trace_id=trace.trace.trace_id) for each in job.members))
+    shown = text_of(brief(Report((trace,), "", (job,)), "ops.parquet"), 100)
+    assert "Late ranks: the others wait for rank 1 and rank 5" in shown
+    assert "Where a step goes, GPU 0" not in shown
+    assert "--rank" not in shown
+    few = replace(JOB, members=tuple(replace(each, trace_id=trace.trace.trace_id) for each in JOB.members))
+    assert "Where a step goes, GPU 0" in text_of(brief(Report((trace,), "", (few,))), 100)
 
 
 def test_in_full_only_late_ranks_and_a_usual_one_have_sections():

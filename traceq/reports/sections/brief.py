@@ -28,6 +28,8 @@ _WARNING_LENGTH = 190
 _MOST_REMARKS = 4
 _MOST_RANKS = 16
 _MOST_ON_EVERY_RANK = 3
+# GPUs of one trace that are shown beside each other even where some of them are late.
+_FEW_DEVICES = 4
 # A finding that saves at least this share on the usual rank as well does not make a rank late.
 _AS_ON_OTHERS = 0.5
 _SOURCE = "TRACE"
@@ -55,12 +57,19 @@ def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS)
             yield Paragraph((told,))
     else:
         yield from job_screen(report, job)
-        if holds_up(job) and len(report.traces) > 1:
+        if _is_enough(report, job):
             yield from _on_every_rank(report, job)
-            yield _next_of_job(critical, called)
+            yield _next_of_job(critical, called, several=len(report.traces) > 1)
             return
     yield from _trace(critical, most)
     yield _next(critical, called, chosen)
+
+
+def _is_enough(report: Report, job: Job) -> bool:
+    """Whether the screen of a rank would say nothing more, or something else: late ranks set the pace of all."""
+    if len(report.traces) > 1:
+        return holds_up(job)
+    return len(job.members) > _FEW_DEVICES and (holds_up(job) or not report.traces[0].findings)
 
 
 def job_screen(report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
@@ -149,14 +158,17 @@ def _next(report: TraceReport, source: str, chosen: str) -> Commands:
     )
 
 
-def _next_of_job(critical: TraceReport, source: str) -> Commands:
+def _next_of_job(critical: TraceReport, source: str, *, several: bool) -> Commands:
     rank = "" if critical.trace.rank is None else f" --rank {critical.trace.rank}"
     of = f"{source}{rank or f' --trace {critical.trace.trace_id}'}"
+    of_ranks = (
+        ("the late rank by itself", f"traceq report {of}"),
+        ("the late ranks and a usual one", f"traceq report {source} --full"),
+    )
     return Commands(
         "Next",
         (
-            ("the late rank by itself", f"traceq report {of}"),
-            ("the late ranks and a usual one", f"traceq report {source} --full"),
+            *(of_ranks if several else (("all sections", f"traceq report {source} --full"),)),
             ("the page, with charts", f"traceq report {source} -o report.html"),
             ("all ranks for ui.perfetto.dev", f"traceq export {source} -o job.json"),
         ),

@@ -172,11 +172,11 @@ def _stragglers(job: Job) -> Iterator[Block]:
     step = (job.dur or 0) / job.steps
     until = {each.name: sum(above.adds for above in job.stragglers[:at]) for at, each in enumerate(job.stragglers, 1)}
     columns: dict[str, Callable[[Straggler], str]] = {
-        "held up by": lambda each: Name(each.name),
+        "held up by": _called,
         "saves alone": lambda each: duration(each.win / job.steps),
         "with those above": lambda each: duration(until[each.name] / job.steps),
         "share": lambda each: share(until[each.name] / job.steps / step) if step else "-",
-        "because": _because,
+        "because": lambda each: _because(each, job),
     }
     named = job.stragglers[:_MOST_NAMED]
     yield table(named, columns, text=(0, 4))
@@ -187,13 +187,19 @@ def _stragglers(job: Job) -> Iterator[Block]:
     shown = [each for each in named if (each.operator_dur or 0) > _FAR_LONGER * (each.usual_operator_dur or 0) > 0]
     if shown:
         each = shown[0]
-        usual = f"the same call {duration(each.usual_operator_dur)} on rank {each.usual_rank}."
+        where = "on the average of all ranks" if each.usual_rank is None else f"on rank {each.usual_rank}"
+        usual = f"the same call {duration(each.usual_operator_dur)} {where}."
         yield Paragraph(
             (f"For example {each.name}: ", Name(each.operator or ""), f" took {duration(each.operator_dur)}, {usual}")
         )
 
 
-def _because(each: Straggler) -> str:
+def _called(each: Straggler) -> str:
+    """A rank by its number, a host or a stage with its ranks."""
+    return Name(each.name) if each.kind == "rank" else Name(f"{each.name}, {numbers(each.ranks)}")
+
+
+def _because(each: Straggler, job: Job) -> str:
     if each.cause is None or each.cause_ns is None:
         return "-"
-    return f"{label(each.cause)} +{duration(each.cause_ns)}"
+    return f"{label(each.cause)} +{duration(each.cause_ns / job.steps)}"
