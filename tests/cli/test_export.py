@@ -131,3 +131,56 @@ def test_wrong_use_says_what_to_do_and_leaves_nothing(source, tmp_path, argument
     assert list(places["new"].iterdir()) == []
     assert [path.name for path in places["full"].iterdir()] == ["x"]
     assert source.read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """Three ranks whose clocks agree: each begins 100 us after the one before."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for rank in range(3):
+        events = [
+            {"ph": "X", "cat": cat, "name": name, "pid": 9, "tid": 9, "ts": 100 * rank + ts, "dur": dur, "args": args}
+            for cat, name, ts, dur, args in (
+                ("user_annotation", "ProfilerStep#0", 0, 1000, {}),
+                ("cuda_runtime", "cudaLaunchKernel", 10, 5, {"correlation": 1}),
+                ("kernel", "gemm", 50, 800, {"device": 0, "stream": 7, "correlation": 1}),
+            )
+        ]
+        facts = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 3}, "baseTimeNanoseconds": 10**18}
+        (folder / f"rank{rank}.json").write_text(json.dumps({**facts, "traceEvents": events}))
+    return traceq.ingest(sorted(folder.glob("*.json")), folder / "job.duckdb").database
+
+
+def test_some_ranks_of_a_job_in_one_file(ranks, tmp_path):
+    written = tmp_path / "two.json"
+    result = run(ranks, "--ranks", "0,2", "-o", written)
+    assert result.exit_code == 0, result.output
+    content = json.loads(written.read_text())
+    assert [each["rank"] for each in content["otherData"]["traces"]] == [0, 2]
+    kernels = sorted(each["ts"] for each in content["traceEvents"] if each.get("cat") == "kernel")
+    assert kernels[1] - kernels[0] == pytest.approx(200)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"), [("0,x", "'0,x' is no list of ranks"), ("0,7", "no trace is of rank 7; there are 0, 1, 2")]
+)
+def test_ranks_that_cannot_be_exported(ranks, tmp_path, given, message):
+    result = run(ranks, "--ranks", given, "-o", tmp_path / "none.json")
+    assert result.exit_code != 0
+    assert message in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["like", "nobody"], "'like nobody' is no change: say like median."),
+        (["--ranks", "0,1"], "Ranks of a job are changed together: say like median."),
+        (["like", "median"], "like median goes with --rank, --ranks or --host"),
+        (["--rank", "0", "--graph", "like", "median"], "and with no other change"),
+        (["--rank", "0", "like", "median"], "This job cannot be replayed"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_job(ranks, arguments, message):
+    result = CliRunner().invoke(main, ["whatif", str(ranks), *arguments])
+    assert result.exit_code != 0
+    assert message in " ".join(result.output.split())

@@ -12,6 +12,7 @@ from viewer import load, show
 from traceq.database.connect import connect
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.judge import judge
+from traceq.exports.header import exported
 from traceq.exports.trace_file import write_finding, write_trace
 from traceq.loading.ingest import ingest
 
@@ -271,6 +272,19 @@ def test_ranks_have_processes_of_their_own_and_one_clock(ranks):
     starts = {name: min(each.ts for each in content.slices if each.process == name) for name in processes}
     assert (starts["rank 0: host"], starts["rank 1: host"]) == (0, 500_007)
     assert len(content.arrows) == 4
+
+
+def test_clocks_of_a_job_are_aligned():
+    row = {"run": None, "world_size": 2, "sha256": "0", "utc_origin_ns": 0, "ts_end": 10**9, "step_ns": 0}
+    rows = [
+        {**row, "trace_id": 1, "rank": 0, "ts": 10_000, "clock_offset": -1_000},
+        {**row, "trace_id": 2, "rank": 1, "ts": 510_007, "clock_offset": 4_000},
+        {**row, "trace_id": 3, "rank": 2, "ts": 20_000, "clock_offset": None},
+    ]
+    first, *others = exported(rows)
+    assert first.row["ts"] - first.origin == 0
+    # what the clocks are ahead is taken off; one that is not known stays as it is
+    assert [each.row["ts"] - each.origin for each in others] == [495_007, 9_000]
 
 
 def test_one_of_several_traces(ranks):

@@ -21,6 +21,7 @@ from traceq.reports import charts
 from traceq.reports.build import build
 from traceq.reports.charts import (
     CHARTS,
+    CHARTS_OF_JOBS,
     gaps,
     memory,
     palette,
@@ -474,6 +475,7 @@ def test_no_chart_uses_pyplot():
 def test_each_chart_of_the_list_is_a_file_and_each_file_says_whether_it_applies():
     # Of several traces, or of other things than a report.
     names = {chart.name.replace("-", "_") for chart in CHARTS} | {"ranks", "waterfall"}
+    names |= {f"job_{chart.name}" for chart in CHARTS_OF_JOBS}
     files = {
         path.stem for path in Path(charts.__file__).parent.glob("*.py") if "def applies" in path.read_text("utf-8")
     }

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
-from traceq.reports.model import Job, JobRank, Straggler
+import made_up
+import pytest
+from made_up import training
+
+from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Report, Straggler
+from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_text import text_of
-from traceq.reports.sections.jobs import in_a_line, judged, ranks_of_job, verdict_of_job
+from traceq.reports.sections.brief import brief
+from traceq.reports.sections.compose import compose
+from traceq.reports.sections.job_collectives import collectives_of_job
+from traceq.reports.sections.job_not import not_the_cause
+from traceq.reports.sections.job_ranks import ranks_of_job, usual
+from traceq.reports.sections.jobs import in_a_line, judged, numbers, of_rank, verdict_of_job
 
 MS = 1_000_000
 
 
-def member(rank, own, wait, late):
-    return JobRank(rank + 1, rank, "trace", None, 0, 0, own * MS, 20 * MS, wait * MS, late, own * MS // 2)
+def member(rank, own, wait, late_count, *, win=0, stage=0, recorded=1000, compute=80):
+    """A rank of a job of 10 steps; times in ms of all of them."""
+    return JobRank(
+        trace_id=rank + 1,
+        device=0,
+        rank=rank,
+        rank_source="trace",
+        host=None,
+        stage=stage,
+        clock_offset=0,
+        own=own * MS,
+        transfer=20 * MS,
+        wait=wait * MS,
+        late=max(own - 100, 0) * MS,
+        late_count=late_count,
+        win=win * MS,
+        compute=compute * MS,
+        communication=(wait + 20) * MS,
+        counted=1000 * MS,
+        recorded=recorded * MS,
+    )
 
 
 RANK_1 = Straggler(
-    "rank", "rank 1", 2, 400 * MS, 300 * MS, 0.9, "idle_launch", 390 * MS, "aten::empty", 23 * MS, 13_000, 0
+    "rank", "rank 1", 2, (1,), 400 * MS, 300 * MS, 0.9, "idle_launch", 390 * MS, "aten::empty", 23 * MS, 13_000, 0
 )
 JOB = Job(
     job=0,
@@ -38,29 +68,44 @@ JOB = Job(
     ideal=600 * MS,
     slowdown=1000 / 600,
     transfer=40 * MS,
-    late_start=0,
+    late_start=10 * MS,
+    late=400 * MS,
+    wait_share=0.8,
     pattern="fixed",
     cannot_tell=None,
-    members=(member(0, 100, 800, 0), member(1, 900, 0, 9)),
+    members=(member(0, 100, 800, 0), member(1, 900, 0, 9, win=300)),
     stragglers=(RANK_1,),
+    collectives=(JobCollective("all_reduce", 1 << 26, 2, None, 1, 90, 500_000, 600_000.0, 195.0, 40 * MS, 800 * MS),),
+    lateness=(Lateness(1, 0, 10, is_step=True, late_by=80 * MS), Lateness(1, 9, 10, is_step=True, late_by=40 * MS)),
+)
+BALANCED = replace(JOB, ideal=990 * MS, slowdown=1000 / 990, stragglers=(), pattern="none", late=5 * MS)
+UNKNOWN = replace(
+    JOB, cannot_tell="none of its communication could be matched between ranks", dur=None, stragglers=(), slowdown=None
 )
 
 
-def said(job):
-    return text_of(verdict_of_job(job), 100)
+def said(job, **options):
+    return text_of(verdict_of_job(job, **options), 100)
 
 
 def test_who_is_late_and_what_it_costs_per_step():
-    assert said(JOB).splitlines() == [
-        "Job run7: 2 of 4 ranks, 10 steps. Absent: 2, 3; waiting for them looks like slow transfers. Clocks",
-        "agree within 20.00 µs; less than 60.00 µs is not called late.",
+    assert said(JOB, deed="Give it `taskset`: its own cores").splitlines() == [
+        "Job run7: 2 of 4 ranks, 1 host, 10 steps. Absent: ranks 2-3; waiting for them looks like slow",
+        "transfers. Clocks agree within 20.00 µs; less than 60.00 µs is not called late. Replay error 0.0 %.",
         "",
         "Late ranks: the others wait for rank 1",
         "  100.0 ms -> 60.00 ms per step if every rank were like the usual one, 1.67x as fast",
+        "  On rank 1: Give it taskset: its own cores",
         "",
-        "held up by     saves   share     alone  trace  because",
-        "----------  --------  ------  --------  -----  -------------------------",
-        "rank 1      40.00 ms  40.0 %  30.00 ms  t2     idle: launching +390.0 ms",
+        "Where a step of the job goes                                                       100.0 ms per step",
+        "  usual work of the ranks      ████████████████████████▎                      55.0 %  55.00 ms",
+        "  waiting for late ranks       █████████████████▋                             40.0 %  40.00 ms",
+        "  transfer in collectives      █▊                                              4.0 %  4.000 ms",
+        "  before the first collective  ▌                                               1.0 %  1.000 ms",
+        "",
+        "held up by  saves alone  with those above   share  because",
+        "----------  -----------  ----------------  ------  -------------------------",
+        "rank 1         30.00 ms          40.00 ms  40.0 %  idle: launching +39.00 ms",
         "",
         "For example rank 1: aten::empty took 23.00 ms, the same call 13.00 µs on rank 0.",
     ]
@@ -70,7 +115,7 @@ def test_who_is_late_and_what_it_costs_per_step():
 
 
 def test_several_are_named_in_a_sentence():
-    others = [replace(RANK_1, name=f"rank {rank}") for rank in (2, 3)]
+    others = [replace(RANK_1, name=f"rank {rank}", ranks=(rank,)) for rank in (2, 3)]
     assert "the others wait for rank 1 and rank 2\n" in said(replace(JOB, stragglers=(RANK_1, others[0])))
     assert "the others wait for rank 1, rank 2 and 1 other\n" in said(replace(JOB, stragglers=(RANK_1, *others)))
     wandering = said(replace(JOB, stragglers=(), pattern="wandering"))
@@ -78,20 +123,29 @@ def test_several_are_named_in_a_sentence():
     assert "A different rank is late each time" in wandering
 
 
+def test_what_is_saved_adds_up_down_the_table_only():
+    second = replace(RANK_1, name="rank 0", ranks=(0,), adds=100 * MS, win=20 * MS)
+    rows = [line.split() for line in said(replace(JOB, stragglers=(RANK_1, second))).splitlines() if "rank" in line[:6]]
+    assert [row[2:] for row in rows if row[0] == "rank"] == [
+        ["30.00", "ms", "40.00", "ms", "40.0", "%", "idle:", "launching", "+39.00", "ms"],
+        ["2.000", "ms", "50.00", "ms", "50.0", "%", "idle:", "launching", "+39.00", "ms"],
+    ]
+
+
 def test_a_job_that_cannot_be_judged_says_why():
-    job = replace(JOB, cannot_tell="none of its communication could be matched between ranks", dur=None, stragglers=())
-    assert said(job).splitlines()[-2:] == [
+    assert said(UNKNOWN).splitlines()[-2:] == [
         "Cannot tell which rank is late.",
         "  None of its communication could be matched between ranks",
     ]
-    assert "Late ranks" not in said(job)
-    assert list(ranks_of_job(job)) == []
-    assert in_a_line(job) == ""
+    assert "Late ranks" not in said(UNKNOWN)
+    assert list(ranks_of_job(UNKNOWN)) == []
+    assert list(not_the_cause(UNKNOWN)) == []
+    assert in_a_line(UNKNOWN) == ""
 
 
 def test_a_balanced_job_is_said_to_be():
-    job = replace(JOB, ideal=990 * MS, slowdown=1000 / 990, stragglers=(), pattern="none")
-    assert "No rank holds up the others: 100.0 ms per step, 99.00 ms with all ranks alike" in said(job)
+    assert "No rank holds up the others: 100.0 ms per step, 99.00 ms with all ranks alike" in said(BALANCED)
+    assert list(not_the_cause(BALANCED)) == []
 
 
 def test_a_call_that_took_a_little_longer_proves_nothing():
@@ -99,14 +153,89 @@ def test_a_call_that_took_a_little_longer_proves_nothing():
     assert "For example" not in said(job)
 
 
-def test_a_late_start_is_told_and_not_counted():
-    assert "20.00 ms pass before the first collective" in said(replace(JOB, late_start=200 * MS))
+def test_a_stage_is_named_with_its_ranks():
+    stage = replace(RANK_1, kind="stage", name="stage 3", ranks=(6, 7))
+    assert "\nstage 3, ranks 6-7 " in said(replace(JOB, stragglers=(stage,)))
 
 
-def test_each_rank_has_a_line():
-    shown = text_of(ranks_of_job(JOB), 100)
-    assert "0     10.00 ms  2.000 ms  80.00 ms        0     5.000 ms" in shown
-    assert "1     90.00 ms  2.000 ms      0 ns        9     45.00 ms" in shown
+def test_types_of_operations_are_compared_with_all_ranks():
+    job = replace(JOB, stragglers=(replace(RANK_1, usual_rank=None),))
+    assert "the same call 13.00 µs on the average of all ranks." in said(job)
+
+
+def test_ranks_whose_recording_is_short_are_named():
+    short = replace(JOB, members=(*JOB.members, member(3, 100, 800, 0, recorded=900)))
+    assert "Recorded less than 95 % of the longest: rank 3." in said(short)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words"),
+    [
+        ([3], "rank 3"),
+        ([2, 0], "ranks 0 and 2"),
+        ([0, 1, 2, 5], "ranks 0-2 and 5"),
+        (range(0, 40, 2), "ranks 0, 2, 4, 6, 8, 10, 12, 14 and 12 more"),
+    ],
+)
+def test_ranks_in_words(ranks, words):
+    assert numbers(ranks) == words
+
+
+def test_what_it_is_not():
+    (items,) = not_the_cause(JOB)
+    assert [line for (line,) in items.items] == [
+        "Not the network: 80.0 % of the time in collectives is waiting for other ranks.",
+        "Not the GPUs: compute takes 8.000 ms on every rank.",
+        "Alone, rank 0 looks bound by communication, and is not.",
+        "Rank 1 communicates least (2.000 ms; the others 82.00 ms): who is late waits for nobody.",
+    ]
+
+
+def test_gpus_that_differ_are_not_called_alike():
+    job = replace(JOB, wait_share=0.2, members=(member(0, 100, 100, 0), member(1, 900, 90, 9, compute=90)))
+    assert list(not_the_cause(job)) == []
+
+
+def test_each_rank_has_a_line_with_when_it_was_late():
+    assert text_of(ranks_of_job(JOB), 100).splitlines() == [
+        "rank  trace       own  transfer     waits  last in  saves alone  late over time",
+        "----  -----  --------  --------  --------  -------  -----------  --------------",
+        "0     t1     10.00 ms  2.000 ms  80.00 ms        0         0 ns  ··········",
+        "1     t2     90.00 ms  2.000 ms      0 ns        9     30.00 ms  █········▅",
+    ]
+
+
+def many(ranks):
+    """A job in which of so many ranks 1 and 5 are late."""
+    members = tuple(member(rank, 900 if rank in (1, 5) else 100 + rank % 3, 800, 0) for rank in range(ranks))
+    others = replace(RANK_1, name="rank 5", trace_id=6, ranks=(5,))
+    return replace(JOB, ranks=ranks, world_size=ranks, absent=0, members=members, stragglers=(RANK_1, others))
+
+
+def test_of_many_ranks_those_alike_share_a_line():
+    shown = text_of(ranks_of_job(many(64)), 100).splitlines()
+    assert len(shown) == 5
+    assert [line.split("  ")[0] for line in shown[2:]] == ["1", "5", "31, and 61 like it"]
+    assert [line.split()[-10:-8] for line in shown[2:4]] == [["90.00", "ms"]] * 2
+    assert "10.10 ms" in shown[4]
+
+
+def test_stages_have_a_line_each():
+    job = many(64)
+    staged = replace(job, members=tuple(replace(each, stage=each.rank % 4) for each in job.members))
+    assert len(text_of(ranks_of_job(staged), 100).splitlines()) == 2 + 2 + 4
+
+
+def test_collectives_by_kind():
+    assert text_of(collectives_of_job(JOB), 100).splitlines() == [
+        "collective    size  ranks  groups  count  transfer      best  bus GB/s  waiting",
+        "----------  ------  -----  ------  -----  --------  --------  --------  -------",
+        "all-reduce  64 MiB      2       1     90  600.0 µs  500.0 µs       195   95.2 %",
+    ]
+    hosts = replace(JOB, collectives=tuple(replace(JOB.collectives[0], level="between hosts") for _ in range(8)))
+    shown = text_of(collectives_of_job(hosts), 100).splitlines()
+    assert shown[2].endswith("between hosts")
+    assert shown[-1] == "2 more kinds with 25.0 % of the time."
 
 
 def test_of_several_jobs_none_is_told_on_top():
@@ -114,3 +243,79 @@ def test_of_several_jobs_none_is_told_on_top():
     assert judged((JOB, replace(JOB, time_window=1))).time_window == 1
     assert judged((JOB, replace(JOB, job=1))) is None
     assert judged((replace(JOB, ranks=1),)) is None
+
+
+def report_of(job):
+    """A report on the job: every rank a trace with the same findings."""
+    (trace,) = made_up.report(training()).traces
+    traces = tuple(
+        replace(trace, trace=replace(trace.trace, trace_id=each.trace_id, rank=each.rank)) for each in job.members
+    )
+    return Report(traces, "select 1", (job,))
+
+
+@pytest.mark.parametrize("ranks", [8, 64, 1024])
+def test_a_job_of_any_size_stays_on_two_screens(ranks):
+    shown = text_of(brief(report_of(many(ranks)), "job.duckdb"), 100)
+    assert len(shown.splitlines()) <= 120
+    assert "Late ranks: the others wait for rank 1 and rank 5" in shown
+    # What rank 1 would save by itself is no verdict on the job.
+    assert "Fix first" not in shown
+    assert "Look into first" not in shown
+    assert "traceq report job.duckdb --rank 1" in shown
+
+
+def test_what_every_rank_has_is_not_told_of_the_late_one():
+    report = report_of(many(8))
+    assert "On rank 1: " not in text_of(brief(report), 100)
+    others = [replace(each, findings=()) if each.trace.rank != 1 else each for each in report.traces]
+    (first, *_) = report.traces
+    assert f"On rank 1: {first.findings[0].deed}" in text_of(brief(replace(report, traces=tuple(others))), 100)
+
+
+def test_a_balanced_job_shows_the_first_screen_of_a_rank():
+    shown = text_of(brief(report_of(BALANCED)), 100)
+    assert "No rank holds up the others" in shown
+    assert "Look into first: " in shown
+
+
+def test_a_rank_by_itself_says_what_the_job_waits_for():
+    whole = report_of(JOB)
+    one, late = (replace(whole, traces=(each,)) for each in whole.traces)
+    assert of_rank(JOB, whole.traces[0]).endswith("Rank 0 waits 80.00 ms for others, and no other waits for it alone.")
+    shown = text_of(brief(late), 100)
+    assert "Rank 1 waits 0 ns for others; if it alone were like the usual one," in shown
+    assert "--trace 2 -v" in shown
+    assert "Rank 0 waits 80.00 ms" in text_of(compose(one), 100)
+
+
+def test_many_gpus_of_one_trace_are_not_listed_under_the_job():
+    job = many(64)
+    (trace,) = made_up.report(training()).traces
+    job = replace(job, members=tuple(replace(each, trace_id=trace.trace.trace_id) for each in job.members))
+    shown = text_of(brief(Report((trace,), "", (job,)), "ops.parquet"), 100)
+    assert "Late ranks: the others wait for rank 1 and rank 5" in shown
+    assert "Where a step goes, GPU 0" not in shown
+    assert "--rank" not in shown
+    few = replace(JOB, members=tuple(replace(each, trace_id=trace.trace.trace_id) for each in JOB.members))
+    assert "Where a step goes, GPU 0" in text_of(brief(Report((trace,), "", (few,))), 100)
+
+
+def test_in_full_only_late_ranks_and_a_usual_one_have_sections():
+    job = many(64)
+    report = report_of(job)
+    opened = [block.anchor for block in compose(report) if getattr(block, "level", 0) == 2 and block.anchor]
+    assert opened == ["t2", "t6", f"t{usual(job).trace_id}"]
+    assert "61 more ranks are not shown one by one" in text_of(compose(report), 100)
+    few = report_of(JOB)
+    assert [block.anchor for block in compose(few) if getattr(block, "level", 0) == 2 and block.anchor] == ["t1", "t2"]
+
+
+def test_json_has_the_slowdown_and_what_is_not_drawn():
+    (job,) = json.loads(to_json(report_of(JOB)))["jobs"]
+    assert job["slowdown"] == pytest.approx(1.667, abs=0.001)
+    assert job["late_ns"] == 400 * MS
+    assert job["members"][1]["win_ns"] == 300 * MS
+    assert job["collectives"][0]["typical_ns"] == 600_000
+    assert "lateness" not in job
+    assert "worst" not in job

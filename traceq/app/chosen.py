@@ -12,7 +12,10 @@ from traceq.errors import StoreError
 
 
 def chosen_traces(
-    connection: duckdb.DuckDBPyConnection, traces: Sequence[int] = (), rank: int | None = None
+    connection: duckdb.DuckDBPyConnection,
+    traces: Sequence[int] = (),
+    rank: int | None = None,
+    ranks: Sequence[int] = (),
 ) -> list[int]:
     """The trace ids in the order of ingest. Raises StoreError, with what there is, for a trace or a rank that is not there."""
     known = {row["trace_id"]: row["rank"] for row in ask(connection, statement("database/trace.sql"))}
@@ -21,12 +24,13 @@ def chosen_traces(
         listed = ", ".join(map(str, known))
         raise StoreError(f"no trace has the trace_id {', '.join(missing)}; the database has {listed or 'none'}")
     chosen = [each for each in known if each in traces] if traces else list(known)
-    if rank is None:
+    wanted = [*ranks, *([] if rank is None else [rank])]
+    if not wanted:
         return chosen
-    of_rank = [each for each in chosen if known[each] == rank]
-    if not of_rank:
-        ranks = ", ".join(str(each) for each in sorted({known[each] for each in chosen} - {None}))
-        raise StoreError(
-            f"no trace is of rank {rank}; there {f'are {ranks}' if ranks else 'is none that says its rank'}"
-        )
-    return of_rank
+    for each in wanted:
+        if each not in {known[trace] for trace in chosen}:
+            there = ", ".join(str(one) for one in sorted({known[trace] for trace in chosen} - {None}))
+            raise StoreError(
+                f"no trace is of rank {each}; there {f'are {there}' if there else 'is none that says its rank'}"
+            )
+    return [each for each in chosen if known[each] in wanted]

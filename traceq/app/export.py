@@ -48,6 +48,7 @@ def export(
     finding: str | None = None,
     traces: Sequence[int] = (),
     rank: int | None = None,
+    ranks: Sequence[int] = (),
     tables: Sequence[str] = (),
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
@@ -58,8 +59,7 @@ def export(
     A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
     rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view that has
     rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write, all when empty;
-    `rank` is theirs;
-    `goal` and `rules` are those of a report.
+    `rank` is theirs, and so are `ranks`; ranks of a job are on one clock. `goal` and `rules` are those of a report.
     Raises ValueError for what does not go together, StoreError for what cannot be read or written, QueryError for a
     table that is not there.
     """
@@ -76,7 +76,7 @@ def export(
     with opened(source, "exported", judge if name in _TABLE else None, **reading) as connection:
         # As for a report: rules of the user's own read the database and nothing else.
         connection.execute("set enable_external_access = false")
-        chosen = chosen_traces(connection, traces, rank)
+        chosen = chosen_traces(connection, traces, rank, ranks)
         if name in _TABLE:
             interruptible(connection, lambda: _write_tables(connection, name, output, tables, chosen))
             return None

@@ -184,6 +184,18 @@ def traces_options(command: F) -> F:
     )(command)
 
 
+def _numbers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[int, ...]:
+    try:
+        return tuple(int(each) for each in value.split(",")) if value else ()
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of ranks: 0,6") from None
+
+
+def ranks_option(command: F) -> F:
+    """--ranks: several ranks in one word."""
+    return click.option("--ranks", callback=_numbers, metavar="N,N", help="Only traces of these ranks: 0,6.")(command)
+
+
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:
     """-o and --format."""
     return lambda command: output_option(format_option(suffixes, default)(command))

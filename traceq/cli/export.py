@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import goal_option, reading, reading_options, rules_option, traces_options
+from traceq.cli._options import goal_option, ranks_option, reading, reading_options, rules_option, traces_options
 
 
 @click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
@@ -22,6 +22,7 @@ from traceq.cli._options import goal_option, reading, reading_options, rules_opt
 )
 @click.option("--finding", metavar="ID", help="Only the time around this finding: its id, its rule, or F1, F2, ...")
 @traces_options
+@ranks_option
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table or view; repeatable.")
 @goal_option("Optimise for this, as traceq report does.")
 @rules_option
@@ -31,14 +32,15 @@ def export(*, source: str, output: Path, **options: Any) -> None:
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
     ui.perfetto.dev and chrome://tracing: the threads and streams as they were recorded, with arrows from launches to what
-    they launched, and beside them the steps, the ledger of each GPU and the findings. With --finding it holds the time
-    around the worst piece of one finding, in less than 1 MB. .parquet and .csv hold one table; with --format and a new
-    directory for -o every table and view that has rows becomes a file of its own.
+    they launched, and beside them the steps, the ledger of each GPU and the findings; several ranks of a job on one clock.
+    With --finding it holds the time around the worst piece of one finding, in less than 1 MB. .parquet and .csv hold one
+    table; with --format and a new directory for -o every table and view that has rows becomes a file of its own.
 
     \b
     Examples:
       traceq export profile.duckdb -o profile.json.gz
       traceq export profile.duckdb --finding F1 -o first.json
+      traceq export job.duckdb --ranks 0,6 -o late.json
       traceq export profile.duckdb --table step -o steps.csv
       traceq export profile.duckdb --format parquet -o tables
     """  # noqa: D301 - click wants the backspace itself

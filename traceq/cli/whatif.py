@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import document_options, reading, reading_options
+from traceq.cli._options import document_options, ranks_option, reading, reading_options
 from traceq.cli._output import write_view
 
 
 @click.command(short_help="Predict what a change would save, before you make it.")
 @click.argument("source", metavar="SOURCE_OR_DB")
+@click.argument("like", nargs=-1, metavar="[like median]")
 @click.option("--remove", multiple=True, metavar="WHAT", help="Take all of its time away.")
 @click.option(
     "--scale", multiple=True, type=(str, float), metavar="WHAT FACTOR", help="Multiply its time: 0.5 is twice as fast."
@@ -31,11 +32,17 @@ from traceq.cli._output import write_view
 @click.option("--list", "lists", is_flag=True, help="List what can be changed in this trace.")
 @click.option("--trace", type=int, metavar="N", help="Ask the trace with this trace_id. [default: the first]")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Ask the trace of this rank.")
+@ranks_option
+@click.option("--host", "hosts", multiple=True, metavar="NAME", help="With `like median`: all ranks of this host.")
 @document_options()
 @reading_options
 def whatif(
     *,
     source: str,
+    like: tuple[str, ...],
+    ranks: tuple[int, ...],
+    hosts: tuple[str, ...],
+    rank: int | None,
     lists: bool,
     finding: str | None,
     trace: int | None,
@@ -53,21 +60,59 @@ def whatif(
     name: host:GLOB, kernel:GLOB. Options may be repeated; all changes are made together. Without any, or with --list:
     what can be asked.
 
+    Of the traces of several ranks, `--rank 0 like median` asks how long a step of the job would take if that rank were like
+    the median one; --ranks and --host name several.
+
     \b
     Examples:
       traceq whatif job.duckdb --list
       traceq whatif job.duckdb --finding F1
       traceq whatif job.duckdb --remove idle_data
+      traceq whatif job.duckdb --ranks 0,6 like median
       traceq whatif job.duckdb --scale 'kernel:*flash*' 0.5 --overlap communication
     """  # noqa: D301 - click wants the backspace itself
+    if like or ranks or hosts:
+        changed = bool(finding) or lists or trace is not None or any(options[name] for name in _CHANGES)
+        _of_job(source, like, changed=changed, ranks=(*ranks, *_one(rank)), hosts=hosts, output=output, format_=format_)
+        return
     from traceq.app.whatif import CHANGES, whatif, whatif_choices
 
     changes = {name: options.pop(name) for name in CHANGES}
     asks = bool(finding) or any(changes.values())
     if lists and asks:
         raise click.UsageError("--list shows what can be changed; do not combine it with a change.")
-    where = {"trace": trace, **options, **reading(output)}
+    where = {"trace": trace, "rank": rank, **options, **reading(output)}
     if lists or not asks:
         write_view(whatif_choices(source, **where), format_, output)
     else:
         write_view(whatif(source, finding=finding, **changes, **where), format_, output)
+
+
+# Options that ask for a change of one trace.
+_CHANGES = ("remove", "scale", "overlap", "move", "graph", "transfer_only")
+
+
+def _of_job(
+    source: str,
+    like: tuple[str, ...],
+    *,
+    changed: bool,
+    ranks: tuple[int, ...],
+    hosts: tuple[str, ...],
+    output: Path | None,
+    format_: str,
+) -> None:
+    from traceq.app.whatif_job import LIKE, whatif_job
+
+    if like != ("like", LIKE):
+        said = " ".join(like)
+        raise click.UsageError(
+            f"{f'{said!r} is no change' if said else 'Ranks of a job are changed together'}: say like {LIKE}."
+        )
+    if changed or not (ranks or hosts):
+        raise click.UsageError(f"like {LIKE} goes with --rank, --ranks or --host, and with no other change.")
+    write_view(whatif_job(source, ranks=ranks, hosts=hosts, **reading(output)), format_, output)
+
+
+def _one(rank: int | None) -> tuple[int, ...]:
+    return () if rank is None else (rank,)

@@ -16,6 +16,7 @@ from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding, observation
+from traceq.diagnosis.in_job import within_job
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace, rule_query
@@ -182,7 +183,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
             failed.append(_failed(allocated.proposal.rule, error))
     made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
-    findings = overshadowed(merged(found), made_by)
+    findings = within_job(subject, overshadowed(merged(found), made_by))
     listed = {each.rule for each in findings} | {each.rule for each in failed}
     listed |= {part.rule for each in findings for part in each.parts}
     return Judged(

@@ -29,13 +29,22 @@ class Exported:
 
 
 def exported(rows: Sequence[Mapping[str, Any]]) -> list[Exported]:
-    """The traces of a file. Those of one time, the ranks of a job, keep their distances; others all begin at 0."""
-    bases = [row["utc_origin_ns"] for row in rows]
+    """The traces of a file. Those of one time, the ranks of a job, keep their distances; others all begin at 0.
+
+    Ranks whose collectives tell how far their clocks are apart are on one clock.
+    """
+    bases = [_base(row) for row in rows]
     starts = [row["ts"] + (base or 0) for row, base in zip(rows, bases, strict=True)]
     ends = [row["ts_end"] + (base or 0) for row, base in zip(rows, bases, strict=True)]
     is_one_time = None not in bases and max(starts, default=0) < min(ends, default=0)
     origins = [min(starts) - base if is_one_time else row["ts"] for row, base in zip(rows, bases, strict=True)]
     return [Exported(row, prefix, origin) for row, prefix, origin in zip(rows, _prefixes(rows), origins, strict=True)]
+
+
+def _base(row: Mapping[str, Any]) -> int | None:
+    """What is added to the times of a trace to be on the clock of its job; None when its own clock is not known."""
+    utc: int | None = row["utc_origin_ns"]
+    return None if utc is None else utc - (row["clock_offset"] or 0)
 
 
 def _prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -74,6 +83,7 @@ def _facts(trace: Exported) -> dict[str, object]:
         "rank": trace.row["rank"],
         "sha256": trace.row["sha256"],
         "ts_zero_ns": str(trace.origin),
+        "clock_offset_ns": trace.row["clock_offset"],
     }
     return {name: value for name, value in facts.items() if value is not None}
 

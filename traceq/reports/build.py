@@ -36,6 +36,14 @@ _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "notes": ("note", model.Note),
 }
 
+# The same of a job.
+_LISTS_OF_JOB: dict[str, tuple[str, Callable[..., Any]]] = {
+    "stragglers": ("straggler", model.Straggler),
+    "collectives": ("job_collective", model.JobCollective),
+    "lateness": ("job_lateness", model.Lateness),
+    "worst": ("job_worst", model.WorstArrival),
+}
+
 # Section to the query that gives its numbers again; of a trace with a ledger of the GPU or without one.
 _QUERIES = {
     "content": "content",
@@ -81,18 +89,21 @@ def build_judged(
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=standalone("overview"),
-        jobs=tuple(_jobs(connection, wanted)),
+        jobs=tuple(jobs_of(connection, wanted)),
     )
 
 
-def _jobs(connection: duckdb.DuckDBPyConnection, wanted: set[int]) -> Iterator[model.Job]:
-    """The jobs that have one of these traces."""
+def jobs_of(connection: duckdb.DuckDBPyConnection, wanted: set[int] | None = None) -> Iterator[model.Job]:
+    """The jobs that have one of these traces, all without."""
     for job in rows(connection, "job"):
         place = {"job": job["job"], "time_window": job["time_window"]}
         members = tuple(model.JobRank(**row) for row in rows(connection, "job_rank", **place))
-        if any(each.trace_id in wanted for each in members):
-            found = tuple(model.Straggler(**row) for row in rows(connection, "straggler", **place))
-            yield model.Job(**job, members=members, stragglers=found)
+        if wanted is None or any(each.trace_id in wanted for each in members):
+            lists: dict[str, Any] = {
+                name: tuple(made(**row) for row in rows(connection, query, **place))
+                for name, (query, made) in _LISTS_OF_JOB.items()
+            }
+            yield model.Job(**job, members=members, **lists)
 
 
 def _short_paths(paths: Sequence[str]) -> list[str]:

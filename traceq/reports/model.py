@@ -5,7 +5,7 @@ None means that the trace does not say; renderers print it as such, never as 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
@@ -321,10 +321,13 @@ class TraceReport:
 class JobRank:
     """A rank of a job: its own time, transfers and waiting in matched collectives, and what it alone would save; ns.
 
-    Times are None where the job cannot be judged; `win` also in jobs of more than 64 ranks.
+    `late` is its own time beyond the usual. Times are None where the job cannot be judged; `win` also in jobs of more than 64
+    ranks. `compute` and `communication` are parts of `counted`, the counted steps on its GPU; None without a ledger.
+    `recorded` is how long its trace is.
     """
 
     trace_id: int
+    device: int | None
     rank: int
     rank_source: str
     host: str | None
@@ -333,8 +336,61 @@ class JobRank:
     own: int | None
     transfer: int | None
     wait: int | None
+    late: int | None
     late_count: int | None
     win: int | None
+    compute: int | None
+    communication: int | None
+    counted: int | None
+    recorded: int | None
+
+
+@dataclass(frozen=True)
+class JobCollective:
+    """Matched collectives of one kind in `groups` groups of `ranks` ranks.
+
+    `best` and `typical` (the median) are what a rank needs that waits for nobody, ns; `bus_bandwidth` goes with `typical`, GB/s.
+    `transfer` and `wait` are those of all ranks together, ns. `level`: within a host or between hosts; None when unknown.
+    """
+
+    op: str
+    bytes: int | None
+    ranks: int
+    level: str | None
+    groups: int
+    count: int
+    best: int
+    typical: float
+    bus_bandwidth: float | None
+    transfer: int
+    wait: int
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """How much later than the usual rank one came, ns, in a column (`place`) of `places`.
+
+    A column is a step, or a collective of a job of one step, or several of them.
+    """
+
+    rank: int
+    place: int
+    places: int
+    is_step: bool
+    late_by: int
+
+
+@dataclass(frozen=True)
+class WorstArrival:
+    """A rank at the collective that a rank came to latest: own time, then waiting, then transfer, ns. All end at once."""
+
+    rank: int
+    op: str
+    bytes: int | None
+    step: int | None
+    own: int
+    wait: int
+    transfer: int
 
 
 @dataclass(frozen=True)
@@ -342,12 +398,13 @@ class Straggler:
     """A rank, host or stage that makes the others wait: what it saves once those before it are fixed (`adds`), and alone; ns.
 
     `cause` is the ledger's category with most time beyond that of the usual rank; `operator` the call that took longest
-    beyond the same call on `usual_rank`. `trace_id` is that of its first rank.
+    beyond the same call on `usual_rank`. `trace_id` is that of the first of its `ranks`.
     """
 
     kind: str
     name: str
     trace_id: int
+    ranks: Sequence[int]
     adds: int
     win: int
     late_steps: float | None
@@ -361,7 +418,11 @@ class Straggler:
 
 @dataclass(frozen=True)
 class Job:
-    """Several ranks of one program, recorded at the same time; one row of the table job. Times in ns, of all `steps`."""
+    """Several ranks of one program, recorded at the same time; one row of the table job. Times in ns, of all `steps`.
+
+    `dur` is the sum of `late_start`, `transfer`, `late` (time beyond the usual on the critical path) and usual work;
+    `wait_share` is the share of waiting in matched collectives. `lateness` and `worst` are there to be drawn.
+    """
 
     job: int
     time_window: int
@@ -383,10 +444,15 @@ class Job:
     slowdown: float | None
     transfer: int | None
     late_start: int | None
+    late: int | None
+    wait_share: float | None
     pattern: str | None
     cannot_tell: str | None
     members: tuple[JobRank, ...]
     stragglers: tuple[Straggler, ...]
+    collectives: tuple[JobCollective, ...] = ()
+    lateness: tuple[Lateness, ...] = ()
+    worst: tuple[WorstArrival, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,11 @@
--- The traces of the database, and the earliest time that anything in each of them has.
+-- The traces of the database, the earliest time that anything in each of them has, and what their clocks are ahead of that of their job.
 with
+clock as (
+    select trace_id, median(clock_offset)::bigint as clock_offset
+    from job_rank
+    group by trace_id
+),
+
 earliest as (
     select trace_id, min(ts) as ts
     from (
@@ -33,8 +39,10 @@ select
     t.utc_origin_ns,
     coalesce(e.ts, 0) as ts,
     coalesce(t.ts + t.dur, e.ts, 0) as ts_end,
-    coalesce(s.mean, 0) as step_ns
+    coalesce(s.mean, 0) as step_ns,
+    c.clock_offset
 from trace as t
 left join earliest as e using (trace_id)
 left join step_stats as s using (trace_id)
+left join clock as c using (trace_id)
 order by t.trace_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from traceq.reports.model import TraceReport
+from traceq.reports.model import Job, TraceReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,4 +22,14 @@ class Chart(NamedTuple):
     draw: Callable[[TraceReport], Figure]
     applies: Callable[[TraceReport], bool]
     alt: Callable[[TraceReport], str]
+    missing: str
+
+
+class ChartOfJob(NamedTuple):
+    """A chart of several ranks as one job; `alt` is the text in its place, `missing` what a job without it lacks."""
+
+    name: str
+    draw: Callable[[Job], Figure]
+    applies: Callable[[Job], bool]
+    alt: Callable[[Job], str]
     missing: str

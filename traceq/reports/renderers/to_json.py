@@ -19,9 +19,25 @@ _RENAMED: dict[type, dict[str, str]] = {
     model.LedgerPart: {"dur": "dur_ns", "per_step": "per_step_ns", "share": "step_share"},
     model.Gap: {"ts": "ts_ns", "dur": "dur_ns"},
     model.Job: {
-        name: f"{name}_ns" for name in ("clock_residual", "claim_limit", "dur", "ideal", "transfer", "late_start")
+        name: f"{name}_ns"
+        for name in ("clock_residual", "claim_limit", "dur", "ideal", "transfer", "late_start", "late")
     },
-    model.JobRank: {name: f"{name}_ns" for name in ("clock_offset", "own", "transfer", "wait", "win")},
+    model.JobRank: {
+        name: f"{name}_ns"
+        for name in (
+            "clock_offset",
+            "own",
+            "transfer",
+            "wait",
+            "late",
+            "win",
+            "compute",
+            "communication",
+            "counted",
+            "recorded",
+        )
+    },
+    model.JobCollective: {name: f"{name}_ns" for name in ("best", "typical", "transfer", "wait")},
     model.Straggler: {
         **{name: f"{name}_ns" for name in ("adds", "win", "operator_dur", "usual_operator_dur")},
         "late_steps": "late_steps_share",
@@ -33,8 +49,15 @@ _RENAMED: dict[type, dict[str, str]] = {
 def to_json(report: model.Report) -> str:
     """One object with the lists `jobs` and `traces`, also of one trace or none."""
     traces = [_trace(each) for each in report.traces]
-    jobs = [plain(each, _RENAMED) for each in report.jobs]
+    jobs = [_job(each) for each in report.jobs]
     return json_text({"schema_version": model.SCHEMA_VERSION, "jobs": jobs, "traces": traces}, _RENAMED)
+
+
+def _job(job: model.Job) -> dict[str, Any]:
+    content = plain(job, _RENAMED)
+    for drawn in ("lateness", "worst"):
+        del content[drawn]
+    return content
 
 
 def _trace(report: model.TraceReport) -> dict[str, Any]:

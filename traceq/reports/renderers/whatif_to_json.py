@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traceq.reports.renderers.json_text import json_text, picked
-from traceq.reports.whatif.answer import Answer, Choices
+from traceq.reports.whatif.answer import Answer, Choices, JobAnswer
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
@@ -25,6 +25,18 @@ def answer_to_json(found: Answer) -> str:
                 for part in found.ledger
                 if step is not None
             ],
+        }
+    )
+
+
+def job_answer_to_json(found: JobAnswer) -> str:
+    """One object: a step of the job as it was, with the ranks as usual, and with all of them."""
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **picked(found, "name", "ranks", "of_ranks", "steps", "recorded_ns", "after_ns", "ideal_ns"),
+            **picked(found, "error_share", "waited_for"),
+            "saved_ns": found.recorded_ns - found.after_ns,
         }
     )
 

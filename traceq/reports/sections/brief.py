@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from shlex import quote
 
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
-from traceq.reports.model import Job, JobRank, Report, TraceReport
+from traceq.reports.model import Job, Report, TraceReport
 from traceq.reports.sections.header import header
-from traceq.reports.sections.jobs import in_a_line, judged, per_step, verdict_of_job
+from traceq.reports.sections.job_collectives import collectives_of_job
+from traceq.reports.sections.job_not import not_the_cause
+from traceq.reports.sections.job_ranks import ranks_of_job, usual
+from traceq.reports.sections.jobs import holds_up, in_a_line, judged, of_rank, verdict_of_job
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.verdict import verdicts
@@ -24,6 +27,11 @@ _MOST_WARNINGS = 2
 _WARNING_LENGTH = 190
 _MOST_REMARKS = 4
 _MOST_RANKS = 16
+_MOST_ON_EVERY_RANK = 3
+# GPUs of one trace that are shown beside each other even where some of them are late.
+_FEW_DEVICES = 4
+# A finding that saves at least this share on the usual rank as well does not make a rank late.
+_AS_ON_OTHERS = 0.5
 _SOURCE = "TRACE"
 
 
@@ -35,17 +43,63 @@ def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS)
     if not report.traces:
         yield Warn(("The database holds no trace.",))
         return
-    if len(report.traces) == 1:
-        yield from _trace(report.traces[0], most)
-        yield _next(report.traces[0], quote(source or _SOURCE), "")
-        return
     job = judged(report.jobs)
-    critical, _ = critical_trace(report)
-    if job is not None:
-        yield from verdict_of_job(job)
-    yield from traces(report, _MOST_RANKS)
+    called = quote(source or _SOURCE)
+    critical = report.traces[0] if len(report.traces) == 1 else critical_trace(report)[0]
+    of_several = job is not None and {each.trace_id for each in job.members} != {critical.trace.trace_id}
+    chosen = f" --trace {critical.trace.trace_id}" if len(report.traces) > 1 or of_several else ""
+    if job is None:
+        if len(report.traces) > 1:
+            yield from traces(report, _MOST_RANKS)
+    elif len(report.traces) == 1 and of_several:
+        told = of_rank(job, critical)
+        if told:
+            yield Paragraph((told,))
+    else:
+        yield from job_screen(report, job)
+        if _is_enough(report, job):
+            yield from _on_every_rank(report, job)
+            yield _next_of_job(critical, called, several=len(report.traces) > 1)
+            return
     yield from _trace(critical, most)
-    yield _next(critical, quote(source or _SOURCE), f" --trace {critical.trace.trace_id}")
+    yield _next(critical, called, chosen)
+
+
+def _is_enough(report: Report, job: Job) -> bool:
+    """Whether the screen of a rank would say nothing more, or something else: late ranks set the pace of all."""
+    if len(report.traces) > 1:
+        return holds_up(job)
+    return len(job.members) > _FEW_DEVICES and (holds_up(job) or not report.traces[0].findings)
+
+
+def job_screen(report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
+    """The job in one verdict, and its ranks and collectives; `opened` are the traces that have a section of their own."""
+    by_id = {trace.trace.trace_id: trace for trace in report.traces}
+    first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
+    yield from verdict_of_job(job, _deed(first, by_id.get(usual(job).trace_id)) if first is not None else "")
+    yield from not_the_cause(job)
+    if job.dur is None:
+        if len(report.traces) > 1:
+            yield from traces(report, _MOST_RANKS)
+        return
+    yield from ranks_of_job(job, opened, strip=strip)
+    yield from collectives_of_job(job)
+
+
+def _deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
+    """What to do about what the late rank has and the usual one has not; empty where findings do not tell."""
+    others = {each.rule: each.saving_ns for each in usual_rank.findings} if usual_rank is not None else {}
+    its_own = [each.deed for each in late.findings if others.get(each.rule, 0.0) < _AS_ON_OTHERS * each.saving_ns]
+    return its_own[0] if its_own else ""
+
+
+def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
+    """What there is to fix on the usual rank, and so on all: late ranks hide none of it."""
+    trace_id = usual(job).trace_id
+    shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
+    if shown is not None:
+        yield Paragraph((f"On the usual rank, {usual(job).rank}, and so on every rank:",))
+        yield ranking(shown, _MOST_ON_EVERY_RANK)
 
 
 def _trace(report: TraceReport, most: int) -> Iterator[Block]:
@@ -104,6 +158,23 @@ def _next(report: TraceReport, source: str, chosen: str) -> Commands:
     )
 
 
+def _next_of_job(critical: TraceReport, source: str, *, several: bool) -> Commands:
+    rank = "" if critical.trace.rank is None else f" --rank {critical.trace.rank}"
+    of = f"{source}{rank or f' --trace {critical.trace.trace_id}'}"
+    of_ranks = (
+        ("the late rank by itself", f"traceq report {of}"),
+        ("the late ranks and a usual one", f"traceq report {source} --full"),
+    )
+    return Commands(
+        "Next",
+        (
+            *(of_ranks if several else (("all sections", f"traceq report {source} --full"),)),
+            ("the page, with charts", f"traceq report {source} -o report.html"),
+            ("all ranks for ui.perfetto.dev", f"traceq export {source} -o job.json"),
+        ),
+    )
+
+
 def critical_trace(report: Report) -> tuple[TraceReport, str]:
     """The trace to look at first, and why: the rank that others wait for, that has most to do, or with the longest step."""
     traces = report.traces
@@ -147,8 +218,6 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
     every = report.traces
     critical, reason = critical_trace(report)
-    job = judged(report.jobs)
-    own = {each.trace_id: each for each in job.members} if job is not None and job.dur is not None else {}
     of_trace: dict[str, Callable[[TraceReport], str]] = {
         "compute": lambda trace: _share(trace, "compute"),
         "comm.": lambda trace: _share(trace, "communication"),
@@ -168,26 +237,14 @@ def traces(report: Report, most: int) -> Iterator[Block]:
         **({"rank": lambda trace: str(trace.trace.rank)} if is_job else {}),
         **name,
         "step": lambda trace: duration(trace.steps.mean),
-        **(_of_job(job, own) if job is not None and all(trace.trace.trace_id in own for trace in every) else of_trace),
+        **of_trace,
         "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
         "fix first": lambda trace: Title(trace.findings[0].title) if trace.findings else "-",
     }
     yield table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
     left = len(every) - len(shown)
     more = f" {count(left)} more are not listed." if left else ""
-    # The job's verdict stands above already.
-    why = "" if job is not None and job.stragglers else reason
-    yield Paragraph((f"{why}{more} Look at {_called(critical).lower()} first.".strip(),))
-
-
-def _of_job(job: Job, own: Mapping[int, JobRank]) -> dict[str, Callable[[TraceReport], str]]:
-    """Columns on what each rank does by itself and waits for; `own` has the ranks by trace_id."""
-    late = {trace_id: "-" if each.late_count is None else str(each.late_count) for trace_id, each in own.items()}
-    return {
-        "own": lambda trace: per_step(own[trace.trace.trace_id].own, job),
-        "waits": lambda trace: per_step(own[trace.trace.trace_id].wait, job),
-        "last in": lambda trace: late[trace.trace.trace_id],
-    }
+    yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.".strip(),))
 
 
 def _share(report: TraceReport, category: str) -> str:

@@ -22,9 +22,10 @@ from traceq.reports.document import (
     Table,
     Tracks,
     Warn,
+    with_code,
 )
-from traceq.reports.model import DeviceLedger, Host, HostTime, LedgerPart, Report, TraceReport
-from traceq.reports.sections.brief import brief, critical_trace, traces
+from traceq.reports.model import DeviceLedger, Host, HostTime, Job, LedgerPart, Report, TraceReport
+from traceq.reports.sections.brief import brief, critical_trace, job_screen, traces
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
 from traceq.reports.sections.copies import copies, no_copies
@@ -33,14 +34,16 @@ from traceq.reports.sections.data import data, no_data
 from traceq.reports.sections.findings import finding_in_full, finding_queries, findings
 from traceq.reports.sections.header import header
 from traceq.reports.sections.idle import gaps, outliers, training_thread
-from traceq.reports.sections.jobs import judged, ranks_of_job, verdict_of_job
+from traceq.reports.sections.job_not import late_members
+from traceq.reports.sections.job_ranks import usual
+from traceq.reports.sections.jobs import judged, of_rank
 from traceq.reports.sections.kernels import kernels, no_kernels
 from traceq.reports.sections.marks import marks
 from traceq.reports.sections.memory import memory, no_memory
 from traceq.reports.sections.missing import way
 from traceq.reports.sections.notes import notes, warnings
 from traceq.reports.sections.outcomes import outcomes
-from traceq.reports.sections.pictures import pictures, ranks_picture
+from traceq.reports.sections.pictures import pictures, pictures_of_job, ranks_picture
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.serving import serving
 from traceq.reports.sections.steps import steps
@@ -49,6 +52,8 @@ from traceq.reports.sections.where_time_goes import where_time_goes
 
 _MOST_IN_OVERVIEW = 500
 _SECTION = 3
+# Of a job of more ranks not every one has a section of its own.
+_FEW_RANKS = 4
 # Sections on less of the time than this may be shown folded.
 _WORTH_OPENING = 0.01
 # Sections on a topic, and the categories of the ledger that it is about.
@@ -101,22 +106,50 @@ def _all(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
     if not report.traces:
         yield Warn(("The database holds no trace.",))
     several = len(report.traces) > 1
+    opened = _opened(report)
     if several:
-        yield from _overview(report)
-    for trace in report.traces:
+        yield from _overview(report, opened, draws=draws)
+    elif (job := judged(report.jobs)) is not None:
+        yield from _job_of_one(report, job, draws=draws)
+    for trace in opened:
         yield from _trace(trace, several=several, folds=folds, draws=draws)
 
 
-def _overview(report: Report) -> Iterator[Block]:
+def _overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> Iterator[Block]:
     yield Heading(2, (some(len(report.traces), "trace"),))
     job = judged(report.jobs)
-    if job is not None:
-        yield from verdict_of_job(job)
-    yield from traces(report, _MOST_IN_OVERVIEW)
-    if job is not None:
-        yield from ranks_of_job(job)
+    if job is None:
+        yield from traces(report, _MOST_IN_OVERVIEW)
+    else:
+        yield from job_screen(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws)
+        yield from pictures_of_job(job)
+    left = len(report.traces) - len(opened)
+    if left:
+        told = f"{count(left)} more ranks are not shown one by one; `traceq report --rank N` shows one."
+        yield Paragraph(with_code(told))
     yield from ranks_picture(report)
     yield Query(report.query)
+
+
+def _opened(report: Report) -> Sequence[TraceReport]:
+    """The traces that have a section of their own: of a job of more than a few ranks those that are late, and a usual one."""
+    job = judged(report.jobs)
+    if job is None or job.dur is None or len(report.traces) <= _FEW_RANKS:
+        return report.traces
+    late = [each.trace_id for each in late_members(job)[:_FEW_RANKS]]
+    chosen = {*late, usual(job).trace_id}
+    return [each for each in report.traces if each.trace.trace_id in chosen] or report.traces
+
+
+def _job_of_one(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
+    """The job of which one trace is reported: all of it, where that trace holds it."""
+    (trace,) = report.traces
+    if {each.trace_id for each in job.members} == {trace.trace.trace_id}:
+        yield Heading(2, ("The job",))
+        yield from job_screen(report, job, strip=not draws)
+        yield from pictures_of_job(job)
+    elif told := of_rank(job, trace):
+        yield Paragraph((told,))
 
 
 def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> Iterator[Block]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from traceq.analysis.categories import label
 from traceq.common.units import duration, share, some
-from traceq.reports.document import Block, Heading, Name, Paragraph, Reference, Verdict, table
-from traceq.reports.model import Job, JobRank, Straggler
+from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, table, with_code
+from traceq.reports.model import Job, Straggler, TraceReport
 
 # What a change of less is worth no sentence.
 _SAME = 1.05
@@ -18,9 +18,9 @@ _FAR_LONGER = 3
 
 _MOST_IN_A_SENTENCE = 2
 
-# A start that takes more of the time is told.
-_LONG_START = 0.05
-_MOST_ABSENT = 8
+# A recording that is shorter than this share of the longest is called short.
+_SHORT = 0.95
+_MOST_LISTED = 8
 
 _PATTERNS = {
     "alternating": "They take turns: fix them together, single savings do not add up",
@@ -35,6 +35,11 @@ def judged(jobs: Sequence[Job]) -> Job | None:
     return several[-1] if len({job.job for job in several}) == 1 else None
 
 
+def holds_up(job: Job) -> bool:
+    """Whether ranks that are late make the job much slower, so that no rank can be judged by itself."""
+    return bool(job.stragglers) or (job.slowdown or 0) >= _SAME
+
+
 def in_a_line(job: Job) -> str:
     """Who holds up the job, and what that costs; empty where nobody does."""
     if not job.stragglers or job.dur is None or job.ideal is None:
@@ -45,28 +50,48 @@ def in_a_line(job: Job) -> str:
     )
 
 
-def verdict_of_job(job: Job) -> Iterator[Block]:
-    """Who is there, how long a step takes and would take, and who makes the difference."""
+def of_rank(job: Job, report: TraceReport) -> str:
+    """What the job waits for, and what this rank has to do with it; empty where nobody holds it up."""
+    told = in_a_line(job)
+    mine = [each for each in job.members if each.trace_id == report.trace.trace_id]
+    if not told or len(mine) != 1 or mine[0].win is None:
+        return told
+    rank = mine[0]
+    part = f" Rank {rank.rank} waits {duration((rank.wait or 0) / job.steps)} for others"
+    if (rank.win or 0) < (job.claim_limit or 0):
+        return f"{told}{part}, and no other waits for it alone."
+    alone = duration((rank.win or 0) / job.steps)
+    return f"{told}{part}; if it alone were like the usual one, that would save {alone}."
+
+
+def verdict_of_job(job: Job, deed: str = "") -> Iterator[Block]:
+    """Who is there, how long a step takes and would take, where it goes, and who makes the difference.
+
+    `deed` is what to do about the rank that is waited for most.
+    """
     yield Paragraph((_present(job),))
-    yield _verdict(job)
+    yield _verdict(job, deed)
+    if job.dur:
+        yield _reasons(job, job.dur)
     if job.stragglers:
         yield from _stragglers(job)
 
 
-def _verdict(job: Job) -> Verdict:
+def _verdict(job: Job, deed: str) -> Verdict:
     """Who holds up the job, that nobody does, or that the traces cannot tell."""
     if job.dur is None or job.ideal is None or job.slowdown is None:
         why = job.cannot_tell or "its collectives tell no time"
         return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
     step, ideal = duration(job.dur / job.steps), duration(job.ideal / job.steps)
-    if job.slowdown < _SAME and not job.stragglers:
+    if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")
-    lines = [(f"{step} -> {ideal} per step if every rank were like the usual one, {job.slowdown:.2f}x as fast",)]
+    lines: list[Spans] = [
+        (f"{step} -> {ideal} per step if every rank were like the usual one, {job.slowdown:.2f}x as fast",)
+    ]
     if job.pattern in _PATTERNS:
         lines.append((_PATTERNS[job.pattern],))
-    if job.late_start is not None and job.late_start > _LONG_START * job.dur:
-        early = duration(job.late_start / job.steps)
-        lines.append((f"{early} pass before the first collective: ranks began apart, which no fix is promised for",))
+    if job.stragglers and deed:
+        lines.append((f"On {job.stragglers[0].name}: ", *with_code(deed)))
     said = f"Late ranks: the others wait for {_names(job.stragglers)}" if job.stragglers else "Ranks are late in turn"
     return Verdict((said,), "problem", lines=tuple(lines))
 
@@ -78,75 +103,103 @@ def _names(every: Sequence[Straggler]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
+def _reasons(job: Job, dur: int) -> Ledger:
+    """The critical path of the job: what all ranks wait for, and what each would do anyway."""
+    late, transfer, start = (job.late or 0, job.transfer or 0, job.late_start or 0)
+    parts = {
+        "usual work": max(dur - late - transfer - start, 0),
+        "late ranks": late,
+        "transfer": transfer,
+        "late start": start,
+    }
+    labels = {
+        "usual work": "usual work of the ranks",
+        "late ranks": "waiting for late ranks",
+        "transfer": "transfer in collectives",
+        "late start": "before the first collective",
+    }
+    rows = [
+        LedgerRow(labels[kind], kind, ns / dur, duration(ns / job.steps))
+        for kind, ns in sorted(parts.items(), key=lambda each: -each[1])
+        if ns
+    ]
+    return Ledger(("Where a step of the job goes",), f"{duration(dur / job.steps)} per step", tuple(rows))
+
+
 def _present(job: Job) -> str:
-    of = f" of {job.world_size}" if job.world_size is not None and job.absent else ""
+    of = "" if job.world_size is None else f" of {job.world_size}"
     parts = [f"Job {job.name or ''}".strip() + f": {job.ranks}{of} ranks"]
-    if job.hosts and job.hosts > 1:
+    if job.hosts:
         parts.append(some(job.hosts, "host"))
     parts.append(some(job.steps, "step"))
     if job.windows > 1:
         parts.append(f"window {job.time_window + 1} of {job.windows}")
     text = ", ".join(parts) + "."
     if job.absent and job.absent > 0:
-        text += f" {_absent(job)}"
-    if job.short_ranks:
-        text += f" {some(job.short_ranks, 'rank')} recorded less than 95 % of the longest."
+        present = {each.rank for each in job.members}
+        missing = [rank for rank in range(job.world_size or 0) if rank not in present]
+        text += f" Absent: {numbers(missing)}; waiting for them looks like slow transfers."
+    short = _short(job)
+    if short:
+        text += f" Recorded less than 95 % of the longest: {numbers(short)}."
     if job.clock_residual is not None and job.claim_limit is not None:
         text += f" Clocks agree within {duration(job.clock_residual)}; less than {duration(job.claim_limit)} is not called late."
+    if job.replay_error is not None:
+        text += f" Replay error {share(job.replay_error)}."
     return text
 
 
-def _absent(job: Job) -> str:
-    present = {each.rank for each in job.members}
-    missing = [rank for rank in range(job.world_size or 0) if rank not in present]
-    shown = ", ".join(map(str, missing[:_MOST_ABSENT]))
-    more = f" and {len(missing) - _MOST_ABSENT} more" if len(missing) > _MOST_ABSENT else ""
-    return f"Absent: {shown}{more}; waiting for them looks like slow transfers."
+def numbers(ranks: Collection[int]) -> str:
+    """Some ranks in words: "ranks 0-3, 6 and 20 more"."""
+    spans: list[list[int]] = []
+    for rank in sorted(ranks):
+        if spans and rank == spans[-1][-1] + 1:
+            spans[-1].append(rank)
+        else:
+            spans.append([rank])
+    words = [str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans]
+    left = sum(map(len, spans[_MOST_LISTED:]))
+    *most, last = [*words[:_MOST_LISTED], f"{left} more"] if left else words
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(most)}{' and ' if most else ''}{last}"
+
+
+def _short(job: Job) -> list[int]:
+    longest = max((each.recorded or 0 for each in job.members), default=0)
+    return [each.rank for each in job.members if (each.recorded or longest) < _SHORT * longest]
 
 
 def _stragglers(job: Job) -> Iterator[Block]:
     step = (job.dur or 0) / job.steps
+    until = {each.name: sum(above.adds for above in job.stragglers[:at]) for at, each in enumerate(job.stragglers, 1)}
     columns: dict[str, Callable[[Straggler], str]] = {
-        "held up by": lambda each: Name(each.name),
-        "saves": lambda each: duration(each.adds / job.steps),
-        "share": lambda each: share(each.adds / job.steps / step) if step else "-",
-        "alone": lambda each: duration(each.win / job.steps),
-        "trace": lambda each: Reference(f"t{each.trace_id}"),
-        "because": _because,
+        "held up by": _called,
+        "saves alone": lambda each: duration(each.win / job.steps),
+        "with those above": lambda each: duration(until[each.name] / job.steps),
+        "share": lambda each: share(until[each.name] / job.steps / step) if step else "-",
+        "because": lambda each: _because(each, job),
     }
     named = job.stragglers[:_MOST_NAMED]
-    yield table(named, columns, text=(0, 4, 5))
+    yield table(named, columns, text=(0, 4))
+    if len(job.stragglers) > len(named):
+        left = job.stragglers[_MOST_NAMED:]
+        adds = duration(sum(each.adds for each in left) / job.steps)
+        yield Paragraph((f"{some(len(left), 'more')}: {', '.join(each.name for each in left)} ({adds}).",))
     shown = [each for each in named if (each.operator_dur or 0) > _FAR_LONGER * (each.usual_operator_dur or 0) > 0]
     if shown:
         each = shown[0]
-        usual = f"the same call {duration(each.usual_operator_dur)} on rank {each.usual_rank}."
+        where = "on the average of all ranks" if each.usual_rank is None else f"on rank {each.usual_rank}"
+        usual = f"the same call {duration(each.usual_operator_dur)} {where}."
         yield Paragraph(
             (f"For example {each.name}: ", Name(each.operator or ""), f" took {duration(each.operator_dur)}, {usual}")
         )
 
 
-def _because(each: Straggler) -> str:
+def _called(each: Straggler) -> str:
+    """A rank by its number, a host or a stage with its ranks."""
+    return Name(each.name) if each.kind == "rank" else Name(f"{each.name}, {numbers(each.ranks)}")
+
+
+def _because(each: Straggler, job: Job) -> str:
     if each.cause is None or each.cause_ns is None:
         return "-"
-    return f"{label(each.cause)} +{duration(each.cause_ns)}"
-
-
-def ranks_of_job(job: Job) -> Iterator[Block]:
-    """A line for each rank: what it does by itself, and what it waits for others."""
-    if job.dur is None:
-        return
-    yield Heading(3, ("Ranks of the job",))
-    columns: dict[str, Callable[[JobRank], str]] = {
-        "rank": lambda each: str(each.rank),
-        "own": lambda each: per_step(each.own, job),
-        "transfer": lambda each: per_step(each.transfer, job),
-        "wait": lambda each: per_step(each.wait, job),
-        "last in": lambda each: "-" if each.late_count is None else str(each.late_count),
-        "saves alone": lambda each: per_step(each.win, job),
-    }
-    yield table(job.members, columns)
-
-
-def per_step(value: int | None, job: Job) -> str:
-    """A time of all steps as it is in one; a dash where it is not known."""
-    return "-" if value is None else duration(value / job.steps)
+    return f"{label(each.cause)} +{duration(each.cause_ns / job.steps)}"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from traceq.reports.charts import CHARTS, ranks
+from traceq.reports.charts import CHARTS, CHARTS_OF_JOBS, ranks
 from traceq.reports.charts.chart import Place
 from traceq.reports.document import BarRow, Bars, Block, Picture
-from traceq.reports.model import Report, TraceReport
+from traceq.reports.model import Job, Report, TraceReport
 
 
 def pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
@@ -23,6 +23,13 @@ def ranks_picture(report: Report) -> Iterator[Picture]:
     """The traces beside each other."""
     if ranks.applies(report):
         yield Picture("ranks", ranks.alt(report), partial(ranks.ranks, report))
+
+
+def pictures_of_job(job: Job) -> Iterator[Picture]:
+    """The charts of a job that have something to show."""
+    for chart in CHARTS_OF_JOBS:
+        if chart.applies(job):
+            yield Picture(f"job-{chart.name}", chart.alt(job), partial(chart.draw, job))
 
 
 def pictured(rows: Sequence[BarRow]) -> Iterator[Block]:

@@ -1,16 +1,47 @@
--- The ranks of one window of a job: what each does by itself, and what it waits for others.
+-- The ranks of one window of a job: what each does by itself, and what it waits for others; compute and communication are those
+-- of its ledger, of the counted steps.
+with
+member as (
+    select unit, sum(greatest(own - usual, 0))::bigint as late
+    from collective_member
+    where job = $job and time_window = $time_window and own_begins is not null
+    group by unit
+),
+
+ledger as (
+    select
+        l.trace_id,
+        l.device,
+        coalesce(sum(l.dur) filter (l.category = 'compute'), 0)::bigint as compute,
+        coalesce(sum(l.dur) filter (l.category = 'communication'), 0)::bigint as communication,
+        sum(l.dur)::bigint as counted
+    from time_ledger as l
+    inner join step as s using (trace_id, step)
+    where s.excluded is null
+    group by l.trace_id, l.device
+)
+
 select
-    trace_id,
-    rank,
-    rank_source,
-    host,
-    stage,
-    clock_offset,
-    own,
-    transfer,
-    wait,
-    late_count,
-    win
-from job_rank
-where job = $job and time_window = $time_window
-order by unit
+    r.trace_id,
+    r.device,
+    r.rank,
+    r.rank_source,
+    r.host,
+    r.stage,
+    r.clock_offset,
+    r.own,
+    r.transfer,
+    r.wait,
+    if(r.own is null, null, coalesce(m.late, 0)) as late,
+    r.late_count,
+    r.win,
+    l.compute,
+    l.communication,
+    l.counted,
+    t.dur as recorded
+from job_rank as r
+inner join trace as t using (trace_id)
+left join member as m using (unit)
+left join ledger as l on l.trace_id = r.trace_id and l.device = r.device
+where r.job = $job and r.time_window = $time_window
+order by r.unit

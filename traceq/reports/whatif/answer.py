@@ -34,6 +34,24 @@ class Part:
 
 
 @dataclass(frozen=True)
+class JobAnswer:
+    """What would become of a step of a job if `ranks` were like the usual one; `ideal_ns` if all were.
+
+    `error_share` is how far the replay is off what was recorded, `waited_for` who still holds up the others then.
+    """
+
+    name: str | None
+    ranks: tuple[int, ...]
+    of_ranks: int
+    steps: int
+    recorded_ns: float
+    after_ns: float
+    ideal_ns: float
+    error_share: float
+    waited_for: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Answer:
     """What would become of the steps of one trace.
 

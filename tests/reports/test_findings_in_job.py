@@ -1,0 +1,113 @@
+"""What a finding of one rank wins for its job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from made_up import database, report, training
+
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.in_job import Bound, within_job
+from traceq.diagnosis.judge import subjects
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def finding():
+    return report(training()).traces[0].findings[0]
+
+
+def owning(finding, saving, **categories):
+    """The finding with another saving, ms, that owns so many ms of categories."""
+    owned = {name: ms * MS for name, ms in categories.items()}
+    return replace(
+        finding,
+        saving_ns=saving * MS,
+        saving_low_ns=saving * MS / 2,
+        saving_high_ns=saving * MS * 2,
+        owned_ns=sum(owned.values()),
+        owned_by_category=owned,
+    )
+
+
+# Rank 0 of the eight Megatron ranks: 224 ms of its own, 213 ms beyond the usual; alone it wins 153.8.
+LATE = Bound(153.8 * MS, 213 * MS, 50 * MS)
+WAITS = Bound(0, 0, 50 * MS)
+
+
+@pytest.mark.parametrize(
+    ("bound", "owned", "most"),
+    [
+        (LATE, {"idle_launch": 224, "communication": 163}, 153.8),
+        # What all ranks do alike is won when all are fixed.
+        (Bound(45 * MS, 50 * MS, 0), {"compute": 300}, 250),
+        (WAITS, {"compute": 60}, 60),
+        # The waiting of others is not this rank's to win.
+        (WAITS, {"idle_launch": 1, "communication": 400}, 1),
+        # Of communication alone no more than its transfers.
+        (WAITS, {"communication": 400}, 50),
+        (WAITS, {"communication": 30}, 30),
+    ],
+)
+def test_the_most_that_a_finding_wins(finding, bound, owned, most):
+    assert bound.of(owning(finding, 411, **owned)) == pytest.approx(most * MS)
+
+
+@pytest.mark.parametrize("rule", ["late-rank", "waiting-not-network"])
+def test_waiting_is_won_on_the_late_rank(finding, rule):
+    assert LATE.of(replace(owning(finding, 400, communication=400), rule=rule)) == 0
+
+
+def job_database(*, stragglers):
+    """Two ranks of a job of two steps: the first waits, the other one is late by 10 of 60 ms."""
+    connection = database(training())
+    connection.execute(
+        "insert into job by name select 0 as job, 0 as time_window, 2 as ranks, 0 as short_ranks, 2 as steps,"
+        " 0 as communication, 0 as mismatched, 0 as violations"
+    )
+    connection.execute(
+        "insert into job_rank by name select 0 as job, 0 as time_window, 0 as unit, 1 as trace_id, 0 as device, 0 as rank,"
+        " 'trace' as rank_source, 0 as clock_samples, 40000000 as transfer, 1000 as win"
+    )
+    connection.execute(
+        "insert into collective_member by name select 0 as job, 0 as time_window, 1 as trace_id, slice as slice_id,"
+        " 0 as unit, false as on_path, 0 as own_begins, 10000000 as own, 7000000 as usual from range(2) as t (slice)"
+    )
+    if stragglers:
+        connection.execute(
+            "insert into straggler by name select 0 as job, 0 as time_window, 1 as place, 'rank' as kind, [0] as units,"
+            " 'rank 0' as name, 1 as adds, 1 as win"
+        )
+    return connection
+
+
+def test_the_numbers_are_per_step():
+    query = statement("diagnosis/sql/job_bound.sql")
+    with job_database(stragglers=True) as connection:
+        assert ask(connection, query, trace_id=1, device=0) == [
+            {"win": 500.0, "late": 3_000_000.0, "transfer": 20_000_000.0}
+        ]
+    with job_database(stragglers=False) as connection:
+        assert ask(connection, query, trace_id=1, device=0) == []
+
+
+def test_findings_get_smaller_and_say_why_or_are_left_out(finding):
+    with job_database(stragglers=True) as connection:
+        (subject,) = subjects(connection)
+        step = subject.step_ns / MS
+        large = owning(finding, step / 2, compute=step / 3)
+        of_others = owning(finding, step / 2, communication=step, idle_launch=0.001)
+        (bounded,) = within_job(subject, [large, of_others])
+    assert bounded.saving_ns == pytest.approx(step / 3 * MS - 3 * MS)
+    assert bounded.saving_high_ns == bounded.saving_ns
+    assert bounded.expected_step_ns == pytest.approx(subject.step_ns - bounded.saving_ns)
+    assert "in which it waits for others" in bounded.confidence_reason
+
+
+def test_without_late_ranks_findings_stay_as_they_are(finding):
+    with job_database(stragglers=False) as connection:
+        (subject,) = subjects(connection)
+        assert within_job(subject, [finding]) == [finding]

@@ -1,0 +1,42 @@
+"""A job that was judged, to be replayed again with some of its ranks as usual: from its tables, without its traces' slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traceq.analysis.job.graph import Members, build
+from traceq.analysis.job.stragglers import Times
+from traceq.database import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import duckdb
+
+
+def recorded(connection: duckdb.DuckDBPyConnection, job: int, time_window: int, units: int, limit: int) -> Times | None:
+    """The times of one window of a job; None where nothing is matched. What is at most `limit` ns beyond the usual stays."""
+    query = sql.statement("analysis/job/recorded.sql")
+    rows = connection.sql(query, params={"job": job, "time_window": time_window}).to_arrow_table()
+    if not rows.num_rows:
+        return None
+    found: dict[str, Any] = {name: rows.column(name).to_numpy(zero_copy_only=False) for name in rows.column_names}
+    blocks = found.pop("blocks").astype(bool)
+    whole = {name: column.astype(np.int64) for name, column in found.items()}
+    members = Members(whole["unit"], whole["stream"], whole["ts"], whole["ts_end"], whole["match"], blocks)
+    graph, _ = build(members)
+    own, usual = whole["own"].astype(float), whole["usual"].astype(float)
+    transfer = np.zeros(members.collectives)
+    transfer[members.match] = whole["transfer"]
+    late = ~graph.is_first & (own - usual > limit)
+    return Times(units, graph, own, np.where(late, usual, own), np.where(graph.is_first, own, 0.0), transfer)
+
+
+def lasts_without(times: Times, units: Collection[int]) -> tuple[float, float]:
+    """How long the job lasts as it was, and with these ranks as usual, ns."""
+    cut = np.zeros((times.units, 2), bool)
+    cut[list(units), 1] = True
+    before, after = times.lasts(cut)
+    return float(before), float(after)

@@ -1,0 +1,97 @@
+"""What-if of a job: how long it would take if some ranks, or all ranks of a host, were like the usual one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from traceq.analysis.job.recorded import lasts_without, recorded
+from traceq.app.source import Reading, Source, opened
+from traceq.app.view import View
+from traceq.database.user_sql import interruptible
+from traceq.errors import WrongUse
+from traceq.reports.build import jobs_of
+from traceq.reports.document import Block
+from traceq.reports.model import Job
+from traceq.reports.renderers.whatif_to_json import job_answer_to_json
+from traceq.reports.sections.jobs import judged, numbers
+from traceq.reports.whatif.answer import JobAnswer
+from traceq.reports.whatif.job_words import compose_job_answer
+
+if TYPE_CHECKING:
+    import duckdb
+
+# The only thing that ranks can be made like so far.
+LIKE = "median"
+
+# A replay that is further off what was recorded tells nothing.
+_MOST_ERROR = 0.02
+
+
+class JobWhatIfView(View[JobAnswer]):
+    """How long a job would take with other ranks; `content` is that as plain data, times are ns per step of the job."""
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_job_answer(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return job_answer_to_json(self.content)
+
+
+def whatif_job(
+    source: Source, *, ranks: Sequence[int] = (), hosts: Sequence[str] = (), **reading: Unpack[Reading]
+) -> JobWhatIfView:
+    """How long the job would take if these ranks, and those of these hosts, were like the median rank at the same place.
+
+    Raises WrongUse for ranks or hosts that are not there, and for traces that are no job that could be judged.
+    """
+    with opened(source, "replayed", **reading) as connection:
+        return interruptible(connection, lambda: _answer(connection, ranks, hosts))
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: Sequence[str]) -> JobWhatIfView:
+    job = judged(tuple(jobs_of(connection)))
+    if job is None:
+        raise WrongUse("These traces are not one job of several ranks: `like median` needs the traces of its ranks.")
+    if job.dur is None or job.claim_limit is None:
+        raise WrongUse(f"This job cannot be replayed: {job.cannot_tell or 'its collectives tell no time'}.")
+    chosen = _chosen(job, ranks, hosts)
+    times = recorded(connection, job.job, job.time_window, len(job.members), job.claim_limit)
+    if times is None:
+        raise WrongUse("This job cannot be replayed: none of its collectives was matched.")
+    units = [unit for unit, each in enumerate(job.members) if each.rank in chosen]
+    before, after = lasts_without(times, units)
+    if abs(before - job.dur) > _MOST_ERROR * job.dur:
+        raise WrongUse(f"This job cannot be replayed: the replay is {abs(before / job.dur - 1):.1%} off.")
+    left = [each.name for each in job.stragglers if not set(each.ranks) <= set(chosen)]
+    return JobWhatIfView(
+        JobAnswer(
+            name=job.name,
+            ranks=tuple(chosen),
+            of_ranks=len(job.members),
+            steps=job.steps,
+            recorded_ns=job.dur / job.steps,
+            after_ns=(job.dur - (before - after)) / job.steps,
+            ideal_ns=(job.ideal or job.dur) / job.steps,
+            error_share=abs(before - job.dur) / job.dur,
+            waited_for=tuple(left),
+        )
+    )
+
+
+def _chosen(job: Job, ranks: Sequence[int], hosts: Sequence[str]) -> list[int]:
+    there = {each.rank for each in job.members}
+    missing = sorted(set(ranks) - there)
+    if missing:
+        raise WrongUse(f"The job has no {numbers(missing)}; there are {numbers(there)}.")
+    by_host: dict[str, list[int]] = {}
+    for each in job.members:
+        if each.host is not None:
+            by_host.setdefault(each.host, []).append(each.rank)
+    for host in hosts:
+        if host not in by_host:
+            known = ", ".join(sorted(by_host)) or "none that a trace names"
+            raise WrongUse(f"The job has no host {host}; there is {known}.")
+    return sorted({*ranks, *(rank for host in hosts for rank in by_host[host])})

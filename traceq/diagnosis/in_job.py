@@ -1,0 +1,76 @@
+"""What a finding of one rank wins for the job: no more than the job wins when that rank is like the usual one.
+
+Where ranks wait for others, most of a rank's step is theirs: a shorter own time of one rank only lets it wait longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from traceq.common.units import duration
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.subject import WORTH_LISTING
+
+if TYPE_CHECKING:
+    from traceq.diagnosis.finding import Finding
+    from traceq.diagnosis.subject import Subject
+
+_OF_OTHERS = ("communication", "idle_communication")
+
+# These say of one rank what the job's verdict says of all: waiting is won on the rank that is late.
+_ABOUT_WAITING = ("late-rank", "waiting-not-network")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Of one rank, ns per step: what the job wins if it is like the usual rank, how far it is beyond that, and its transfers."""
+
+    win: float
+    late: float
+    transfer: float
+
+    def of(self, finding: Finding) -> float:
+        """The most that the finding wins, ns per step.
+
+        What a rank does by itself as all others do is won when all ranks are fixed; waiting is won where the others are, and
+        findings about nothing else win nothing here.
+        """
+        if finding.rule in _ABOUT_WAITING:
+            return 0.0
+        own = sum(ns for category, ns in finding.owned_by_category.items() if category not in _OF_OTHERS)
+        as_usual = max(own - self.late, 0.0) if own else min(finding.owned_ns, self.transfer)
+        return max(self.win, as_usual)
+
+
+def within_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with what they win for the job that the rank is part of; without those that then win too little."""
+    bound = _bound(subject)
+    if bound is None:
+        return list(findings)
+    bounded = [_bounded(each, bound.of(each), subject.step_ns) for each in findings]
+    return [each for each in bounded if each.saving_ns >= WORTH_LISTING * subject.step_ns]
+
+
+def _bound(subject: Subject) -> Bound | None:
+    if subject.device is None:
+        return None
+    query = statement("diagnosis/sql/job_bound.sql")
+    found = ask(subject.connection, query, trace_id=subject.trace_id, device=subject.device)
+    return Bound(**found[0]) if found else None
+
+
+def _bounded(finding: Finding, most: float, step_ns: float) -> Finding:
+    if finding.saving_ns <= most:
+        return replace(finding, saving_high_ns=max(finding.saving_ns, min(finding.saving_high_ns, most)))
+    told = f"The rank alone would save {duration(finding.saving_ns)}; the job, in which it waits for others, {duration(most)}."
+    return replace(
+        finding,
+        saving_ns=most,
+        saving_low_ns=min(finding.saving_low_ns, most),
+        saving_high_ns=most,
+        expected_step_ns=step_ns - most,
+        confidence_reason=f"{finding.confidence_reason} {told}",
+    )

@@ -1,0 +1,89 @@
+"""What a job does not suffer from, though its ranks look so one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traceq.common.units import duration, share
+from traceq.reports.document import Block, Items
+from traceq.reports.model import Job, JobRank
+from traceq.reports.sections.jobs import holds_up, numbers
+
+# So much of the time in collectives is waiting: a faster network wins little.
+_MOSTLY = 0.5
+# Compute of ranks that differs by no more is the same.
+_ALIKE = 1.05
+# A rank looks bound by communication when so much of its steps is that.
+_LOOKS_BOUND = 0.4
+# A rank that communicates by so much less than its peers looks best, and is late.
+_FALSE_FAST = 0.75
+
+
+def not_the_cause(job: Job) -> Iterator[Block]:
+    """Sentences on the network, the GPUs, and ranks that mislead when they are looked at alone."""
+    if job.dur is None or not holds_up(job):
+        return
+    lines = [line for line in (_network(job), _gpus(job), _bound(job), _false_fast(job)) if line]
+    if lines:
+        yield Items(tuple((line,) for line in lines))
+
+
+def _network(job: Job) -> str:
+    if job.wait_share is None or job.wait_share < _MOSTLY:
+        return ""
+    return f"Not the network: {share(job.wait_share)} of the time in collectives is waiting for other ranks."
+
+
+def _gpus(job: Job) -> str:
+    compute = sorted(each.compute for each in job.members if each.compute)
+    if len(compute) < len(job.members) or not compute or compute[-1] > _ALIKE * compute[0]:
+        return ""
+    return f"Not the GPUs: compute takes {_range(compute, job)} on every rank."
+
+
+def _bound(job: Job) -> str:
+    late = _late_ranks(job)
+    found = [
+        each.rank
+        for each in job.members
+        if each.rank not in late
+        and (each.communication or 0) > _LOOKS_BOUND * (each.counted or 0) > 0
+        and (each.wait or 0) > _MOSTLY * (each.communication or 0)
+    ]
+    if not found:
+        return ""
+    words = numbers(found)
+    ends = "look bound by communication, and are" if len(found) > 1 else "looks bound by communication, and is"
+    return f"Alone, {words} {ends} not."
+
+
+def _false_fast(job: Job) -> str:
+    late = _late_ranks(job)
+    others = sorted(each.communication for each in job.members if each.rank not in late and each.communication)
+    if not others:
+        return ""
+    least = _FALSE_FAST * others[0]
+    fast = [each for each in job.members if each.rank in late and 0 < (each.communication or 0) < least]
+    if not fast:
+        return ""
+    words = numbers([each.rank for each in fast])
+    ends = "communicate least" if len(fast) > 1 else "communicates least"
+    own = _range(sorted(each.communication or 0 for each in fast), job)
+    return (
+        f"{words[0].upper()}{words[1:]} {ends} ({own}; the others {_range(others, job)}): who is late waits for nobody."
+    )
+
+
+def _late_ranks(job: Job) -> set[int]:
+    return {rank for each in job.stragglers for rank in each.ranks}
+
+
+def _range(values: Sequence[int], job: Job) -> str:
+    low, high = duration(values[0] / job.steps), duration(values[-1] / job.steps)
+    return low if low == high else f"{low} to {high}"
+
+
+def late_members(job: Job) -> list[JobRank]:
+    """The ranks that hold up the others."""
+    late = _late_ranks(job)
+    return [each for each in job.members if each.rank in late]

@@ -1,0 +1,105 @@
+"""The ranks of a job: a line each, of many those that are late, and the others by what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from traceq.common.units import duration, some
+from traceq.reports.document import Block, Paragraph, Reference, table
+from traceq.reports.model import Job, JobRank
+
+# Of more ranks those that are alike share a line.
+_MOST_LINES = 16
+_STRIP = 28
+_LEVELS = "▁▂▃▄▅▆▇█"
+_ON_TIME = "·"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A rank, and how many others are like it."""
+
+    rank: JobRank
+    others: int = 0
+
+
+def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
+    """What each rank does by itself, what it waits for others, and when it is late.
+
+    `opened` are the traces that have a section of their own.
+    """
+    if job.dur is None:
+        return
+    late_when = _strips(job) if strip else {}
+    columns: dict[str, Callable[[_Line], str]] = {
+        "rank": _called,
+        "trace": lambda line: _trace(line.rank, opened),
+        "own": lambda line: per_step(line.rank.own, job),
+        "transfer": lambda line: per_step(line.rank.transfer, job),
+        "waits": lambda line: per_step(line.rank.wait, job),
+        "last in": lambda line: "-" if line.rank.late_count is None else str(line.rank.late_count),
+        "saves alone": lambda line: per_step(line.rank.win, job),
+    }
+    if late_when:
+        columns["late over time"] = lambda line: late_when.get(line.rank.rank, "")
+    lines = _lines(job)
+    yield table(lines[:_MOST_LINES], columns, text=(0, 1, 7))
+    if len(lines) > _MOST_LINES:
+        yield Paragraph((f"{some(len(lines) - _MOST_LINES, 'more rank')} that others wait for.",))
+
+
+def per_step(value: int | None, job: Job) -> str:
+    """A time of all steps as it is in one; a dash where it is not known."""
+    return "-" if value is None else duration(value / job.steps)
+
+
+def usual(job: Job) -> JobRank:
+    """The rank that stands for those that nobody waits for: the one with the median own time."""
+    late = {rank for each in job.stragglers for rank in each.ranks}
+    return _typical([each for each in job.members if each.rank not in late] or list(job.members))
+
+
+def _lines(job: Job) -> list[_Line]:
+    if len(job.members) <= _MOST_LINES:
+        return [_Line(each) for each in job.members]
+    late = {rank: place for place, each in enumerate(job.stragglers) for rank in each.ranks}
+    suspects = sorted((each for each in job.members if each.rank in late), key=lambda each: late[each.rank])
+    by_stage: dict[int | None, list[JobRank]] = {}
+    for each in job.members:
+        if each.rank not in late:
+            by_stage.setdefault(each.stage, []).append(each)
+    alike = [_Line(_typical(each), len(each) - 1) for each in by_stage.values()]
+    return [*(_Line(each) for each in suspects[: max(_MOST_LINES - len(alike), 0)]), *alike]
+
+
+def _typical(ranks: list[JobRank]) -> JobRank:
+    return sorted(ranks, key=lambda each: (each.own or 0, each.rank))[len(ranks) // 2]
+
+
+def _called(line: _Line) -> str:
+    if not line.others:
+        return str(line.rank.rank)
+    return f"{line.rank.rank}, and {line.others} like it"
+
+
+def _trace(rank: JobRank, opened: Collection[int]) -> str:
+    name = f"t{rank.trace_id}"
+    return Reference(name) if rank.trace_id in opened else name
+
+
+def _strips(job: Job) -> dict[int, str]:
+    """For each rank a character for each stretch of the job: how late it came, against the most that any rank was late."""
+    if not job.lateness:
+        return {}
+    places = max(each.places for each in job.lateness)
+    columns = min(places, _STRIP)
+    late = {each.rank: [0] * columns for each in job.members}
+    for each in job.lateness:
+        late[each.rank][each.place * columns // places] += each.late_by
+    most = max(max(row) for row in late.values())
+    return {rank: "".join(_level(value, most) for value in row) for rank, row in late.items()}
+
+
+def _level(value: int, most: int) -> str:
+    return _LEVELS[round(value / most * (len(_LEVELS) - 1))] if value else _ON_TIME
