@@ -24,6 +24,7 @@ def test_every_rule_has_a_case_of_both_kinds(rule):
     assert [kind for kind in KINDS[:2] if not any(name.startswith(kind) for name in functions(rule))] == []
 
 
+@pytest.mark.slow  # test_case tells where a condition keeps a rule from finding what it should
 @pytest.mark.parametrize(("rule", "name"), [(rule, name) for rule in CONDITIONED for name in functions(rule)])
 def test_what_is_not_asked_for_want_of_its_condition_would_find_nothing(rule, name, tmp_path, monkeypatch):
     refused = []
