@@ -15,8 +15,9 @@ from traceq.errors import UnknownMetric
 from traceq.formats.chrome import CHROME
 from traceq.formats.format import Capture, Format
 from traceq.formats.nsys import NSYS
+from traceq.formats.operations import operations
 
-FORMATS: tuple[Format, ...] = (NSYS, CHROME)
+FORMATS: tuple[Format, ...] = (NSYS, CHROME, operations(NSYS.captures, {**NSYS.ways, **CHROME.ways}))
 
 
 @cache

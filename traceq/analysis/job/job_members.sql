@@ -14,7 +14,8 @@ select
     -- bytes that differ between the ranks of a collective do not tell stages apart
     dense_rank() over (order by s.op, c.bytes, s.group_size) - 1 as signature,
     coalesce(s.step, -1) as step,
-    s.op in $symmetric and c.members > 1 as tells_clock
+    s.op in $symmetric and c.members > 1 as tells_clock,
+    s.op = 'barrier' as is_barrier
 from _job_slice as s
 inner join collective_member as m
     on m.job = s.job and m.time_window = s.time_window and m.trace_id = s.trace_id and m.slice_id = s.slice_id

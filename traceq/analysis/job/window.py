@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from traceq.analysis.job.clocks import Clocks, align, medians
 from traceq.analysis.job.graph import Graph, Members, build
+from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
-from traceq.analysis.job.stragglers import Straggler, Times, stragglers
+from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler, Times, stragglers
 from traceq.analysis.job.usual import stages, usual_own
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from traceq.analysis.job.graph import Flags, Floats, Integers
+    from traceq.analysis.job.operations import Operations
 
 # Clocks and rings make ends differ: what is shorter than three times their spread is not called late.
 _TIMES_RESIDUAL = 3.0
@@ -44,6 +46,21 @@ class Slices:
     signature: Integers
     step: Integers
     tells_clock: Flags
+    is_barrier: Flags
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """What is known of the ranks 0..count-1 beside their collectives.
+
+    `pipeline` is the stage of each as the source says, -1 where it does not; `hosts` are the ranks of each host; `operations`
+    what they do between collectives, None where the source is no table of operations.
+    """
+
+    count: int
+    pipeline: Integers
+    hosts: Mapping[str, Sequence[int]]
+    operations: Operations | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,8 @@ class Judged:
     stragglers: Sequence[Straggler]
     wins: Floats
     steps: int
+    slow_stage: int | None
+    stage_share: float
 
 
 def claim_limit(clocks: Clocks) -> float:
@@ -109,11 +128,9 @@ def _common(slices: Slices, clocks: Clocks) -> tuple[Floats, Floats]:
     )
 
 
-def judged(
-    units: int, slices: Slices, clocks: Clocks, kinds: Mapping[str, Mapping[str, Sequence[int]]]
-) -> Judged | None:
-    """What is true of the window; None where the collectives contradict each other. `kinds` are hosts and their ranks, say."""
-    members = slices.members
+def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
+    """What is true of the window; None where the collectives contradict each other."""
+    members, units = slices.members, ranks.count
     graph, circular = build(members)
     if len(circular):
         return None
@@ -125,21 +142,36 @@ def judged(
     zero = float(begins[graph.is_first].min())
     first = np.where(graph.is_first, begins - zero, 0.0)
     common_end = medians(members.match, ends)
-    stage = stages(units, members, slices.signature)
+    stage = stages(units, members, slices.signature, ranks.pipeline)
     typical, typical_member = usual_own(members, graph.own, stage, slices.step)
     late = ~graph.is_first & (graph.own - np.nan_to_num(typical, nan=np.inf) > limit)
     times = Times(units, graph, graph.own, np.where(late, typical, graph.own), first, transfer)
+    ideal_transfer, by_operation = transfer, None
+    if ranks.operations is not None:
+        stage = ranks.pipeline if (ranks.pipeline >= 0).all() else stage
+        by_operation = usual_of_operations(graph, stage, slices.step, ranks.operations)
+        typical = np.where(graph.is_first, np.nan, by_operation.of_all)
+        times = replace(times, usual=by_operation.of_all)
+        ideal_transfer = _usual_transfer(slices, transfer)
     nobody, everybody = np.zeros((units, 1), bool), np.ones((units, 1), bool)
     recorded = times.ends(nobody)[:, 0]
-    dur = float(common_end.max() - zero)
-    error = abs(float(recorded.max()) - dur) / dur if dur else 0.0
-    ideal = float(times.lasts(everybody)[0])
-    path = critical_path(graph, times.own, first, transfer, recorded)
     lasts = float(recorded.max())
-    named = [] if error > MOST_REPLAY_ERROR else stragglers(times, _kinds(units, stage, kinds), lasts)
+    dur = float(common_end.max() - zero)
+    error = abs(lasts - dur) / dur if dur else 0.0
+    ideal = float(replace(times, transfer=ideal_transfer).lasts(everybody)[0])
+    path = critical_path(graph, times.own, first, transfer, recorded)
+    of_stage = _by_stage(stage)
+    tells_stages = 1 < len(of_stage) < units
+    kinds: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(units)}}
+    if 1 < len(ranks.hosts) < units:
+        kinds["host"] = ranks.hosts
+    if tells_stages and (by_operation is None or _is_imbalance(times, by_operation, lasts)):
+        kinds["stage"] = of_stage
+    holds = error <= MOST_REPLAY_ERROR
     wins = np.full(units, np.nan)
-    if error <= MOST_REPLAY_ERROR and units <= _MOST_SINGLE_RANKS:
+    if holds and units <= _MOST_SINGLE_RANKS:
         wins = lasts - times.lasts(np.eye(units, dtype=bool))
+    slow_stage, stage_share = _slow_stage(times, of_stage, lasts, ideal) if holds and tells_stages else (None, np.nan)
     return Judged(
         claim_limit=limit,
         graph=graph,
@@ -153,22 +185,45 @@ def judged(
         replay_error=error,
         ideal=ideal,
         path=path,
-        stragglers=named,
+        stragglers=stragglers(times, kinds, lasts) if holds else [],
         wins=wins,
         steps=len(np.unique(slices.step)),
+        slow_stage=slow_stage,
+        stage_share=stage_share,
     )
 
 
-def _kinds(
-    units: int, stage: Integers, kinds: Mapping[str, Mapping[str, Sequence[int]]]
-) -> dict[str, Mapping[str, Sequence[int]]]:
-    """All that may be named: ranks, hosts with several ranks, and stages where there are several."""
-    found: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(units)}}
-    found |= {kind: of_kind for kind, of_kind in kinds.items() if 1 < len(of_kind) < units}
-    of_stage = _by_stage(stage)
-    if 1 < len(of_stage) < units:
-        found["stage"] = of_stage
-    return found
+def _usual_transfer(slices: Slices, transfer: Floats) -> Floats:
+    """For each collective the median transfer of its kind.
+
+    Barriers move nothing: what even their last rank waits for is none of these ranks.
+    """
+    kind, is_barrier = np.zeros(len(transfer), np.int64), np.zeros(len(transfer), bool)
+    kind[slices.members.match] = slices.signature
+    is_barrier[slices.members.match] = slices.is_barrier
+    _, kind = np.unique(kind, return_inverse=True)
+    return np.where(is_barrier, 0.0, medians(kind, transfer)[kind])
+
+
+def _is_imbalance(times: Times, usual: Usual, lasts: float) -> bool:
+    """Whether more is lost because some stages always have more to do than others than because operations vary within them."""
+    everybody = np.ones((times.units, 1), bool)
+    steady = float(replace(times, usual=usual.of_stage).lasts(everybody)[0])
+    return steady - float(times.lasts(everybody)[0]) > lasts - steady
+
+
+def _slow_stage(
+    times: Times, of_stage: Mapping[str, Sequence[int]], lasts: float, ideal: float
+) -> tuple[int | None, float]:
+    """The stage that saves most if it is usual, and which share of all that could be saved that is."""
+    if lasts - ideal < WORTH_NAMING * lasts:
+        return None, np.nan
+    cut = np.zeros((times.units, len(of_stage)), bool)
+    for column, units in enumerate(of_stage.values()):
+        cut[list(units), column] = True
+    saved = lasts - times.lasts(cut)
+    best = int(saved.argmax())
+    return int(list(of_stage)[best]), float(saved[best] / (lasts - ideal))
 
 
 def _by_stage(stage: NDArray[np.int64]) -> dict[str, tuple[int, ...]]:
