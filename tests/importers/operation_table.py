@@ -1,4 +1,4 @@
-"""Made-up tables of operations: a pipeline of stages and copies, that computes forward and backward and then reduces gradients."""
+"""Made-up tables of operations: a pipeline of stages and copies that computes both ways and then reduces gradients."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -75,7 +76,7 @@ def test_steps_that_begin_anew_are_laid_out_one_after_the_other(tmp_path):
     found = tables(written(tmp_path / "job.parquet", pipeline(stages=1, copies=2, steps=3, norm=False)))
     marks = found["cpu_slice"]
     assert [mark["name"] for mark in marks] == [f"traceq.step#{step}" for step in range(3)]
-    assert all(mark["ts"] + mark["dur"] == after["ts"] for mark, after in zip(marks, marks[1:], strict=False))
+    assert all(mark["ts"] + mark["dur"] == after["ts"] for mark, after in pairwise(marks))
     assert {note["code"] for note in found["import_note"]} == {"steps_laid_out"}
 
 

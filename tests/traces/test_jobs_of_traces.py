@@ -73,6 +73,15 @@ def test_megatron(job):
         assert traces.sql(evidence).fetchall() == [("aten::empty", 23_227_000, 13_000, 4)]
 
 
+@needs["megatron"]
+def test_one_rank_alone_tells_how_long_it_waits(job):
+    (rank,) = [path for path in MEGATRON if "rank3" in path.name]
+    with job("rank3", [rank]) as traces:
+        ((why, waits),) = traces.sql("select cannot_tell, wait_absent / 1e6 from job").fetchall()
+        assert why == "only one of its ranks is here"
+        assert waits == pytest.approx(403, rel=0.1)
+
+
 @needs["dlrm"]
 def test_collectives_of_which_nothing_is_recorded_are_matched_by_their_ends(job):
     with job("dlrm", DLRM) as traces:

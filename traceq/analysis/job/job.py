@@ -64,6 +64,7 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
     windows = connection.execute("select job, time_window from job order by all").fetchall()
     for job, window in windows:
         _fill_window(connection, job, window)
+    sql.run(connection, "analysis/job/job_absent.sql")
 
 
 def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -> None:

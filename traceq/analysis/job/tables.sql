@@ -57,7 +57,7 @@ comment on column job.cannot_tell is 'Why the job cannot be judged; NULL when it
 comment on column job.usual_source is 'What a rank is compared with: place (the median of the ranks of its stage at the same place) or operation (in tables of operations the mean of each type of operation over all ranks); NULL when the job cannot be judged.';
 comment on column job.slow_stage is 'job_rank.stage of the ranks that would save most if all of one stage were usual; NULL with one stage, and where less than 1 % of dur could be saved in all.';
 comment on column job.stage_share is 'What they would save / (dur - ideal). Above 1 where the usual is a mean and other stages are quicker; NULL where slow_stage is.';
-comment on column job.wait_absent is 'Time of all ranks in collectives in which they wait for ranks that are not here, ns; NULL where no slice tells.';
+comment on column job.wait_absent is 'Sum of job_rank.wait_absent: also known of one rank alone.';
 
 create table if not exists job_rank (
     job integer not null,
@@ -109,7 +109,7 @@ comment on column job_rank.tp is 'Its place among tensor-parallel ranks; NULL wh
 comment on column job_rank.dp is 'Its copy of the model; NULL when unknown.';
 comment on column job_rank.pp is 'Its stage of the pipeline; NULL when unknown.';
 comment on column job_rank.ep is 'Its place among expert-parallel ranks; NULL when unknown.';
-comment on column job_rank.wait_absent is 'Time in collectives in which it waits for ranks that are not here, ns (collective_slice.wait_absent); NULL where no slice tells.';
+comment on column job_rank.wait_absent is 'Time in collectives in which it waits for ranks that are not here, ns: collective_match.wait_absent, and the same of collectives that were found on it alone; NULL where none tells.';
 
 create table if not exists collective_match (
     job integer not null,
@@ -126,7 +126,8 @@ create table if not exists collective_match (
     transfer bigint not null,
     late_unit integer,
     late_by bigint,
-    late_alone bigint
+    late_alone bigint,
+    wait_absent bigint
 );
 comment on table collective_match is 'One row per collective that was found on several ranks.';
 comment on column collective_match.job is 'Job.';
@@ -144,6 +145,7 @@ comment on column collective_match.transfer is 'Duration of the rank that needed
 comment on column collective_match.late_unit is 'The rank that came last, job_rank.unit; NULL when the two last came within job.claim_limit, or a rank of the group is absent.';
 comment on column collective_match.late_by is 'By how much it came later than the usual rank, ns.';
 comment on column collective_match.late_alone is 'By how much it came later than the second last, ns: what is won here by that rank alone.';
+comment on column collective_match.wait_absent is 'Of transfer, waiting for ranks of the group that are not here, ns: what it is above the 5th percentile of operation, group and size (of at least 8), if that is more than half of it and than job.claim_limit; 0 where all ranks are here, NULL where its class does not tell.';
 
 create table if not exists collective_member (
     job integer not null,
