@@ -76,7 +76,13 @@ class MadeUpJob:
         )
         zeros = np.zeros(len(rows), np.int64)
         return Slices(
-            members, zeros, whole[5], whole[5] // 100, whole[4], np.ones(len(rows), bool), np.zeros(len(rows), bool)
+            members,
+            zeros,
+            whole[5],
+            whole[5] // 100,
+            whole[4],
+            np.ones(len(rows), bool),
+            *(np.zeros(len(rows), bool) for _ in range(3)),
         )
 
     def _local(self, rank: int, time: float) -> float:

@@ -97,7 +97,10 @@ def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tup
     query = sql.statement("analysis/job/job_members.sql")
     rows = connection.sql(query, params={**place, "symmetric": list(_SYMMETRIC)}).to_arrow_table()
     columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in rows.column_names}
-    flags = {name: columns.pop(name).astype(bool) for name in ("blocks", "tells_clock", "is_barrier")}
+    flags = {
+        name: columns.pop(name).astype(bool)
+        for name in ("blocks", "tells_clock", "is_barrier", "is_send", "is_between")
+    }
     whole: dict[str, Integers] = {name: column.astype(np.int64) for name, column in columns.items()}
     members = Members(whole["unit"], whole["stream"], whole["ts"], whole["ts_end"], whole["match_id"], flags["blocks"])
     slices = Slices(
@@ -108,6 +111,8 @@ def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tup
         whole["step"],
         flags["tells_clock"],
         flags["is_barrier"],
+        flags["is_send"],
+        flags["is_between"],
     )
     return slices, {name: whole[name] for name in ("trace_id", "slice_id")}
 
@@ -224,9 +229,17 @@ def _write(
         late_start=int(found.path.late_start),
         usual_source="operation" if by_operation else "place",
         slow_stage=found.slow_stage,
+        stage_win=None if np.isnan(found.stage_win) else int(found.stage_win),
         stage_share=None if np.isnan(found.stage_share) else found.stage_share,
     )
-    sql.run(connection, "analysis/job/straggler.sql", **place, limit=int(found.claim_limit), steps=found.steps)
+    sql.run(
+        connection,
+        "analysis/job/straggler.sql",
+        **place,
+        limit=int(found.claim_limit),
+        steps=found.steps,
+        wanders=found.wanders,
+    )
 
 
 def _stragglers(found: Judged) -> pa.Table:

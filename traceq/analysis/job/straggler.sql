@@ -197,10 +197,12 @@ set
 
         select
             case
+                when n.kind = 'stage' then 'stage'
+                when $wanders and job.slowdown > 1.05 then 'wandering'
                 when n.names > 0 and n.kind <> 'rank' then n.kind
                 when $steps >= 10 and s.in_few >= 0.5 * s.total and n.names > 0 then 'transient'
                 when n.names = 1 and coalesce(n.late_steps, 1) >= 0.6 then 'fixed'
-                when n.names > 1 and n.adds >= 0.8 * (job.dur - job.ideal) then 'alternating'
+                when n.names > 1 and n.adds >= 0.5 * (job.dur - job.ideal) then 'alternating'
                 when job.slowdown > 1.05 then 'wandering'
                 when n.names > 0 then 'fixed'
                 else 'none'

@@ -28,6 +28,7 @@ create table if not exists job (
     usual_source varchar,
     slow_stage integer,
     stage_share double,
+    stage_win bigint,
     wait_absent bigint
 );
 comment on table job is 'One row per job and time window: traces of the same run (else of the same size of the world; of one folder where ranks repeat) that were recorded at the same time. Single traces of programs with one rank have none.';
@@ -52,11 +53,12 @@ comment on column job.transfer is 'Of dur, time on its critical path in which co
 comment on column job.late_start is 'Of dur, time before the first collective that is waited for: ranks whose recording began later, ns. No fix is promised for it.';
 comment on column job.ideal is 'What dur would be if every rank were like the usual one at the same place, ns.';
 comment on column job.slowdown is 'dur / ideal.';
-comment on column job.pattern is 'Who holds it up: fixed (one rank, in at least 60 % of the steps or in a job of one step), transient (at most 10 % of the steps hold half of it), alternating (several ranks, that together explain 80 % of it), host, stage, wandering (a slowdown above 1.05 and nobody to name) or none; NULL when the job cannot be judged.';
+comment on column job.pattern is 'Who holds it up: fixed (one rank, in at least 60 % of the steps or in a job of one step), transient (at most 10 % of the steps hold half of it), alternating (several ranks, that together explain half of it), host, stage, wandering (a slowdown above 1.05, and nobody holds the critical path up for more than a fifth of it, or than chance would give to one of them) or none; NULL when the job cannot be judged.';
 comment on column job.cannot_tell is 'Why the job cannot be judged; NULL when it is.';
 comment on column job.usual_source is 'What a rank is compared with: place (the median of the ranks of its stage at the same place) or operation (in tables of operations the mean of each type of operation over all ranks); NULL when the job cannot be judged.';
-comment on column job.slow_stage is 'job_rank.stage of the ranks that would save most if all of one stage were usual; NULL with one stage, and where less than 1 % of dur could be saved in all.';
-comment on column job.stage_share is 'What they would save / (dur - ideal). Above 1 where the usual is a mean and other stages are quicker; NULL where slow_stage is.';
+comment on column job.slow_stage is 'The stage (job_rank.stage) of a pipeline that holds up the others: in tables of operations the one that would save most if its ranks were usual, else the one with most own time, where stage_win is at least 1 % of dur; NULL without one.';
+comment on column job.stage_share is 'In tables of operations what that stage would save / (dur - ideal), above 1 where other stages are quicker than the mean; NULL of other jobs.';
+comment on column job.stage_win is 'What would be saved if all stages of the pipeline had as much own time, ns: own times scaled to the mean of the stages; NULL where no order of stages is known.';
 comment on column job.wait_absent is 'Sum of job_rank.wait_absent: also known of one rank alone.';
 
 create table if not exists job_rank (

@@ -12,8 +12,8 @@ from traceq.analysis.job.clocks import Clocks, align, medians
 from traceq.analysis.job.graph import Graph, Members, build
 from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
-from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler, Times, stragglers
-from traceq.analysis.job.usual import stages, usual_own
+from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler, Times, blamed, stragglers
+from traceq.analysis.job.usual import depths, stages, usual_own
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +27,12 @@ _LEAST_CLAIM_NS = 20_000.0
 
 # A replay that is further from what was recorded promises nothing.
 MOST_REPLAY_ERROR = 0.02
+
+# Where nobody holds up the critical path for more than this share of what is beyond the usual, it is one rank now and another
+# one then. Nor by more than three standard deviations, if the late one of each step is drawn; in fewer steps anybody may be.
+_MOST_OF_ONE = 0.2
+_DEVIATIONS = 3.0
+_LEAST_STEPS = 8
 
 # For more ranks than this what each would save alone is worked out for the suspects only.
 _MOST_SINGLE_RANKS = 64
@@ -47,6 +53,8 @@ class Slices:
     step: Integers
     tells_clock: Flags
     is_barrier: Flags
+    is_send: Flags
+    is_between: Flags
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,8 @@ class Judged:
     steps: int
     slow_stage: int | None
     stage_share: float
+    stage_win: float
+    wanders: bool
 
 
 def claim_limit(clocks: Clocks) -> float:
@@ -142,13 +152,16 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
     zero = float(begins[graph.is_first].min())
     first = np.where(graph.is_first, begins - zero, 0.0)
     common_end = medians(members.match, ends)
-    stage = stages(units, members, slices.signature, ranks.pipeline)
+    pipeline = ranks.pipeline
+    if (pipeline < 0).any():
+        pipeline = depths(units, members, slices.is_send, slices.is_between)
+    stage = stages(units, members, slices.signature, pipeline)
     typical, typical_member = usual_own(members, graph.own, stage, slices.step)
     late = ~graph.is_first & (graph.own - np.nan_to_num(typical, nan=np.inf) > limit)
     times = Times(units, graph, graph.own, np.where(late, typical, graph.own), first, transfer)
     ideal_transfer, by_operation = transfer, None
     if ranks.operations is not None:
-        stage = ranks.pipeline if (ranks.pipeline >= 0).all() else stage
+        stage = pipeline if (pipeline >= 0).all() else stage
         by_operation = usual_of_operations(graph, stage, slices.step, ranks.operations)
         typical = np.where(graph.is_first, np.nan, by_operation.of_all)
         times = replace(times, usual=by_operation.of_all)
@@ -167,11 +180,21 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
         kinds["host"] = ranks.hosts
     if tells_stages and (by_operation is None or _is_imbalance(times, by_operation, lasts)):
         kinds["stage"] = of_stage
+    steps = len(np.unique(slices.step))
     holds = error <= MOST_REPLAY_ERROR
     wins = np.full(units, np.nan)
     if holds and units <= _MOST_SINGLE_RANKS:
         wins = lasts - times.lasts(np.eye(units, dtype=bool))
-    slow_stage, stage_share = _slow_stage(times, of_stage, lasts, ideal) if holds and tells_stages else (None, np.nan)
+    named = stragglers(times, kinds, lasts) if holds else []
+    slow_stage, stage_share, stage_win = None, np.nan, np.nan
+    if holds and tells_stages and (pipeline >= 0).all():
+        longest, stage_win = _evened(times, slices, stage, lasts)
+        if by_operation is not None:
+            slow_stage, stage_share = _slow_stage(times, of_stage, lasts, ideal)
+        elif stage_win >= WORTH_NAMING * lasts:
+            slow_stage = longest
+            if stage_win > sum(each.adds for each in named):
+                named = [Straggler("stage", str(longest), of_stage[str(longest)], stage_win, stage_win)]
     return Judged(
         claim_limit=limit,
         graph=graph,
@@ -185,11 +208,13 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
         replay_error=error,
         ideal=ideal,
         path=path,
-        stragglers=stragglers(times, kinds, lasts) if holds else [],
+        stragglers=named,
         wins=wins,
-        steps=len(np.unique(slices.step)),
+        steps=steps,
         slow_stage=slow_stage,
         stage_share=stage_share,
+        stage_win=stage_win,
+        wanders=_wanders(times, kinds[named[0].kind if named and named[0].kind in kinds else "rank"], steps),
     )
 
 
@@ -198,8 +223,9 @@ def _usual_transfer(slices: Slices, transfer: Floats) -> Floats:
 
     Barriers move nothing: what even their last rank waits for is none of these ranks.
     """
-    kind, is_barrier = np.zeros(len(transfer), np.int64), np.zeros(len(transfer), bool)
-    kind[slices.members.match] = slices.signature
+    kind, is_barrier = np.full(len(transfer), np.iinfo(np.int64).max), np.zeros(len(transfer), bool)
+    # a send and its receive differ
+    np.minimum.at(kind, slices.members.match, slices.signature)
     is_barrier[slices.members.match] = slices.is_barrier
     _, kind = np.unique(kind, return_inverse=True)
     return np.where(is_barrier, 0.0, medians(kind, transfer)[kind])
@@ -210,6 +236,29 @@ def _is_imbalance(times: Times, usual: Usual, lasts: float) -> bool:
     everybody = np.ones((times.units, 1), bool)
     steady = float(replace(times, usual=usual.of_stage).lasts(everybody)[0])
     return steady - float(times.lasts(everybody)[0]) > lasts - steady
+
+
+def _wanders(times: Times, units: Mapping[str, Sequence[int]], steps: int) -> bool:
+    """Whether no unit of a kind has a larger part in what the critical path lasts beyond the usual than chance gives to some."""
+    if steps < _LEAST_STEPS:
+        return False
+    blame = blamed(times, np.zeros(times.units, bool))
+    most = max(float(blame[list(members)].sum()) for members in units.values())
+    even = 1 / len(units)
+    by_chance = even + _DEVIATIONS * float(np.sqrt(even * (1 - even) / steps))
+    return most <= max(_MOST_OF_ONE, by_chance) * float(blame.sum())
+
+
+def _evened(times: Times, slices: Slices, stage: Integers, lasts: float) -> tuple[int, float]:
+    """The stage with most own time, and what the job would save if all stages had as much as their mean."""
+    members = times.graph.members
+    # what is done before a send is part of the time before the next collective as well
+    own = np.where(slices.is_send, 0.0, times.own)
+    of_rank = np.bincount(members.unit, own, times.units)
+    of_stage = np.bincount(stage, of_rank) / np.bincount(stage)
+    scaled = times.own * (of_stage.mean() / np.maximum(of_stage, 1.0))[stage[members.unit]]
+    nobody = np.zeros((times.units, 1), bool)
+    return int(of_stage.argmax()), lasts - float(replace(times, own=scaled).lasts(nobody)[0])
 
 
 def _slow_stage(
