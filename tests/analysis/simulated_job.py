@@ -33,7 +33,7 @@ MICRO_BATCHES = 4
 
 @dataclass
 class Job:
-    """What ranks do before each collective: `work` on the GPU, then `launch`, when it waits for the host (rank x step x place), ns.
+    """What ranks do before each collective, ns: `work` on the GPU, then `launch`, waiting for the host (rank x step x place).
 
     Layout `groups`: two collectives of the ranks of a host, then one of all ranks. Layout `pipeline`: micro-batches go through
     four stages, then the copies of each stage reduce.
@@ -251,35 +251,36 @@ def wrong(kind: str, ranks: int, seed: int, steps: int = 20) -> Wrong | None:
 
 
 def _put(kind: str, made: Job, random: np.random.Generator) -> tuple[set[int] | None, str | None, set[str]]:
+    found: tuple[set[int] | None, str | None, set[str]] = None, None, {"none"}
     one = int(random.integers(made.ranks))
     if kind in ("rank", "pipeline"):
         made.work[one] *= 1 + random.uniform(0.05, 0.3)
-        return {one}, "compute", {"fixed"}
-    if kind == "two":
+        found = {one}, "compute", {"fixed"}
+    elif kind == "two":
         pair = sorted(random.choice(made.ranks, 2, replace=False).tolist())
         for rank in pair:
             made.launch[rank] += WORK * random.uniform(0.1, 0.3) * random.uniform(0.5, 1.5, made.launch[rank].shape)
-        return set(pair), "idle_launch", {"alternating", "fixed"}
-    if kind == "host":
+        found = set(pair), "idle_launch", {"alternating", "fixed"}
+    elif kind == "host":
         of_host = range(one // OF_A_HOST * OF_A_HOST, one // OF_A_HOST * OF_A_HOST + OF_A_HOST)
         made.launch[list(of_host)] += WORK * random.uniform(0.1, 0.3)
-        return set(of_host), "idle_launch", {"host"}
-    if kind == "stage":
+        found = set(of_host), "idle_launch", {"host"}
+    elif kind == "stage":
         copies = made.ranks // STAGES
         of_stage = range(one // copies * copies, one // copies * copies + copies)
         made.work[list(of_stage)] *= 1 + random.uniform(0.1, 0.4)
-        return set(of_stage), "compute", {"stage"}
-    if kind == "lengths":
+        found = set(of_stage), "compute", {"stage"}
+    elif kind == "lengths":
         made.work *= random.lognormal(0, 0.2, made.work.shape[:2])[:, :, None]
-        return None, None, {"wandering"}
-    if kind == "expert":
+        found = None, None, {"wandering"}
+    elif kind == "expert":
         made.work[one, :, 1] *= 1 + random.uniform(0.5, 1.0)
-        return {one}, "compute", {"fixed"}
-    if kind == "hiccups":
+        found = {one}, "compute", {"fixed"}
+    elif kind == "hiccups":
         steps = random.choice(made.steps, 2, replace=False)
         made.launch[one, steps, 0] += random.uniform(4, 10, 2) * MS
-        return {one}, "idle_launch", {"transient"}
-    return None, None, {"none"}
+        found = {one}, "idle_launch", {"transient"}
+    return found
 
 
 @dataclass

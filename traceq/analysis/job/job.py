@@ -172,7 +172,7 @@ def _write(
     *,
     by_operation: bool,
 ) -> None:
-    graph, members = found.graph, found.graph.members
+    graph, members, uneven = found.graph, found.graph.members, found.uneven
     follows = np.where(graph.is_first, 0, members.end[graph.latest])
     on_path = np.zeros(len(members.unit), bool)
     on_path[found.path.members] = True
@@ -228,9 +228,9 @@ def _write(
         transfer=int(found.path.transfer),
         late_start=int(found.path.late_start),
         usual_source="operation" if by_operation else "place",
-        slow_stage=found.slow_stage,
-        stage_win=None if np.isnan(found.stage_win) else int(found.stage_win),
-        stage_share=None if np.isnan(found.stage_share) else found.stage_share,
+        slow_stage=uneven.slow_stage if uneven else None,
+        stage_share=uneven.stage_share if uneven and np.isfinite(uneven.stage_share) else None,
+        stage_win=int(uneven.stage_win) if uneven else None,
     )
     sql.run(
         connection,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.graph import NONE, Members
+from traceq.analysis.job.graph import Members
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from traceq.analysis.job.graph import Flags, Floats, Integers
+    from traceq.analysis.job.graph import Floats, Integers
 
 # Of fewer copies the median is that of one rank or the other: the other steps are asked as well.
 _ENOUGH_COPIES = 3
@@ -32,31 +32,6 @@ def stages(units: int, members: Members, signature: Integers, pipeline: Integers
         key = (pipeline[unit], members.stream[rows].tobytes(), signature[rows].tobytes())
         found[unit] = lists.setdefault(key, len(lists))
     return found
-
-
-def depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:
-    """For each rank its stage of a pipeline by who sends to whom first: 0 for those that send first; -1 where that tells no order."""
-    first = np.full(units, NONE, np.int64)
-    rows = np.flatnonzero(is_between)
-    rows = rows[np.lexsort((members.start[rows], members.unit[rows]))]
-    heads = rows[np.append(True, members.unit[rows][1:] != members.unit[rows][:-1])[: len(rows)]]
-    first[members.unit[heads]] = heads
-    sender = np.full(members.collectives, NONE, np.int64)
-    sender[members.match[is_send]] = members.unit[is_send]
-    depth = np.full(units, NONE, np.int64)
-    for unit in range(units):
-        chain, now = [], unit
-        while depth[now] == NONE and now not in chain and first[now] != NONE:
-            chain.append(now)
-            if is_send[first[now]] or sender[members.match[first[now]]] == NONE:
-                break
-            now = int(sender[members.match[first[now]]])
-        if chain and is_send[first[chain[-1]]]:
-            depth[chain[-1]] = 0
-        for before, each in pairwise([now, *reversed(chain)]):
-            if depth[each] == NONE and depth[before] != NONE:
-                depth[each] = depth[before] + 1
-    return depth
 
 
 def ordinals(members: Members, *keys: Integers) -> Integers:

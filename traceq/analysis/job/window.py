@@ -12,12 +12,11 @@ from traceq.analysis.job.clocks import Clocks, align, medians
 from traceq.analysis.job.graph import Graph, Members, build
 from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
-from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler, Times, blamed, stragglers
-from traceq.analysis.job.usual import depths, stages, usual_own
+from traceq.analysis.job.pipelines import Uneven, by_stage, depths, evened
+from traceq.analysis.job.stragglers import Straggler, Times, blamed, stragglers
+from traceq.analysis.job.usual import stages, usual_own
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from traceq.analysis.job.graph import Flags, Floats, Integers
     from traceq.analysis.job.operations import Operations
 
@@ -72,6 +71,27 @@ class Ranks:
 
 
 @dataclass(frozen=True)
+class _Compared:
+    """A job's times, and what is usual: by member (`typical`, and the member that has it), rank (`stage`), collective (transfer).
+
+    `by_operation` is what tables of operations tell. `has_order` is whether the stages are those of a pipeline.
+    """
+
+    times: Times
+    typical: Floats
+    typical_member: Integers
+    stage: Integers
+    ideal_transfer: Floats
+    by_operation: Usual | None
+    has_order: bool
+
+    @property
+    def tells_stages(self) -> bool:
+        """Whether there are several stages, and one of several ranks."""
+        return 1 < len(np.unique(self.stage)) < self.times.units
+
+
+@dataclass(frozen=True)
 class Judged:
     """What is true of a window; arrays are by member, by collective (`transfer`, `common_end`) or by rank."""
 
@@ -90,9 +110,7 @@ class Judged:
     stragglers: Sequence[Straggler]
     wins: Floats
     steps: int
-    slow_stage: int | None
-    stage_share: float
-    stage_win: float
+    uneven: Uneven | None
     wanders: bool
 
 
@@ -146,76 +164,86 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
         return None
     limit = claim_limit(clocks)
     begins, ends = _common(slices, clocks)
-    spent = (members.end - members.start).astype(float)
-    transfer = np.full(members.collectives, np.inf)
-    np.minimum.at(transfer, members.match, spent)
     zero = float(begins[graph.is_first].min())
-    first = np.where(graph.is_first, begins - zero, 0.0)
     common_end = medians(members.match, ends)
-    pipeline = ranks.pipeline
-    if (pipeline < 0).any():
-        pipeline = depths(units, members, slices.is_send, slices.is_between)
-    stage = stages(units, members, slices.signature, pipeline)
-    typical, typical_member = usual_own(members, graph.own, stage, slices.step)
-    late = ~graph.is_first & (graph.own - np.nan_to_num(typical, nan=np.inf) > limit)
-    times = Times(units, graph, graph.own, np.where(late, typical, graph.own), first, transfer)
-    ideal_transfer, by_operation = transfer, None
-    if ranks.operations is not None:
-        stage = pipeline if (pipeline >= 0).all() else stage
-        by_operation = usual_of_operations(graph, stage, slices.step, ranks.operations)
-        typical = np.where(graph.is_first, np.nan, by_operation.of_all)
-        times = replace(times, usual=by_operation.of_all)
-        ideal_transfer = _usual_transfer(slices, transfer)
-    nobody, everybody = np.zeros((units, 1), bool), np.ones((units, 1), bool)
-    recorded = times.ends(nobody)[:, 0]
-    lasts = float(recorded.max())
-    dur = float(common_end.max() - zero)
+    compared = _compared(ranks, slices, graph, np.where(graph.is_first, begins - zero, 0.0), limit)
+    times = compared.times
+    recorded = times.ends(np.zeros((units, 1), bool))[:, 0]
+    lasts, dur = float(recorded.max()), float(common_end.max() - zero)
     error = abs(lasts - dur) / dur if dur else 0.0
-    ideal = float(replace(times, transfer=ideal_transfer).lasts(everybody)[0])
-    path = critical_path(graph, times.own, first, transfer, recorded)
-    of_stage = _by_stage(stage)
-    tells_stages = 1 < len(of_stage) < units
-    kinds: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(units)}}
-    if 1 < len(ranks.hosts) < units:
-        kinds["host"] = ranks.hosts
-    if tells_stages and (by_operation is None or _is_imbalance(times, by_operation, lasts)):
-        kinds["stage"] = of_stage
-    steps = len(np.unique(slices.step))
+    ideal = float(replace(times, transfer=compared.ideal_transfer).lasts(np.ones((units, 1), bool))[0])
     holds = error <= MOST_REPLAY_ERROR
+    steps = len(np.unique(slices.step))
+    kinds = _kinds(ranks, compared, lasts)
+    named = stragglers(times, kinds, lasts) if holds else []
+    wanders = _wanders(times, kinds[named[0].kind if named else "rank"], steps)
+    uneven = _uneven(compared, slices, lasts, ideal) if holds else None
+    if uneven and compared.by_operation is None and uneven.stage_win > sum(each.adds for each in named):
+        named = uneven.named(lasts)
     wins = np.full(units, np.nan)
     if holds and units <= _MOST_SINGLE_RANKS:
         wins = lasts - times.lasts(np.eye(units, dtype=bool))
-    named = stragglers(times, kinds, lasts) if holds else []
-    slow_stage, stage_share, stage_win = None, np.nan, np.nan
-    if holds and tells_stages and (pipeline >= 0).all():
-        longest, stage_win = _evened(times, slices, stage, lasts)
-        if by_operation is not None:
-            slow_stage, stage_share = _slow_stage(times, of_stage, lasts, ideal)
-        elif stage_win >= WORTH_NAMING * lasts:
-            slow_stage = longest
-            if stage_win > sum(each.adds for each in named):
-                named = [Straggler("stage", str(longest), of_stage[str(longest)], stage_win, stage_win)]
     return Judged(
         claim_limit=limit,
         graph=graph,
         times=times,
-        typical=typical,
-        typical_member=typical_member,
-        stage=stage,
-        transfer=transfer,
+        typical=compared.typical,
+        typical_member=compared.typical_member,
+        stage=compared.stage,
+        transfer=times.transfer,
         common_end=common_end,
         dur=dur,
         replay_error=error,
         ideal=ideal,
-        path=path,
+        path=critical_path(graph, times.own, times.first, times.transfer, recorded),
         stragglers=named,
         wins=wins,
         steps=steps,
-        slow_stage=slow_stage,
-        stage_share=stage_share,
-        stage_win=stage_win,
-        wanders=_wanders(times, kinds[named[0].kind if named and named[0].kind in kinds else "rank"], steps),
+        uneven=uneven,
+        wanders=wanders,
     )
+
+
+def _compared(ranks: Ranks, slices: Slices, graph: Graph, first: Floats, limit: float) -> _Compared:
+    """What each rank did, beside what is usual at its place; `first` is when members that follow nothing arrive, ns."""
+    members, units = slices.members, ranks.count
+    transfer = np.full(members.collectives, np.inf)
+    np.minimum.at(transfer, members.match, (members.end - members.start).astype(float))
+    pipeline = ranks.pipeline
+    if (pipeline < 0).any():
+        pipeline = depths(units, members, slices.is_send, slices.is_between)
+    has_order = bool((pipeline >= 0).all())
+    stage = stages(units, members, slices.signature, pipeline)
+    if ranks.operations is not None and has_order:
+        stage = pipeline
+    typical, typical_member = usual_own(members, graph.own, stage, slices.step)
+    if ranks.operations is None:
+        late = ~graph.is_first & (graph.own - np.nan_to_num(typical, nan=np.inf) > limit)
+        times = Times(units, graph, graph.own, np.where(late, typical, graph.own), first, transfer)
+        return _Compared(times, typical, typical_member, stage, transfer, None, has_order)
+    usual = usual_of_operations(graph, stage, slices.step, ranks.operations)
+    times = Times(units, graph, graph.own, usual.of_all, first, transfer)
+    typical = np.where(graph.is_first, np.nan, usual.of_all)
+    return _Compared(times, typical, typical_member, stage, _usual_transfer(slices, transfer), usual, has_order)
+
+
+def _kinds(ranks: Ranks, compared: _Compared, lasts: float) -> dict[str, Mapping[str, Sequence[int]]]:
+    """All that may be named: ranks, hosts with several ranks, and stages where there are several that are late as a whole."""
+    kinds: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(ranks.count)}}
+    if 1 < len(ranks.hosts) < ranks.count:
+        kinds["host"] = ranks.hosts
+    usual = compared.by_operation
+    if compared.tells_stages and (usual is None or _is_imbalance(compared.times, usual, lasts)):
+        kinds["stage"] = by_stage(compared.stage)
+    return kinds
+
+
+def _uneven(compared: _Compared, slices: Slices, lasts: float, ideal: float) -> Uneven | None:
+    """Which stage of a pipeline holds up the others; None where there is no order of stages."""
+    if not (compared.tells_stages and compared.has_order):
+        return None
+    uneven = evened(compared.times, slices.is_send, compared.stage, lasts)
+    return uneven if compared.by_operation is None else uneven.by_operation(compared.times, lasts, ideal)
 
 
 def _usual_transfer(slices: Slices, transfer: Floats) -> Floats:
@@ -247,33 +275,3 @@ def _wanders(times: Times, units: Mapping[str, Sequence[int]], steps: int) -> bo
     even = 1 / len(units)
     by_chance = even + _DEVIATIONS * float(np.sqrt(even * (1 - even) / steps))
     return most <= max(_MOST_OF_ONE, by_chance) * float(blame.sum())
-
-
-def _evened(times: Times, slices: Slices, stage: Integers, lasts: float) -> tuple[int, float]:
-    """The stage with most own time, and what the job would save if all stages had as much as their mean."""
-    members = times.graph.members
-    # what is done before a send is part of the time before the next collective as well
-    own = np.where(slices.is_send, 0.0, times.own)
-    of_rank = np.bincount(members.unit, own, times.units)
-    of_stage = np.bincount(stage, of_rank) / np.bincount(stage)
-    scaled = times.own * (of_stage.mean() / np.maximum(of_stage, 1.0))[stage[members.unit]]
-    nobody = np.zeros((times.units, 1), bool)
-    return int(of_stage.argmax()), lasts - float(replace(times, own=scaled).lasts(nobody)[0])
-
-
-def _slow_stage(
-    times: Times, of_stage: Mapping[str, Sequence[int]], lasts: float, ideal: float
-) -> tuple[int | None, float]:
-    """The stage that saves most if it is usual, and which share of all that could be saved that is."""
-    if lasts - ideal < WORTH_NAMING * lasts:
-        return None, np.nan
-    cut = np.zeros((times.units, len(of_stage)), bool)
-    for column, units in enumerate(of_stage.values()):
-        cut[list(units), column] = True
-    saved = lasts - times.lasts(cut)
-    best = int(saved.argmax())
-    return int(list(of_stage)[best]), float(saved[best] / (lasts - ideal))
-
-
-def _by_stage(stage: NDArray[np.int64]) -> dict[str, tuple[int, ...]]:
-    return {str(each): tuple(np.flatnonzero(stage == each).tolist()) for each in np.unique(stage).tolist()}
