@@ -1,6 +1,6 @@
 """Simulated jobs with one thing wrong: how often traceq says who, why and in which pattern, and how far off its promises are.
 
-    python tests/benchmarks/job_truth.py [--ranks 8,64,256] [--seeds 6]
+    python tests/benchmarks/job_truth.py [--ranks 8,16,64,256] [--seeds 6]
 
 Cases that cost less than 1 % of the job's time, by the simulator's own what-if, are left out. Prints a line per kind of flaw and
 number of ranks, each case that was missed, and what all of them give together.
@@ -21,7 +21,7 @@ from simulated_job import KINDS, Verdict, Wrong, verdict, wrong
 def main() -> None:
     """Simulate, ask and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", default="8,64,256")
+    parser.add_argument("--ranks", default="8,16,64,256")
     parser.add_argument("--seeds", type=int, default=6)
     asked = parser.parse_args()
     every: list[Verdict] = []
