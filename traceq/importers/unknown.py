@@ -47,7 +47,7 @@ def why_unknown(path: Path) -> TraceqError:
         name = "gzip'd file" if is_packed else "file"
         return UnusableTrace(f"{path}: the {name} is empty; was the profiler stopped before it could write?")
     if not is_packed and head.startswith(PARQUET) and (why := lacks(path)):
-        return UnknownFormat(f"{path}: a Parquet file, {why}")
+        return UnknownFormat(f"{path}: a Parquet file, {why}; of nsys traceq reads: nsys export --type sqlite")
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     what = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
     if what is not None:
