@@ -15,6 +15,7 @@ def operations(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
     return Format(
         name="operations",
         profiler="the table of operations",
+        is_recorded=False,
         suffixes=(".parquet",),
         captures={
             metric: Capture({}, "columns for the step and the stage of each operation")
