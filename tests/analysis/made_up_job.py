@@ -75,7 +75,15 @@ class MadeUpJob:
             whole[0], np.zeros(len(rows), np.int64), whole[1], whole[2], whole[3], np.ones(len(rows), bool)
         )
         zeros = np.zeros(len(rows), np.int64)
-        return Slices(members, zeros, whole[5], whole[5] // 100, whole[4], np.ones(len(rows), bool))
+        return Slices(
+            members,
+            zeros,
+            whole[5],
+            whole[5] // 100,
+            whole[4],
+            np.ones(len(rows), bool),
+            *(np.zeros(len(rows), bool) for _ in range(3)),
+        )
 
     def _local(self, rank: int, time: float) -> float:
         offset = self.offset[rank] if len(self.offset) else 0.0

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from made_up_job import MadeUpJob, noise
 
-from traceq.analysis.job.window import clocks_of, judged
+from traceq.analysis.job.window import Ranks, clocks_of, judged
 
 RANKS, STEPS, HOST = 64, 12, 8
-HOSTS = {"host": {f"n{first // HOST}": list(range(first, first + HOST)) for first in range(0, RANKS, HOST)}}
+HOSTS = {f"n{first // HOST}": list(range(first, first + HOST)) for first in range(0, RANKS, HOST)}
 # tensor-parallel groups within a host, then all ranks
 PROGRAM = [
     [list(range(first, first + HOST)) for first in range(0, RANKS, HOST)],
@@ -21,7 +21,7 @@ PROGRAM = [
 def found(own, seed=1):
     job = MadeUpJob(RANKS, STEPS, PROGRAM, own, jitter=5_000.0, seed=seed)
     slices = job.slices()
-    return job, judged(RANKS, slices, clocks_of(RANKS, slices), HOSTS)
+    return job, judged(Ranks(RANKS, np.full(RANKS, -1), HOSTS), slices, clocks_of(RANKS, slices))
 
 
 def slowed(plain, share, late):
@@ -56,7 +56,7 @@ def test_two_slow_ranks_are_named_one_after_the_other(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_host_whose_ranks_are_all_slow_is_named_as_a_host(seed):
     plain = noise(seed)
-    job, said = found(slowed(plain, 0.15, set(HOSTS["host"]["n3"])), seed)
+    job, said = found(slowed(plain, 0.15, set(HOSTS["n3"])), seed)
     assert [(each.kind, each.label) for each in said.stragglers] == [("host", "n3")]
     assert said.stragglers[0].adds == pytest.approx(job.lasts() - job.lasts(plain), rel=0.25)
 

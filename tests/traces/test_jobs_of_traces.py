@@ -15,8 +15,10 @@ DLRM = sorted(SHARED.glob("judged/torch/dlrm/*.json.gz"))
 HTA_PAIR = sorted(SHARED.glob("traces/torch/hta_sampled_rank?.json.gz"))
 TWO_GPUS = SHARED / "traces" / "nsys" / "nsysai_mfu_2gpu_before.sqlite"
 DDP = SHARED / "judged" / "nsys" / "cs336_ddp_2x3090.sqlite"
+BYTEDANCE = SHARED / "judged" / "job"
 
 _THERE = {
+    "bytedance": BYTEDANCE.exists(),
     "megatron": len(MEGATRON) == 8,
     "dlrm": bool(DLRM),
     "hta": bool(HTA_PAIR),
@@ -71,6 +73,15 @@ def test_megatron(job):
         assert traces.sql(evidence).fetchall() == [("aten::empty", 23_227_000, 13_000, 4)]
 
 
+@needs["megatron"]
+def test_one_rank_alone_tells_how_long_it_waits(job):
+    (rank,) = [path for path in MEGATRON if "rank3" in path.name]
+    with job("rank3", [rank]) as traces:
+        ((why, waits),) = traces.sql("select cannot_tell, wait_absent / 1e6 from job").fetchall()
+        assert why == "only one of its ranks is here"
+        assert waits == pytest.approx(403, rel=0.1)
+
+
 @needs["dlrm"]
 def test_collectives_of_which_nothing_is_recorded_are_matched_by_their_ends(job):
     with job("dlrm", DLRM) as traces:
@@ -105,3 +116,25 @@ def test_ddp_under_nsys(job):
             (0, "process"),
             (1, "process"),
         ]
+
+
+# Published: slowdown S within 0.5 %, share of the last stage M_S within 0.1, and what holds the job up.
+@needs["bytedance"]
+@pytest.mark.parametrize(
+    ("name", "ranks", "slowdown", "stage", "share", "pattern"),
+    [("ST", 8, 1.179, 3, 1.22, "stage"), ("SE", 64, 1.537, 1, 0.69, "wandering")],
+)
+def test_operation_tables(job, name, ranks, slowdown, stage, share, pattern):
+    with job(name, [BYTEDANCE / f"bytedance_straggler_{name}.parquet"]) as traces:
+        found = "select ranks, matched_share, slowdown, slow_stage, stage_share, pattern, replay_error from job"
+        ((there, matched, *told, error),) = traces.sql(found).fetchall()
+        assert (there, matched) == (ranks, 1.0)
+        assert told == [pytest.approx(slowdown, rel=0.005), stage, pytest.approx(share, abs=0.1), pattern]
+        assert error < 0.001
+
+
+@needs["bytedance"]
+def test_the_late_stage_of_an_operation_table(job):
+    with job("ST", [BYTEDANCE / "bytedance_straggler_ST.parquet"]) as traces:
+        found = "select name, late_steps, cause, operator from straggler"
+        assert traces.sql(found).fetchall() == [("stage 3", 1.0, "compute", "forward-compute")]

@@ -96,7 +96,7 @@ def _sections(metrics: Sequence[Metric]) -> Iterator[str]:
 
     for metric in metrics:
         yield "\n".join(_described(metric))
-    for form in FORMATS:
+    for form in (each for each in FORMATS if each.is_recorded):
         able = {each.name: form.captures[each.name] for each in metrics}
         captures = [each for each in able.values() if isinstance(each, Capture)]
         missing = [name for name, each in able.items() if isinstance(each, str)]

@@ -68,6 +68,7 @@ SCHEMA = (
     "analysis/communication/views.sql",
     "analysis/ledger/views.sql",
     "analysis/serving/views.sql",
+    "analysis/job/views.sql",
 )
 
 

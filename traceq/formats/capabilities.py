@@ -15,8 +15,9 @@ from traceq.errors import UnknownMetric
 from traceq.formats.chrome import CHROME
 from traceq.formats.format import Capture, Format
 from traceq.formats.nsys import NSYS
+from traceq.formats.operations import operations
 
-FORMATS: tuple[Format, ...] = (NSYS, CHROME)
+FORMATS: tuple[Format, ...] = (NSYS, CHROME, operations(NSYS.captures, {**NSYS.ways, **CHROME.ways}))
 
 
 @cache
@@ -43,8 +44,8 @@ class Metric:
     options: str = ""
 
     def captures(self) -> Iterable[tuple[Format, Capture | str]]:
-        """Each format with the options that record the metric, or with the reason why its profiler cannot."""
-        return ((each, each.captures[self.name]) for each in FORMATS)
+        """Each format of a profiler with the options that record the metric, or with the reason why its profiler cannot."""
+        return ((each, each.captures[self.name]) for each in FORMATS if each.is_recorded)
 
 
 _PER_CALL = "an event per CUDA call and per kernel"

@@ -24,6 +24,8 @@ class Format:
     name: str
     """As in the column trace.format."""
     profiler: str = "the profiler"
+    is_recorded: bool = True
+    """Whether a profiler writes it, which can be told what to record."""
     suffixes: tuple[str, ...] = ()
     """Endings of its files' names."""
     captures: Mapping[str, Capture | str] = field(default_factory=dict)

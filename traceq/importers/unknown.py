@@ -7,6 +7,7 @@ from pathlib import Path
 from isal import igzip, isal_zlib
 
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
+from traceq.importers.operations.source import PARQUET, lacks
 from traceq.importers.packed import GZIP
 
 _WAY_OUT = "name a file that torch.profiler or nsys export --type sqlite wrote"
@@ -21,7 +22,6 @@ _KNOWN_OTHERS = (
     ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
     (b"PK\x03\x04", f"a zip archive without a JSON trace in it; {_WAY_OUT}"),
-    (b"PAR1", "a Parquet file; traceq reads nsys SQLite exports: nsys export --type sqlite REPORT"),
     (b"{", f"JSON, but not a Chrome trace: it has no traceEvents list; {_WAY_OUT}"),
     (b"[", f"a JSON list, but not of Chrome trace events; {_WAY_OUT}"),
 )
@@ -46,6 +46,8 @@ def why_unknown(path: Path) -> TraceqError:
     if not head:
         name = "gzip'd file" if is_packed else "file"
         return UnusableTrace(f"{path}: the {name} is empty; was the profiler stopped before it could write?")
+    if not is_packed and head.startswith(PARQUET) and (why := lacks(path)):
+        return UnknownFormat(f"{path}: a Parquet file, {why}; of nsys traceq reads: nsys export --type sqlite")
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     what = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
     if what is not None:

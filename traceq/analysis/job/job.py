@@ -9,7 +9,17 @@ import pyarrow as pa
 
 from traceq.analysis.job.graph import Members
 from traceq.analysis.job.groups import infer_groups
-from traceq.analysis.job.window import MOST_REPLAY_ERROR, Judged, Slices, claim_limit, clocks_of, judged, violated
+from traceq.analysis.job.operations import Operations
+from traceq.analysis.job.window import (
+    MOST_REPLAY_ERROR,
+    Judged,
+    Ranks,
+    Slices,
+    claim_limit,
+    clocks_of,
+    judged,
+    violated,
+)
 from traceq.database import sql
 
 if TYPE_CHECKING:
@@ -54,6 +64,7 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
     windows = connection.execute("select job, time_window from job order by all").fetchall()
     for job, window in windows:
         _fill_window(connection, job, window)
+    sql.run(connection, "analysis/job/job_absent.sql")
 
 
 def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -> None:
@@ -63,13 +74,11 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
     collectives = slices.members.collectives
     if not collectives:
         return
-    (units,) = connection.execute(
-        "select count(*) from job_rank where job = $job and time_window = $time_window", place
-    ).fetchall()[0]
-    clocks = clocks_of(units, slices)
+    ranks = _ranks(connection, place)
+    clocks = clocks_of(ranks.count, slices)
     limit = claim_limit(clocks)
     violations = len(violated(slices, clocks))
-    found = judged(units, slices, clocks, _hosts(connection, place))
+    found = judged(ranks, slices, clocks)
     reason = None
     if violations > _MOST_VIOLATIONS * collectives:
         reason = f"{violations} of {collectives} collectives end on one rank before they begin on another"
@@ -79,14 +88,19 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
         reason = f"a replay of what was recorded is off by {found.replay_error:.0%}"
     _write_clocks(connection, place, clocks, limit, violations, reason)
     if found is not None:
-        _write(connection, place, found, slice_ids)
+        _write(connection, place, found, slice_ids, by_operation=ranks.operations is not None)
+        if ranks.operations is not None:
+            sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
 
 
 def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[Slices, dict[str, Integers]]:
     query = sql.statement("analysis/job/job_members.sql")
     rows = connection.sql(query, params={**place, "symmetric": list(_SYMMETRIC)}).to_arrow_table()
     columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in rows.column_names}
-    flags = {name: columns.pop(name).astype(bool) for name in ("blocks", "tells_clock")}
+    flags = {
+        name: columns.pop(name).astype(bool)
+        for name in ("blocks", "tells_clock", "is_barrier", "is_send", "is_between")
+    }
     whole: dict[str, Integers] = {name: column.astype(np.int64) for name, column in columns.items()}
     members = Members(whole["unit"], whole["stream"], whole["ts"], whole["ts_end"], whole["match_id"], flags["blocks"])
     slices = Slices(
@@ -96,17 +110,28 @@ def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tup
         whole["signature"],
         whole["step"],
         flags["tells_clock"],
+        flags["is_barrier"],
+        flags["is_send"],
+        flags["is_between"],
     )
     return slices, {name: whole[name] for name in ("trace_id", "slice_id")}
 
 
-def _hosts(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, dict[str, list[int]]]:
-    rows = connection.execute(
-        "select host, list(unit order by unit) from job_rank"
-        " where job = $job and time_window = $time_window and host is not null group by host order by host",
-        place,
+def _ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Ranks:
+    of_window = "from job_rank where job = $job and time_window = $time_window"
+    pipeline = connection.execute(f"select coalesce(pp, -1) {of_window} order by unit", place).fetchnumpy()
+    hosts = connection.execute(
+        f"select host, list(unit order by unit) {of_window} and host is not null group by host order by host", place
     ).fetchall()
-    return {"host": dict(rows)}
+    (stages,) = (np.asarray(column, np.int64) for column in pipeline.values())
+    return Ranks(len(stages), stages, dict(hosts), _operations(connection, place))
+
+
+def _operations(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Operations | None:
+    rows = sql.run(connection, "analysis/job/job_operation.sql", **place).fetchnumpy()
+    if not len(rows["unit"]):
+        return None
+    return Operations(*(np.asarray(rows[name], np.int64) for name in ("unit", "kind", "ts", "ts_end")))
 
 
 def _write_clocks(
@@ -140,9 +165,14 @@ def _write_clocks(
 
 
 def _write(
-    connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: Judged, slice_ids: dict[str, Integers]
+    connection: duckdb.DuckDBPyConnection,
+    place: dict[str, int],
+    found: Judged,
+    slice_ids: dict[str, Integers],
+    *,
+    by_operation: bool,
 ) -> None:
-    graph, members = found.graph, found.graph.members
+    graph, members, uneven = found.graph, found.graph.members, found.uneven
     follows = np.where(graph.is_first, 0, members.end[graph.latest])
     on_path = np.zeros(len(members.unit), bool)
     on_path[found.path.members] = True
@@ -197,8 +227,19 @@ def _write(
         ideal=int(found.ideal),
         transfer=int(found.path.transfer),
         late_start=int(found.path.late_start),
+        usual_source="operation" if by_operation else "place",
+        slow_stage=uneven.slow_stage if uneven else None,
+        stage_share=uneven.stage_share if uneven and np.isfinite(uneven.stage_share) else None,
+        stage_win=int(uneven.stage_win) if uneven else None,
     )
-    sql.run(connection, "analysis/job/straggler.sql", **place, limit=int(found.claim_limit), steps=found.steps)
+    sql.run(
+        connection,
+        "analysis/job/straggler.sql",
+        **place,
+        limit=int(found.claim_limit),
+        steps=found.steps,
+        wanders=found.wanders,
+    )
 
 
 def _stragglers(found: Judged) -> pa.Table:

@@ -92,5 +92,9 @@ set
     transfer = if(cannot_tell is null, $transfer, null),
     late_start = if(cannot_tell is null, $late_start, null),
     ideal = if(cannot_tell is null, $ideal, null),
-    slowdown = if(cannot_tell is null, $dur / $ideal, null)
+    slowdown = if(cannot_tell is null, $dur / $ideal, null),
+    usual_source = if(cannot_tell is null, $usual_source, null),
+    slow_stage = if(cannot_tell is null, $slow_stage, null),
+    stage_share = if(cannot_tell is null, $stage_share, null),
+    stage_win = if(cannot_tell is null, $stage_win, null)
 where job.job = $job and job.time_window = $time_window;

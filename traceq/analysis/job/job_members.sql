@@ -12,9 +12,12 @@ select
     coalesce(s.origin, 0) as origin,
     dense_rank() over (order by c.group_id) - 1 as group_number,
     -- bytes that differ between the ranks of a collective do not tell stages apart
-    dense_rank() over (order by s.op, c.bytes, s.group_size) - 1 as signature,
+    dense_rank() over (order by s.op, s.is_send, c.bytes, s.group_size) - 1 as signature,
     coalesce(s.step, -1) as step,
-    s.op in $symmetric and c.members > 1 as tells_clock
+    s.op in $symmetric and c.members > 1 as tells_clock,
+    s.op = 'barrier' as is_barrier,
+    coalesce(s.is_send, false) as is_send,
+    s.op = 'send_recv' as is_between
 from _job_slice as s
 inner join collective_member as m
     on m.job = s.job and m.time_window = s.time_window and m.trace_id = s.trace_id and m.slice_id = s.slice_id

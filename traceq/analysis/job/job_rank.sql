@@ -37,6 +37,13 @@ process_rank as (
     qualify row_number() over (partition by g.trace_id, g.device order by count(*) desc, h.rank) = 1
 ),
 
+-- What the source says of its devices; and where in the model each rank is, as it says or as SGLang writes it into names.
+told as (
+    select trace_id, unnest(from_json(args -> '$.operations.ranks', '[{"device":"INTEGER","rank":"INTEGER","pp":"INTEGER","dp":"INTEGER"}]')) as of_device
+    from trace
+    where args is not null
+),
+
 file as (
     select
         trace_id,
@@ -47,7 +54,8 @@ file as (
             nullif(regexp_extract(path, '(?i)rank[\[\-_ ]?(\d+)\]?/[^/]*$', 1), ''),
             nullif(regexp_extract(parse_filename(path), '(?:^|[_.-])r(\d+)(?:[_.-]|$)', 1), ''),
             nullif(regexp_extract(parse_filename(path), 'TP-(\d+)-DP-\d+-PP-\d+-EP-\d+', 1), '')
-        )::integer as number
+        )::integer as number,
+        regexp_extract(parse_filename(path), 'TP-(\d+)-DP-(\d+)-PP-(\d+)-EP-(\d+)', ['tp', 'dp', 'pp', 'ep']) as coordinates
     from trace
 ),
 
@@ -62,6 +70,11 @@ unit as (
         t.dur,
         t.rank as trace_rank,
         p.rank as process_rank,
+        o.of_device.rank as told_rank,
+        try_cast(f.coordinates.tp as integer) as tp,
+        coalesce(o.of_device.dp, try_cast(f.coordinates.dp as integer)) as dp,
+        coalesce(o.of_device.pp, try_cast(f.coordinates.pp as integer)) as pp,
+        try_cast(f.coordinates.ep as integer) as ep,
         f.number as file_rank,
         count(c.device) over (partition by t.trace_id) as devices,
         coalesce('run ' || t.run, 'world ' || t.world_size, 'folder ' || f.folder) as key,
@@ -70,6 +83,7 @@ unit as (
     from trace as t
     inner join file as f using (trace_id)
     left join chosen as c using (trace_id)
+    left join told as o on o.trace_id = t.trace_id and o.of_device.device = c.device
     left join process_rank as p on p.trace_id = t.trace_id and p.device = c.device
 ),
 
@@ -85,13 +99,14 @@ ranked as (
     select
         *,
         case
+            when told_rank is not null then told_rank
             when devices <= 1 and trace_rank is not null then trace_rank
             when process_rank is not null then process_rank
             when devices <= 1 and files_tell then file_rank
             when devices > 1 and trace_rank is null then row_number() over (partition by trace_id order by device) - 1
         end as rank,
         case
-            when devices <= 1 and trace_rank is not null then 'trace'
+            when told_rank is not null or (devices <= 1 and trace_rank is not null) then 'trace'
             when process_rank is not null then 'process'
             when devices <= 1 and files_tell then 'file'
             when devices > 1 and trace_rank is null then 'order'
@@ -157,7 +172,11 @@ select
     host,
     world_size,
     dur,
-    name
+    name,
+    tp,
+    dp,
+    pp,
+    ep
 from numbered
 qualify count(*) over (partition by job, time_window) > 1 or max(world_size) over (partition by job, time_window) > 1;
 
@@ -171,5 +190,9 @@ select
     rank,
     rank_source,
     host,
-    0 as clock_samples
+    0 as clock_samples,
+    tp,
+    dp,
+    pp,
+    ep
 from _job_unit;

@@ -1,6 +1,7 @@
 -- Who holds up the job of one window: _job_straggler with names, causes, and the operator that shows it best.
 
--- What the named ranks did before those arrivals that all waited for, and what the rank with the median time did there.
+-- What the named ranks did before those arrivals that all waited for, and what the rank with the median time did there. Who is hidden
+-- by another one, so that nobody waited for it yet: before all its late arrivals.
 create or replace temp table _job_late_own as
 select
     g.place,
@@ -11,6 +12,7 @@ select
     m.own_begins + m.own as ends,
     m.own - m.usual as excess,
     c.step,
+    m.on_path,
     u.unit as usual_unit,
     u.trace_id as usual_trace_id,
     ur.device as usual_device,
@@ -24,7 +26,8 @@ inner join _job_own as o on o.trace_id = m.trace_id and o.slice_id = m.slice_id
 inner join collective_member as u
     on u.job = m.job and u.time_window = m.time_window and u.trace_id = o.typical_trace_id and u.slice_id = o.typical_slice_id
 inner join job_rank as ur on ur.job = u.job and ur.time_window = u.time_window and ur.unit = u.unit
-where m.on_path and m.own_begins is not null and m.own - m.usual > $limit;
+where m.own_begins is not null and m.own - m.usual > $limit
+qualify m.on_path or not bool_or(m.on_path) over (partition by g.place);
 
 -- The ledger of those stretches: what the GPU did, or why it had nothing to do.
 -- By slots of time, in each of which a GPU has few of both: compared all with all they would be millions of millions.
@@ -158,7 +161,7 @@ qualify row_number() over (partition by place order by is_leaf and excess >= 0.1
 insert into straggler by name
 with
 late_steps as (
-    select l.place, count(distinct l.step) / nullif(any_value(j.steps), 0) as late_steps
+    select l.place, count(distinct l.step) filter (l.on_path) / nullif(any_value(j.steps), 0) as late_steps
     from _job_late_own as l
     inner join job as j on j.job = $job and j.time_window = $time_window and j.steps > 1
     group by l.place
@@ -231,10 +234,12 @@ set
 
         select
             case
+                when n.kind = 'stage' then 'stage'
+                when $wanders and job.slowdown > 1.05 then 'wandering'
                 when n.names > 0 and n.kind <> 'rank' then n.kind
                 when $steps >= 10 and s.in_few >= 0.5 * s.total and n.names > 0 then 'transient'
                 when n.names = 1 and coalesce(n.late_steps, 1) >= 0.6 then 'fixed'
-                when n.names > 1 and n.adds >= 0.8 * (job.dur - job.ideal) then 'alternating'
+                when n.names > 1 and n.adds >= 0.5 * (job.dur - job.ideal) then 'alternating'
                 when job.slowdown > 1.05 then 'wandering'
                 when n.names > 0 then 'fixed'
                 else 'none'

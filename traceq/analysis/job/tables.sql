@@ -24,7 +24,12 @@ create table if not exists job (
     ideal bigint,
     slowdown double,
     pattern varchar,
-    cannot_tell varchar
+    cannot_tell varchar,
+    usual_source varchar,
+    slow_stage integer,
+    stage_share double,
+    stage_win bigint,
+    wait_absent bigint
 );
 comment on table job is 'One row per job and time window: traces of the same run (else of the same size of the world; of one folder where ranks repeat) that were recorded at the same time. Single traces of programs with one rank have none.';
 comment on column job.job is 'Number of the job, from 0.';
@@ -48,8 +53,13 @@ comment on column job.transfer is 'Of dur, time on its critical path in which co
 comment on column job.late_start is 'Of dur, time before the first collective that is waited for: ranks whose recording began later, ns. No fix is promised for it.';
 comment on column job.ideal is 'What dur would be if every rank were like the usual one at the same place, ns.';
 comment on column job.slowdown is 'dur / ideal.';
-comment on column job.pattern is 'Who holds it up: fixed (one rank, in at least 60 % of the steps or in a job of one step), transient (at most 10 % of the steps hold half of it), alternating (several ranks, that together explain 80 % of it), host, stage, wandering (a slowdown above 1.05 and nobody to name) or none; NULL when the job cannot be judged.';
+comment on column job.pattern is 'Who holds it up: fixed (one rank, in at least 60 % of the steps or in a job of one step), transient (at most 10 % of the steps hold half of it), alternating (several ranks, that together explain half of it), host, stage, wandering (a slowdown above 1.05, and nobody holds the critical path up for more than a fifth of it, or than chance would give to one of them) or none; NULL when the job cannot be judged.';
 comment on column job.cannot_tell is 'Why the job cannot be judged; NULL when it is.';
+comment on column job.usual_source is 'What a rank is compared with: place (the median of the ranks of its stage at the same place) or operation (in tables of operations the mean of each type of operation over all ranks); NULL when the job cannot be judged.';
+comment on column job.slow_stage is 'The stage (job_rank.stage) of a pipeline that holds up the others: in tables of operations the one that would save most if its ranks were usual, else the one with most own time, where stage_win is at least 1 % of dur; NULL without one.';
+comment on column job.stage_share is 'In tables of operations what that stage would save / (dur - ideal), above 1 where other stages are quicker than the mean; NULL of other jobs.';
+comment on column job.stage_win is 'What would be saved if all stages of the pipeline had as much own time, ns: own times scaled to the mean of the stages; NULL where no order of stages is known.';
+comment on column job.wait_absent is 'Sum of job_rank.wait_absent: also known of one rank alone.';
 
 create table if not exists job_rank (
     job integer not null,
@@ -70,7 +80,12 @@ create table if not exists job_rank (
     wait bigint,
     late_count integer,
     late_by bigint,
-    win bigint
+    win bigint,
+    tp integer,
+    dp integer,
+    pp integer,
+    ep integer,
+    wait_absent bigint
 );
 comment on table job_rank is 'One row per rank of a job and time window: one GPU of one process. From own on NULL when the job cannot be judged.';
 comment on column job_rank.job is 'Job.';
@@ -79,9 +94,9 @@ comment on column job_rank.unit is 'Number within the window, from 0, in the ord
 comment on column job_rank.trace_id is 'Its trace.';
 comment on column job_rank.device is 'Its GPU; NULL without GPU work.';
 comment on column job_rank.rank is 'Its rank.';
-comment on column job_rank.rank_source is 'What told it: trace, process (NCCL''s own record), file (the name of the file) or order (of the GPUs of a trace).';
+comment on column job_rank.rank_source is 'What told it: trace (also tables of operations), process (NCCL''s own record), file (the name of the file) or order (of the GPUs of a trace).';
 comment on column job_rank.host is 'Its host; NULL when unknown.';
-comment on column job_rank.stage is 'Ranks with the same list of collectives have the same number, from 0 in the order of ranks: copies of a stage; NULL when nothing is matched.';
+comment on column job_rank.stage is 'Ranks with the same list of collectives (and the same pp) have the same number, from 0 in the order of ranks: copies of a stage; NULL when nothing is matched.';
 comment on column job_rank.peers is 'How many ranks are in that stage.';
 comment on column job_rank.clock_offset is 'What is taken off its times to be on the common clock, ns; NULL when no collective joins it to the others.';
 comment on column job_rank.clock_drift is 'What is taken off in addition, ns per ns from the middle of its collectives on.';
@@ -92,6 +107,11 @@ comment on column job_rank.wait is 'The rest of its time in matched collectives:
 comment on column job_rank.late_count is 'Collectives at which it clearly came last.';
 comment on column job_rank.late_by is 'By how much in all, against the second last, ns.';
 comment on column job_rank.win is 'What the job would save if only this rank were like the usual one, ns; NULL when the job cannot be judged.';
+comment on column job_rank.tp is 'Its place among tensor-parallel ranks; NULL when unknown.';
+comment on column job_rank.dp is 'Its copy of the model; NULL when unknown.';
+comment on column job_rank.pp is 'Its stage of the pipeline; NULL when unknown.';
+comment on column job_rank.ep is 'Its place among expert-parallel ranks; NULL when unknown.';
+comment on column job_rank.wait_absent is 'Time in collectives in which it waits for ranks that are not here, ns: collective_match.wait_absent, and the same of collectives that were found on it alone; NULL where none tells.';
 
 create table if not exists collective_match (
     job integer not null,
@@ -108,7 +128,8 @@ create table if not exists collective_match (
     transfer bigint not null,
     late_unit integer,
     late_by bigint,
-    late_alone bigint
+    late_alone bigint,
+    wait_absent bigint
 );
 comment on table collective_match is 'One row per collective that was found on several ranks.';
 comment on column collective_match.job is 'Job.';
@@ -126,6 +147,7 @@ comment on column collective_match.transfer is 'Duration of the rank that needed
 comment on column collective_match.late_unit is 'The rank that came last, job_rank.unit; NULL when the two last came within job.claim_limit, or a rank of the group is absent.';
 comment on column collective_match.late_by is 'By how much it came later than the usual rank, ns.';
 comment on column collective_match.late_alone is 'By how much it came later than the second last, ns: what is won here by that rank alone.';
+comment on column collective_match.wait_absent is 'Of transfer, waiting for ranks of the group that are not here, ns: what it is above the 5th percentile of operation, group and size (of at least 8), if that is more than half of it and than job.claim_limit; 0 where all ranks are here, NULL where its class does not tell.';
 
 create table if not exists collective_member (
     job integer not null,
@@ -150,7 +172,7 @@ comment on column collective_member.match_id is 'The collective; NULL when the s
 comment on column collective_member.wait is 'Of its duration, waiting for other ranks, ns: duration - transfer of the collective; NULL when not matched.';
 comment on column collective_member.own_begins is 'When its rank had got what it waited for before: end of the collectives that this one follows, ns on the trace''s clock; NULL for the first.';
 comment on column collective_member.own is 'From there to its start, ns; for the first, how much later than the first rank it came. NULL when not matched.';
-comment on column collective_member.usual is 'Median of own over ranks of the same stage at the same place, ns (of fewer than three over the steps as well); NULL where only one is there.';
+comment on column collective_member.usual is 'Median of own over ranks of the same stage at the same place, ns (of fewer than three over the steps as well); in tables of operations the mean of each type of operation over all ranks instead. NULL where only one is there.';
 comment on column collective_member.on_path is 'Whether its own time is on the critical path of the job: all waited for it.';
 
 create table if not exists straggler (
@@ -185,6 +207,6 @@ comment on column straggler.cause is 'Category of the ledger whose time before i
 comment on column straggler.cause_ns is 'By how much, ns.';
 comment on column straggler.usual_unit is 'The rank that was the usual one most often, job_rank.unit; NULL when its time was as usual.';
 comment on column straggler.operator_id is 'The operator (cpu_slice) before a late arrival that took longest beyond the same call on usual_unit; NULL where operators do not correspond one to one.';
-comment on column straggler.operator is 'Its name.';
-comment on column straggler.operator_dur is 'How long it took, ns.';
-comment on column straggler.usual_operator_dur is 'How long the same call took on usual_unit, ns.';
+comment on column straggler.operator is 'Its name; in tables of operations the type of operation that exceeds the mean most (operator_id is NULL).';
+comment on column straggler.operator_dur is 'How long it took, ns; of a type of operation the mean on its ranks.';
+comment on column straggler.usual_operator_dur is 'How long the same call took on usual_unit, ns; of a type of operation the mean on all ranks.';

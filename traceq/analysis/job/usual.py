@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 _ENOUGH_COPIES = 3
 
 
-def stages(units: int, members: Members, signature: Integers) -> Integers:
-    """For each rank the number of its stage: ranks whose streams hold the same `signature`s (of members) in the same order."""
-    lists: dict[tuple[bytes, ...], int] = {}
+def stages(units: int, members: Members, signature: Integers, pipeline: Integers) -> Integers:
+    """For each rank the number of its stage: ranks whose streams hold the same `signature`s (of members) in the same order.
+
+    And whose place in the `pipeline` is the same, where that is known.
+    """
+    lists: dict[tuple[object, ...], int] = {}
     order = np.lexsort((members.start, members.stream, members.unit))
     begins = np.searchsorted(members.unit[order], np.arange(units + 1))
     found = np.zeros(units, np.int64)
     for unit, (begin, end) in enumerate(pairwise(begins.tolist())):
         rows = order[begin:end]
-        key = (members.stream[rows].tobytes(), signature[rows].tobytes())
+        key = (pipeline[unit], members.stream[rows].tobytes(), signature[rows].tobytes())
         found[unit] = lists.setdefault(key, len(lists))
     return found
 
@@ -49,11 +52,11 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
     The place is (stage, stream, ordinal); where fewer than three ranks share it, the ordinal within the step in any step.
     """
     of_stage = stage[members.unit]
-    places = _numbered(of_stage, members.stream, ordinals(members, members.stream))
+    places = numbered(of_stage, members.stream, ordinals(members, members.stream))
     middle, member, count = _medians(places, own)
     few = count < _ENOUGH_COPIES
     if few.any() and len(np.unique(step)) > 1:
-        in_step = _numbered(of_stage, members.stream, ordinals(members, members.stream, step))
+        in_step = numbered(of_stage, members.stream, ordinals(members, members.stream, step))
         over_steps = _medians(in_step, own)
         middle, member, count = (
             np.where(few, other, one) for one, other in zip((middle, member, count), over_steps, strict=True)
@@ -61,10 +64,17 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
     return np.where(count > 1, middle, np.nan), member
 
 
-def _numbered(*keys: Integers) -> NDArray[np.intp]:
+def numbered(*keys: Integers) -> NDArray[np.intp]:
+    """For each element a number, from 0, that is the same where all keys are."""
     rows = np.stack(keys, axis=1)
     _, number = np.unique(rows, axis=0, return_inverse=True)
     return number.reshape(-1)
+
+
+def means(group: NDArray[np.intp] | Integers, values: Floats) -> Floats:
+    """For each element the mean of its group."""
+    mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
+    return mean
 
 
 def _medians(group: NDArray[np.intp], values: Floats) -> tuple[Floats, Integers, Integers]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from traceq.analysis.job.clocks import Clocks, align, medians
 from traceq.analysis.job.graph import Graph, Members, build
+from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
-from traceq.analysis.job.stragglers import Straggler, Times, stragglers
+from traceq.analysis.job.pipelines import Uneven, by_stage, depths, evened
+from traceq.analysis.job.stragglers import Straggler, Times, blamed, stragglers
 from traceq.analysis.job.usual import stages, usual_own
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from traceq.analysis.job.graph import Flags, Floats, Integers
+    from traceq.analysis.job.operations import Operations
 
 # Clocks and rings make ends differ: what is shorter than three times their spread is not called late.
 _TIMES_RESIDUAL = 3.0
@@ -25,6 +26,12 @@ _LEAST_CLAIM_NS = 20_000.0
 
 # A replay that is further from what was recorded promises nothing.
 MOST_REPLAY_ERROR = 0.02
+
+# Where nobody holds up the critical path for more than this share of what is beyond the usual, it is one rank now and another
+# one then. Nor by more than three standard deviations, if the late one of each step is drawn; in fewer steps anybody may be.
+_MOST_OF_ONE = 0.2
+_DEVIATIONS = 3.0
+_LEAST_STEPS = 8
 
 # For more ranks than this what each would save alone is worked out for the suspects only.
 _MOST_SINGLE_RANKS = 64
@@ -44,6 +51,44 @@ class Slices:
     signature: Integers
     step: Integers
     tells_clock: Flags
+    is_barrier: Flags
+    is_send: Flags
+    is_between: Flags
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """What is known of the ranks 0..count-1 beside their collectives.
+
+    `pipeline` is the stage of each as the source says, -1 where it does not; `hosts` are the ranks of each host; `operations`
+    what they do between collectives, None where the source is no table of operations.
+    """
+
+    count: int
+    pipeline: Integers
+    hosts: Mapping[str, Sequence[int]]
+    operations: Operations | None = None
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A job's times, and what is usual: by member (`typical`, and the member that has it), rank (`stage`), collective (transfer).
+
+    `by_operation` is what tables of operations tell. `has_order` is whether the stages are those of a pipeline.
+    """
+
+    times: Times
+    typical: Floats
+    typical_member: Integers
+    stage: Integers
+    ideal_transfer: Floats
+    by_operation: Usual | None
+    has_order: bool
+
+    @property
+    def tells_stages(self) -> bool:
+        """Whether there are several stages, and one of several ranks."""
+        return 1 < len(np.unique(self.stage)) < self.times.units
 
 
 @dataclass(frozen=True)
@@ -65,6 +110,8 @@ class Judged:
     stragglers: Sequence[Straggler]
     wins: Floats
     steps: int
+    uneven: Uneven | None
+    wanders: bool
 
 
 def claim_limit(clocks: Clocks) -> float:
@@ -109,67 +156,122 @@ def _common(slices: Slices, clocks: Clocks) -> tuple[Floats, Floats]:
     )
 
 
-def judged(
-    units: int, slices: Slices, clocks: Clocks, kinds: Mapping[str, Mapping[str, Sequence[int]]]
-) -> Judged | None:
-    """What is true of the window; None where the collectives contradict each other. `kinds` are hosts and their ranks, say."""
-    members = slices.members
+def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
+    """What is true of the window; None where the collectives contradict each other."""
+    members, units = slices.members, ranks.count
     graph, circular = build(members)
     if len(circular):
         return None
     limit = claim_limit(clocks)
     begins, ends = _common(slices, clocks)
-    spent = (members.end - members.start).astype(float)
-    transfer = np.full(members.collectives, np.inf)
-    np.minimum.at(transfer, members.match, spent)
     zero = float(begins[graph.is_first].min())
-    first = np.where(graph.is_first, begins - zero, 0.0)
     common_end = medians(members.match, ends)
-    stage = stages(units, members, slices.signature)
-    typical, typical_member = usual_own(members, graph.own, stage, slices.step)
-    late = ~graph.is_first & (graph.own - np.nan_to_num(typical, nan=np.inf) > limit)
-    times = Times(units, graph, graph.own, np.where(late, typical, graph.own), first, transfer)
-    nobody, everybody = np.zeros((units, 1), bool), np.ones((units, 1), bool)
-    recorded = times.ends(nobody)[:, 0]
-    dur = float(common_end.max() - zero)
-    error = abs(float(recorded.max()) - dur) / dur if dur else 0.0
-    ideal = float(times.lasts(everybody)[0])
-    path = critical_path(graph, times.own, first, transfer, recorded)
-    lasts = float(recorded.max())
-    named = [] if error > MOST_REPLAY_ERROR else stragglers(times, _kinds(units, stage, kinds), lasts)
+    compared = _compared(ranks, slices, graph, np.where(graph.is_first, begins - zero, 0.0), limit)
+    times = compared.times
+    recorded = times.ends(np.zeros((units, 1), bool))[:, 0]
+    lasts, dur = float(recorded.max()), float(common_end.max() - zero)
+    error = abs(lasts - dur) / dur if dur else 0.0
+    ideal = float(replace(times, transfer=compared.ideal_transfer).lasts(np.ones((units, 1), bool))[0])
+    holds = error <= MOST_REPLAY_ERROR
+    steps = len(np.unique(slices.step))
+    kinds = _kinds(ranks, compared, lasts)
+    named = stragglers(times, kinds, lasts) if holds else []
+    wanders = _wanders(times, kinds[named[0].kind if named else "rank"], steps)
+    uneven = _uneven(compared, slices, lasts, ideal) if holds else None
+    if uneven and compared.by_operation is None and uneven.stage_win > sum(each.adds for each in named):
+        named = uneven.named(lasts)
     wins = np.full(units, np.nan)
-    if error <= MOST_REPLAY_ERROR and units <= _MOST_SINGLE_RANKS:
+    if holds and units <= _MOST_SINGLE_RANKS:
         wins = lasts - times.lasts(np.eye(units, dtype=bool))
     return Judged(
         claim_limit=limit,
         graph=graph,
         times=times,
-        typical=typical,
-        typical_member=typical_member,
-        stage=stage,
-        transfer=transfer,
+        typical=compared.typical,
+        typical_member=compared.typical_member,
+        stage=compared.stage,
+        transfer=times.transfer,
         common_end=common_end,
         dur=dur,
         replay_error=error,
         ideal=ideal,
-        path=path,
+        path=critical_path(graph, times.own, times.first, times.transfer, recorded),
         stragglers=named,
         wins=wins,
-        steps=len(np.unique(slices.step)),
+        steps=steps,
+        uneven=uneven,
+        wanders=wanders,
     )
 
 
-def _kinds(
-    units: int, stage: Integers, kinds: Mapping[str, Mapping[str, Sequence[int]]]
-) -> dict[str, Mapping[str, Sequence[int]]]:
-    """All that may be named: ranks, hosts with several ranks, and stages where there are several."""
-    found: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(units)}}
-    found |= {kind: of_kind for kind, of_kind in kinds.items() if 1 < len(of_kind) < units}
-    of_stage = _by_stage(stage)
-    if 1 < len(of_stage) < units:
-        found["stage"] = of_stage
-    return found
+def _compared(ranks: Ranks, slices: Slices, graph: Graph, first: Floats, limit: float) -> _Compared:
+    """What each rank did, beside what is usual at its place; `first` is when members that follow nothing arrive, ns."""
+    members, units = slices.members, ranks.count
+    transfer = np.full(members.collectives, np.inf)
+    np.minimum.at(transfer, members.match, (members.end - members.start).astype(float))
+    pipeline = ranks.pipeline
+    if (pipeline < 0).any():
+        pipeline = depths(units, members, slices.is_send, slices.is_between)
+    has_order = bool((pipeline >= 0).all())
+    stage = stages(units, members, slices.signature, pipeline)
+    if ranks.operations is not None and has_order:
+        stage = pipeline
+    typical, typical_member = usual_own(members, graph.own, stage, slices.step)
+    if ranks.operations is None:
+        late = ~graph.is_first & (graph.own - np.nan_to_num(typical, nan=np.inf) > limit)
+        times = Times(units, graph, graph.own, np.where(late, typical, graph.own), first, transfer)
+        return _Compared(times, typical, typical_member, stage, transfer, None, has_order)
+    usual = usual_of_operations(graph, stage, slices.step, ranks.operations)
+    times = Times(units, graph, graph.own, usual.of_all, first, transfer)
+    typical = np.where(graph.is_first, np.nan, usual.of_all)
+    return _Compared(times, typical, typical_member, stage, _usual_transfer(slices, transfer), usual, has_order)
 
 
-def _by_stage(stage: NDArray[np.int64]) -> dict[str, tuple[int, ...]]:
-    return {str(each): tuple(np.flatnonzero(stage == each).tolist()) for each in np.unique(stage).tolist()}
+def _kinds(ranks: Ranks, compared: _Compared, lasts: float) -> dict[str, Mapping[str, Sequence[int]]]:
+    """All that may be named: ranks, hosts with several ranks, and stages where there are several that are late as a whole."""
+    kinds: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(ranks.count)}}
+    if 1 < len(ranks.hosts) < ranks.count:
+        kinds["host"] = ranks.hosts
+    usual = compared.by_operation
+    if compared.tells_stages and (usual is None or _is_imbalance(compared.times, usual, lasts)):
+        kinds["stage"] = by_stage(compared.stage)
+    return kinds
+
+
+def _uneven(compared: _Compared, slices: Slices, lasts: float, ideal: float) -> Uneven | None:
+    """Which stage of a pipeline holds up the others; None where there is no order of stages."""
+    if not (compared.tells_stages and compared.has_order):
+        return None
+    uneven = evened(compared.times, slices.is_send, compared.stage, lasts)
+    return uneven if compared.by_operation is None else uneven.by_operation(compared.times, lasts, ideal)
+
+
+def _usual_transfer(slices: Slices, transfer: Floats) -> Floats:
+    """For each collective the median transfer of its kind.
+
+    Barriers move nothing: what even their last rank waits for is none of these ranks.
+    """
+    kind, is_barrier = np.full(len(transfer), np.iinfo(np.int64).max), np.zeros(len(transfer), bool)
+    # a send and its receive differ
+    np.minimum.at(kind, slices.members.match, slices.signature)
+    is_barrier[slices.members.match] = slices.is_barrier
+    _, kind = np.unique(kind, return_inverse=True)
+    return np.where(is_barrier, 0.0, medians(kind, transfer)[kind])
+
+
+def _is_imbalance(times: Times, usual: Usual, lasts: float) -> bool:
+    """Whether more is lost because some stages always have more to do than others than because operations vary within them."""
+    everybody = np.ones((times.units, 1), bool)
+    steady = float(replace(times, usual=usual.of_stage).lasts(everybody)[0])
+    return steady - float(times.lasts(everybody)[0]) > lasts - steady
+
+
+def _wanders(times: Times, units: Mapping[str, Sequence[int]], steps: int) -> bool:
+    """Whether no unit of a kind has a larger part in what the critical path lasts beyond the usual than chance gives to some."""
+    if steps < _LEAST_STEPS:
+        return False
+    blame = blamed(times, np.zeros(times.units, bool))
+    most = max(float(blame[list(members)].sum()) for members in units.values())
+    even = 1 / len(units)
+    by_chance = even + _DEVIATIONS * float(np.sqrt(even * (1 - even) / steps))
+    return most <= max(_MOST_OF_ONE, by_chance) * float(blame.sum())

@@ -1,0 +1,87 @@
+"""Stages of a pipeline: their order by who sends to whom, and what is lost because one has more to do than the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.analysis.job.graph import NONE
+from traceq.analysis.job.stragglers import WORTH_NAMING, Straggler
+
+if TYPE_CHECKING:
+    from traceq.analysis.job.graph import Flags, Integers, Members
+    from traceq.analysis.job.stragglers import Times
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """What would be saved if all stages had as much own time (ns), and the stage that holds up the others, None for none.
+
+    `stage_share` is what that one would save of all that could be saved, if its ranks were usual; NaN unless operations tell.
+    """
+
+    stages: Mapping[str, tuple[int, ...]]
+    stage_win: float
+    slow_stage: int | None
+    stage_share: float = np.nan
+
+    def named(self, lasts: float) -> list[Straggler]:
+        """The stage as the one who is late, where that costs enough of the job's `lasts` ns."""
+        if self.slow_stage is None or self.stage_win < WORTH_NAMING * lasts:
+            return []
+        label = str(self.slow_stage)
+        return [Straggler("stage", label, self.stages[label], self.stage_win, self.stage_win)]
+
+    def by_operation(self, times: Times, lasts: float, ideal: float) -> Uneven:
+        """The same with the stage that saves most if its ranks are usual, and its share of what could be saved."""
+        if lasts - ideal < WORTH_NAMING * lasts:
+            return replace(self, slow_stage=None)
+        cut = np.zeros((times.units, len(self.stages)), bool)
+        for column, units in enumerate(self.stages.values()):
+            cut[list(units), column] = True
+        saved = lasts - times.lasts(cut)
+        best = int(saved.argmax())
+        return replace(self, slow_stage=int(list(self.stages)[best]), stage_share=float(saved[best] / (lasts - ideal)))
+
+
+def evened(times: Times, is_send: Flags, stage: Integers, lasts: float) -> Uneven:
+    """What the job, that lasts `lasts` ns, would save if all stages had as much own time as their mean."""
+    members = times.graph.members
+    # what is done before a send is part of the time before the next collective as well
+    of_rank = np.bincount(members.unit, np.where(is_send, 0.0, times.own), times.units)
+    of_stage = np.bincount(stage, of_rank) / np.bincount(stage)
+    scaled = times.own * (of_stage.mean() / np.maximum(of_stage, 1.0))[stage[members.unit]]
+    nobody = np.zeros((times.units, 1), bool)
+    win = lasts - float(replace(times, own=scaled).lasts(nobody)[0])
+    return Uneven(by_stage(stage), win, int(of_stage.argmax()) if win >= WORTH_NAMING * lasts else None)
+
+
+def by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
+    """The ranks of each stage."""
+    return {str(each): tuple(np.flatnonzero(stage == each).tolist()) for each in np.unique(stage).tolist()}
+
+
+def depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:
+    """For each rank its place in a pipeline, by who sends to whom first: 0 for those that send first; -1 where none is told.
+
+    `is_between` are the members that send or receive.
+    """
+    rows = np.flatnonzero(is_between)
+    rows = rows[np.lexsort((members.start[rows], members.unit[rows]))]
+    sender = np.full(members.collectives, NONE, np.int64)
+    sender[members.match[is_send]] = members.unit[is_send]
+    # whom each rank gets its first message from; itself where it sends first
+    source = np.full(units, NONE, np.int64)
+    heads = rows[np.unique(members.unit[rows], return_index=True)[1]]
+    source[members.unit[heads]] = np.where(is_send[heads], members.unit[heads], sender[members.match[heads]])
+    depth = np.where(source == np.arange(units), 0, NONE)
+    for _ in range(units):
+        before = np.where(source == NONE, NONE, depth[source])
+        found = (depth == NONE) & (before != NONE)
+        if not found.any():
+            break
+        depth = np.where(found, before + 1, depth)
+    return depth

@@ -1,0 +1,69 @@
+-- How fast collectives of one kind are when nobody is late: by transfer, never by duration, which is mostly waiting.
+create or replace view job_collective as
+with
+factor as (
+    from (values
+        ('all_reduce', 2, true),
+        ('all_gather', 1, true),
+        ('reduce_scatter', 1, true),
+        ('broadcast', 1, false),
+        ('reduce', 1, false),
+        ('send_recv', 1, false)
+    ) as t (op, factor, is_shared)
+),
+
+placed as (
+    select
+        m.job,
+        m.time_window,
+        m.match_id,
+        sum(m.wait) as wait,
+        case
+            when count(r.host) < count(*) then null
+            when count(distinct r.host) = 1 then 'one host'
+            else 'several hosts'
+        end as place
+    from collective_member as m
+    inner join job_rank as r using (job, time_window, unit)
+    where m.match_id is not null
+    group by m.job, m.time_window, m.match_id
+),
+
+class as (
+    select
+        c.job,
+        c.time_window,
+        c.op,
+        c.bytes,
+        coalesce(c.group_size, c.members) as group_size,
+        p.place,
+        c.group_id,
+        count(*) as collectives,
+        if(count(*) >= 8, quantile_disc(c.transfer, 0.05), min(c.transfer)) as transfer_best,
+        median(c.transfer)::bigint as transfer_median,
+        sum(p.wait)::bigint as wait
+    from collective_match as c
+    inner join placed as p using (job, time_window, match_id)
+    group by all
+)
+
+select
+    c.*,
+    c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_best, 0) as bandwidth_best,
+    c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_median, 0) as bandwidth_median
+from class as c
+left join factor as f using (op);
+comment on view job_collective is 'One row per job, time window, operation, size and process group: what its collectives take when all ranks are there.';
+comment on column job_collective.job is 'Job.';
+comment on column job_collective.time_window is 'Window of the job.';
+comment on column job_collective.op is 'As in collective_match.';
+comment on column job_collective.bytes is 'Message size; NULL when unknown or different from rank to rank.';
+comment on column job_collective.group_size is 'Ranks of the group; of an unknown group those it was found on.';
+comment on column job_collective.place is 'one host or several hosts, by the ranks that are here; NULL where a host is unknown.';
+comment on column job_collective.group_id is 'As in collective_match.';
+comment on column job_collective.collectives is 'How many there are.';
+comment on column job_collective.transfer_best is '5th percentile of their transfer, ns; the least of fewer than 8.';
+comment on column job_collective.transfer_median is 'Median of their transfer, ns.';
+comment on column job_collective.wait is 'What all ranks together waited in them for others, ns.';
+comment on column job_collective.bandwidth_best is 'bytes / transfer_best times the factor of nccl-tests for op and group_size, GB/s; NULL where bytes or the factor is unknown.';
+comment on column job_collective.bandwidth_median is 'The same by transfer_median, GB/s.';

@@ -1,0 +1,102 @@
+"""Which operations move data between ranks, and which of them are one collective: by their names, in the words of Megatron."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from traceq.importers.operations.table import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from traceq.importers.operations.table import Integers, Operations
+
+# Between stages: activations go forward to the next one, gradients backward to the one before.
+_BETWEEN_STAGES = re.compile(r"(forward|backward)[-_](send|recv)")
+
+# Between copies of a stage: parameters are gathered, gradients reduced.
+_BETWEEN_COPIES = re.compile(r"(?:params|grads)[-_](all[-_]?gather|reduce[-_]?scatter|all[-_]?reduce)")
+
+# Between the first and the last stage of a copy, which share the embedding.
+_OF_EMBEDDING = re.compile(r"embedding[-_]grads[-_]all[-_]?reduce")
+
+_SPELLED = {"allgather": "all_gather", "reducescatter": "reduce_scatter", "allreduce": "all_reduce"}
+
+
+@dataclass(frozen=True)
+class Communication:
+    """Parts of collectives, one element each: rank, kind of collective, name and size of the group, number, start and end (ns).
+
+    `row` is the operation that it is, NONE for one that is not in the table.
+    """
+
+    row: Integers
+    device: Integers
+    op: Sequence[str]
+    group: Sequence[str]
+    size: Integers
+    sequence: Integers
+    start: Integers
+    end: Integers
+
+
+def communication(operations: Operations) -> Communication:
+    """What the names of operations tell to be communication between ranks of the table."""
+    stages = int(operations.stage.max()) + 1
+    which, number = np.unique(
+        np.stack([operations.kind, operations.stage, operations.copy]), axis=1, return_inverse=True
+    )
+    told = [_told(operations.names[kind], stage, copy, stages) for kind, stage, copy in which.T.tolist()]
+    names = sorted({each[1] for each in told if each})
+    group = np.array([names.index(each[1]) if each else NONE for each in told], np.int64)[number.reshape(-1)]
+    row = np.flatnonzero(group != NONE)
+    pairs = np.unique(np.stack([group[row], operations.device[row]]), axis=1)
+    size = np.bincount(pairs[0], minlength=len(names))
+    row = row[size[group[row]] > 1]
+    ops = [each[0] if each else "" for each in told]
+    return Communication(
+        row,
+        operations.device[row],
+        [ops[each] for each in number.reshape(-1)[row].tolist()],
+        [names[each] for each in group[row].tolist()],
+        size[group[row]],
+        sequences(operations)[row],
+        operations.start[row],
+        operations.end[row],
+    )
+
+
+def sequences(operations: Operations) -> Integers:
+    """A number of each operation that is the same on all ranks that do it together."""
+    kinds, ordinals = len(operations.names), int(operations.ordinal.max()) + 2
+    numbers = {name: kind for kind, name in enumerate(operations.names)}
+    # a send has the number of the receive that it is for
+    shared = np.array(
+        [numbers.get(re.sub(r"([-_])send$", r"\1recv", name), kind) for name, kind in numbers.items()], np.int64
+    )
+    return (operations.step * kinds + shared[operations.kind]) * ordinals + operations.ordinal + 1
+
+
+def _told(name: str, stage: int, copy: int, stages: int) -> tuple[str, str] | None:
+    """The kind of collective and the group of an operation; None for what moves nothing between ranks of the table."""
+    if stage == NONE:
+        return None
+    if between := _BETWEEN_STAGES.fullmatch(name):
+        way, side = between.groups()
+        is_to_next = (side == "send") == (way == "forward")
+        first = stage if is_to_next else (stage - 1) % stages
+        return (
+            side,
+            f"{way} from stage {first} of copy {copy}"
+            if way == "forward"
+            else f"{way} to stage {first} of copy {copy}",
+        )
+    if among := _BETWEEN_COPIES.fullmatch(name):
+        return _SPELLED[re.sub("[-_]", "", among[1])], f"copies of stage {stage}"
+    if _OF_EMBEDDING.fullmatch(name):
+        return "all_reduce", f"embedding of copy {copy}"
+    return None

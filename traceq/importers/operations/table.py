@@ -1,0 +1,182 @@
+"""The table as arrays: one element per operation, in the order of rank and time, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from traceq.errors import UnusableTrace
+from traceq.importers.operations.source import columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+NONE = -1
+
+# Start and end of an operation come from events of their own: what overlaps the next one by less has ended before it.
+LOOSE_NS = 50_000
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Operations by rank and start. `device` is the place of the rank among `ranks`, `kind` that of the operation in `names`.
+
+    `step` is the place of the step in `steps`; `stage`, `copy` and `micro_batch` are NONE where the table does not say.
+    `ordinal` numbers the operations of a kind within a step of a rank. Times in ns.
+    """
+
+    names: Sequence[str]
+    ranks: Integers
+    steps: Integers
+    device: Integers
+    kind: Integers
+    step: Integers
+    stage: Integers
+    copy: Integers
+    micro_batch: Integers
+    ordinal: Integers
+    start: Integers
+    end: Integers
+    unreadable: int
+    empty: int
+    trimmed: int = 0
+    laid_out: bool = False
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the table tells steps."""
+        return bool(len(self.steps))
+
+    def chosen(self, rows: Any) -> Operations:
+        """These rows only, by a mask or in another order."""
+        fields = ("device", "kind", "step", "stage", "copy", "micro_batch", "ordinal", "start", "end")
+        return replace(self, **{name: getattr(self, name)[rows] for name in fields})
+
+
+def read_operations(path: Path) -> Operations:
+    """The operations of a file; raises UnusableTrace where a column is of no use or nothing is left."""
+    try:
+        file = pq.read_table(path, columns=list(columns(pq.read_schema(path).names).values()))
+    except (pa.ArrowException, OSError) as error:
+        raise UnusableTrace(f"{path}: cannot be read: {' '.join(str(error).split())}; copy it again") from error
+    found = {role: file.column(name) for role, name in columns(file.column_names).items()}
+    start, end = _times(path, found)
+    rank, step = (_whole(path, found, role) for role in ("rank", "step"))
+    names = found["operation"].cast(pa.string()).combine_chunks().dictionary_encode()
+    kind = _filled(pc.cast(names.indices, pa.int64()))
+    readable = np.isfinite(start) & np.isfinite(end) & (end >= start) & (kind != NONE) & (rank != NONE)
+    usable = readable & (end > start)
+    if not usable.any():
+        raise UnusableTrace(f"{path}: none of its {len(kind)} rows is an operation that took time")
+    ranks, device = np.unique(rank[usable], return_inverse=True)
+    steps, number = np.unique(step[usable], return_inverse=True)
+    operations = Operations(
+        names=names.dictionary.to_pylist(),
+        ranks=ranks,
+        steps=steps if "step" in found else np.zeros(0, np.int64),
+        device=device.astype(np.int64),
+        kind=kind[usable],
+        step=number.astype(np.int64),
+        **{role: _whole(path, found, role)[usable] for role in ("stage", "copy", "micro_batch", "ordinal")},
+        start=np.rint(start[usable]).astype(np.int64),
+        end=np.rint(end[usable]).astype(np.int64),
+        unreadable=int((~readable).sum()),
+        empty=int((readable & ~usable).sum()),
+    )
+    operations = operations.chosen(np.lexsort((operations.end, operations.start, operations.device)))
+    if "ordinal" not in found:
+        operations = replace(operations, ordinal=_numbered(operations))
+    return _one_after_the_other(_trimmed(operations))
+
+
+def _times(path: Path, found: dict[str, pa.ChunkedArray]) -> tuple[Floats, Floats]:
+    start = _nanoseconds(path, "start", found["start"])
+    if "end" in found:
+        return start, _nanoseconds(path, "end", found["end"])
+    return start, start + _nanoseconds(path, "duration", found["duration"])
+
+
+def _nanoseconds(path: Path, role: str, column: pa.ChunkedArray) -> Floats:
+    if pa.types.is_floating(column.type):
+        return np.asarray(column.cast(pa.float64()).to_numpy() * 1e9)
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("ns")).cast(pa.int64())
+    elif pa.types.is_duration(column.type):
+        column = column.cast(pa.duration("ns")).cast(pa.int64())
+    if not pa.types.is_integer(column.type):
+        raise UnusableTrace(f"{path}: the column for {role} holds {column.type}, not times")
+    return np.asarray(column.cast(pa.float64()).to_numpy())
+
+
+def _whole(path: Path, found: dict[str, pa.ChunkedArray], role: str) -> Integers:
+    """The numbers of a column, NONE where there are none."""
+    if role not in found:
+        return np.full(len(found["rank"]), NONE, np.int64)
+    if not pa.types.is_integer(found[role].type):
+        raise UnusableTrace(f"{path}: the column for {role} holds {found[role].type}, not whole numbers")
+    return _filled(found[role].cast(pa.int64()))
+
+
+def _filled(column: pa.ChunkedArray | pa.Array) -> Integers:
+    filled: Integers = pc.fill_null(column, NONE).to_numpy()
+    return filled
+
+
+def _numbered(operations: Operations) -> Integers:
+    """The number of each operation among those of its kind, rank and step."""
+    order = np.lexsort((operations.start, operations.kind, operations.step, operations.device))
+    keys = np.stack([operations.device, operations.step, operations.kind])[:, order]
+    begins = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    return number
+
+
+def _trimmed(operations: Operations) -> Operations:
+    """Operations that end where the next one of their rank begins, if it begins less than LOOSE_NS before that."""
+    place = Places(operations)
+    starts = np.sort(place.of(operations.start))
+    own = place.of(operations.start)
+    earliest = np.maximum(own + 1, place.of(operations.end) - LOOSE_NS)
+    following = np.append(starts, np.iinfo(np.int64).max)[np.searchsorted(starts, earliest)]
+    overlaps = following < place.of(operations.end)
+    end = np.where(overlaps, operations.start + following - own, operations.end)
+    return replace(operations, end=end, trimmed=int(overlaps.sum()))
+
+
+def _one_after_the_other(operations: Operations) -> Operations:
+    """Steps whose times all begin anew, laid out one after the other; others as they are."""
+    count = int(operations.step.max()) + 1
+    begins, ends = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
+    np.minimum.at(begins, operations.step, operations.start)
+    np.maximum.at(ends, operations.step, operations.end)
+    if not (begins[1:] < begins[:-1] + (ends - begins)[:-1] / 2).any():
+        return operations
+    moved = np.append(0, np.cumsum(ends - begins)[:-1]) - begins
+    later = moved[operations.step]
+    return replace(operations, start=operations.start + later, end=operations.end + later, laid_out=True)
+
+
+class Places:
+    """Times of all ranks and steps on one line, so that those of one rank and step can be looked up in one search."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._least = int(operations.start.min())
+        # longer than all times, and what is looked for just before or after them
+        self._span = int(operations.end.max()) - self._least + 2 * LOOSE_NS
+        number = np.unique(np.stack([operations.device, operations.step]), axis=1, return_inverse=True)[1]
+        self.number: Integers = number.reshape(-1).astype(np.int64)
+
+    def of(self, times: Integers) -> Integers:
+        """The place of a time of each operation."""
+        return self.number * self._span + (times - self._least) + LOOSE_NS
