@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import duckdb
@@ -16,6 +17,7 @@ from traceq.analysis.replay.replayed import fill_replay
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.analysis.steps.step import find_steps
+from traceq.common.units import parsed_size
 from traceq.database import sql
 from traceq.formats.capabilities import format_of
 
@@ -119,7 +121,11 @@ Values = dict[str, Any]
 
 
 def _nest(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    values["cut"], values["overlapping"] = nest(connection, values["trace_id"])
+    def commit() -> None:
+        connection.commit()
+        connection.begin()
+
+    values["cut"], values["overlapping"] = nest(connection, values["trace_id"], commit)
 
 
 def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
@@ -153,6 +159,11 @@ def _fill_stall_debt(connection: duckdb.DuckDBPyConnection, values: Values) -> N
     if connection.execute("from host_stall limit 1").fetchall():
         fill_stall_debt(connection, values["trace_id"])
 
+
+# Of a large trace they hold a few hundred bytes of each GPU slice in arrays, which DuckDB does not count.
+_HOLD_ARRAYS = ("replay",)
+_PART_BESIDE_ARRAYS = 3
+_LEAST_BESIDE_ARRAYS = 256 << 20
 
 # What SQL alone cannot say well.
 _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
@@ -205,27 +216,49 @@ def _run_topics(
     present: dict[str, bool] | None = None
     of_all = sum(topic.weight for topic in topics)
     for number, topic in enumerate(topics):
-        progress(topic.words, sum(each.weight for each in topics[:number]) / of_all)
+        before = sum(each.weight for each in topics[:number])
+        progress(topic.words, before / of_all)
         if topic.needs is not None:
             # Planning a query costs milliseconds even where it finds nothing.
             present = present or _present(connection)
             if not present[topic.needs]:
                 continue
-        for analyses in [(name,) for name in topic.analyses] if is_large else [topic.analyses]:
-            _run_at_once(connection, analyses, trace_id, values)
+        if not is_large:
+            _run_at_once(connection, topic.analyses, trace_id, values)
+            continue
+        for place, name in enumerate(topic.analyses):
+            progress(topic.words, (before + topic.weight * place / len(topic.analyses)) / of_all)
+            _run_at_once(connection, (name,), trace_id, values, holds_arrays=name in _HOLD_ARRAYS)
 
 
 def _run_at_once(
-    connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values
+    connection: duckdb.DuckDBPyConnection,
+    analyses: tuple[str, ...],
+    trace_id: int,
+    values: Values,
+    *,
+    holds_arrays: bool = False,
 ) -> None:
     """Run the analyses in one transaction; where the memory does not suffice again, by one thread."""
     try:
-        _commit(connection, analyses, trace_id, values)
+        with _less_memory(connection) if holds_arrays else nullcontext():
+            _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:
         # One thread holds less at a time than several.
         connection.rollback()
         connection.execute("set threads = 1")
         _commit(connection, analyses, trace_id, values)
+
+
+@contextmanager
+def _less_memory(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """DuckDB gives back most of what it keeps of the file, while Python holds arrays about as large as that."""
+    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+    connection.execute(f"set memory_limit = '{max(parsed_size(limit) // _PART_BESIDE_ARRAYS, _LEAST_BESIDE_ARRAYS)}B'")
+    try:
+        yield
+    finally:
+        connection.execute(f"set memory_limit = '{limit}'")
 
 
 def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:

@@ -32,6 +32,9 @@ _INSERTS_AHEAD = 3
 # At most so many times the size of the file staged rows take in memory, and a gzip'd file when unpacked.
 _STAGED, _UNPACKED = 4, 32
 
+# DuckDB's share of the memory that an ingest may take: the rest is for what it does not count, above all arrays of Arrow and numpy.
+_OF_DUCKDB = 0.75
+
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
@@ -58,7 +61,7 @@ class Task:
 def build(task: Task, progress: Callable[[State], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` gets how far it is."""
     # One thread inserts while the importer reads on the other cores.
-    config = writer_config(task.memory, task.scratch, threads=1)
+    config = writer_config(int(task.memory * _OF_DUCKDB), task.scratch, threads=1)
     # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
     config["asof_loop_join_threshold"] = "0"
     create_database(task.database)

@@ -18,7 +18,7 @@ from traceq.analysis.nesting.stack import NEVER, NOBODY, Around, Stack
 from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import duckdb
 
@@ -32,15 +32,22 @@ _BY_STACK = 256
 _ROWS_PER_WINDOW = 3 * 122_880
 
 
-def nest(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[int, int]:
+def nest(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, commit: Callable[[], None] = lambda: None
+) -> tuple[int, int]:
     """Fill cpu_slice from staging.cpu_slice, and _slice_cut, _slice_ended_under and _slice_outlasting with what does not nest.
 
-    Returns how many slices outlast the one that encloses them, within rounding and beyond.
+    Of several windows of slices each is committed: DuckDB holds what is not, beyond its limit. Returns how many slices outlast
+    the one that encloses them, within rounding and beyond.
     """
     stacks: defaultdict[int, Stack] = defaultdict(Stack)
     cuts = run(connection, "analysis/nesting/cpu_slice_windows.sql", rows=_ROWS_PER_WINDOW).fetchall()
+    if cuts:  # what a first try committed before it ran out of memory
+        connection.execute("delete from cpu_slice where trace_id = $1", [trace_id])
     for ts_from, ts_until in pairwise([-NEVER, *dict.fromkeys(ts for (ts,) in cuts), NEVER - 1]):
         _nest_window(connection, trace_id, stacks, {"ts_from": ts_from, "ts_until": ts_until})
+        if cuts:
+            commit()
     run(connection, "analysis/nesting/cpu_slice_async.sql", trace_id=trace_id)
     cut = {slice_id: end for stack in stacks.values() for slice_id, end in stack.cut.items()}
     outlasting = [each for stack in stacks.values() for each in stack.outlasting]
