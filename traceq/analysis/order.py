@@ -116,16 +116,13 @@ TOPICS = (
 # Oddities that show when all tables are there.
 NOTES = (Topic(None, ("way", "notes")),)
 
-# By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found.
+# By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found; of large traces
+# commit, which analyses may call on their way.
 Values = dict[str, Any]
 
 
 def _nest(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    def commit() -> None:
-        connection.commit()
-        connection.begin()
-
-    values["cut"], values["overlapping"] = nest(connection, values["trace_id"], commit)
+    values["cut"], values["overlapping"] = nest(connection, values["trace_id"], values.get("commit", lambda: None))
 
 
 def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
@@ -213,6 +210,12 @@ def _run_topics(
     *,
     is_large: bool = False,
 ) -> None:
+    def commit() -> None:
+        connection.commit()
+        connection.begin()
+
+    if is_large:
+        values["commit"] = commit
     present: dict[str, bool] | None = None
     of_all = sum(topic.weight for topic in topics)
     for number, topic in enumerate(topics):

@@ -32,7 +32,7 @@ _INSERTS_AHEAD = 3
 # At most so many times the size of the file staged rows take in memory, and a gzip'd file when unpacked.
 _STAGED, _UNPACKED = 4, 32
 
-# DuckDB's share of the memory that an ingest may take: the rest is for what it does not count, above all arrays of Arrow and numpy.
+# DuckDB's share of the memory that an ingest may take: the rest is for what it does not count, arrays of Arrow and numpy.
 _OF_DUCKDB = 0.75
 
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
