@@ -99,6 +99,22 @@ def test_sweeping_window_by_window_changes_nothing(monkeypatch, rows):
     )
 
 
+def test_a_second_try_begins_anew_and_commits_each_window(monkeypatch):
+    monkeypatch.setattr(nesting, "_ROWS_PER_WINDOW", 2)
+    trace = TraceBuilder()
+    for number in range(3):
+        trace.op("outer", 2000 * number, 1500)
+        trace.op("inner", 2000 * number, 700)
+    trace.fill()
+    for table in ("_slice_cut", "_slice_ended_under", "_slice_outlasting"):
+        trace._connection.execute(f"drop table {table}")
+    commits = []
+    nesting.nest(trace._connection, 1, lambda: commits.append(trace.text("select count(*) from cpu_slice")))
+    assert trace.text("select name, depth, count(*) from cpu_slice group by all order by all") == "inner 1 3\nouter 0 3"
+    assert commits[-1] == "6"
+    assert len(commits) > 2
+
+
 @settings(max_examples=200, deadline=None)
 @given(spans=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=15), rounding=st.integers(0, 4))
 def test_the_sweep_agrees_with_looking_at_every_pair(spans, rounding):
