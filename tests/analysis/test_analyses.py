@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -81,3 +82,24 @@ def test_what_needs_too_much_memory_is_tried_again_from_its_beginning(tmp_path, 
     rows = trace.build(tmp_path).rows("select dur from time_ledger")
     assert tried.count("device_activity") == 2
     assert sum(dur for (dur,) in rows) == 100
+
+
+def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread(monkeypatch):
+    tries = []
+
+    def analysis(connection, values):
+        tries.append(("free_memory" in values, connection.execute("select current_setting('threads')").fetchone()[0]))
+        if len(tries) == 1:
+            values["free_memory"]()
+            connection.execute("create table half as select 1")
+            raise duckdb.OutOfMemoryException("made up")
+        values["found"] = 1
+
+    monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": analysis})
+    with duckdb.connect(config={"memory_limit": "1GiB", "threads": 2}) as connection:
+        values = {"free_memory": partial(order._free_memory, connection)}
+        order._run_at_once(connection, ("made_up",), 1, values)
+        assert tries == [(True, 2), (False, 1)]
+        assert values["found"] == 1
+        assert connection.execute("select current_setting('memory_limit')").fetchone() == ("1.0 GiB",)
+        assert connection.execute("select count(*) from duckdb_tables()").fetchone() == (0,)

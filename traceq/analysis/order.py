@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import duckdb
@@ -117,7 +118,7 @@ TOPICS = (
 NOTES = (Topic(None, ("way", "notes")),)
 
 # By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found; of large traces
-# commit, which analyses may call on their way.
+# commit and free_memory, which analyses may call on their way.
 Values = dict[str, Any]
 
 
@@ -157,11 +158,6 @@ def _fill_stall_debt(connection: duckdb.DuckDBPyConnection, values: Values) -> N
         fill_stall_debt(connection, values["trace_id"])
 
 
-# Of a large trace they hold a few hundred bytes of each GPU slice in arrays, which DuckDB does not count.
-_HOLD_ARRAYS = ("replay",)
-_PART_BESIDE_ARRAYS = 3
-_LEAST_BESIDE_ARRAYS = 256 << 20
-
 # What SQL alone cannot say well.
 _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "nesting": _nest,
@@ -175,7 +171,9 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "serving_mark": _if_any("_serving_annotation", "serving_mark"),
     "host_stall": _if_any("_long_stretch", "host_stall"),
     "stall_debt": _fill_stall_debt,
-    "replay": lambda connection, values: fill_replay(connection, values["trace_id"]),
+    "replay": lambda connection, values: fill_replay(
+        connection, values["trace_id"], values.get("free_memory", lambda: None)
+    ),
 }
 
 
@@ -210,12 +208,8 @@ def _run_topics(
     *,
     is_large: bool = False,
 ) -> None:
-    def commit() -> None:
-        connection.commit()
-        connection.begin()
-
     if is_large:
-        values["commit"] = commit
+        values |= {"commit": partial(_renew, connection), "free_memory": partial(_free_memory, connection)}
     present: dict[str, bool] | None = None
     of_all = sum(topic.weight for topic in topics)
     for number, topic in enumerate(topics):
@@ -231,37 +225,48 @@ def _run_topics(
             continue
         for place, name in enumerate(topic.analyses):
             progress(topic.words, (before + topic.weight * place / len(topic.analyses)) / of_all)
-            _run_at_once(connection, (name,), trace_id, values, holds_arrays=name in _HOLD_ARRAYS)
+            _run_at_once(connection, (name,), trace_id, values)
 
 
 def _run_at_once(
-    connection: duckdb.DuckDBPyConnection,
-    analyses: tuple[str, ...],
-    trace_id: int,
-    values: Values,
-    *,
-    holds_arrays: bool = False,
+    connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values
 ) -> None:
     """Run the analyses in one transaction; where the memory does not suffice again, by one thread."""
+    limit = _memory_limit(connection) if "free_memory" in values else None
     try:
-        with _less_memory(connection) if holds_arrays else nullcontext():
-            _commit(connection, analyses, trace_id, values)
+        _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:
         # One thread holds less at a time than several.
         connection.rollback()
+        values.pop("free_memory", None)
         connection.execute("set threads = 1")
+        if limit is not None:
+            connection.execute(f"set memory_limit = '{limit}'")
         _commit(connection, analyses, trace_id, values)
-
-
-@contextmanager
-def _less_memory(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """DuckDB gives back most of what it keeps of the file, while Python holds arrays about as large as that."""
-    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
-    connection.execute(f"set memory_limit = '{max(parsed_size(limit) // _PART_BESIDE_ARRAYS, _LEAST_BESIDE_ARRAYS)}B'")
-    try:
-        yield
-    finally:
+    # Its text is rounded: set again only where it was changed.
+    if limit is not None and _memory_limit(connection) != limit:
         connection.execute(f"set memory_limit = '{limit}'")
+
+
+def _memory_limit(connection: duckdb.DuckDBPyConnection) -> str:
+    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+    return str(limit)
+
+
+def _renew(connection: duckdb.DuckDBPyConnection) -> None:
+    """Commit, and go on in another transaction."""
+    connection.commit()
+    connection.begin()
+
+
+def _free_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let DuckDB give back half of what it may hold, until the analysis is done: arrays of Python come in its place."""
+    limit = parsed_size(_memory_limit(connection))
+    connection.commit()
+    # DuckDB refuses where it cannot give back so much, and goes on as before.
+    with suppress(duckdb.OutOfMemoryException):
+        connection.execute(f"set memory_limit = '{limit // 2}B'")
+    connection.begin()
 
 
 def _present(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:

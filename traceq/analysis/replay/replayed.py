@@ -18,7 +18,7 @@ from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import duckdb
 
@@ -48,11 +48,17 @@ UNKNOWN_CAUSE = "idle_unattributed"
 _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 
 
-def fill_replay(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
-    """Rows of a trace in all four tables; none in a trace without counted steps."""
+def fill_replay(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, free_memory: Callable[[], None] = lambda: None
+) -> None:
+    """Rows of a trace in all four tables; none in a trace without counted steps.
+
+    `free_memory` is called when all is read, before the arrays of the replay are made.
+    """
     world = read_world(connection)
     if world is None:
         return
+    free_memory()
     path = critical_path(world.recorded, world.graph)
     for part in edges(world.recorded, world.graph):
         _insert(connection, "dependency", {"trace_id": trace_id, **part})
