@@ -127,13 +127,12 @@ def compare(
     """What changed from `base` to `new`, each a trace database, a trace or a baseline, by path or name, or several, pooled.
 
     `rank` is the rank to compare. When it is None, jobs are compared where both sides are jobs of several ranks, else the lowest
-    rank of each. `level` is how often chance may pass for a change, `floor_share` the smallest change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share`
-    would have been found. `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one
-    program are known to differ by, a standard deviation as a share of the step, or the
-    baseline whose runs tell it. `anyway` gives a verdict although GPUs,
-    shapes or settings differ. `drawn`: with the typical step of both, for HTML. `ticket`: in at most 10 KB, with
-    hosts, users and paths replaced. Raises StoreError for what cannot be read,
-    ValueError for a rank that is not there.
+    rank of each. `level` is how often chance may pass for a change, `floor_share` the smallest
+    change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share` would have been found.
+    `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one program are known to differ
+    by, a standard deviation as a share of the step, or the baseline whose runs tell it. `anyway` gives a verdict although GPUs,
+    shapes or settings differ. `drawn`: with the typical step of both, for HTML. `ticket`: in at most 10 KB, with hosts, users
+    and paths replaced. Raises StoreError for what cannot be read, ValueError for a rank that is not there.
     """
     if not 0 < level < 1:
         raise WrongUse(f"level {level:g} is not a probability between 0 and 1.")

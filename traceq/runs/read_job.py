@@ -11,6 +11,7 @@ import numpy as np
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
+from traceq.runs.compare.causes import UNTOLD
 from traceq.runs.compare.statistics import dependence
 from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
 from traceq.runs.run import Run
@@ -83,7 +84,7 @@ def _ledger(runs: list[Run], step: int, dur: int) -> dict[str, int]:
     if not whole:
         return {}
     total = min(dur, whole // len(ledgers))
-    found = {name: part * total // whole for name, part in sorted(parts.items())}
-    # what no rank's step holds, and what is left of whole nanoseconds
-    found["unattributed"] = found.get("unattributed", 0) + dur - sum(found.values())
+    found = {name: part * total // whole for name, part in sorted(parts.items()) if name != UNTOLD}
+    if UNTOLD not in parts:  # what is left of whole nanoseconds
+        found[max(found, key=lambda name: found[name])] += total - sum(found.values())
     return found

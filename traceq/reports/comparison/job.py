@@ -19,12 +19,15 @@ _LISTED = 5
 def moved(job: JobChange) -> Spans:
     """Whose change moved the step, to end a verdict with."""
     if not job.moved:
-        return (
-            f". No rank moved it on its own: the own time of the usual rank changed by {change(job.usual_delta_ns)}",
-        )
+        return (f". {nobody(job)}",)
     told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_told(unit), "; ")]
     more = len(job.moved) - _MOST_TOLD
     return (". Moved by ", *told[:-1], *((f"; and {some(more, 'other')}",) if more > 0 else ()))
+
+
+def nobody(job: JobChange) -> str:
+    """What is said where no rank's change moved the step."""
+    return f"No rank moved it more than the others: own time of the usual rank {change(job.usual_delta_ns)}"
 
 
 def _told(unit: UnitChange) -> Spans:
@@ -134,7 +137,7 @@ def _straggler(each: JobStraggler) -> Spans:
 
 def in_short(job: JobChange) -> Iterator[tuple[str, Spans]]:
     """Facts for a report on something else: how many ranks, the slowdown before and now, and who moved the step."""
-    yield "job", (f"{_ranks(job.new)} ranks, {_ranks(job.base)} before",)
+    yield "ranks", (f"{_ranks(job.base)} before, {_ranks(job.new)} now",)
     if job.base.slowdown is not None and job.new.slowdown is not None:
         yield "slowdown by late ranks", (f"{_times(job.base.slowdown)} before, {_times(job.new.slowdown)} now",)
     if job.moved:
@@ -147,9 +150,7 @@ def for_a_ticket(job: JobChange) -> Iterator[Block]:
     if job.moved:
         yield Items(tuple(_told(unit) for unit in job.moved[:_LISTED]))
     else:
-        yield Paragraph(
-            (f"No rank moved the step on its own; the own time of the usual rank: {change(job.usual_delta_ns)}.",)
-        )
+        yield Paragraph((f"{nobody(job)}.",))
     yield from _come_and_go(job)
 
 

@@ -14,7 +14,7 @@ from traceq.runs.run import TRIM
 
 
 def job(budget: Budget, measured: Sequence[Measured]) -> Judged:
-    """Of `step` the job's typical step, of `slowdown` how much late ranks lengthen it, of `straggler` what the worst one costs."""
+    """Of `step` the job's typical step, of `slowdown` how much late ranks lengthen it, of `straggler` what the worst costs."""
     jobs = {each.run.job.sha256: each.run.job for each in measured if each.run.job is not None}
     if any(each.run.job is None for each in measured):
         return cannot(budget, "there are not several ranks of one job: ingest the traces of all ranks together")

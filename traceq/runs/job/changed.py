@@ -10,6 +10,9 @@ from statistics import NormalDist, fmean, median
 from traceq.runs.job.change import JobChange, JobSide, UnitChange, UnitKind
 from traceq.runs.job.job import Job, JobRank, JobStraggler
 
+# With fewer steps the expansion of Student's t is too far off, and an interval as wide as what it is about.
+_LEAST_FREEDOM = 4
+
 
 @dataclass(frozen=True)
 class Judging:
@@ -132,7 +135,7 @@ class _Judged:
         return UnitChange(**{**found.__dict__, "moved": self._moved(found)})
 
     def _interval(self, delta: float, own: list[float], rows: list[tuple[Rows, Rows]]) -> tuple[int, int] | None:
-        """Student's t at the level divided among all units; None where a rank has a single step."""
+        """Student's t at the level divided among all units; None where steps are too few for that."""
         variance, freedom = 0.0, math.inf
         for side, jobs in enumerate(self.jobs):
             errors = [each.error_ns for pair in rows for each in pair[side]]
@@ -141,7 +144,9 @@ class _Judged:
             variance += sum((error or 0.0) ** 2 for error in errors) / len(errors) ** 2
             variance += (self.judging.noise_share * own[side]) ** 2 / len(jobs)
             freedom = min(freedom, *(len([step for step in job.steps if step.excluded is None]) - 1 for job in jobs))
-        half = _student(1 - self.judging.level / 2 / self.tests, max(freedom, 1)) * math.sqrt(variance)
+        if freedom < _LEAST_FREEDOM:
+            return None
+        half = _student(1 - self.judging.level / 2 / self.tests, freedom) * math.sqrt(variance)
         return round(delta - half), round(delta + half)
 
     def _moved(self, unit: UnitChange) -> bool:
@@ -174,7 +179,8 @@ def _student(quantile: float, freedom: float) -> float:
     z = NormalDist().inv_cdf(quantile)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / freedom + second / freedom**2
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def _largest_only(units: list[UnitChange]) -> Iterator[UnitChange]:

@@ -14,7 +14,7 @@ class JobStep:
     """A step over all ranks, ns on their common clock; `excluded` says why it does not count.
 
     `dur` is from when the first rank begins it, or the last one has ended the step before, to when the last one ends it. `ledger`
-    is what a step of the ranks holds in the mean.
+    is what a step of the ranks holds in the mean; the rest of `dur` is told by none.
     """
 
     step: int
