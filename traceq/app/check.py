@@ -171,7 +171,8 @@ def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | 
     allowed = against.max_regression
     limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
     base = runs_of(baseline, rank, **limits)
-    are_jobs = rank is None and jobs_of(base) and jobs_of(runs)
+    one_only = rank is not None or reading.get("trace") is not None
+    are_jobs = not one_only and jobs_of(base) and jobs_of(runs)
     return (compare_jobs if are_jobs else compare)(
         base,
         runs,

@@ -137,9 +137,10 @@ def compare(
     if not 0 < level < 1:
         raise WrongUse(f"level {level:g} is not a probability between 0 and 1.")
     check_writes(reading.get("writes", ()), [*several(base), *several(new)])
+    one_only = rank is not None or reading.get("trace") is not None
     base_runs, base_step = _read(base, rank, reading, drawn=drawn)
     new_runs, new_step = _read(new, rank, reading, drawn=drawn)
-    are_jobs = rank is None and jobs_of(base_runs) and jobs_of(new_runs)
+    are_jobs = not one_only and jobs_of(base_runs) and jobs_of(new_runs)
     if not are_jobs:
         base_runs, new_runs = (of_rank(runs, rank, "") for runs in (base_runs, new_runs))
     comparison = (compare_jobs if are_jobs else compare_runs)(

@@ -36,10 +36,13 @@ def _job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[
     stragglers = ask(connection, statement("runs/sql/job_straggler.sql"), **place)
     digest = hashlib.sha256("".join(sorted(run.sha256 for run in runs)).encode())
     steps = ask(connection, statement("runs/sql/job_step.sql"), is_aligned=row["is_aligned"], **place)
+    ledgers: dict[int, list[Mapping[str, int]]] = {}
+    for each in (each for run in runs for each in run.steps if each.ledger):
+        ledgers.setdefault(each.step, []).append(each.ledger)
     return Job(
         **row,
         sha256=digest.hexdigest(),
-        steps=tuple(JobStep(**step, ledger=_ledger(runs, step["step"], step["dur"])) for step in steps),
+        steps=tuple(JobStep(**step, ledger=_ledger(ledgers.get(step["step"], []), step["dur"])) for step in steps),
         ranks=tuple(_rank(each, told) for each in ask(connection, statement("runs/sql/job_rank.sql"), **place)),
         stragglers=tuple(
             JobStraggler(
@@ -73,10 +76,9 @@ def _rank(row: dict[str, Any], told: int) -> JobRank:
     )
 
 
-def _ledger(runs: list[Run], step: int, dur: int) -> dict[str, int]:
+def _ledger(ledgers: list[Mapping[str, int]], dur: int) -> dict[str, int]:
     """The mean of the ranks' ledgers in a step; scaled down where it is longer than the job's step, as steps of ranks overlap."""
     parts: dict[str, int] = {}
-    ledgers = [each.ledger for run in runs for each in run.steps if each.step == step and each.ledger]
     for ledger in ledgers:
         for name, part in ledger.items():
             parts[name] = parts.get(name, 0) + part
