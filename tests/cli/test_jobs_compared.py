@@ -109,6 +109,7 @@ def test_one_rank_is_compared_where_it_is_asked_for(run):
 
 def test_a_baseline_keeps_the_job(run):
     assert run("baseline", "save", "job", "before.duckdb").exit_code == 0
+    assert "4 ranks, 12 steps over all ranks, slowdown 1.00x by late ranks" in run("baseline", "show", "job").output
     found = json.loads(run("compare", "job", "after.duckdb", "--format", "json").output)
     direct = json.loads(run("compare", "before.duckdb", "after.duckdb", "--format", "json").output)
     assert found["job"]["units"] == direct["job"]["units"]

@@ -10,7 +10,7 @@ from traceq.reports.comparison.words import confidence
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.job.change import JobChange, JobSide, UnitChange
-from traceq.runs.job.job import JobStraggler
+from traceq.runs.job.job import Job, JobStraggler
 
 _MOST_TOLD = 3
 _LISTED = 5
@@ -152,6 +152,13 @@ def for_a_ticket(job: JobChange) -> Iterator[Block]:
     else:
         yield Paragraph((f"{nobody(job)}.",))
     yield from _come_and_go(job)
+
+
+def kept_in_short(job: Job) -> str:
+    """A job of a baseline in a line: its ranks, and how much late ones slow it down, or why that cannot be told."""
+    steps = sum(step.excluded is None for step in job.steps)
+    slow = f"cannot tell: {job.cannot_tell}" if job.slowdown is None else f"{_times(job.slowdown)} by late ranks"
+    return f"{some(len(job.ranks), 'rank')}, {some(steps, 'step')} over all ranks, slowdown {slow}"
 
 
 def of_rank_title(job: JobChange) -> str:
