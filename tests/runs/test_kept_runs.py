@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from traceq.errors import UnusableBaseline
 from traceq.runs import baselines
+from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
 from traceq.runs.run import Amount, FindingKept, Item, Run, RunStep
-from traceq.runs.stored import text_of
+from traceq.runs.stored import damage, kept_of, text_of
 
 AMOUNT = Amount(count=2, dur=60, bytes=0)
 RUN = Run(
@@ -32,6 +34,24 @@ RUN = Run(
     steps=(RunStep(1, "step 1", 100, None, {"compute": 60, "idle_data": 40}), RunStep(2, "step 2", 0, None, {})),
     items=(Item("compute", "gemm", None, None, None, None, every=AMOUNT, typical=AMOUNT),),
     findings=(FindingKept("host-bound", "host-bound", "Waits", 5.0, 2.0, 9.0, "high"),),
+)
+
+
+JOB = Job(
+    name="night",
+    sha256="bb",
+    world_size=2,
+    steps=(JobStep(1, "step 1", 110, None, {"compute": 60}), JobStep(2, "step 2", 0, "warm-up", {})),
+    steps_told=1,
+    dur=110,
+    ideal=100,
+    slowdown=1.1,
+    pattern="fixed",
+    cannot_tell=None,
+    claim_limit=5,
+    is_aligned=True,
+    ranks=(JobRank(0, "n1", 0, 60, 1.5, 20, 30, 0), JobRank(1, None, None, 80, None, 20, 10, -1)),
+    stragglers=(JobStraggler("rank", "rank 1", (1,), 10, 9, "idle_launch"),),
 )
 
 
@@ -130,3 +150,23 @@ def test_two_ranks_of_a_trace_are_two_runs(kept):
         content["runs"].append({**content["runs"][0], "rank": 1})
 
     assert len(baselines.read(kept(two)).runs) == 2
+
+
+def test_a_job_is_kept_whole():
+    run = replace(RUN, job=JOB)
+    kept = kept_of(text_of((run,), traceq="0", saved="now"), "main.json")
+    assert kept.runs == (run,)
+    assert damage(kept) == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "at"),
+    [
+        (replace(JOB, steps=(replace(JOB.steps[0], dur=-1),)), "job.steps"),
+        (replace(JOB, ranks=(replace(JOB.ranks[0], wait_ns=-1),)), "job.ranks"),
+        (replace(JOB, steps_told=0), "job.steps_told"),
+    ],
+)
+def test_what_no_job_can_have_is_damage(wrong, at):
+    kept = kept_of(text_of((replace(RUN, job=wrong),), traceq="0", saved="now"), "main.json")
+    assert damage(kept).endswith(f"at `$.runs[0].{at}`")

@@ -15,6 +15,7 @@ from traceq.app.view import View
 from traceq.database.user_sql import interruptible
 from traceq.errors import UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
+from traceq.reports.comparison.job import moved_plainly
 from traceq.reports.comparison.named import told
 from traceq.reports.document import Block
 from traceq.reports.renderers.check_to_code_quality import check_to_code_quality
@@ -30,6 +31,7 @@ from traceq.runs.budgets.regression import regression
 from traceq.runs.budgets.sql import ask
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY, compare
 from traceq.runs.compare.comparison import Comparison
+from traceq.runs.compare.jobs import compare_jobs, jobs_of
 from traceq.runs.run import Run
 from traceq.runs.sources import file_of
 
@@ -168,8 +170,11 @@ def _measured(source: Source, budgets: Sequence[Budget], rank: int | None, readi
 def _compared(baseline: str, against: Compare, runs: Sequence[Run], rank: int | None, reading: Reading) -> Comparison:
     allowed = against.max_regression
     limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
-    return compare(
-        runs_of(baseline, rank, **limits),
+    base = runs_of(baseline, rank, **limits)
+    one_only = rank is not None or reading.get("trace") is not None
+    are_jobs = not one_only and jobs_of(base) and jobs_of(runs)
+    return (compare_jobs if are_jobs else compare)(
+        base,
         runs,
         level=LEVEL if against.level is None else against.level,
         # A regression of the size that fails is not too small, and steps that could not show it are no proof that there is none.
@@ -187,7 +192,11 @@ def _regression(against: Compare, comparison: Comparison | None) -> Judged:
 
 
 def with_cause(judged: Judged, comparison: Comparison | None) -> Judged:
-    """A regression with what it is put down to."""
-    if judged.state != "fail" or comparison is None or not comparison.named:
+    """A regression with what it is put down to, in a job with the ranks that moved it."""
+    if judged.state != "fail" or comparison is None:
+        return judged
+    if comparison.job is not None and comparison.job.moved:
+        return replace(judged, reason=f"{judged.reason}. Moved by {moved_plainly(comparison.job)}")
+    if not comparison.named:
         return judged
     return replace(judged, reason=f"{judged.reason}. Most of it: {''.join(told(comparison.named[0]))}")

@@ -30,7 +30,9 @@ from traceq.runs.budgets.regression import regression
 from traceq.runs.compare.compare import FLOOR, LEVEL, SENSITIVITY
 from traceq.runs.compare.compare import compare as compare_runs
 from traceq.runs.compare.comparison import Comparison, Statistic
+from traceq.runs.compare.jobs import compare_jobs, jobs_of
 from traceq.runs.run import Run
+from traceq.runs.sources import of_rank
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,21 +126,24 @@ def compare(
 ) -> ComparisonView:
     """What changed from `base` to `new`, each a trace database, a trace or a baseline, by path or name, or several, pooled.
 
-    `rank` is the rank to compare, the lowest when it is None. `level` is how often chance may pass for a change, `floor_share`
-    the smallest change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share`
-    would have been found. `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one
-    program are known to differ by, a standard deviation as a share of the step, or the
-    baseline whose runs tell it. `anyway` gives a verdict although GPUs,
-    shapes or settings differ. `drawn`: with the typical step of both, for HTML. `ticket`: in at most 10 KB, with
-    hosts, users and paths replaced. Raises StoreError for what cannot be read,
-    ValueError for a rank that is not there.
+    `rank` is the rank to compare. When it is None, jobs are compared where both sides are jobs of several ranks, else the lowest
+    rank of each. `level` is how often chance may pass for a change, `floor_share` the smallest
+    change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share` would have been found.
+    `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one program are known to differ
+    by, a standard deviation as a share of the step, or the baseline whose runs tell it. `anyway` gives a verdict although GPUs,
+    shapes or settings differ. `drawn`: with the typical step of both, for HTML. `ticket`: in at most 10 KB, with hosts, users
+    and paths replaced. Raises StoreError for what cannot be read, ValueError for a rank that is not there.
     """
     if not 0 < level < 1:
         raise WrongUse(f"level {level:g} is not a probability between 0 and 1.")
     check_writes(reading.get("writes", ()), [*several(base), *several(new)])
+    one_only = rank is not None or reading.get("trace") is not None
     base_runs, base_step = _read(base, rank, reading, drawn=drawn)
     new_runs, new_step = _read(new, rank, reading, drawn=drawn)
-    comparison = compare_runs(
+    are_jobs = not one_only and jobs_of(base_runs) and jobs_of(new_runs)
+    if not are_jobs:
+        base_runs, new_runs = (of_rank(runs, rank, "") for runs in (base_runs, new_runs))
+    comparison = (compare_jobs if are_jobs else compare_runs)(
         base_runs,
         new_runs,
         level=level,
@@ -154,11 +159,11 @@ def compare(
 
 
 def _read(sources: Sources, rank: int | None, reading: Reading, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
-    """The runs of a side, and the typical step of the first that has a database."""
+    """The runs of a side, of all ranks if none is chosen, and the typical step of the first that has a database."""
     found: list[Run] = []
     timeline = None
     for source in several(sources):
-        with opened_runs(source, rank, **reading) as (connection, runs):
+        with opened_runs(source, rank, all_ranks=rank is None, **reading) as (connection, runs):
             found += runs.values()
             if drawn and connection is not None and timeline is None:
                 drawings = (typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())

@@ -201,9 +201,9 @@ def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes:
 
 @contextmanager
 def opened_runs(
-    source: Source, rank: int | None = None, **reading: Unpack[Reading]
+    source: Source, rank: int | None = None, *, all_ranks: bool = False, **reading: Unpack[Reading]
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection | None, dict[int, Run]]]:
-    """The runs of one rank (the lowest when it is None) by trace_id, and the connection to their database.
+    """The runs of one rank (the lowest when it is None), or of all, by trace_id, and the connection to their database.
 
     A baseline has no database: None, and numbers from 0.
     """
@@ -211,7 +211,7 @@ def opened_runs(
     if stored is not None:
         if reading.get("trace") is not None:
             raise WrongUse(f"--trace is for trace databases; {source} is a baseline: choose by --rank.")
-        yield None, dict(enumerate(of_rank(stored, rank, str(source))))
+        yield None, dict(enumerate(stored if all_ranks else of_rank(stored, rank, str(source))))
         return
     with opened(source, "compared", **reading) as connection:
         runs = interruptible(connection, lambda: read_runs(connection, str(source)))
@@ -219,8 +219,10 @@ def opened_runs(
         trace = reading.get("trace")
         wanted = chosen_traces(connection, () if trace is None else (trace,))
         found = {row["trace_id"]: run for row, run in zip(traces, runs, strict=True) if row["trace_id"] in wanted}
-        chosen = {id(run) for run in of_rank(list(found.values()), rank, str(source))}
-        yield connection, {trace_id: run for trace_id, run in found.items() if id(run) in chosen}
+        if not all_ranks:
+            chosen = {id(run) for run in of_rank(list(found.values()), rank, str(source))}
+            found = {trace_id: run for trace_id, run in found.items() if id(run) in chosen}
+        yield connection, found
 
 
 def runs_of(sources: Sources, rank: int | None = None, **reading: Unpack[Reading]) -> list[Run]:

@@ -164,13 +164,13 @@ def goal_option(help_: str) -> Callable[[F], F]:
     return click.option("--goal", type=goals, default="throughput", show_default=True, help=help_)
 
 
-def rank_option(verb: str) -> Callable[[F], F]:
+def rank_option(verb: str, default: str = "the lowest") -> Callable[[F], F]:
     """--rank and --trace of commands that compare: the rank, or the trace, to compare, check or keep."""
 
     def decorated(command: F) -> F:
         command = click.option("--trace", type=int, metavar="N", help=f"{verb} the trace with this trace_id.")(command)
         return click.option(
-            "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: the lowest]"
+            "--rank", type=click.IntRange(min=0), metavar="N", help=f"{verb} this rank. [default: {default}]"
         )(command)
 
     return decorated

@@ -26,7 +26,7 @@ from traceq.cli._output import write, write_view
 @click.option("--new", multiple=True, metavar="SOURCE...", help="Runs to compare with them, pooled.")
 @document_options(default=None)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Rows of a table.")
-@rank_option("Compare")
+@rank_option("Compare", "the whole job, else the lowest")
 @click.option(
     "--by",
     "statistic",

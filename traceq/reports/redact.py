@@ -34,6 +34,8 @@ from traceq.reports.model import Device, DeviceLedger, Report, TraceFacts, Trace
 from traceq.reports.timeline import Called
 from traceq.reports.topics import KernelName, PathName
 from traceq.runs.compare.comparison import Comparison, Part, Side
+from traceq.runs.job.change import UnitChange
+from traceq.runs.job.job import JobStraggler
 from traceq.runs.run import Run
 
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
@@ -123,7 +125,8 @@ def _known(report: Report) -> dict[str, str]:
 
 
 def _known_runs(comparison: Comparison) -> dict[str, str]:
-    runs = (*comparison.base.runs, *comparison.new.runs)
+    shown = (comparison, comparison.of_rank) if comparison.of_rank else (comparison,)
+    runs = [run for each in shown for run in (*each.base.runs, *each.new.runs)]
     return {each: _file(run) for run in runs for each in (run.file, run.source, PurePath(run.source).name)}
 
 
@@ -131,14 +134,14 @@ def _without_items(comparison: Comparison) -> Comparison:
     def bare(side: Side) -> Side:
         return replace(side, runs=tuple(_bare(run) for run in side.runs))
 
-    return replace(comparison, base=bare(comparison.base), new=bare(comparison.new))
+    of_rank = None if comparison.of_rank is None else _without_items(comparison.of_rank)
+    return replace(comparison, base=bare(comparison.base), new=bare(comparison.new), of_rank=of_rank)
 
 
 def _bare(run: Run) -> Run:
     """The run by the name that stands for its file, without its steps and what they are made of."""
-    return replace(
-        run, file=_file(run), source=_file(run), steps=(), items=(), findings=(), parts=(), shapes={}, cannot_tell={}
-    )
+    nothing: dict[str, Any] = {"items": (), "findings": (), "parts": (), "shapes": {}, "cannot_tell": {}, "job": None}
+    return replace(run, file=_file(run), source=_file(run), steps=(), **nothing)
 
 
 class _StandIns:
@@ -314,6 +317,8 @@ def _kind(holder: Any, field: str) -> str:
     """What the texts of a field are, where its name does not say it."""
     if isinstance(holder, Part) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
         return "kernel"
+    if field == "name" and isinstance(holder, UnitChange | JobStraggler):
+        return "title"
     if field == "name" and isinstance(holder, Device | DeviceLedger):
         return "device_name"
     if field == "name" and isinstance(holder, Called | Frame):

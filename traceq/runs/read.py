@@ -13,6 +13,7 @@ from traceq.database.sql import statement
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.subject import Subject
+from traceq.runs.read_job import read_jobs
 from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
 
 if TYPE_CHECKING:
@@ -28,10 +29,12 @@ def read_runs(connection: duckdb.DuckDBPyConnection, source: str) -> list[Run]:
     judges = cached_or_judged(connection)
     traces = ask(connection, statement("database/trace.sql"))
     ranks = tuple(sorted({trace["rank"] for trace in traces if trace["rank"] is not None}))
-    return [
-        replace(_run(connection, source, trace, subject, judge()), ranks=ranks)
+    runs = {
+        trace["trace_id"]: replace(_run(connection, source, trace, subject, judge()), ranks=ranks)
         for trace, (subject, judge) in zip(traces, judges, strict=True)
-    ]
+    }
+    jobs = read_jobs(connection, runs)
+    return [replace(run, job=jobs.get(trace_id)) for trace_id, run in runs.items()]
 
 
 def _run(

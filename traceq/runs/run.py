@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from traceq.diagnosis.finding import Confidence
 from traceq.formats.capabilities import format_of
+from traceq.runs.job.job import Job
 
 TRIM = 4
 """The shortest and the longest 1/TRIM of the counted steps are left out of the typical step."""
@@ -100,7 +101,7 @@ class Run:
     gpu-saturated says, None where it says nothing; `cannot_tell` names rules that could not judge, with the reason.
     `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds. `unit` and
     `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
-    and temperatures over the counted steps, by series.
+    and temperatures over the counted steps, by series. `job` is that of several ranks whose trace this is part of.
     """
 
     source: str
@@ -130,6 +131,7 @@ class Run:
     unit: str | None = None
     unit_name: str | None = None
     conditions: Mapping[str, float] = field(default_factory=dict)
+    job: Job | None = None
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

@@ -86,6 +86,14 @@ def _wrong(run: Run) -> Iterator[tuple[str, str]]:
 def _checked(run: Run) -> Iterator[tuple[str, bool]]:
     """Whether the other amounts can be right, by where they stand."""
     yield "shapes", all(_is_amount(*durations.values()) for durations in run.shapes.values())
+    if run.job is not None:
+        job = run.job
+        yield "job.steps", all(_is_amount(each.dur, *each.ledger.values()) for each in job.steps)
+        yield (
+            "job.ranks",
+            all(_is_amount(each.transfer_ns, each.wait_ns) for each in job.ranks),
+        )
+        yield "job.steps_told", job.steps_told > 0
     yield "payload", all(each >= 0 for each in run.payload.values())
     yield "findings", all(each.saving_ns >= 0 for each in run.found)
 

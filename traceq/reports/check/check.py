@@ -8,6 +8,7 @@ from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration, some
 from traceq.reports.check.words import label, limits, measured, reason, sentence
+from traceq.reports.comparison.job import in_short
 from traceq.reports.comparison.words import both_sides, confidence, interval
 from traceq.reports.document import (
     Block,
@@ -84,6 +85,8 @@ def _comparison(comparison: Comparison, baseline: str) -> Iterator[Block]:
     rows: list[tuple[str, Spans]] = [("verdict", (comparison.verdict,))]
     if comparison.change is not None:
         rows += _changed(comparison.change, comparison.level)
+    if comparison.job is not None:
+        rows += in_short(comparison.job)
     yield Facts(tuple(rows))
     reasons = (*comparison.obstacles, *(each for each in comparison.reasons if each not in comparison.obstacles))
     if reasons:

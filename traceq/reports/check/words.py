@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from traceq.common.units import change_share, count, duration, rate, share, size, some
-from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Budget, Check, Judged
+from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, TIMES, Budget, Check, Judged
 
 ABSENT = "absent"
 _SMALLEST, _LARGEST = 1e-6, 1e15
@@ -22,7 +22,7 @@ def label(budget: Budget) -> str:
 def limits(budget: Budget) -> str:
     """The limits, one after the other: at least 2 and at most 5."""
     said = [f"{limit.bound} {amount(limit.amount, limit.unit)}" for limit in budget.limits]
-    return " and ".join(said) or (ABSENT if budget.table == "findings" else "no regression")
+    return " and ".join(said) or (ABSENT if budget.table in ("findings", "job") else "no regression")
 
 
 def measured(judged: Judged) -> str:
@@ -50,6 +50,8 @@ def amount(value: Fraction, unit: str) -> str:
         return size(round(value)) if value >= 0 else f"-{size(-round(value))}"
     if unit == PER_SECOND:
         return f"{_number(value)}/s"
+    if unit == TIMES:
+        return f"{_number(value)}x"
     return f"{_number(value)} {unit}".rstrip()
 
 

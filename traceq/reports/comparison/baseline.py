@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from traceq.common.units import count, duration, rate, share, size
+from traceq.reports.comparison.job import kept_in_short
 from traceq.reports.comparison.words import captured
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Warn, table
 from traceq.runs.compare.side import step_ns, usable
@@ -53,6 +54,8 @@ def _facts(run: Run) -> Iterator[tuple[str, Spans]]:
         yield "longest", (duration(max(step.dur for step in counted)),)
     for key, value in sorted(run.payload.items()):
         yield "a step", (Name(key), f": {rate(value)}")
+    if run.job is not None:
+        yield "job", (kept_in_short(run.job),)
     yield "SHA-256", (Name(run.sha256),)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from traceq.common.units import change, change_share, duration
 from traceq.reports.charts import waterfall
+from traceq.reports.comparison.job import in_the_job, of_rank_title
 from traceq.reports.comparison.named import others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
@@ -45,18 +46,30 @@ def compose_comparison(
     yield from map(Paragraph, others(comparison))
     yield from _because(comparison)
     yield from _kinds(comparison)
+    if comparison.job is not None:
+        yield from in_the_job(comparison, comparison.job, top)
     if comparison.change is not None:
         yield from _overview(comparison, comparison.change)
+    if comparison.job is not None and comparison.of_rank is not None:
+        yield Heading(3, (of_rank_title(comparison.job),), anchor="rank")
+        yield Verdict(verdict(comparison.of_rank))
+        yield from map(Paragraph, others(comparison.of_rank))
+    yield from _made_of(comparison.of_rank or comparison, top)
+    if draws and timelines:
+        yield Heading(3, ("Typical steps over time, to one scale",), anchor="timelines")
+        yield from map(Tracks, timelines)
+    yield from compared(comparison)
+
+
+def _made_of(comparison: Comparison, top: int) -> Iterator[Block]:
+    """What the step is made of on both sides; of jobs that of one rank."""
+    if comparison.change is not None:
         yield from _causes(comparison, comparison.change, top)
         yield from kernels(comparison, top)
         yield from cut("By operator", "operator", comparison.operators, top)
         yield from cut("By phase", "phase", comparison.phases, top)
         yield from numbers(comparison.counts)
     yield from findings(comparison)
-    if draws and timelines:
-        yield Heading(3, ("Typical steps over time, to one scale",), anchor="timelines")
-        yield from map(Tracks, timelines)
-    yield from compared(comparison)
 
 
 def _files(side: Side) -> Spans:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from traceq.analysis.categories import in_words
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, rate, share
+from traceq.reports.comparison.job import moved
 from traceq.reports.comparison.words import interval
 from traceq.reports.document import Name, Spans
 from traceq.runs.compare.comparison import AcrossTheBoard, Comparison, NamedCause
@@ -28,6 +29,8 @@ def mostly(comparison: Comparison) -> Spans:
     """The first cause, to end the verdict with; nothing where there is no verdict on a change."""
     if not _is_change(comparison) or comparison.change is None:
         return ()
+    if comparison.job is not None:
+        return moved(comparison.job)
     if not comparison.named:
         sign = 1 if comparison.change.delta_ns > 0 else -1
         largest = max(comparison.causes, key=lambda cause: sign * cause.delta_ns)

@@ -7,6 +7,7 @@ from shlex import quote
 
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration
+from traceq.reports.comparison.job import for_a_ticket, of_rank_title
 from traceq.reports.comparison.named import others, told
 from traceq.reports.comparison.verdict import verdict
 from traceq.reports.comparison.words import both_sides, confidence, interval
@@ -80,6 +81,12 @@ def _rests_on(comparison: Comparison) -> Iterator[Block]:
 
 def _causes(comparison: Comparison) -> Iterator[Block]:
     yield Heading(2, ("What it is put down to",))
+    if comparison.job is not None:
+        yield from for_a_ticket(comparison.job)
+        if comparison.of_rank is None:
+            return
+        yield Heading(3, (of_rank_title(comparison.job),))
+        comparison = comparison.of_rank
     if not comparison.named:
         yield Paragraph(("No part of the step changed by more than its own noise.",))
         return

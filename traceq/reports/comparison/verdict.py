@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traceq.common.units import duration, share
+from traceq.common.units import duration, share, some
 from traceq.reports.comparison.named import mostly
 from traceq.reports.comparison.sides import said
 from traceq.reports.comparison.words import confidence, interval
@@ -34,6 +34,8 @@ def verdict(comparison: Comparison) -> Spans:
             f"a step takes {duration(abs(total.delta_ns))}{by} {way}, "
             f"{duration(total.base_ns)} before and {duration(total.new_ns)} now"
         )
+    if comparison.job is not None:
+        sentence += f" over {some(len(comparison.job.new.ranks), 'rank')}"
     of_kind = f"steps of kind {comparison.kind}: " if comparison.kind else ""
     return (f"{begins}{of_kind}{sentence}; {how_sure(comparison, total)}", *mostly(comparison), ".")
 

@@ -12,39 +12,46 @@ SCHEMA_VERSION = 1
 
 def comparison_to_json(comparison: Comparison) -> str:
     """One object. `causes` add up to `delta_ns`, and the parts of each to its own."""
+    return json_text({"schema_version": SCHEMA_VERSION, **_compared(comparison), **_job(comparison)})
+
+
+def _job(comparison: Comparison) -> dict[str, Any]:
+    """Of a job who changed, and the comparison of one rank; null of single traces."""
+    rank = comparison.of_rank
+    return {"job": comparison.job, "of_rank": None if rank is None else _compared(rank)}
+
+
+def _compared(comparison: Comparison) -> dict[str, Any]:
     total = comparison.change
-    return json_text(
-        {
-            "schema_version": SCHEMA_VERSION,
-            **picked(
-                comparison,
-                "verdict",
-                "reasons",
-                "comparable",
-                "obstacles",
-                "assumptions",
-                "remarks",
-                "level",
-                "floor_share",
-            ),
-            **(_change(total) if total else dict.fromkeys(_CHANGE)),
-            "other_statistic": comparison.other and _change(comparison.other),
-            "base": _side(comparison.base),
-            "new": _side(comparison.new),
-            "causes": comparison.causes,
-            "named_causes": [_named(each) for each in comparison.named],
-            "across_the_board": comparison.across,
-            "kernels": [part for cause in comparison.causes if cause.category == "compute" for part in cause.parts],
-            **picked(comparison, "operators", "phases", "counts", "findings_gone", "findings_new", "kind"),
-            "kinds": [
-                {
-                    **picked(each, "kind", "base_steps", "new_steps", "verdict"),
-                    **(_change(each.change) if each.change else {}),
-                }
-                for each in comparison.kinds
-            ],
-        }
-    )
+    return {
+        **picked(
+            comparison,
+            "verdict",
+            "reasons",
+            "comparable",
+            "obstacles",
+            "assumptions",
+            "remarks",
+            "level",
+            "floor_share",
+        ),
+        **(_change(total) if total else dict.fromkeys(_CHANGE)),
+        "other_statistic": comparison.other and _change(comparison.other),
+        "base": _side(comparison.base),
+        "new": _side(comparison.new),
+        "causes": comparison.causes,
+        "named_causes": [_named(each) for each in comparison.named],
+        "across_the_board": comparison.across,
+        "kernels": [part for cause in comparison.causes if cause.category == "compute" for part in cause.parts],
+        **picked(comparison, "operators", "phases", "counts", "findings_gone", "findings_new", "kind"),
+        "kinds": [
+            {
+                **picked(each, "kind", "base_steps", "new_steps", "verdict"),
+                **(_change(each.change) if each.change else {}),
+            }
+            for each in comparison.kinds
+        ],
+    }
 
 
 _CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "delta_share", "interval_ns", "p", "detectable_ns", "noise_ns")

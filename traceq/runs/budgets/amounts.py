@@ -7,11 +7,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 from traceq.common.units import parsed_duration
-from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, Bound, Limit
+from traceq.runs.budgets.budget import BYTES, NANOSECONDS, PER_SECOND, SHARE, TIMES, Bound, Limit
 
 _BOUND = re.compile(r"\s*(<=|>=)?\s*(.*?)\s*", re.DOTALL)
 _PERCENT = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*%")
 _SIGNS: dict[str | None, Bound] = {"<=": "at most", ">=": "at least"}
+_TIMES = re.compile(r"\s*([0-9]{1,20}(?:\.[0-9]{0,20})?)\s*x\s*")
 _RATE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})\s*(?:/\s*s)?")
 
 
@@ -47,6 +48,19 @@ def rate(value: object) -> Limit:
     if match is None:
         raise ValueError(f"{shown(value)} is not a rate: give a number per second, as in 900")
     return Limit(bound or "at least", Fraction(Decimal(match[1])), PER_SECOND)
+
+
+def times(value: object) -> Limit:
+    """The most by which late ranks may slow a job down: 1.2, or "1.2x"."""
+    number = plain(value)
+    if number is None:
+        match = _TIMES.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise ValueError(f"{shown(value)} is not a factor: give a number as 1.2")
+        number = Fraction(Decimal(match[1]))
+    if number < 1:
+        raise ValueError(f"{shown(value)} is below 1, which a job with usual ranks has")
+    return Limit("at most", number, TIMES)
 
 
 def in_unit(value: object, unit: str) -> Fraction:

@@ -10,12 +10,12 @@ from typing import Literal
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.run import Run
 
-Table = Literal["step", "throughput", "ledger", "findings", "sql", "compare"]
+Table = Literal["step", "throughput", "ledger", "findings", "job", "sql", "compare"]
 Bound = Literal["at most", "at least"]
 State = Literal["fail", "cannot judge", "pass"]
 
 # Units that are shown in their own way; any other is written after the number.
-NANOSECONDS, SHARE, PER_SECOND, BYTES = "ns", "share", "/s", "bytes"
+NANOSECONDS, SHARE, PER_SECOND, BYTES, TIMES = "ns", "share", "/s", "bytes", "x"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Budget:
-    """One thing to judge. Without limits it must not be there: a finding, or a regression.
+    """One thing to judge. Without limits it must not be there: a finding, a straggler, or a regression.
 
     `name` is the key in its table, of the user's SQL its name. `line` is where the budget file says it, from 1, None for
     what the command line says. `query` is the user's SQL.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from traceq.runs.budgets.budget import Budget, Judged, Measured
 from traceq.runs.budgets.findings import findings
+from traceq.runs.budgets.job import job
 from traceq.runs.budgets.sql import sql
 from traceq.runs.budgets.steps import ledger, step, throughput
 
@@ -14,6 +15,7 @@ _JUDGES: Mapping[str, Callable[[Budget, Sequence[Measured]], Judged]] = {
     "throughput": throughput,
     "ledger": ledger,
     "findings": findings,
+    "job": job,
     "sql": sql,
 }
 

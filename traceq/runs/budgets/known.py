@@ -10,6 +10,8 @@ from traceq.analysis.categories import BUSY, IDLE
 
 STEP = ("typical", "mean", "p50", "p90", "p95", "p99", "max")
 
+JOB = ("step", "slowdown", "straggler")
+
 # Sums of categories, by the name a budget gives them.
 SUMS = {"idle": IDLE, "busy": BUSY, "copy": tuple(each for each in BUSY if each.startswith("copy_"))}
 

@@ -16,14 +16,14 @@ from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import UnusableBudget
 from traceq.runs.budgets import amounts
 from traceq.runs.budgets.budget import SHARE, Bound, Budget, Compare, Limit, Table
-from traceq.runs.budgets.known import ANY, STEP, SUMS, closest, rules
+from traceq.runs.budgets.known import ANY, JOB, STEP, SUMS, closest, rules
 from traceq.runs.budgets.toml_lines import toml_lines
 
 NAME = "traceq.toml"
 
 T = TypeVar("T")
 
-_TABLES = ("step", "throughput", "ledger", "findings", "sql", "compare")
+_TABLES = ("step", "throughput", "ledger", "findings", "job", "sql", "compare")
 _SQL = ("name", "query", "max", "min", "unit")
 _BOUNDS: Mapping[str, Bound] = {"min": "at least", "max": "at most"}
 _COMPARE = ("baseline", "max_regression", "level", "noise")
@@ -145,6 +145,18 @@ def _finding_limits(place: _Place, key: str, value: object) -> tuple[Limit, ...]
     return (limit,)
 
 
+def _of_job(place: _Place, table: Mapping[str, Any]) -> Iterator[Budget]:
+    _refuse_unknown(place, table, JOB)
+    for key, value in table.items():
+        if key == "straggler" and value == _ABSENT:
+            limits: tuple[Limit, ...] = ()
+        else:
+            limits = (_checked(place, key, _OF_JOB[key], value),)
+        if any(limit.bound == "at least" for limit in limits):
+            raise place.wrong("a job has a most, no least: leave out >=", key)
+        yield Budget("job", key, limits, place.line(key))
+
+
 def _of_sql(top: _Place, tables: object) -> Iterator[Budget]:
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise top.wrong("must be tables: [[sql]], and below it name, query, max or min", "sql")
@@ -220,7 +232,13 @@ _LIMITS: Mapping[Table, tuple[Collection[str], Callable[[object], Limit]]] = {
     "throughput": ((), amounts.rate),
     "ledger": ((*CATEGORIES, *SUMS), amounts.time_or_share),
 }
+_OF_JOB: Mapping[str, Callable[[object], Limit]] = {
+    "step": amounts.time,
+    "slowdown": amounts.times,
+    "straggler": amounts.time_or_share,
+}
 _OF_TABLE: Mapping[Table, Callable[[_Place, Mapping[str, Any]], Iterator[Budget]]] = {
     **{name: partial(_limited, name) for name in _LIMITS},
     "findings": _of_findings,
+    "job": _of_job,
 }

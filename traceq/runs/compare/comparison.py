@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from traceq.runs.job.change import JobChange
 from traceq.runs.run import FindingKept, Run
 
 Verdict = Literal["regression", "improvement", "no change", "cannot tell"]
@@ -198,6 +199,9 @@ class Comparison:
 
     Of servers it is about steps of one `kind`: that of the largest change that is sure, else that of most time. `kinds` has all
     that both sides have; each is judged at its part of `level`.
+
+    Of jobs it is about the step over all ranks, and `job` says who changed; the causes are those of the mean rank, none is named.
+    `of_rank` is the comparison of one rank, `job.shown`.
     """
 
     verdict: Verdict
@@ -222,3 +226,5 @@ class Comparison:
     across: AcrossTheBoard | None = None
     kind: str | None = None
     kinds: tuple[KindChange, ...] = ()
+    job: JobChange | None = None
+    of_rank: Comparison | None = None

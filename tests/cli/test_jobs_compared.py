@@ -1,0 +1,132 @@
+"""traceq compare, check, baseline and verify on jobs: traces of four ranks, one of which gets late."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RANKS, STEPS = 4, 12
+WORK, MOVES = 1000, 100
+
+
+def trace(rank, late):
+    """Steps of two collectives. A rank computes `WORK` us before each, `late` ranks longer; all end when the last has come."""
+    events = []
+    now = 0
+    for number in range(2 * STEPS):
+        arrives = max(_works(each, number, late) for each in range(RANKS))
+        work = _works(rank, number, late)
+        if number % 2 == 0:
+            events.append(_slice("user_annotation", f"ProfilerStep#{number // 2}", now, 0))
+        events += _kernel("gemm", 2 * number + 1, now, work, {})
+        described = {
+            "Collective name": "allreduce",
+            "Process Group Name": "0",
+            "Process Group Ranks": "[0, 1, 2, 3]",
+            "Group size": RANKS,
+            "In msg nelems": 1024,
+            "dtype": "Float",
+            "Seq": number,
+        }
+        name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+        events += _kernel(name, 2 * number + 2, now + work, arrives - work + MOVES, described)
+        now += arrives + MOVES
+        if number % 2:
+            step = next(each for each in reversed(events) if each["cat"] == "user_annotation")
+            step["dur"] = now - step["ts"]
+    return json.dumps(
+        {
+            "schemaVersion": 1,
+            "deviceProperties": [{"id": 0, "name": "NVIDIA H100"}],
+            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": RANKS},
+            "traceEvents": events,
+        }
+    )
+
+
+def _works(rank, number, late):
+    """A few us more or less from step to step, differently on each rank."""
+    return WORK + (37 * number + 11 * rank) % 17 + late.get(rank, 0)
+
+
+def _slice(category, name, ts, dur, **more):
+    return {"ph": "X", "pid": 1, "tid": 1, "cat": category, "name": name, "ts": ts, "dur": dur, **more}
+
+
+def _kernel(name, correlation, ts, dur, described):
+    at = {"correlation": correlation}
+    place = {"pid": 0, "tid": 7, "args": {"device": 0, "stream": 7, **at, **described}}
+    return [
+        _slice("cuda_runtime", "cudaLaunchKernel", ts, 1, args=at),
+        _slice("kernel", name, ts + 2, dur - 2, **place),
+    ]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """before.duckdb and after.duckdb, in which rank 2 computes 300 us longer before each collective."""
+    from traceq.loading.ingest import ingest
+
+    folder = tmp_path_factory.mktemp("jobs")
+    for name, late in (("before", {}), ("after", {2: 300})):
+        (folder / name).mkdir()
+        paths = [folder / name / f"rank{rank}.json" for rank in range(RANKS)]
+        for rank, path in enumerate(paths):
+            path.write_text(trace(rank, late))
+        ingest(paths, folder / f"{name}.duckdb")
+    return folder
+
+
+@pytest.fixture
+def run(made, traceq, monkeypatch):
+    """Runs traceq in the folder `made`."""
+    monkeypatch.chdir(made)
+    monkeypatch.delenv("TRACEQ_BASELINES", raising=False)
+    return traceq
+
+
+def test_compare_says_which_rank_moved_the_step(run):
+    said = run("compare", "before.duckdb", "after.duckdb", "--format", "json")
+    found = json.loads(said.output)
+    assert found["verdict"] == "regression"
+    assert found["delta_ns"] == pytest.approx(600_000, rel=0.05)
+    assert [each["name"] for each in found["job"]["units"] if each["moved"]] == ["rank 2"]
+    assert found["job"]["new"]["slowdown"] == pytest.approx(2800 / 2200, rel=0.05)
+    assert [each["name"] for each in found["job"]["stragglers_new"]] == ["rank 2"]
+    # what rank 2 does: kernels take longer, it waits for nobody
+    rank = found["of_rank"]
+    assert rank["base"]["runs"][0]["rank"] == 2
+    assert rank["named_causes"][0]["category"] == "compute"
+    assert "Moved by rank 2" in run("compare", "before.duckdb", "after.duckdb").output.replace("\n", " ")
+
+
+def test_one_rank_is_compared_where_it_is_asked_for(run):
+    for chosen in (("--rank", "1"), ("--trace", "2")):
+        found = json.loads(run("compare", "before.duckdb", "after.duckdb", "--format", "json", *chosen).output)
+        assert (found["job"], found["base"]["runs"][0]["rank"]) == (None, 1)
+
+
+def test_a_baseline_keeps_the_job(run):
+    assert run("baseline", "save", "job", "before.duckdb").exit_code == 0
+    assert "4 ranks, 12 steps over all ranks, slowdown 1.00x by late ranks" in run("baseline", "show", "job").output
+    found = json.loads(run("compare", "job", "after.duckdb", "--format", "json").output)
+    direct = json.loads(run("compare", "before.duckdb", "after.duckdb", "--format", "json").output)
+    assert found["job"]["units"] == direct["job"]["units"]
+    assert found["delta_ns"] == direct["delta_ns"]
+    assert found["job"]["shown"] == 0
+    failed = run("check", "after.duckdb", "--baseline", "job")
+    assert failed.exit_code == 3
+    assert "Moved by rank 2" in failed.output.replace("\n", " ")
+    assert run("check", "before.duckdb", "--baseline", "job").exit_code == 0
+
+
+def test_budgets_of_a_job(made, run):
+    (made / "job.toml").write_text('[job]\nslowdown = 1.1\nstraggler = "absent"\n')
+    assert run("check", "after.duckdb", "--budgets", "job.toml").exit_code == 3
+    assert run("check", "before.duckdb", "--budgets", "job.toml").exit_code == 0
+
+
+def test_a_job_against_one_rank_is_compared_by_that_rank(run):
+    found = json.loads(run("compare", "before.duckdb", "after/rank0.json", "--format", "json").output)
+    assert (found["job"], found["verdict"]) == (None, "regression")

@@ -1,0 +1,172 @@
+"""The words about what changed in a job: the step over all ranks, who changed, and whose change moved it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traceq.analysis.categories import in_words
+from traceq.common.units import change, count, duration, maybe, some
+from traceq.reports.comparison.words import confidence
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table
+from traceq.runs.compare.comparison import Comparison
+from traceq.runs.job.change import JobChange, JobSide, UnitChange
+from traceq.runs.job.job import Job, JobStraggler
+
+_MOST_TOLD = 3
+_LISTED = 5
+
+
+def moved(job: JobChange) -> Spans:
+    """Whose change moved the step, to end a verdict with."""
+    if not job.moved:
+        return (f". {nobody(job)}",)
+    told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_told(unit), "; ")]
+    more = len(job.moved) - _MOST_TOLD
+    return (". Moved by ", *told[:-1], *((f"; and {some(more, 'other')}",) if more > 0 else ()))
+
+
+def nobody(job: JobChange) -> str:
+    """What is said where no rank's change moved the step."""
+    return f"No rank moved it more than the others: own time of the usual rank {change(job.usual_delta_ns)}"
+
+
+def _told(unit: UnitChange) -> Spans:
+    costs = (
+        f"it costs the job {maybe(duration, unit.base_cost_ns)} a step before, {maybe(duration, unit.new_cost_ns)} now"
+    )
+    own = f"own time {change(unit.own_delta_ns)}"
+    return (Name(unit.name), f" ({costs}; {own})")
+
+
+def in_the_job(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
+    """The job on both sides, its ranks, hosts and stages by how much they moved it, and stragglers that come and go."""
+    if comparison.verdict == "cannot tell" and job.moved:
+        yield Paragraph((_unsure(job), *moved(job)[1:], "."))
+    yield Heading(3, ("The job",), anchor="job")
+    yield Table(("", "base", "new", "change"), tuple(_rows(job)))
+    yield from _units(comparison, job, top)
+    yield from _come_and_go(job)
+
+
+def _come_and_go(job: JobChange) -> Iterator[Block]:
+    found = (
+        *(("no longer: ", *_straggler(each)) for each in job.stragglers_gone[:_LISTED]),
+        *(("now: ", *_straggler(each)) for each in job.stragglers_new[:_LISTED]),
+    )
+    if found:
+        yield Paragraph(("Who holds the job up and did not before, and who no longer does:",))
+        yield Items(found)
+
+
+def _unsure(job: JobChange) -> str:
+    known = any(unit.interval_ns is not None for unit in job.moved)
+    return (
+        "As measured, the step was moved by "
+        if known
+        else "As measured, and not shown to be more than chance, the step was moved by "
+    )
+
+
+def _rows(job: JobChange) -> Iterator[tuple[str, ...]]:
+    base, new = job.base, job.new
+    yield "ranks", _ranks(base), _ranks(new), ""
+    yield "if all ranks were as usual", *_both(base.ideal_ns, new.ideal_ns)
+    factor = "-"
+    if base.slowdown is not None and new.slowdown is not None:
+        factor = f"{new.slowdown - base.slowdown:+.2f}"
+    yield "slowdown by late ranks", *(maybe(_times, each.slowdown) for each in (base, new)), factor
+    if base.patterns or new.patterns:
+        yield "who is late", *(", ".join(each.patterns) or "-" for each in (base, new)), ""
+
+
+def _times(value: float) -> str:
+    return f"{value:.2f}x"
+
+
+def _ranks(side: JobSide) -> str:
+    of = f" of {count(side.world_size)}" if side.world_size is not None else ""
+    hosts = f", {some(side.hosts, 'host')}" if side.hosts else ""
+    jobs = f", {some(side.jobs, 'job')}" if side.jobs > 1 else ""
+    return f"{count(len(side.ranks))}{of}{hosts}{jobs}"
+
+
+def _both(base: int | None, new: int | None) -> tuple[str, str, str]:
+    delta = None if base is None or new is None else new - base
+    return maybe(duration, base), maybe(duration, new), maybe(change, delta)
+
+
+def _units(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
+    if not job.units:
+        return
+    yield Heading(4, ("Ranks, hosts and stages, those that moved the step first",))
+    yield Paragraph(
+        ("Per step. Own time: no other rank is waited for. Cost: what the job would save if this one were as usual.",)
+    )
+    rows = [_unit(unit) for unit in job.units[:top]]
+    title = f"{confidence(comparison.level)} interval"
+    yield Table(("who", "own", "new", "change", title, "waits", "new", "costs", "new"), tuple(rows), text_columns=(0,))
+    left = job.units[top:]
+    if left:
+        yield Paragraph((f"... and {count(len(left))} more{_spread(left)}.",))
+
+
+def _spread(units: Sequence[UnitChange]) -> str:
+    deltas = [unit.own_delta_ns for unit in units]
+    return f", whose own time changed by {change(min(deltas))} to {change(max(deltas))}"
+
+
+def _unit(unit: UnitChange) -> tuple[str, ...]:
+    sure = "-" if unit.interval_ns is None else " to ".join(map(change, unit.interval_ns))
+    return (
+        Name(f"{unit.name}{' (moved it)' if unit.moved else ''}"),
+        duration(unit.base_own_ns),
+        duration(unit.new_own_ns),
+        change(unit.own_delta_ns),
+        sure,
+        duration(unit.base_wait_ns),
+        duration(unit.new_wait_ns),
+        maybe(duration, unit.base_cost_ns),
+        maybe(duration, unit.new_cost_ns),
+    )
+
+
+def _straggler(each: JobStraggler) -> Spans:
+    cause = f", {in_words(each.cause)}" if each.cause else ""
+    return (Name(each.name), f", {duration(each.adds_ns)} a step{cause}")
+
+
+def in_short(job: JobChange) -> Iterator[tuple[str, Spans]]:
+    """Facts for a report on something else: how many ranks, the slowdown before and now, and who moved the step."""
+    yield "ranks", (f"{_ranks(job.base)} before, {_ranks(job.new)} now",)
+    if job.base.slowdown is not None and job.new.slowdown is not None:
+        yield "slowdown by late ranks", (f"{_times(job.base.slowdown)} before, {_times(job.new.slowdown)} now",)
+    if job.moved:
+        yield "moved by", moved(job)[1:]
+
+
+def for_a_ticket(job: JobChange) -> Iterator[Block]:
+    """The ranks, hosts and stages that moved the step, the job on both sides, and stragglers that come and go: a few of each."""
+    yield Table(("over all ranks", "base", "new", "change"), tuple(_rows(job)))
+    if job.moved:
+        yield Items(tuple(_told(unit) for unit in job.moved[:_LISTED]))
+    else:
+        yield Paragraph((f"{nobody(job)}.",))
+    yield from _come_and_go(job)
+
+
+def kept_in_short(job: Job) -> str:
+    """A job of a baseline in a line: its ranks, and how much late ones slow it down, or why that cannot be told."""
+    steps = sum(step.excluded is None for step in job.steps)
+    slow = f"cannot tell: {job.cannot_tell}" if job.slowdown is None else f"{_times(job.slowdown)} by late ranks"
+    return f"{some(len(job.ranks), 'rank')}, {some(steps, 'step')} over all ranks, slowdown {slow}"
+
+
+def of_rank_title(job: JobChange) -> str:
+    """What the comparison of one rank is headed with."""
+    is_moving = any(job.shown in unit.ranks for unit in job.moved)
+    return f"Rank {job.shown}, {'whose change moved the step' if is_moving else 'as one of them'}"
+
+
+def moved_plainly(job: JobChange) -> str:
+    """Who moved the step, for the reason of a budget; empty where nobody did."""
+    return "; ".join("".join(map(str, _told(unit))) for unit in job.moved[:_MOST_TOLD])

@@ -1,0 +1,121 @@
+"""Jobs of several ranks against each other: the verdict is on the step over all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from traceq.common.units import share
+from traceq.runs.compare.comparable import obstacles
+from traceq.runs.compare.compare import FLOOR, LEVEL, compare
+from traceq.runs.compare.comparison import Comparison
+from traceq.runs.job.change import JobChange
+from traceq.runs.job.changed import Judging, changed
+from traceq.runs.job.job import Job
+from traceq.runs.run import Run, RunStep
+from traceq.runs.sources import of_rank
+
+
+def jobs_of(runs: Sequence[Run]) -> dict[str, Job]:
+    """The jobs of several ranks that the runs are parts of, by their digests; nothing where a run is part of none."""
+    found = {run.job.sha256: run.job for run in runs if run.job is not None}
+    return found if all(run.job is not None for run in runs) else {}
+
+
+def compare_jobs(base: Sequence[Run], new: Sequence[Run], **options: Any) -> Comparison:
+    """What changed from the jobs of `base` to those of `new`; the runs are all ranks at hand, the options those of `compare`.
+
+    The step is that of the job. What changed in one rank is compared beside it: in that which moved the step, if there is one.
+    """
+    sides = jobs_of(base), jobs_of(new)
+    lowest = of_rank(base, None, ""), of_rank(new, None, "")
+    found = compare(_as_runs(lowest[0]), _as_runs(lowest[1]), **options)
+    found = _hindered(found, lowest, anyway=options.get("anyway", False))
+    if found.change is None:
+        return found
+    judging = Judging(
+        delta_ns=found.change.delta_ns,
+        least_ns=options.get("floor_share", FLOOR) * found.change.base_ns,
+        noise_share=(found.change.noise_ns or 0) / found.change.base_ns if found.change.base_ns else 0.0,
+        level=options.get("level", LEVEL),
+    )
+    job = changed(list(sides[0].values()), list(sides[1].values()), judging)
+    shown = _shown(job, base, new)
+    return replace(
+        found,
+        named=(),
+        across=None,
+        remarks=(*found.remarks, *_remarks(job)),
+        job=replace(job, shown=shown),
+        of_rank=None if shown is None else compare(of_rank(base, shown, ""), of_rank(new, shown, ""), **options),
+    )
+
+
+def _as_runs(runs: Sequence[Run]) -> list[Run]:
+    """Each job as one run, whose facts are those of its lowest rank."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        if run.job is not None:
+            found.setdefault(run.job.sha256, _as_run(run, run.job))
+    return list(found.values())
+
+
+def _as_run(run: Run, job: Job) -> Run:
+    steps = tuple(RunStep(each.step, each.name, each.dur, each.excluded, each.ledger) for each in job.steps)
+    # What the steps of a job are made of is told of ranks.
+    return replace(
+        run,
+        file=PurePath(run.source).name,
+        sha256=job.sha256,
+        rank=None,
+        ranks=(),
+        world_size=job.world_size,
+        steps=steps,
+        items=(),
+        findings=(),
+        parts=(),
+        cannot_tell={},
+    )
+
+
+def _hindered(found: Comparison, lowest: tuple[list[Run], list[Run]], *, anyway: bool) -> Comparison:
+    """What stands against comparing the ranks stands against comparing their jobs."""
+    against = tuple(dict.fromkeys((*found.obstacles, *obstacles(*lowest))))
+    if against == found.obstacles:
+        return found
+    found = replace(found, obstacles=against, comparable=False)
+    return found if anyway else replace(found, verdict="cannot tell", reasons=against, named=())
+
+
+def _shown(job: JobChange, base: Sequence[Run], new: Sequence[Run]) -> int | None:
+    """The rank to compare in full: one that moved the step, else the lowest; of those whose traces both sides have."""
+    there = {run.rank for run in base} & {run.rank for run in new}
+    moved = [rank for unit in job.moved for rank in unit.ranks]
+    ranks = sorted(each for each in there if each is not None)
+    return next((rank for rank in moved if rank in there), next(iter(ranks), None))
+
+
+def _remarks(job: JobChange) -> list[str]:
+    found = []
+    for name, other, ranks in (("base", "new", job.only_base), ("new", "base", job.only_new)):
+        if ranks:
+            found.append(f"only the {name} has {_listed(ranks)}: not compared, and no change of the {other}")
+    for name, side in (("base", job.base), ("new", job.new)):
+        if side.world_size is not None and len(side.ranks) < side.world_size:
+            found.append(
+                f"{name}: {len(side.ranks)} of {side.world_size} ranks are here ({share(len(side.ranks) / side.world_size)})"
+            )
+        found += [f"{name}: who is late cannot be told: {reason}" for reason in side.cannot_tell]
+        if not side.is_aligned:
+            found.append(
+                f"{name}: the clocks of its ranks could not be brought together: a step is the longest of any rank"
+            )
+    return found
+
+
+def _listed(ranks: Sequence[int]) -> str:
+    few = 8
+    shown = ", ".join(map(str, ranks[:few]))
+    return f"rank{'s' if len(ranks) > 1 else ''} {shown}{f' and {len(ranks) - few} more' if len(ranks) > few else ''}"

@@ -1,0 +1,92 @@
+"""From a trace database to its jobs. Sums are made in runs/sql/."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.runs.compare.causes import UNTOLD
+from traceq.runs.compare.statistics import dependence
+from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
+from traceq.runs.run import Run
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) -> dict[int, Job]:
+    """The job of every trace that is part of one of several ranks; `runs` are the runs by trace_id."""
+    found: dict[int, Job] = {}
+    for row in ask(connection, statement("runs/sql/job.sql")):
+        trace_ids = row.pop("trace_ids")
+        job = _job(connection, row, [runs[each] for each in trace_ids if each in runs])
+        found |= dict.fromkeys(trace_ids, job)
+    return found
+
+
+def _job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[Run]) -> Job:
+    place = {name: row.pop(name) for name in ("job", "time_window")}
+    told = row["steps_told"]
+    stragglers = ask(connection, statement("runs/sql/job_straggler.sql"), **place)
+    digest = hashlib.sha256("".join(sorted(run.sha256 for run in runs)).encode())
+    steps = ask(connection, statement("runs/sql/job_step.sql"), is_aligned=row["is_aligned"], **place)
+    ledgers: dict[int, list[Mapping[str, int]]] = {}
+    for each in (each for run in runs for each in run.steps if each.ledger):
+        ledgers.setdefault(each.step, []).append(each.ledger)
+    return Job(
+        **row,
+        sha256=digest.hexdigest(),
+        steps=tuple(JobStep(**step, ledger=_ledger(ledgers.get(step["step"], []), step["dur"])) for step in steps),
+        ranks=tuple(_rank(each, told) for each in ask(connection, statement("runs/sql/job_rank.sql"), **place)),
+        stragglers=tuple(
+            JobStraggler(
+                each["kind"],
+                each["name"],
+                tuple(each["ranks"]),
+                round(each["adds"] / told),
+                round(each["win"] / told),
+                each["cause"],
+            )
+            for each in stragglers
+        ),
+    )
+
+
+def _rank(row: dict[str, Any], told: int) -> JobRank:
+    own = np.array(row["own"], dtype=np.float64)
+    count = max(len(own), 1)
+    error = None
+    if count > 1:
+        error = float(own.std(ddof=1)) / math.sqrt(count) * dependence([own])
+    return JobRank(
+        row["rank"],
+        row["host"],
+        row["stage"],
+        own_ns=round(float(own.sum()) / count),
+        error_ns=error,
+        transfer_ns=round(row["transfer"] / count),
+        wait_ns=round(row["wait"] / count),
+        win_ns=None if row["win"] is None else round(row["win"] / told),
+    )
+
+
+def _ledger(ledgers: list[Mapping[str, int]], dur: int) -> dict[str, int]:
+    """The mean of the ranks' ledgers in a step; scaled down where it is longer than the job's step, as steps of ranks overlap."""
+    parts: dict[str, int] = {}
+    for ledger in ledgers:
+        for name, part in ledger.items():
+            parts[name] = parts.get(name, 0) + part
+    whole = sum(parts.values())
+    if not whole:
+        return {}
+    total = min(dur, whole // len(ledgers))
+    found = {name: part * total // whole for name, part in sorted(parts.items()) if name != UNTOLD}
+    if UNTOLD not in parts:  # what is left of whole nanoseconds
+        found[max(found, key=lambda name: found[name])] += total - sum(found.values())
+    return found
