@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -92,6 +93,8 @@ def test_a_regression_of_the_job_says_which_rank_moved_it(slow, even):
     check = Check(None, tuple(slow), (judged,), baseline="main", comparison=found)
     text = CheckView(check).to_text().replace("\n", " ")
     assert "slowdown by late ranks" in text
+    content = json.loads(CheckView(check).to_json())
+    assert [each["name"] for each in content["comparison"]["job"]["units"] if each["moved"]] == ["rank 3"]
     assert "8 of 8, 1 host before, 8 of 8, 1 host now" in text
 
 

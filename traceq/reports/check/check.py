@@ -113,6 +113,8 @@ def _causes(comparison: Comparison) -> Iterator[Block]:
     found = sorted(comparison.causes, key=lambda cause: (-abs(cause.delta_ns), cause.category))
     changed = [each for each in found[:_LISTED] if each.delta_ns]
     rows = [(Literal(each.category), in_words(each.category), *both_sides(each)) for each in changed]
+    if rows and comparison.job is not None:
+        yield Paragraph(("By category, the mean of all ranks:",))
     if rows:
         yield Table(("category", "what it is", "before", "now", "change"), tuple(rows), text_columns=(0, 1))
 

@@ -48,11 +48,12 @@ def _rests_on(comparison: Comparison) -> Iterator[Block]:
     total = comparison.change
     if total is None:
         return
+    of_all = "" if comparison.job is None else " (mean rank)"
     rows = (
         ("step", *both_sides(total), change_share(total.share), interval(total)),
         *(
             (
-                each.category,
+                f"{each.category}{of_all}",
                 *both_sides(each),
                 change_share(each.delta_ns / total.base_ns if total.base_ns else None),
                 interval(each),

@@ -48,4 +48,4 @@ def _judged(judged: Judged) -> dict[str, Any]:
 def _comparison(comparison: Comparison) -> dict[str, Any]:
     change = picked(comparison.change, *_CHANGE) if comparison.change else dict.fromkeys(_CHANGE)
     change["delta_share"] = change.pop("share")
-    return {**picked(comparison, "verdict", "reasons", "obstacles", "level"), **change}
+    return {**picked(comparison, "verdict", "reasons", "obstacles", "level", "job"), **change}
