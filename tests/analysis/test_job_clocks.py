@@ -43,13 +43,22 @@ def test_clocks_that_agree_are_left_alone():
 
 def test_a_group_that_shares_no_rank_with_the_rest_stays_unaligned():
     clocks = aligned(MadeUpJob(5, 20, [[[0, 1, 2], [3, 4]]], noise(2), offset=[0, 0, 0, 10e6, 20e6]))
-    assert np.isfinite(clocks.offset).tolist() == [True, True, True, False, False]
+    assert clocks.joined.tolist() == [True, True, True, False, False]
+
+
+def test_ranks_of_a_group_that_shares_none_with_the_rest_are_aligned_with_each_other():
+    offset = [0, 3e6, 7e6, 10e6, 50e6, 0]
+    job = MadeUpJob(6, 20, [[[0, 1, 2], [3, 4]]], noise(2), offset=offset)
+    clocks = aligned(job)
+    assert np.abs(clocks.offset - [-3e6, 0, 4e6, -20e6, 20e6, 0]).max() < 100 * MICROSECOND
+    assert not len(violated(job.slices(), clocks))
 
 
 def test_without_collectives_nothing_is_aligned():
     nothing = np.zeros(0, np.int64)
     clocks = align(3, nothing, nothing, nothing, np.zeros(0))
-    assert np.isnan(clocks.offset).all()
+    assert not clocks.joined.any()
+    assert not clocks.offset.any()
     assert np.isnan(clocks.residual)
     assert claim_limit(clocks) == 20 * MICROSECOND
 

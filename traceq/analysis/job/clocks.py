@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
 
 # Fewer collectives of a group on a rank tell its offset, not its drift.
 _LEAST_FOR_DRIFT = 16
@@ -26,29 +27,31 @@ _CLOSE_ENOUGH = 1e-12
 
 @dataclass(frozen=True)
 class Clocks:
-    """Offset (ns, NaN where nothing joins the rank to the others), drift and number of collectives of each rank.
+    """Offset (ns), drift and number of collectives of each rank: against the median of the ranks that groups join it to.
 
+    `joined` are the ranks of the largest such set: between sets nothing tells how clocks differ.
     `residual` is the 95th percentile of how far the ends of a collective are from their median, `usual_residual` the
     median of that; ns.
     """
 
     offset: Floats
     drift: Floats
+    joined: Flags
     samples: Integers
     middle: float
     residual: float
     usual_residual: float
 
     def common(self, unit: Integers, time: Floats) -> Floats:
-        """Times of ranks on the common clock; those of ranks that are not joined to the others stay as they are."""
-        offset, drift = np.nan_to_num(self.offset), self.drift
-        return time - offset[unit] - drift[unit] * (time - self.middle)
+        """Times of ranks on the common clock; of ranks that are not joined to each other only as good as their own clocks."""
+        return time - self.offset[unit] - self.drift[unit] * (time - self.middle)
 
 
 def align(units: int, unit: Integers, group: Integers, match: Integers, end: Floats) -> Clocks:
     """The clocks of ranks 0..units-1 from collectives that end at once: rank, group, collective and end (ns) of each slice."""
     if not len(unit):
-        return Clocks(np.full(units, np.nan), np.zeros(units), np.zeros(units, np.int64), 0.0, np.nan, np.nan)
+        nothing = np.zeros(units)
+        return Clocks(nothing, nothing, nothing.astype(bool), nothing.astype(np.int64), 0.0, np.nan, np.nan)
     _, collective = np.unique(match, return_inverse=True)
     middle = float(np.median(end))
     time = end - middle
@@ -58,18 +61,18 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
     )
     level, slope, span = _lines(of_pair, count, time, apart)
     ranks, (_, groups) = unit[first], np.unique(pair // units, return_inverse=True)
-    joined = _largest_component(units, ranks, groups)
+    component = _components(units, ranks, groups)
     drift = _fitted(units, ranks, groups, slope, np.where(count >= _LEAST_FOR_DRIFT, count * span**2, 0.0))
     # a slope turns about the middle of the window, a level is what is left there
     offset = _fitted(units, ranks, groups, level, count.astype(float))
-    drift -= np.median(drift[joined])
-    offset -= np.median(offset[joined])
-    drift[~joined] = 0.0
+    for fitted in (drift, offset):
+        for members in (np.flatnonzero(component == number) for number in range(component.max() + 1)):
+            fitted[members] -= np.median(fitted[members])
+        fitted[component < 0] = 0.0
     corrected = time - offset[unit] - drift[unit] * time
-    offset[~joined] = np.nan
     apart = np.abs(corrected - medians(collective, corrected)[collective])
     residual, usual = float(np.percentile(apart, 95)), float(np.median(apart))
-    return Clocks(offset, drift, np.bincount(unit, minlength=units), middle, residual, usual)
+    return Clocks(offset, drift, component == 0, np.bincount(unit, minlength=units), middle, residual, usual)
 
 
 def _lines(of_pair: NDArray[np.intp], count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
@@ -114,8 +117,8 @@ def _fitted(units: int, ranks: Integers, groups: NDArray[np.intp], seen: Floats,
     return found[:units]
 
 
-def _largest_component(units: int, ranks: Integers, groups: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which ranks are joined to each other by groups; of several such sets the largest."""
+def _components(units: int, ranks: Integers, groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Of each rank the number of the set of ranks that groups join it to, the largest set first; -1 for those without any."""
     label = np.arange(units + int(groups.max()) + 1)
     while True:
         least = label.copy()
@@ -127,9 +130,12 @@ def _largest_component(units: int, ranks: Integers, groups: NDArray[np.intp]) ->
         label = least
     has_any = np.zeros(units, bool)
     has_any[ranks] = True
-    sizes = np.bincount(label[:units][has_any], minlength=len(label))
-    joined: NDArray[np.bool_] = has_any & (label[:units] == int(sizes.argmax()))
-    return joined
+    _, number, size = np.unique(label[:units][has_any], return_inverse=True, return_counts=True)
+    place = np.empty(len(size), np.intp)
+    place[np.argsort(-size, kind="stable")] = np.arange(len(size))
+    component = np.full(units, -1, np.intp)
+    component[has_any] = place[number]
+    return component
 
 
 def medians(group: NDArray[np.intp], values: Floats) -> Floats:

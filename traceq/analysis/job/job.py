@@ -142,7 +142,7 @@ def _write_clocks(
     violations: int,
     reason: str | None,
 ) -> None:
-    joined = np.isfinite(clocks.offset)
+    joined = clocks.joined
     rows = pa.table(
         {
             "unit": np.arange(len(joined)),
