@@ -155,7 +155,7 @@ def _tell_clocks(connection: duckdb.DuckDBPyConnection, clocks: dict[int, tuple[
             continue
         for which, scale in ((1, 1.0), (2, 1e6)):
             errors = sorted(row[which] - clocks[row[0]][which - 1] * scale for row in mine)
-            spread = max((abs(each - errors[len(errors) // 2]) for each in errors))
+            spread = max(abs(each - errors[len(errors) // 2]) for each in errors)
             if which == 1:
                 worst_offset = max(worst_offset, spread)
             else:
