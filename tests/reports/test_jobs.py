@@ -205,6 +205,12 @@ def test_each_rank_has_a_line_with_when_it_was_late():
     ]
 
 
+def test_a_rank_faster_than_the_usual_one_saves_nothing():
+    job = replace(JOB, lateness=(), members=(member(0, 100, 800, 0, win=-50), member(1, 900, 0, 9, win=300)))
+    saved = [line.split("  ")[-1].strip() for line in text_of(ranks_of_job(job), 100).splitlines()[2:]]
+    assert saved == ["-", "30.00 ms"]
+
+
 def many(ranks):
     """A job in which of so many ranks 1 and 5 are late."""
     members = tuple(member(rank, 900 if rank in (1, 5) else 100 + rank % 3, 800, 0) for rank in range(ranks))
