@@ -15,6 +15,7 @@ from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.brief import brief
 from traceq.reports.sections.compose import compose
 from traceq.reports.sections.job_collectives import collectives_of_job
+from traceq.reports.sections.job_findings import findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
 from traceq.reports.sections.job_ranks import ranks_of_job, usual
 from traceq.reports.sections.jobs import in_a_line, judged, numbers, of_rank, verdict_of_job
@@ -203,6 +204,32 @@ def test_each_rank_has_a_line_with_when_it_was_late():
         "0     t1     10.00 ms  2.000 ms  80.00 ms        0         0 ns  ··········",
         "1     t2     90.00 ms  2.000 ms      0 ns        9     30.00 ms  █········▅",
     ]
+
+
+def test_a_rank_faster_than_the_usual_one_saves_nothing():
+    job = replace(JOB, lateness=(), members=(member(0, 100, 800, 0, win=-50), member(1, 900, 0, 9, win=300)))
+    saved = [line.split("  ")[-1].strip() for line in text_of(ranks_of_job(job), 100).splitlines()[2:]]
+    assert saved == ["-", "30.00 ms"]
+
+
+def test_waiting_for_ranks_that_are_not_here_tells_which_to_capture():
+    said, query = findings_of_job(replace(JOB, wait_absent=60 * MS))
+    assert said.spans[0] == (
+        "absent-late-rank: 3.000 ms per step and rank (3.0 %) is waiting for ranks that are not here."
+        " Capture ranks 2-3 too: what makes them late is only seen there."
+    )
+    assert "where job = 0 and time_window = 0" in query.sql
+
+
+@pytest.mark.parametrize("waited", [None, 0, 59 * MS])
+def test_little_waiting_for_absent_ranks_is_not_told(waited):
+    assert list(findings_of_job(replace(JOB, wait_absent=waited))) == []
+
+
+@pytest.mark.parametrize("waited", [None, 60 * MS])
+def test_of_few_matched_collectives_absent_ranks_are_not_judged(waited):
+    (said,) = findings_of_job(replace(JOB, wait_absent=waited, matched_share=0.8))
+    assert said.spans == ("absent-late-rank: not applicable, 80.0 % of the collectives is matched.",)
 
 
 def many(ranks):

@@ -453,6 +453,7 @@ class Job:
     collectives: tuple[JobCollective, ...] = ()
     lateness: tuple[Lateness, ...] = ()
     worst: tuple[WorstArrival, ...] = ()
+    wait_absent: int | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ _RENAMED: dict[type, dict[str, str]] = {
     model.Gap: {"ts": "ts_ns", "dur": "dur_ns"},
     model.Job: {
         name: f"{name}_ns"
-        for name in ("clock_residual", "claim_limit", "dur", "ideal", "transfer", "late_start", "late")
+        for name in ("clock_residual", "claim_limit", "dur", "ideal", "transfer", "late_start", "late", "wait_absent")
     },
     model.JobRank: {
         name: f"{name}_ns"

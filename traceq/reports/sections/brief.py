@@ -13,6 +13,7 @@ from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Ref
 from traceq.reports.model import Job, Report, TraceReport
 from traceq.reports.sections.header import header
 from traceq.reports.sections.job_collectives import collectives_of_job
+from traceq.reports.sections.job_findings import findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
 from traceq.reports.sections.job_ranks import ranks_of_job, usual
 from traceq.reports.sections.jobs import holds_up, in_a_line, judged, of_rank, verdict_of_job
@@ -78,6 +79,7 @@ def job_screen(report: Report, job: Job, opened: Collection[int] = (), *, strip:
     first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
     yield from verdict_of_job(job, _deed(first, by_id.get(usual(job).trace_id)) if first is not None else "")
     yield from not_the_cause(job)
+    yield from findings_of_job(job)
     if job.dur is None:
         if len(report.traces) > 1:
             yield from traces(report, _MOST_RANKS)

@@ -39,7 +39,7 @@ def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) 
         "transfer": lambda line: per_step(line.rank.transfer, job),
         "waits": lambda line: per_step(line.rank.wait, job),
         "last in": lambda line: "-" if line.rank.late_count is None else str(line.rank.late_count),
-        "saves alone": lambda line: per_step(line.rank.win, job),
+        "saves alone": lambda line: _saved(line.rank, job),
     }
     if late_when:
         columns["late over time"] = lambda line: late_when.get(line.rank.rank, "")
@@ -52,6 +52,11 @@ def ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) 
 def per_step(value: int | None, job: Job) -> str:
     """A time of all steps as it is in one; a dash where it is not known."""
     return "-" if value is None else duration(value / job.steps)
+
+
+def _saved(rank: JobRank, job: Job) -> str:
+    """What a rank saves per step; a dash too where the usual rank is slower, since that saves nothing."""
+    return per_step(None if rank.win is not None and rank.win < 0 else rank.win, job)
 
 
 def usual(job: Job) -> JobRank:

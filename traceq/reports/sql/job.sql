@@ -38,7 +38,8 @@ select
     if(j.dur is null, null, coalesce(l.late, 0)) as late,
     w.wait / nullif(w.wait + w.moving, 0) as wait_share,
     j.pattern,
-    j.cannot_tell
+    j.cannot_tell,
+    j.wait_absent
 from job as j
 left join late as l using (job, time_window)
 left join waiting as w using (job, time_window)
