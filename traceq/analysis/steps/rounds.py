@@ -87,7 +87,7 @@ def _host_starts(
     """
     before = np.array([place - 1 for place in places if place])
     after = np.append(launches.ts, np.iinfo(np.int64).max)[before + 1]
-    found = run(
+    run(
         connection,
         "analysis/steps/boundary.sql",
         threads=rows["thread_id"].take(before).to_pylist(),
@@ -95,7 +95,10 @@ def _host_starts(
         settled=launches.settled[before].tolist(),
         until=after.tolist(),
     )
-    starts = [ts for _, ts in found.fetchall()]
+    level = 0
+    while run(connection, "analysis/steps/boundary_around.sql", level=level).fetchall() != [(0,)]:
+        level += 1
+    starts = [ts for _, ts in run(connection, "analysis/steps/boundary_start.sql").fetchall()]
     leads = sorted(int(launches.ts[place]) - ts for place, ts in zip(places[-len(starts) : -1], starts, strict=False))
     lead = max(leads[(len(leads) - 1) // 2], 0) if leads else 0
     ((trace_start,),) = connection.execute(_TRACE_START).fetchall()
