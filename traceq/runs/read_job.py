@@ -7,12 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.runs.compare.causes import UNTOLD
-from traceq.runs.compare.statistics import dependence
 from traceq.runs.job.job import Job, JobRank, JobStep, JobStraggler
 from traceq.runs.run import Run
 
@@ -59,6 +55,11 @@ def _job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[
 
 
 def _rank(row: dict[str, Any], told: int) -> JobRank:
+    # Reports on what is in the cache do without.
+    import numpy as np
+
+    from traceq.runs.compare.statistics import dependence
+
     own = np.array(row["own"], dtype=np.float64)
     count = max(len(own), 1)
     error = None
@@ -85,6 +86,8 @@ def _ledger(ledgers: list[Mapping[str, int]], dur: int) -> dict[str, int]:
     whole = sum(parts.values())
     if not whole:
         return {}
+    from traceq.runs.compare.causes import UNTOLD
+
     total = min(dur, whole // len(ledgers))
     found = {name: part * total // whole for name, part in sorted(parts.items()) if name != UNTOLD}
     if UNTOLD not in parts:  # what is left of whole nanoseconds
