@@ -72,7 +72,7 @@ where
 create temp table _part as
 select gap_id, ts, ts_end, activity, slice_id
 from _host_part
-where (gap_id, ts) not in (select (gap_id, ts) from _overlaid)
+anti join _overlaid using (gap_id, ts)
 union all
 select o.gap_id, p.ts, p.ts_end, if(p.slice_id is null, o.activity, p.activity), coalesce(p.slice_id, o.slice_id)
 from _host_piece as p
