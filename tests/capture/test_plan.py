@@ -159,7 +159,7 @@ def test_the_snippet_runs_and_leaves_a_trace_that_can_be_read(names, tmp_path, m
     with connect(database) as connection:
         steps = connection.execute("select count(*), any_value(source) from step").fetchone()
         matmuls = connection.execute("select count(*) from operator where name = 'aten::matmul'").fetchone()
-        shapes = connection.execute("select count(*) from operator where args like '%[8, 8]%'").fetchone()
+        shapes = connection.execute("select count(*) from operator where args like '%[8,8]%'").fetchone()
     assert steps == (5, "profiler_step")
     assert matmuls == (5,)
     assert bool(shapes[0]) == ("flops" in names)
