@@ -84,18 +84,6 @@ def critical_path(recorded: Recorded, graph: Graph) -> Path:
     return Path(ts + recorded.ts, ts_end + recorded.ts, *rest)
 
 
-class _Segments(NamedTuple):
-    """Columns of Path for one of the two segments of each node; times from the start of the first step."""
-
-    ts: Integers
-    ts_end: Integers
-    kind: Codes
-    edge: Codes
-    slice_id: Integers
-    thread: Integers
-    unexplained: Floats
-
-
 class _Back(NamedTuple):
     """Where the path goes from nodes: until when they are on it, and the node before, -1 for none."""
 
@@ -185,8 +173,8 @@ class _Walk:
         found[early] = self._early[nodes[early] - self._first_early]
         return found
 
-    def segments_of_slices(self, number: Integers, now: Integers) -> tuple[_Segments, _Segments]:
-        """The slices, and the waits before them."""
+    def segments_of_slices(self, number: Integers, now: Integers) -> tuple[Path, Path]:
+        """The slices, and the waits before them; times from the start of the first step."""
         found = self._from_slices(number, now)
         slice_id = self._work.slice_id[number]
         none = np.full(len(number), NONE, np.int64)
@@ -194,12 +182,12 @@ class _Walk:
         waited = found.begin - found.back.until - np.maximum(found.usual, 0.0)
         nothing, wait = np.zeros(len(number)), np.full(len(number), _WAIT, np.int8)
         return (
-            _Segments(found.begin, now, kind, none.astype(np.int8), slice_id, none, nothing),
-            _Segments(found.back.until, found.begin, wait, found.edge, slice_id, none, np.maximum(waited, 0.0)),
+            Path(found.begin, now, kind, none.astype(np.int8), slice_id, none, nothing),
+            Path(found.back.until, found.begin, wait, found.edge, slice_id, none, np.maximum(waited, 0.0)),
         )
 
-    def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[_Segments, _Segments]:
-        """The calls or what they waited for, and the thread on its way to them."""
+    def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[Path, Path]:
+        """The calls or what they waited for, and the thread on its way to them; times from the start of the first step."""
         found = self._from_events(nodes, now)
         number, _ = self._event(nodes)
         slice_id, thread = self._events.slice_id[number], self._events.thread[number]
@@ -214,8 +202,8 @@ class _Walk:
         way = np.where(found.waits | is_outside, found.begin, np.maximum(found.before, 0))
         host, nothing = np.full(len(nodes), _HOST, np.int8), np.zeros(len(nodes))
         return (
-            _Segments(begin, now, kind, edge, np.where(slice_id >= 0, slice_id, NONE), thread, nothing),
-            _Segments(way, found.begin, host, none.astype(np.int8), none, thread, nothing),
+            Path(begin, now, kind, edge, np.where(slice_id >= 0, slice_id, NONE), thread, nothing),
+            Path(way, found.begin, host, none.astype(np.int8), none, thread, nothing),
         )
 
     def _from_slices(self, number: Integers, now: Integers) -> _FromSlices:
