@@ -136,7 +136,7 @@ def _run(database: Path, chosen: str) -> Run:
         connection.execute("update step set excluded = null where excluded = 'not chosen'")
         connection.execute(f"update step set excluded = 'not chosen' where excluded is null and not ({chosen})")
     with closing(connect(database)) as connection:
-        (run,) = read_runs(connection, chosen)[:1]
+        (run,) = list(read_runs(connection, chosen).values())[:1]
     return run
 
 

@@ -100,7 +100,7 @@ def judge(loop: str, files: Sequence[Sequence[Path]]) -> None:
         for file in cycles:
             database = ingest([file], file.with_suffix(".duckdb")).database
             with closing(connect(database)) as connection:
-                runs[-1] += read_runs(connection, file.name)
+                runs[-1] += read_runs(connection, file.name).values()
     found = noise([run[0] for run in runs])
     print(f"{loop}: {len(runs)} runs differ by {found.between:.1%} ({found.low:.1%} to {found.high:.1%})")
     pairs = {"cycles of one run": runs, "runs": list(combinations([run[0] for run in runs], 2))}

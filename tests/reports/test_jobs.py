@@ -9,6 +9,7 @@ import made_up
 import pytest
 from made_up import training
 
+from traceq.reports.answers.reported import finding
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Report, Straggler
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_text import text_of
@@ -17,7 +18,7 @@ from traceq.reports.sections.compose import compose
 from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
-from traceq.reports.sections.job_ranks import ranks_of_job, usual
+from traceq.reports.sections.job_ranks import ranks_of_job
 from traceq.reports.sections.jobs import in_a_line, judged, numbers, of_rank, verdict_of_job
 
 MS = 1_000_000
@@ -74,7 +75,7 @@ JOB = Job(
     wait_share=0.8,
     pattern="fixed",
     cannot_tell=None,
-    members=(member(0, 100, 800, 0), member(1, 900, 0, 9, win=300)),
+    members=(replace(member(0, 100, 800, 0), is_usual=True), member(1, 900, 0, 9, win=300)),
     stragglers=(RANK_1,),
     collectives=(JobCollective("all_reduce", 1 << 26, 2, None, 1, 90, 500_000, 600_000.0, 195.0, 40 * MS, 800 * MS),),
     lateness=(Lateness(1, 0, 10, is_step=True, late_by=80 * MS), Lateness(1, 9, 10, is_step=True, late_by=40 * MS)),
@@ -232,11 +233,16 @@ def test_of_few_matched_collectives_absent_ranks_are_not_judged(waited):
     assert said.spans == ("absent-late-rank: not applicable, 80.0 % of the collectives is matched.",)
 
 
+# Of the many, the rank that stands for those that nobody waits for.
+USUAL = 7
+
+
 def many(ranks):
     """A job in which of so many ranks 1 and 5 are late."""
-    members = tuple(member(rank, 900 if rank in (1, 5) else 100 + rank % 3, 800, 0) for rank in range(ranks))
+    members = [member(rank, 900 if rank in (1, 5) else 100 + rank % 3, 800, 0) for rank in range(ranks)]
+    members[USUAL] = replace(members[USUAL], is_usual=True)
     others = replace(RANK_1, name="rank 5", trace_id=6, ranks=(5,))
-    return replace(JOB, ranks=ranks, world_size=ranks, absent=0, members=members, stragglers=(RANK_1, others))
+    return replace(JOB, ranks=ranks, world_size=ranks, absent=0, members=tuple(members), stragglers=(RANK_1, others))
 
 
 def test_of_many_ranks_those_alike_share_a_line():
@@ -275,10 +281,24 @@ def test_of_several_jobs_none_is_told_on_top():
 def report_of(job):
     """A report on the job: every rank a trace with the same findings."""
     (trace,) = made_up.report(training()).traces
-    traces = tuple(
-        replace(trace, trace=replace(trace.trace, trace_id=each.trace_id, rank=each.rank)) for each in job.members
+    return Report(tuple(of_trace(trace, each) for each in job.members), "select 1", (job,))
+
+
+def of_trace(trace, member):
+    """The trace of the rank."""
+    return replace(trace, trace=replace(trace.trace, trace_id=member.trace_id, rank=member.rank))
+
+
+def asked_in_part(job, *ranks):
+    """A report on the job of which only some ranks were asked."""
+    report = report_of(job)
+    return replace(
+        report,
+        traces=tuple(
+            each if each.trace.rank in ranks else replace(each, rules_asked=False, findings=(), clean=())
+            for each in report.traces
+        ),
     )
-    return Report(traces, "select 1", (job,))
 
 
 @pytest.mark.parametrize("ranks", [8, 64, 1024])
@@ -328,12 +348,11 @@ def test_many_gpus_of_one_trace_are_not_listed_under_the_job():
     assert "Where a step goes, GPU 0" in text_of(brief(Report((trace,), "", (few,))), 100)
 
 
-def test_in_full_only_late_ranks_and_a_usual_one_have_sections():
-    job = many(64)
-    report = report_of(job)
+def test_in_full_only_ranks_that_were_asked_have_sections():
+    report = asked_in_part(many(64), 1, 5, USUAL)
     opened = [block.anchor for block in compose(report) if getattr(block, "level", 0) == 2 and block.anchor]
-    assert opened == ["t2", "t6", f"t{usual(job).trace_id}"]
-    assert "61 more ranks are not shown one by one" in text_of(compose(report), 100)
+    assert opened == ["t2", "t6", f"t{USUAL + 1}"]
+    assert "61 more ranks were not asked one by one" in text_of(compose(report), 100)
     few = report_of(JOB)
     assert [block.anchor for block in compose(few) if getattr(block, "level", 0) == 2 and block.anchor] == ["t1", "t2"]
 
@@ -346,3 +365,18 @@ def test_json_has_the_slowdown_and_what_is_not_drawn():
     assert job["collectives"][0]["typical_ns"] == 600_000
     assert "lateness" not in job
     assert "worst" not in job
+
+
+def test_a_rank_that_was_not_asked_is_never_called_clean():
+    report = asked_in_part(many(8), 1, 5, USUAL)
+    spared = report.traces[0]
+    alone = text_of(compose(replace(report, traces=(spared,))), 100)
+    assert "Not asked: other ranks of the job stand for this one." in alone
+    assert "Nothing to fix" not in alone
+    two_jobs = replace(report, jobs=(*report.jobs, replace(report.jobs[0], job=1)))
+    shown = text_of(brief(two_jobs), 100).splitlines()
+    assert [line.split()[-2:] for line in shown if line.split()[:2] in (["t1", "0"], ["t3", "2"])] == [
+        ["not", "asked"]
+    ] * 2
+    assert "asked" in finding(report, "F1", 1, "all", 8000).text
+    assert [each["rules_asked"] for each in json.loads(to_json(report))["traces"]][:3] == [False, True, False]

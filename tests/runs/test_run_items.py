@@ -168,7 +168,7 @@ def test_idle_time_by_what_the_host_did(tmp_path):
 def test_no_gpu_no_ledger(tmp_path):
     trace = steps_of(TraceBuilder(), 1000, 1000)
     trace.op("aten::mm", 10, 50)
-    (found,) = read_runs(trace.build(tmp_path)._connection, "made up")
+    (found,) = read_runs(trace.build(tmp_path)._connection, "made up").values()
     assert (found.source, found.file, found.device, found.items) == ("made up", "made-up-1.json", None, ())
     assert [(step.name, step.dur, dict(step.ledger)) for step in found.steps] == [
         ("ProfilerStep#0", 1000, {}),

@@ -41,7 +41,7 @@ def runs(databases):
 
     def run(path):
         if path not in found:
-            (found[path],) = read_runs(databases(path), path.name)
+            (found[path],) = read_runs(databases(path), path.name).values()
         return [found[path]]
 
     return run

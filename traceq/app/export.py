@@ -23,7 +23,6 @@ from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, fill
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
-from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
 from traceq.exports.result import WRITERS, result_of
@@ -80,7 +79,15 @@ def export(
         if name in _TABLE:
             interruptible(connection, lambda: _write_tables(connection, name, output, tables, chosen))
             return None
-        return interruptible(connection, lambda: _write_trace(connection, output, finding, chosen, goal, chosen_rules))
+        # Of a job of many ranks those that are named are asked all rules, as in a report.
+        named = chosen if traces or ranks or rank is not None else None
+
+        def work() -> Written:
+            judged = cached_or_judged(connection, goal, chosen_rules, named)
+            findings = {subject.trace_id: judge().findings for subject, judge in judged}
+            return _write_trace(connection, output, finding, chosen, findings)
+
+        return interruptible(connection, work)
 
 
 def _format_of(output: Path) -> Format:
@@ -118,13 +125,8 @@ def _write_trace(
     output: Path,
     finding: str | None,
     traces: Sequence[int],
-    goal: Goal,
-    rules: Sequence[Rule],
+    findings: Mapping[int, Sequence[Finding]],
 ) -> Written:
-    judged = cached_or_judged(connection, goal, rules)
-    findings: Mapping[int, Sequence[Finding]] = {
-        subject.trace_id: judge().findings for subject, judge in judged if subject.trace_id in traces
-    }
     chosen = None if finding is None else choose(finding, findings)
     with _file(output) as file:
         if chosen is not None:

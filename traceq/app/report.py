@@ -184,7 +184,7 @@ def report(
         if rules:
             # A rule of the user's own reads its database and nothing else.
             connection.execute("set enable_external_access = false")
-        wanted = chosen_traces(connection, traces, rank)
+        wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
         content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted)
     if store:
         with closing(connect(source, read_only=False, memory_limit=reading.get("memory_limit"))) as connection:
@@ -205,18 +205,17 @@ def report_of(
     drawn: bool,
     traces: Sequence[int] | None = None,
 ) -> tuple[Report, list[Judged]]:
-    """The report on these traces of an open database, on all without, and the judgements that it shows."""
+    """The report on these traces of an open database, on all without, and the judgements that it shows.
+
+    Of a job of many ranks only those that stand for the others are judged, unless they are named.
+    """
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")
     if goal not in get_args(Goal):
         raise ValueError(f"goal is one of {', '.join(get_args(Goal))}, not {goal!r}")
 
     def work() -> tuple[Report, list[Judged]]:
-        judged = [
-            (subject, cache(judge))
-            for subject, judge in cached_or_judged(connection, goal, rules)
-            if traces is None or subject.trace_id in traces
-        ]
+        judged = [(subject, cache(judge)) for subject, judge in cached_or_judged(connection, goal, rules, traces)]
         return build_judged(connection, top, judged, drawn=drawn), [judge() for _, judge in judged]
 
     return interruptible(connection, work)

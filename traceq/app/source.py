@@ -28,7 +28,7 @@ from traceq.errors import StoreError, WrongUse
 from traceq.loading.progress import Progress
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
-from traceq.runs.sources import baseline_runs, file_of, of_rank
+from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
 
 Source = str | Path
 Sources = Source | Sequence[Source]
@@ -214,15 +214,13 @@ def opened_runs(
         yield None, dict(enumerate(stored if all_ranks else of_rank(stored, rank, str(source))))
         return
     with opened(source, "compared", **reading) as connection:
-        runs = interruptible(connection, lambda: read_runs(connection, str(source)))
-        traces = ask(connection, statement("database/trace.sql"))
         trace = reading.get("trace")
         wanted = chosen_traces(connection, () if trace is None else (trace,))
-        found = {row["trace_id"]: run for row, run in zip(traces, runs, strict=True) if row["trace_id"] in wanted}
         if not all_ranks:
-            chosen = {id(run) for run in of_rank(list(found.values()), rank, str(source))}
-            found = {trace_id: run for trace_id, run in found.items() if id(run) in chosen}
-        yield connection, found
+            ranks = {row["trace_id"]: row["rank"] for row in ask(connection, statement("database/trace.sql"))}
+            chosen = chosen_ranks([ranks[each] for each in wanted], rank, str(source))
+            wanted = [each for each in wanted if ranks[each] in chosen]
+        yield connection, interruptible(connection, lambda: read_runs(connection, str(source), wanted))
 
 
 def runs_of(sources: Sources, rank: int | None = None, **reading: Unpack[Reading]) -> list[Run]:

@@ -177,7 +177,7 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
 def _without(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Finding, tuple[Asked, ...]]:
     """A finding by its name, and the changes that take away what it owns of each category of the ledger."""
     trace_id = _subject(connection, trace).trace_id
-    subject, judge = next(each for each in cached_or_judged(connection) if each[0].trace_id == trace_id)
+    ((subject, judge),) = cached_or_judged(connection, traces=[trace_id])
     finding = choose(name, {trace_id: judge().findings}).finding
     owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
     if not owned:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION, one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.judge import Judged, judge_subject, subjects
+from traceq.diagnosis.judge import Judged, judge_subject, not_asked, subjects
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.errors import StoreError
 
@@ -30,8 +30,14 @@ _REACHED = ("analysis", "common", "database", "diagnosis", "errors.py", "formats
 
 
 def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None) -> None:
-    """Judge every trace of the database that is not in its cache yet, and cache what `rules`, else those of traceq, say."""
-    save(connection, [judge() for _, judge in cached_or_judged(connection, goal, rules)], goal, rules)
+    """Judge the traces of the database that are not in its cache yet, and cache what `rules`, else those of traceq, say.
+
+    Of a job of many ranks only those that stand for the others are judged.
+    """
+    every = [row["trace_id"] for row in ask(connection, statement("diagnosis/sql/traces.sql"))]
+    spared = _spared(connection)
+    asked = [each for each in every if each not in spared]
+    save(connection, [judge() for _, judge in cached_or_judged(connection, goal, rules, asked)], goal, rules)
 
 
 def save(
@@ -46,7 +52,7 @@ def save(
     Raises StoreError when the database cannot be written, which leaves it as it was.
     """
     key = stamp(connection) if _are_own(rules) else ""
-    rows = [(each.trace_id, goal, key, msgspec.json.encode(each).decode()) for each in judgements]
+    rows = [(each.trace_id, goal, key, msgspec.json.encode(each).decode()) for each in judgements if each.asked]
     connection.begin()
     try:
         connection.execute("delete from judgement")
@@ -58,20 +64,32 @@ def save(
 
 
 def cached_or_judged(
-    connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    goal: Goal = "throughput",
+    rules: Sequence[Rule] | None = None,
+    traces: Collection[int] | None = None,
 ) -> list[tuple[Subject, Callable[[], Judged]]]:
-    """Every trace of the database with what gives the judgement on it, in the order of ingest.
+    """The traces with these trace_ids, each with what gives the judgement on it, in the order of ingest.
 
-    A judgement by traceq's own rules that the database has cached is taken from there.
+    Without `traces` it is every trace of the database, and of a job of many ranks only those that stand for the others are
+    asked. A judgement by traceq's own rules that the database has cached is taken from there.
     """
     chosen = built_in() if rules is None else tuple(rules)
     cached = _cached(connection, goal) if _are_own(rules) else {}
-    return [
-        (subject, partial(msgspec.json.decode, cached[subject.trace_id], type=Judged))
-        if subject.trace_id in cached
-        else (subject, partial(judge_subject, subject, chosen))
-        for subject in subjects(connection, goal)
-    ]
+    spared = _spared(connection) if traces is None else set()
+
+    def judgement(subject: Subject) -> Callable[[], Judged]:
+        if subject.trace_id in spared:
+            return partial(not_asked, subject.trace_id)
+        if subject.trace_id in cached:
+            return partial(msgspec.json.decode, cached[subject.trace_id], type=Judged)
+        return partial(judge_subject, subject, chosen)
+
+    return [(subject, judgement(subject)) for subject in subjects(connection, goal, traces=traces)]
+
+
+def _spared(connection: duckdb.DuckDBPyConnection) -> set[int]:
+    return {row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql"))}
 
 
 def _cached(connection: duckdb.DuckDBPyConnection, goal: Goal) -> dict[int, str]:

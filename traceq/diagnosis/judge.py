@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,10 @@ _NOT_FOUND = "not there, or below 1 % of the step"
 
 @dataclass(frozen=True)
 class Judged:
-    """What the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING."""
+    """What the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING.
+
+    Where `asked` is false, no rule was asked: that nothing was found says nothing then.
+    """
 
     trace_id: int
     findings: tuple[Finding, ...]
@@ -39,6 +42,7 @@ class Judged:
     clean: tuple[Clean, ...]
     not_applicable: tuple[NotApplicable, ...]
     failed: tuple[Failed, ...]
+    asked: bool = True
 
 
 def judge(
@@ -56,13 +60,17 @@ def judge(
 
 
 def subjects(
-    connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", scaled: Scaled | None = None
+    connection: duckdb.DuckDBPyConnection,
+    goal: Goal = "throughput",
+    scaled: Scaled | None = None,
+    traces: Collection[int] | None = None,
 ) -> list[Subject]:
-    """The traces of the database, each ready to be judged."""
-    traces = ask(connection, statement("diagnosis/sql/traces.sql"))
+    """The traces of the database, those with these trace_ids or all, each ready to be judged."""
+    found = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [
         _subject(connection, trace, place, goal, scaled or {})
-        for trace, place in zip(traces, _places(traces), strict=True)
+        for trace, place in zip(found, _places(found), strict=True)
+        if traces is None or trace["trace_id"] in traces
     ]
 
 
@@ -140,6 +148,11 @@ def _host_ledger(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[s
     """The ns of each category of the training thread's own time in the counted steps."""
     found = ask(connection, statement("diagnosis/sql/host_ledger.sql"), trace_id=trace_id)
     return {row["category"]: row["dur"] for row in found}
+
+
+def not_asked(trace_id: int) -> Judged:
+    """What is known of a trace that no rule was asked about."""
+    return Judged(trace_id, (), (), (), (), (), (), asked=False)
 
 
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:

@@ -258,7 +258,8 @@ class TraceReport:
     """All that is reported of one trace. `host` is there only when no GPU activity was traced.
 
     `small` are the rules that found something not worth listing; `replay_error` is the share (0..1) by which the
-    replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used.
+    replay behind the savings misses the steps as they were recorded, `is_replayed` whether it could be used. Where
+    `rules_asked` is false, other ranks of the job stand for this one: there are no findings because no rule was asked.
     `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups`, the latter by the
     id of a finding, are there only when the report was built to be drawn.
     """
@@ -287,6 +288,7 @@ class TraceReport:
     clean: tuple[Clean, ...]
     not_applicable: tuple[NotApplicable, ...]
     failed: tuple[Failed, ...]
+    rules_asked: bool
     notes: tuple[Note, ...]
     quality: tuple[MetricHealth, ...]
     host: Host | None
@@ -323,7 +325,7 @@ class JobRank:
 
     `late` is its own time beyond the usual. Times are None where the job cannot be judged; `win` also in jobs of more than 64
     ranks. `compute` and `communication` are parts of `counted`, the counted steps on its GPU; None without a ledger.
-    `recorded` is how long its trace is.
+    `recorded` is how long its trace is. `is_usual`: it has the median own time of those that nobody waits for.
     """
 
     trace_id: int
@@ -343,6 +345,7 @@ class JobRank:
     communication: int | None
     counted: int | None
     recorded: int | None
+    is_usual: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePath
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.cache import cached_or_judged
-from traceq.diagnosis.judge import Judged
+from traceq.diagnosis.judge import Judged, not_asked
 from traceq.diagnosis.subject import Subject
 from traceq.runs.read_job import read_jobs
 from traceq.runs.run import Amount, FindingKept, Item, PartKept, Run, RunStep
@@ -24,17 +25,23 @@ _MOST_ITEMS = 600
 _SATURATED = "gpu-saturated"
 
 
-def read_runs(connection: duckdb.DuckDBPyConnection, source: str) -> list[Run]:
-    """The run of every trace of the database, in the order of ingest; `source` is what to call the database."""
-    judges = cached_or_judged(connection)
-    traces = ask(connection, statement("database/trace.sql"))
-    ranks = tuple(sorted({trace["rank"] for trace in traces if trace["rank"] is not None}))
-    runs = {
-        trace["trace_id"]: replace(_run(connection, source, trace, subject, judge()), ranks=ranks)
-        for trace, (subject, judge) in zip(traces, judges, strict=True)
-    }
+def read_runs(
+    connection: duckdb.DuckDBPyConnection, source: str, wanted: Collection[int] | None = None
+) -> dict[int, Run]:
+    """The runs of the traces with these trace_ids, all without, by trace_id in the order of ingest.
+
+    `source` is what to call the database. Those that are wanted are asked all rules, whatever their job.
+    """
+    traces = {trace["trace_id"]: trace for trace in ask(connection, statement("database/trace.sql"))}
+    ranks = tuple(sorted({trace["rank"] for trace in traces.values() if trace["rank"] is not None}))
+    runs: dict[int, Run] = {}
+    for subject, judge in cached_or_judged(connection, traces=traces):
+        trace_id = subject.trace_id
+        # The times of the others belong to the job, their findings to nobody.
+        judged = judge() if wanted is None or trace_id in wanted else not_asked(trace_id)
+        runs[trace_id] = replace(_run(connection, source, traces[trace_id], subject, judged), ranks=ranks)
     jobs = read_jobs(connection, runs)
-    return [replace(run, job=jobs.get(trace_id)) for trace_id, run in runs.items()]
+    return {each: replace(runs[each], job=jobs.get(each)) for each in (runs if wanted is None else wanted)}
 
 
 def _run(

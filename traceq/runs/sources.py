@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from traceq.errors import UnusableBaseline, WrongUse
@@ -34,10 +34,16 @@ def file_of(source: str) -> Path:
 
 def of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
     """The runs of one rank: `rank`, else the lowest there is. Raises WrongUse when there is no such rank."""
-    ranks = sorted({run.rank for run in runs if run.rank is not None})
+    chosen = chosen_ranks([run.rank for run in runs], rank, source)
+    return [run for run in runs if run.rank in chosen]
+
+
+def chosen_ranks(known: Collection[int | None], rank: int | None, source: str) -> set[int | None]:
+    """`rank`, else the lowest of the known ones, and None, which any rank may be. Raises WrongUse when there is no such rank."""
+    ranks = sorted({each for each in known if each is not None})
     if rank is None:
-        return [run for run in runs if run.rank is None or run.rank == ranks[0]]
+        return {None, *ranks[:1]}
     if rank not in ranks:
         there = f"holds ranks {', '.join(map(str, ranks))}" if ranks else "does not say which rank it is"
         raise WrongUse(f"rank {rank}: {source} {there}")
-    return [run for run in runs if run.rank == rank]
+    return {rank}

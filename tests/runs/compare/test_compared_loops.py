@@ -36,7 +36,7 @@ def simulated(tmp_path_factory):
         write_kineto(simulate(Program((Process(loop.actions()),))), folder / f"{name}.json", 0)
         database = ingest([folder / f"{name}.json"], folder / f"{name}.duckdb").database
         with closing(connect(database)) as connection:
-            (found,) = read_runs(connection, name)
+            (found,) = read_runs(connection, name).values()
         return replace(found, source=name)
 
     return run

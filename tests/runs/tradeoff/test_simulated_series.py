@@ -38,7 +38,7 @@ def found(tmp_path_factory):
         write_kineto(simulate(Program((Process(loop.actions()),))), path, 0)
         database = ingest([str(path)], folder / f"b{batch}.duckdb").database
         with closing(connect(str(database))) as connection:
-            taken += [Taken(float(batch), run) for run in read_runs(connection, path.name)]
+            taken += [Taken(float(batch), run) for run in read_runs(connection, path.name).values()]
     return trade_off(taken, Setting("batch_size", is_amount=True, work="batch_size"))
 
 

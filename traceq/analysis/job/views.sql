@@ -67,3 +67,53 @@ comment on column job_collective.transfer_median is 'Median of their transfer, n
 comment on column job_collective.wait is 'What all ranks together waited in them for others, ns.';
 comment on column job_collective.bandwidth_best is 'bytes / transfer_best times the factor of nccl-tests for op and group_size, GB/s; NULL where bytes or the factor is unknown.';
 comment on column job_collective.bandwidth_median is 'The same by transfer_median, GB/s.';
+
+-- The ranks of a job that are asked all rules: as many as a reader looks at, one of each straggler before the second of any, and the
+-- rank that stands for all that nobody waits for.
+create or replace view job_suspect as
+with
+late as (
+    select
+        r.job,
+        r.time_window,
+        r.unit,
+        min(s.place) as place,
+        row_number() over (partition by r.job, r.time_window, min(s.place) order by r.unit) as nth
+    from job_rank as r
+    inner join straggler as s on s.job = r.job and s.time_window = r.time_window and list_contains(s.units, r.unit)
+    group by r.job, r.time_window, r.unit
+),
+
+shown as (
+    select job, time_window, unit
+    from late
+    qualify row_number() over (partition by job, time_window order by nth, place) <= 4
+),
+
+punctual as (
+    select r.job, r.time_window, r.unit, r.rank, coalesce(r.own, 0) as own, l.unit is not null as is_late
+    from job_rank as r
+    left join late as l using (job, time_window, unit)
+),
+
+usual as (
+    select job, time_window, unit
+    from punctual
+    -- Of a job whose ranks are all late, one of these.
+    qualify rank() over (partition by job, time_window order by is_late) = 1
+        and row_number() over (partition by job, time_window, is_late order by own, rank)
+        = count(*) over (partition by job, time_window, is_late) // 2 + 1
+)
+
+select r.job, r.time_window, r.unit, r.trace_id, u.unit is not null as is_usual
+from job_rank as r
+inner join job as j using (job, time_window)
+left join shown as s using (job, time_window, unit)
+left join usual as u using (job, time_window, unit)
+where j.dur is not null and (s.unit is not null or u.unit is not null);
+comment on view job_suspect is 'One row per rank of a judged job that stands for the others: at most four late ones, and one with the usual time.';
+comment on column job_suspect.job is 'Job.';
+comment on column job_suspect.time_window is 'Window of the job.';
+comment on column job_suspect.unit is 'As in job_rank.';
+comment on column job_suspect.trace_id is 'Trace.';
+comment on column job_suspect.is_usual is 'Whether it has the median own time of the ranks that nobody waits for, and stands for these.';

@@ -37,7 +37,7 @@ from judgement as j, unnest(
         }]'
     )
 ) with ordinality as f (finding, place);
-comment on view finding is 'One row per finding of each trace, as the rules said when it was ingested, or by the last `traceq report DB --save`.';
+comment on view finding is 'One row per finding of each trace, as the rules said when it was ingested, or by the last `traceq report DB --save`. Of a job of more than four ranks only those in job_suspect were asked.';
 comment on column finding.trace_id is 'Trace.';
 comment on column finding.finding_id is 'Stays the same from one capture of a program to the next.';
 comment on column finding.rule is 'Name of the rule; see traceq explain.';

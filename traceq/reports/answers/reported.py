@@ -100,6 +100,10 @@ def _first(report: Report) -> TraceReport | None:
 
 def _without_finding(report: TraceReport, name: str) -> Answer | None:
     """What to say of a rule that found nothing or cannot tell, and of F1 where the trace has no finding."""
+    if not report.rules_asked:
+        told = verdict(report)
+        words = "\n".join(_verdict_lines(report))
+        return _no_finding(report, words, told.outcome, "".join(told.spans))
     for each in report.not_applicable:
         if name.casefold() == each.rule:
             return _no_finding(report, f"Cannot tell: {each.title}: {each.reason}", "cannot tell", each.reason)

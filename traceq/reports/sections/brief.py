@@ -179,7 +179,7 @@ def _next_of_job(critical: TraceReport, source: str, *, several: bool) -> Comman
 
 def critical_trace(report: Report) -> tuple[TraceReport, str]:
     """The trace to look at first, and why: the rank that others wait for, that has most to do, or with the longest step."""
-    traces = report.traces
+    traces = [each for each in report.traces if each.rules_asked] or report.traces
     job = judged(report.jobs)
     by_id = {trace.trace.trace_id: trace for trace in traces}
     if job is not None and job.stragglers and job.stragglers[0].trace_id in by_id:
@@ -241,12 +241,18 @@ def traces(report: Report, most: int) -> Iterator[Block]:
         "step": lambda trace: duration(trace.steps.mean),
         **of_trace,
         "saves": lambda trace: duration(trace.findings[0].saving_ns) if trace.findings else "-",
-        "fix first": lambda trace: Title(trace.findings[0].title) if trace.findings else "-",
+        "fix first": _fix_first,
     }
     yield table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
     left = len(every) - len(shown)
     more = f" {count(left)} more are not listed." if left else ""
     yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.".strip(),))
+
+
+def _fix_first(report: TraceReport) -> str:
+    if report.findings:
+        return Title(report.findings[0].title)
+    return "-" if report.rules_asked else "not asked"
 
 
 def _share(report: TraceReport, category: str) -> str:

@@ -34,8 +34,6 @@ from traceq.reports.sections.data import data, no_data
 from traceq.reports.sections.findings import finding_in_full, finding_queries, findings
 from traceq.reports.sections.header import header
 from traceq.reports.sections.idle import gaps, outliers, training_thread
-from traceq.reports.sections.job_not import late_members
-from traceq.reports.sections.job_ranks import usual
 from traceq.reports.sections.jobs import judged, of_rank
 from traceq.reports.sections.kernels import kernels, no_kernels
 from traceq.reports.sections.marks import marks
@@ -52,8 +50,6 @@ from traceq.reports.sections.where_time_goes import where_time_goes
 
 _MOST_IN_OVERVIEW = 500
 _SECTION = 3
-# Of a job of more ranks not every one has a section of its own.
-_FEW_RANKS = 4
 # Sections on less of the time than this may be shown folded.
 _WORTH_OPENING = 0.01
 # Sections on a topic, and the categories of the ledger that it is about.
@@ -125,20 +121,15 @@ def _overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> 
         yield from pictures_of_job(job)
     left = len(report.traces) - len(opened)
     if left:
-        told = f"{count(left)} more ranks are not shown one by one; `traceq report --rank N` shows one."
+        told = f"{count(left)} more ranks were not asked one by one; `traceq report --rank N` asks one all rules."
         yield Paragraph(with_code(told))
     yield from ranks_picture(report)
     yield Query(report.query)
 
 
 def _opened(report: Report) -> Sequence[TraceReport]:
-    """The traces that have a section of their own: of a job of more than a few ranks those that are late, and a usual one."""
-    job = judged(report.jobs)
-    if job is None or job.dur is None or len(report.traces) <= _FEW_RANKS:
-        return report.traces
-    late = [each.trace_id for each in late_members(job)[:_FEW_RANKS]]
-    chosen = {*late, usual(job).trace_id}
-    return [each for each in report.traces if each.trace.trace_id in chosen] or report.traces
+    """The traces that have a section of their own: those that were asked all rules, where there are any."""
+    return [each for each in report.traces if each.rules_asked] or report.traces
 
 
 def _job_of_one(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:

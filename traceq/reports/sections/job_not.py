@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.units import duration, share
 from traceq.reports.document import Block, Items
-from traceq.reports.model import Job, JobRank
+from traceq.reports.model import Job
 from traceq.reports.sections.jobs import holds_up, numbers
 
 # So much of the time in collectives is waiting: a faster network wins little.
@@ -81,9 +81,3 @@ def _late_ranks(job: Job) -> set[int]:
 def _range(values: Sequence[int], job: Job) -> str:
     low, high = duration(values[0] / job.steps), duration(values[-1] / job.steps)
     return low if low == high else f"{low} to {high}"
-
-
-def late_members(job: Job) -> list[JobRank]:
-    """The ranks that hold up the others."""
-    late = _late_ranks(job)
-    return [each for each in job.members if each.rank in late]

@@ -60,9 +60,8 @@ def _saved(rank: JobRank, job: Job) -> str:
 
 
 def usual(job: Job) -> JobRank:
-    """The rank that stands for those that nobody waits for: the one with the median own time."""
-    late = {rank for each in job.stragglers for rank in each.ranks}
-    return _typical([each for each in job.members if each.rank not in late] or list(job.members))
+    """The rank that stands for those that nobody waits for, of a job that can be judged."""
+    return next(each for each in job.members if each.is_usual)
 
 
 def _lines(job: Job) -> list[_Line]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.diagnosis.finding import Clean, NotApplicable
-from traceq.reports.document import Block, Heading, Items, Spans, Warn
+from traceq.reports.document import Block, Heading, Items, Paragraph, Spans, Warn
 from traceq.reports.model import TraceReport
+from traceq.reports.sections.verdict import NOT_ASKED
 
 
 def outcomes(report: TraceReport) -> Iterator[Block]:
     """The rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
+    if not report.rules_asked:
+        yield Paragraph(NOT_ASKED)
     if report.clean:
         yield Heading(3, ("Looked for and not found",), is_minor=True)
         yield Items(_by_reason(report.clean))

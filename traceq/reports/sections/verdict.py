@@ -12,6 +12,8 @@ from traceq.reports.document import Outcome, Spans, Verdict, with_code
 from traceq.reports.model import TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share
 
+# What to do where other ranks of a job stand for one.
+NOT_ASKED: Spans = with_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
 # Less of the capture than this is judged: the verdict says which share.
 _NEARLY_ALL = 0.95
 # A GPU that is busy for so much of the time has nothing to win by being fed better.
@@ -36,6 +38,8 @@ def verdict(report: TraceReport) -> Verdict:
     """What to do first, that nothing is worth doing, or that the trace cannot tell."""
     if report.findings:
         return _first(report.findings[0], report)
+    if not report.rules_asked:
+        return Verdict(("Not asked: other ranks of the job stand for this one.",), "cannot tell", lines=(NOT_ASKED,))
     if report.failed:
         return Verdict(
             (f"Cannot tell what to fix first: {len(report.failed)} checks failed.",),

@@ -38,10 +38,12 @@ select
     l.compute,
     l.communication,
     l.counted,
-    t.dur as recorded
+    t.dur as recorded,
+    coalesce(s.is_usual, false) as is_usual
 from job_rank as r
 inner join trace as t using (trace_id)
 left join member as m using (unit)
 left join ledger as l on l.trace_id = r.trace_id and l.device = r.device
+left join job_suspect as s on s.job = r.job and s.time_window = r.time_window and s.unit = r.unit
 where r.job = $job and r.time_window = $time_window
 order by r.unit
