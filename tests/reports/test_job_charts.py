@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import matplotlib as mpl
 import pytest
-from test_jobs import BALANCED, JOB, MS, UNKNOWN, many, report_of
+from test_jobs import BALANCED, JOB, MS, UNKNOWN, many, member, report_of
 
-from traceq.reports.charts import CHARTS_OF_JOBS, job_bandwidth, job_late, job_own, job_worst, palette
+from traceq.reports.charts import CHARTS_OF_JOBS, job_bandwidth, job_grid, job_late, job_own, job_worst, palette
 from traceq.reports.charts.svg import svg
 from traceq.reports.document import Picture
 from traceq.reports.model import Lateness, WorstArrival
@@ -46,10 +46,20 @@ def test_each_has_colours_of_its_own():
     assert set(KINDS) | {"late start"} <= set(palette.COLOURS)
 
 
+def grid(stages=4, copies=8):
+    """A job of so many stages and copies of each; every rank works a little longer than the one before it."""
+    members = tuple(
+        replace(member(rank, 100 + rank, 0, 0), stage=rank // copies, dp=rank % copies)
+        for rank in range(stages * copies)
+    )
+    return replace(DRAWN, members=members)
+
+
 @pytest.mark.parametrize("chart", CHARTS_OF_JOBS, ids=lambda chart: chart.name)
 def test_each_applies_and_is_small_and_bare(chart):
-    assert chart.applies(DRAWN)
-    text = svg(chart.draw(DRAWN), "job-x", chart.alt(DRAWN))
+    job = grid() if chart.name == "grid" else DRAWN
+    assert chart.applies(job)
+    text = svg(chart.draw(job), "job-x", chart.alt(job))
     assert len(text) < 25_000
     assert "#" not in text.replace("#job", "")
 
@@ -109,6 +119,28 @@ def test_the_worst_collective_ends_at_once():
     assert rows_of(job_worst.job_worst(replace(DRAWN, worst=crowd)))[-2:] == ["rank 14", "rank 39"]
 
 
+def test_the_grid_has_a_row_a_stage_and_a_column_a_copy():
+    job = grid(stages=2, copies=3)
+    figure = job_grid.job_grid(job)
+    assert rows_of(figure) == ["stage 0", "stage 1"]
+    (axes,) = figure.axes
+    cells = [bar for container in axes.containers for bar in container]
+    places = {(round(bar.get_y() + 0.47), round(bar.get_x() + 0.47)): bar.get_alpha() for bar in cells}
+    assert places == {(0, 0): 0.1, (0, 1): 0.3, (0, 2): 0.5, (1, 0): 0.7, (1, 1): 0.9, (1, 2): 0.9}
+    assert job_grid.alt(job) == (
+        "Own time of 6 ranks per step, by stage and copy of the model: most on stage 1, copy 2 (10.50 ms), least on stage 0,"
+        " copy 0 (10.00 ms)."
+    )
+    # Of the ranks of a cell the one that works most counts.
+    two_a_cell = replace(job, members=(*job.members, replace(job.members[0], own=105 * MS)))
+    assert job_grid._cells(two_a_cell)[0, 0] == 105 * MS
+
+
+@pytest.mark.parametrize("job", [DRAWN, grid(stages=1), grid(copies=1)], ids=["unknown", "one stage", "one copy"])
+def test_without_stages_or_copies_there_is_no_grid(job):
+    assert not job_grid.applies(job)
+
+
 def test_bandwidth_has_a_bar_a_kind():
     assert rows_of(job_bandwidth.job_bandwidth(DRAWN)) == ["all-reduce 64 MiB, 2 ranks", "all-gather 64 MiB, 2 ranks"]
     assert "from 20.0 GB/s (all-gather 64 MiB, 2 ranks) to 195 GB/s" in job_bandwidth.alt(DRAWN)
@@ -119,5 +151,5 @@ def test_they_are_in_the_page_of_the_job():
     names = [block.name for block in compose(report, draws=True) if isinstance(block, Picture)]
     assert names[:4] == ["job-late", "job-own", "job-worst", "job-bandwidth"]
     page = to_html(report)
-    assert all(f'id="job-{chart.name}"' in page for chart in CHARTS_OF_JOBS)
+    assert all(f'id="job-{chart.name}"' in page for chart in CHARTS_OF_JOBS if chart.applies(DRAWN))
     assert 'id="job-late"' in to_html(report_of(replace(BALANCED, lateness=JOB.lateness)))

@@ -325,7 +325,8 @@ class JobRank:
 
     `late` is its own time beyond the usual. Times are None where the job cannot be judged; `win` also in jobs of more than 64
     ranks. `compute` and `communication` are parts of `counted`, the counted steps on its GPU; None without a ledger.
-    `recorded` is how long its trace is. `is_usual`: it has the median own time of those that nobody waits for.
+    `recorded` is how long its trace is. `is_usual`: it has the median own time of those that nobody waits for;
+    `dp` is its copy of the model.
     """
 
     trace_id: int
@@ -346,6 +347,7 @@ class JobRank:
     counted: int | None
     recorded: int | None
     is_usual: bool = False
+    dp: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from traceq.reports.charts import (
     gaps,
     job_bandwidth,
+    job_grid,
     job_late,
     job_own,
     job_worst,
@@ -21,4 +22,4 @@ from traceq.reports.charts import (
 CHARTS = (step_ledger.CHART, step_times.CHART, gaps.CHART, roofline.CHART, memory.CHART)
 
 # Of several ranks as one job.
-CHARTS_OF_JOBS = (job_late.CHART, job_own.CHART, job_worst.CHART, job_bandwidth.CHART)
+CHARTS_OF_JOBS = (job_late.CHART, job_own.CHART, job_grid.CHART, job_worst.CHART, job_bandwidth.CHART)

@@ -39,7 +39,8 @@ select
     l.communication,
     l.counted,
     t.dur as recorded,
-    coalesce(s.is_usual, false) as is_usual
+    coalesce(s.is_usual, false) as is_usual,
+    r.dp
 from job_rank as r
 inner join trace as t using (trace_id)
 left join member as m using (unit)
