@@ -373,7 +373,7 @@ class JobCollective:
 
 @dataclass(frozen=True)
 class Lateness:
-    """How much later than the usual rank one came, ns, in a column (`place`) of `places`.
+    """How much longer than the usual rank one worked before collectives, ns, in a column (`place`) of `places`.
 
     A column is a step, or a collective of a job of one step, or several of them.
     """

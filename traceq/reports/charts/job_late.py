@@ -1,4 +1,4 @@
-"""When each rank of a job came later than the usual one: a row a rank, a column a step, or a collective of a single step."""
+"""When each rank of a job worked longer than the usual one: a row a rank, a column a step, or a collective of a single step."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _HIGH = 0.9
 _ROW, _LOW_ROW = 0.26, 0.11
 _APART = 0.12
 
-# Name of the row -> for each column how late it was, ns.
+# Name of the row -> for each column how much longer than usual it worked, ns.
 _Rows = dict[str, list[int]]
 
 
 def applies(job: Job) -> bool:
-    """Whether any rank was late in one of several columns."""
+    """Whether any rank worked longer than usual in one of several columns."""
     return bool(job.lateness) and job.lateness[0].places > 1
 
 
 @styled
 def job_late(job: Job) -> Figure:
-    """The darker a cell, the later the rank came, against the latest that any rank came."""
+    """The darker a cell, the longer the rank worked beyond the usual, against the longest of any rank."""
     rows = _rows(job)
     most = max(max(row) for row in rows.values())
     left = max(inches(name) for name in rows) + 2 * _APART
@@ -51,7 +51,7 @@ def job_late(job: Job) -> Figure:
     shown = list(enumerate(rows))[::every]
     axes.set_yticks([number for number, _ in shown], [name for _, name in shown])
     few_ticks(axes.xaxis, whole=True)
-    caption(figure, f"late by up to {duration(most)} (dark), by {_what(job)} in the order of time")
+    caption(figure, f"beyond the usual work by up to {duration(most)} (dark), by {_what(job)} in the order of time")
     return figure
 
 
@@ -96,7 +96,7 @@ def _level(value: int, most: int) -> int | None:
 
 
 def alt(job: Job) -> str:
-    """Who was late most, how often and by how much."""
+    """Who worked most beyond the usual, how often and by how much."""
     late: dict[int, list[Lateness]] = {}
     for each in job.lateness:
         late.setdefault(each.rank, []).append(each)
@@ -104,7 +104,7 @@ def alt(job: Job) -> str:
     word = _what(job)
     places = job.lateness[0].places
     return (
-        f"How late each of {count(len(job.members))} ranks came, by {word}: rank {rank} most, in {count(len(times))} of"
+        f"How much longer than usual each of {count(len(job.members))} ranks worked, by {word}: rank {rank} most, in {count(len(times))} of"
         f" {count(places)} columns, by {duration(max(one.late_by for one in times))} at most."
     )
 

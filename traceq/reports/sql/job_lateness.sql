@@ -1,5 +1,6 @@
--- How much later than the usual rank each rank came to the collectives of one window of a job: per step, of a job of one step per
--- collective, in the order of time; less than the claim limit is not late. Neighbours are joined so that at most 120 columns are left.
+-- How much later than the usual rank each rank came to the collectives of one window of a job by its own work: per step, of a job of
+-- one step per collective, in the order of time; less than the claim limit is not late. Neighbours are joined so that at most 120
+-- columns are left. Arrivals tell nothing of a pipeline, whose stages come one after the other.
 with
 member as (
     select
@@ -7,7 +8,7 @@ member as (
         c.match_id,
         m.step,
         m.ts_end,
-        median(c.wait) over (partition by c.match_id) - c.wait as late_by
+        if(c.own_begins is null, 0, c.own - c.usual) as late_by
     from collective_member as c
     inner join collective_match as m using (job, time_window, match_id)
     inner join job_rank as r using (job, time_window, unit)
