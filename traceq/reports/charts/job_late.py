@@ -104,8 +104,8 @@ def alt(job: Job) -> str:
     word = _what(job)
     places = job.lateness[0].places
     return (
-        f"How much longer than usual each of {count(len(job.members))} ranks worked, by {word}: rank {rank} most, in {count(len(times))} of"
-        f" {count(places)} columns, by {duration(max(one.late_by for one in times))} at most."
+        f"How much longer than usual each of {count(len(job.members))} ranks worked, by {word}: rank {rank} most, in"
+        f" {count(len(times))} of {count(places)} columns, by {duration(max(one.late_by for one in times))} at most."
     )
 
 
