@@ -13,7 +13,9 @@ from traceq.common.ranks import numbers
 from traceq.diagnosis.finding import Evidence, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Report, Straggler
+from traceq.reports.redact import redacted
 from traceq.reports.renderers.to_json import to_json
+from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.brief import brief
 from traceq.reports.sections.compose import compose
@@ -22,6 +24,7 @@ from traceq.reports.sections.job_findings import called, findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
 from traceq.reports.sections.job_ranks import ranks_of_job, usual
 from traceq.reports.sections.jobs import example, in_a_line, judged, of_rank, verdict_of_job
+from traceq.reports.ticket import SITES, Ticket, rendered
 
 MS = 1_000_000
 
@@ -257,6 +260,29 @@ def test_what_cannot_be_told_is_named_and_in_full_why():
     # The verdict says so already.
     same = replace(UNKNOWN, not_applicable=(NotApplicable("slow-host", "", UNKNOWN.cannot_tell),))
     assert list(findings_of_job(same, in_full=True)) == []
+
+
+def test_tickets_and_language_models_get_the_findings_of_the_job():
+    found = (*FOUND, *(replace(LATE, unit=f"rank {rank}") for rank in range(2, 1000)))
+    report = report_of(replace(JOB, findings=found))
+    text = to_llm(report, "job.duckdb")
+    assert "- job-straggler, `rank 1`, 30.00 ms, high confidence: idle: launching +39.00 ms\n" in text
+    assert len(text.encode()) < LIMIT
+    for site in SITES:
+        shown = rendered(Ticket(report), site)
+        assert "job-straggler" in shown
+        assert len(shown.encode()) < 10_240
+
+
+def test_tickets_hold_no_names_of_hosts():
+    host = replace(LATE, rule="slow-host", unit="host kaluga17", ranks=(0, 1))
+    members = tuple(replace(each, host="kaluga17") for each in JOB.members)
+    straggler = replace(RANK_1, kind="host", name="host kaluga17")
+    report = redacted(report_of(replace(JOB, findings=(host,), members=members, stragglers=(straggler,))))
+    (job,) = report.jobs
+    assert "kaluga" not in repr(job)
+    assert job.findings[0].because == LATE.because
+    assert job.findings[0].unit.startswith("host name-")
 
 
 def test_where_ranks_are_late_in_turn_none_is_named():
