@@ -188,7 +188,7 @@ def waits(unit):
 
 def test_waiting_is_no_fault_of_the_network():
     made = Made({}, rank=waits)
-    assert made.lines()[1:] == ["waiting-not-network | all ranks | - | - | high | 69.2 % of time in collectives"]
+    assert made.lines()[1:] == ["waiting-not-network | all ranks | - | - | high | 69.2 % of collective time"]
     assert made.told.findings[1].evidence.rows[0] == (1, 30 * MS, 90 * MS, 0.75)
 
 
@@ -275,10 +275,22 @@ def test_a_recording_that_began_later():
     made.member(0, 0, own=0, begins=None)
     made.member(1, 1, own=40 * MS, begins=None, on_path=True)
     made.member(2, 1, own=90 * MS)
-    assert made.lines() == ["late-start | rank 1 | - | - | high | began 40.00 ms later"]
+    made.member(3, 0, own=90 * MS, begins=None)
+    assert made.lines() == ["late-start | rank 1 | - | - | high | came 40.00 ms later"]
     assert made.told.findings[0].evidence.rows == ((1, 40 * MS), (0, 0))
 
 
 @pytest.mark.parametrize("late", [0, 10 * MS, None])
 def test_a_start_that_is_hardly_later_is_not_told(late):
-    assert Made(late_start=late).lines() == []
+    made = Made(late_start=late)
+    made.member(0, 0, own=0, begins=None)
+    made.member(1, 1, own=10 * MS, begins=None, on_path=True)
+    assert made.lines() == []
+
+
+def test_what_all_ranks_do_before_the_first_collective_is_no_late_start():
+    made = Made(late_start=400 * MS)
+    made.member(0, 0, own=0, begins=None)
+    made.member(1, 1, own=1 * MS, begins=None)
+    made.member(2, 1, own=400 * MS, begins=None, on_path=True)
+    assert made.lines() == []

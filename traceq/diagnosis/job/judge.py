@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import getdoc
 from typing import TYPE_CHECKING
 
 from traceq.database.query import ask
@@ -30,8 +31,13 @@ RULES: dict[str, tuple[str, _Rule]] = {
     "waiting-not-network": ("Collectives wait for ranks, not for the network", waiting_not_network),
     "absent-late-rank": ("Collectives wait for ranks that are not here", absent_late_rank),
     "slow-link": ("A group transfers slower than its sister groups", slow_link),
-    "late-start": ("A rank's recording began later", late_start),
+    "late-start": ("A rank came later to the first collective", late_start),
 }
+
+
+def page(name: str) -> str:
+    """What the rule finds, and what it needs."""
+    return " ".join((getdoc(RULES[name][1]) or "").split())
 
 
 @dataclass(frozen=True)

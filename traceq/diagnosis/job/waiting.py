@@ -27,7 +27,10 @@ _LATE_START = 0.01
 
 
 def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
-    """Most of the time in collectives is waiting for ranks, in a job that late ranks hold up."""
+    """More than half of the time in matched collectives is waiting for ranks, in a job that late ranks slow down.
+
+    What the last rank of a collective needed is its transfer, the rest of the others waiting. It saves nothing by itself.
+    """
     job.judged()
     waits = job.facts["wait_share"]
     held_up = bool(job.stragglers) or (job.facts["slowdown"] or 0) >= _SLOWED
@@ -38,18 +41,22 @@ def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
         "waiting-not-network",
         "all ranks",
         "waits",
-        because=f"{share(waits)} of time in collectives",
+        because=f"{share(waits)} of collective time",
         confidence="medium" if absent else "high",
         reason=(
             "What the last rank of each collective needed counts as transfer"
             + ("; absent ranks may come later still." if absent else ", and all ranks are here.")
+            + (" In a pipeline the bubble is part of the waiting." if job.facts["stages"] > 1 else "")
         ),
         fix="Leave network, bucket sizes and overlap as they are: collectives get shorter when who is late comes earlier.",
     )
 
 
 def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
-    """Collectives wait for ranks whose traces are not here."""
+    """At least 3 % of the time of the ranks is waiting in collectives for ranks whose traces are not here (`job.wait_absent`).
+
+    Told of 90 % matched collectives and more, and of one rank alone. What the absent ranks do is not known: no saving.
+    """
     facts = job.facts
     if not facts["absent"] and not facts["wait_absent"]:
         return
@@ -79,18 +86,22 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def late_start(job: JobSubject) -> Iterator[JobFinding]:
-    """The first collective waits for a rank whose recording began later: no loss of the program's."""
+    """The first collective waits for a rank that came later than the first by more than 1 % of the job.
+
+    Recordings begin apart, which is no loss of the program's: no saving.
+    """
     job.judged()
-    late = job.facts["late_start"]
-    if late is None or late <= max(_LATE_START * job.facts["dur"], job.facts["claim_limit"] or 0):
+    last = next(iter(job.ask("first_arrivals")), None)
+    # Time on the critical path before the first collective that is waited for: what all ranks do then is no rank's lateness.
+    late = min(job.facts["late_start"] or 0, last["later_ns"]) if last else 0
+    if last is None or late <= max(_LATE_START * job.facts["dur"], job.facts["claim_limit"] or 0):
         return
-    last = job.ask("first_arrivals")[0]
     yield job.finding(
         "late-start",
         f"rank {last['rank']}",
         "first_arrivals",
         ranks=(last["rank"],),
-        because=f"began {duration(late)} later",
+        because=f"came {duration(late)} later",
         confidence="high",
         reason="Measured on aligned clocks; what ranks do before the first collective is compared with nothing.",
         fix="Begin the recording on all ranks after a barrier, and record several steps: the first then weighs less.",

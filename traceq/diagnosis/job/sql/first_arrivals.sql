@@ -4,5 +4,5 @@ from collective_member as m
 inner join job_rank as r using (job, time_window, unit)
 where m.job = $job and m.time_window = $time_window and m.match_id is not null and m.own_begins is null
 qualify row_number() over (partition by r.unit order by m.own) = 1
-order by m.on_path desc, later_ns desc, r.rank
+order by later_ns desc, r.rank
 limit 16
