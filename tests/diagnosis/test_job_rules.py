@@ -182,6 +182,52 @@ def test_few_steps_do_not_tell_who_is_late_by_chance(steps):
     assert Made(steps=8).cannot_tell("wandering-straggler") == []
 
 
+def computing(durs, *, grids=(), calls=(), **job):
+    """A job of four ranks, of which rank 1 is late by its compute; each runs two kernels so long, us, with a grid, so often."""
+    made = Made({"cause": "compute", "cause_ns": 300 * MS}, pattern="fixed", **job)
+    rows = [
+        (rank, name, grids[rank] if grids else 64, 8, durs[rank] * 1000, call)
+        for rank in range(len(durs))
+        for name in ("gemm", "softmax")
+        for call in range(calls[rank] if calls else 10)
+    ]
+    made.counted(1)
+    slices = [
+        {"trace_id": rank + 1, "slice_id": number, "device": 0, "kind": "kernel", "name": name, "ts": call, "dur": dur}
+        | {"step": 0, "is_communication": False, "grid_x": grid, "block_x": block}
+        for number, (rank, name, grid, block, dur, call) in enumerate(rows)
+    ]
+    made.connection.register("_rows", pa.Table.from_pylist(slices))
+    made.connection.execute("insert into gpu_slice by name from _rows")
+    return made
+
+
+def test_the_same_kernels_that_take_longer_are_a_slow_gpu():
+    made = computing([100, 110, 100, 101])
+    # Twenty kernels take 10 us longer, of ten steps.
+    assert made.lines() == ["slow-gpu | rank 1 | 15 | 20 | medium | slower kernels +20.00 µs"]
+
+
+def test_more_calls_or_larger_grids_are_more_work():
+    more = "work-imbalance | rank 1 | 15 | 20 | medium | more kernels"
+    assert computing([100] * 4, calls=[10, 13, 10, 10]).lines() == [f"{more} +60.00 µs"]
+    assert computing([100, 130, 100, 100], grids=[64, 96, 64, 64]).lines() == [f"{more} +60.00 µs"]
+
+
+def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():
+    assert computing([100, 102, 100, 100]).lines() == ["job-straggler | rank 1 | 15 | 20 | high | compute +30.00 ms"]
+
+
+@pytest.mark.parametrize("made", [computing([100, 110]), computing([100, 110, 100, 100], grids=[None] * 4)])
+def test_without_peers_or_grids_late_compute_is_not_explained(made):
+    if len(made.connection.execute("select distinct trace_id from gpu_slice").fetchall()) == 2:
+        made.connection.execute("delete from job_rank where unit > 1")
+    assert [line.partition(" ")[0] for line in made.lines()] == ["job-straggler"]
+    reason = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
+    assert made.cannot_tell("slow-gpu") == [reason]
+    assert made.cannot_tell("work-imbalance") == [reason]
+
+
 def waits(unit):
     return {"wait": 90 * MS if unit else 0, "transfer": 30 * MS}
 

@@ -8,6 +8,7 @@ from typing import Any
 from traceq.analysis.categories import label
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.finding import Confidence
+from traceq.diagnosis.job.compute import why_longer
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
 from traceq.diagnosis.needs import CannotTell
@@ -23,10 +24,13 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
     """Ranks that the others wait for: those in `straggler`, with what the replay of the job saves by each.
 
     Sure where one is late in at least 60 % of the steps. In a job whose late rank is another one each time none is named.
+    Where more is known of why it computes longer, slow-gpu or work-imbalance tell.
     """
     job.judged()
     if not job.wanders:
         for each in _of_kind(job, "rank"):
+            if why_longer(job, each):
+                continue
             fix = f"Open {each['name']} by itself (`traceq report --rank {each['ranks'][0]}`){_more(each)}."
             yield _late(job, "job-straggler", each, fix)
 

@@ -25,6 +25,7 @@ class JobSubject:
     job: int
     time_window: int
     facts: Mapping[str, Any]
+    _asked: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def stragglers(self) -> list[dict[str, Any]]:
@@ -47,8 +48,11 @@ class JobSubject:
             raise CannotTell(self.facts["cannot_tell"] or "its collectives tell no time")
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
-        """The rows of `name`.sql in traceq/diagnosis/job/sql/."""
-        return ask(self.connection, _text(name), **self._given(settings))
+        """The rows of `name`.sql in traceq/diagnosis/job/sql/, asked once."""
+        key = f"{name} {settings}"
+        if key not in self._asked:
+            self._asked[key] = ask(self.connection, _text(name), **self._given(settings))
+        return self._asked[key]
 
     def finding(
         self,
