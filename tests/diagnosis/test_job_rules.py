@@ -182,9 +182,12 @@ def test_few_steps_do_not_tell_who_is_late_by_chance(steps):
     assert Made(steps=8).cannot_tell("wandering-straggler") == []
 
 
-def computing(durs, *, grids=(), calls=(), **job):
-    """A job of four ranks, of which rank 1 is late by its compute; each runs two kernels so long, us, with a grid, so often."""
-    made = Made({"cause": "compute", "cause_ns": 300 * MS}, pattern="fixed", **job)
+def computing(durs, *, grids=(), calls=(), beyond=300, **job):
+    """A job of four ranks, of which rank 1 is late by its compute; each runs two kernels so long, us, with a grid, so often.
+
+    It computes longer by `beyond` us before its late arrivals.
+    """
+    made = Made({"cause": "compute", "cause_ns": beyond * 1000}, pattern="fixed", **job)
     rows = [
         (rank, name, grids[rank] if grids else 64, 8, durs[rank] * 1000, call)
         for rank in range(len(durs))
@@ -215,7 +218,9 @@ def test_more_calls_or_larger_grids_are_more_work():
 
 
 def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():
-    assert computing([100, 102, 100, 100]).lines() == ["job-straggler | rank 1 | 15 | 20 | high | compute +30.00 ms"]
+    told = ["job-straggler | rank 1 | 15 | 20 | high | compute +30.00 µs"]
+    assert computing([100, 102, 100, 100]).lines() == told
+    assert computing([100, 107, 100, 100]).lines() == told
 
 
 @pytest.mark.parametrize("made", [computing([100, 110]), computing([100, 110, 100, 100], grids=[None] * 4)])

@@ -13,6 +13,9 @@ from traceq.diagnosis.needs import CannotTell
 # So much of the time of kernels is in such that are launched alike, and so much of that slower than elsewhere: the GPU is slower.
 _ALL = 0.9
 
+# Kernels that explain less of what the rank computes longer before its late arrivals are not why it is late.
+_EXPLAINS = 0.5
+
 # Fewer ranks that nobody waits for have no usual one.
 _PEERS = 2
 
@@ -42,6 +45,8 @@ def why_longer(job: JobSubject, each: dict[str, Any]) -> str:
         return ""
     first = kernels[0]
     slower, more = first["slower_ns"], first["more_ns"]
+    if max(slower, more) <= _EXPLAINS * (each["cause_ns"] or 0):
+        return ""
     if first["same_share"] > _ALL and (first["slower_share"] or 0) > _ALL and slower > more:
         return "slow-gpu"
     return "work-imbalance" if more > max(slower, 0) else ""
