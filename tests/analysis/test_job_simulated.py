@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
-from simulated_job import KINDS, job, told, verdict, wrong
+from simulated_job import KINDS, job, tables, told, verdict, wrong
+
+from traceq.diagnosis.job.judge import judge_job
+
+RULES = {"host": "slow-host", "stage": "stage-imbalance", "lengths": "wandering-straggler"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rules_find_what_is_wrong_and_nothing_in_balanced_jobs(kind):
+    made = wrong(kind, 64, seed=5)
+    with closing(tables(made.made)) as connection:
+        found = [each for each in judge_job(connection, 0, 0).findings if each.rule != "waiting-not-network"]
+        assert all(connection.execute(each.evidence.query).fetchall() for each in found)
+    if kind == "balanced":
+        assert found == []
+        return
+    assert {each.rule for each in found} == {RULES.get(kind, "job-straggler")}
+    assert {rank for each in found for rank in each.ranks} == (made.units or set())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,8 +9,9 @@ from made_up import database, report, training
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.in_job import Bound, within_job
-from traceq.diagnosis.judge import subjects
+from traceq.diagnosis.in_job import LEFT_TO_JOB, WHY_LEFT, Bound, within_job
+from traceq.diagnosis.judge import judge, subjects
+from traceq.diagnosis.rules.registry import built_in
 
 MS = 1_000_000
 
@@ -54,11 +55,6 @@ WAITS = Bound(0, 0, 50 * MS)
 )
 def test_the_most_that_a_finding_wins(finding, bound, owned, most):
     assert bound.of(owning(finding, 411, **owned)) == pytest.approx(most * MS)
-
-
-@pytest.mark.parametrize("rule", ["late-rank", "waiting-not-network"])
-def test_waiting_is_won_on_the_late_rank(finding, rule):
-    assert LATE.of(replace(owning(finding, 400, communication=400), rule=rule)) == 0
 
 
 def job_database(*, stragglers):
@@ -105,6 +101,26 @@ def test_findings_get_smaller_and_say_why_or_are_left_out(finding):
     assert bounded.saving_high_ns == bounded.saving_ns
     assert bounded.expected_step_ns == pytest.approx(subject.step_ns - bounded.saving_ns)
     assert "in which it waits for others" in bounded.confidence_reason
+
+
+RULES = [rule for rule in built_in() if rule.name in LEFT_TO_JOB]
+
+
+def test_what_the_job_tells_is_not_asked_of_its_ranks():
+    with job_database(stragglers=False) as connection:
+        connection.execute("update job set dur = 1000")
+        (told,) = judge(connection, rules=RULES)
+        assert {(each.rule, each.reason) for each in told.not_applicable} == {(rule, WHY_LEFT) for rule in LEFT_TO_JOB}
+        assert told.findings == ()
+        assert told.observations == ()
+
+
+@pytest.mark.parametrize("why", ["ranks = 1, dur = 1000", "dur = null", "dur = 1000, cannot_tell = 'it is dark'"])
+def test_of_a_job_that_cannot_be_judged_they_are_asked(why):
+    with job_database(stragglers=False) as connection:
+        connection.execute(f"update job set {why}")
+        (told,) = judge(connection, rules=RULES)
+        assert WHY_LEFT not in {each.reason for each in told.not_applicable}
 
 
 def test_without_late_ranks_findings_stay_as_they_are(finding):

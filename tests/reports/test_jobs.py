@@ -9,17 +9,23 @@ import made_up
 import pytest
 from made_up import training
 
+from traceq.common.ranks import numbers
+from traceq.diagnosis.finding import Evidence, NotApplicable
+from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.answers.reported import finding
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Report, Straggler
+from traceq.reports.redact import redacted
 from traceq.reports.renderers.to_json import to_json
+from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.brief import brief
 from traceq.reports.sections.compose import compose
 from traceq.reports.sections.job_collectives import collectives_of_job
-from traceq.reports.sections.job_findings import findings_of_job
+from traceq.reports.sections.job_findings import called, findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
 from traceq.reports.sections.job_ranks import ranks_of_job
-from traceq.reports.sections.jobs import in_a_line, judged, numbers, of_rank, verdict_of_job
+from traceq.reports.sections.jobs import example, in_a_line, judged, of_rank, verdict_of_job
+from traceq.reports.ticket import SITES, Ticket, rendered
 
 MS = 1_000_000
 
@@ -104,13 +110,10 @@ def test_who_is_late_and_what_it_costs_per_step():
         "  waiting for late ranks       █████████████████▋                             40.0 %  40.00 ms",
         "  transfer in collectives      █▊                                              4.0 %  4.000 ms",
         "  before the first collective  ▌                                               1.0 %  1.000 ms",
-        "",
-        "held up by  saves alone  with those above   share  because",
-        "----------  -----------  ----------------  ------  -------------------------",
-        "rank 1         30.00 ms          40.00 ms  40.0 %  idle: launching +39.00 ms",
-        "",
-        "For example rank 1: aten::empty took 23.00 ms, the same call 13.00 µs on rank 0.",
     ]
+    assert text_of(example(JOB), 100) == (
+        "For example rank 1: aten::empty took 23.00 ms, the same call 13.00 µs on rank 0.\n"
+    )
     assert in_a_line(JOB) == (
         "Late ranks: 100.0 ms -> 60.00 ms per step with all ranks alike; the others wait most for rank 1."
     )
@@ -123,15 +126,6 @@ def test_several_are_named_in_a_sentence():
     wandering = said(replace(JOB, stragglers=(), pattern="wandering"))
     assert "Ranks are late in turn\n" in wandering
     assert "A different rank is late each time" in wandering
-
-
-def test_what_is_saved_adds_up_down_the_table_only():
-    second = replace(RANK_1, name="rank 0", ranks=(0,), adds=100 * MS, win=20 * MS)
-    rows = [line.split() for line in said(replace(JOB, stragglers=(RANK_1, second))).splitlines() if "rank" in line[:6]]
-    assert [row[2:] for row in rows if row[0] == "rank"] == [
-        ["30.00", "ms", "40.00", "ms", "40.0", "%", "idle:", "launching", "+39.00", "ms"],
-        ["2.000", "ms", "50.00", "ms", "50.0", "%", "idle:", "launching", "+39.00", "ms"],
-    ]
 
 
 def test_a_job_that_cannot_be_judged_says_why():
@@ -152,17 +146,12 @@ def test_a_balanced_job_is_said_to_be():
 
 def test_a_call_that_took_a_little_longer_proves_nothing():
     job = replace(JOB, stragglers=(replace(RANK_1, operator_dur=20_000),))
-    assert "For example" not in said(job)
-
-
-def test_a_stage_is_named_with_its_ranks():
-    stage = replace(RANK_1, kind="stage", name="stage 3", ranks=(6, 7))
-    assert "\nstage 3, ranks 6-7 " in said(replace(JOB, stragglers=(stage,)))
+    assert list(example(job)) == []
 
 
 def test_types_of_operations_are_compared_with_all_ranks():
     job = replace(JOB, stragglers=(replace(RANK_1, usual_rank=None),))
-    assert "the same call 13.00 µs on the average of all ranks." in said(job)
+    assert "the same call 13.00 µs on the average of all ranks." in text_of(example(job), 100)
 
 
 def test_ranks_whose_recording_is_short_are_named():
@@ -186,7 +175,6 @@ def test_ranks_in_words(ranks, words):
 def test_what_it_is_not():
     (items,) = not_the_cause(JOB)
     assert [line for (line,) in items.items] == [
-        "Not the network: 80.0 % of the time in collectives is waiting for other ranks.",
         "Not the GPUs: compute takes 8.000 ms on every rank.",
         "Alone, rank 0 looks bound by communication, and is not.",
         "Rank 1 communicates least (2.000 ms; the others 82.00 ms): who is late waits for nobody.",
@@ -213,24 +201,95 @@ def test_a_rank_faster_than_the_usual_one_saves_nothing():
     assert saved == ["-", "30.00 ms"]
 
 
-def test_waiting_for_ranks_that_are_not_here_tells_which_to_capture():
-    said, query = findings_of_job(replace(JOB, wait_absent=60 * MS))
-    assert said.spans[0] == (
-        "absent-late-rank: 3.000 ms per step and rank (3.0 %) is waiting for ranks that are not here."
-        " Capture ranks 2-3 too: what makes them late is only seen there."
-    )
-    assert "where job = 0 and time_window = 0" in query.sql
+LATE = JobFinding(
+    rule="job-straggler",
+    unit="rank 1",
+    ranks=(1,),
+    because="idle: launching +39.00 ms",
+    saving_ns=30.0 * MS,
+    adds_ns=40.0 * MS,
+    confidence="high",
+    confidence_reason="It is late in 9 of 10 steps.",
+    fix="Open rank 1 by itself.",
+    evidence=Evidence(("rank",), ((1,),), "select 1 as rank"),
+)
+WAITING = replace(
+    LATE, rule="waiting-not-network", unit="all ranks", ranks=(), because="80.0 %", saving_ns=None, adds_ns=None
+)
+FOUND = (LATE, replace(LATE, unit="rank 0", ranks=(0,), saving_ns=2.0 * MS, adds_ns=10.0 * MS), WAITING)
 
 
-@pytest.mark.parametrize("waited", [None, 0, 59 * MS])
-def test_little_waiting_for_absent_ranks_is_not_told(waited):
-    assert list(findings_of_job(replace(JOB, wait_absent=waited))) == []
+def listed(job, *, in_full=False):
+    return text_of(findings_of_job(job, in_full=in_full), 100).splitlines()
 
 
-@pytest.mark.parametrize("waited", [None, 60 * MS])
-def test_of_few_matched_collectives_absent_ranks_are_not_judged(waited):
-    (said,) = findings_of_job(replace(JOB, wait_absent=waited, matched_share=0.8))
-    assert said.spans == ("absent-late-rank: not applicable, 80.0 % of the collectives is matched.",)
+def test_findings_have_a_line_each_and_savings_add_up_down_the_table_only():
+    assert listed(replace(JOB, findings=FOUND)) == [
+        "finding              on         saves alone  with above  sure  because",
+        "-------------------  ---------  -----------  ----------  ----  -------------------------",
+        "job-straggler        rank 1        30.00 ms    40.00 ms  high  idle: launching +39.00 ms",
+        "job-straggler        rank 0        2.000 ms    50.00 ms  high  idle: launching +39.00 ms",
+        "waiting-not-network  all ranks            -           -  high  80.0 %",
+    ]
+    assert list(findings_of_job(JOB, in_full=True)) == []
+
+
+def test_in_full_the_fix_of_each_rule_and_the_proof_of_each_finding_are_told():
+    shown = listed(replace(JOB, findings=FOUND), in_full=True)
+    told = "job-straggler, rank 1: Open rank 1 by itself. Confidence high: It is late in 9 of 10 steps."
+    assert [line for line in shown if line.startswith("job-straggler, ")] == [told]
+    assert sum("select 1 as rank" in line for line in shown) == len(FOUND)
+
+
+def test_of_many_findings_the_first_are_listed():
+    shown = listed(replace(JOB, findings=(LATE,) * 100))
+    assert len(shown) <= 14
+    assert shown[-1] == "92 more findings."
+
+
+def test_hosts_and_stages_are_told_with_their_ranks():
+    stage = replace(LATE, unit="stage 3", ranks=(6, 7))
+    group = replace(LATE, unit="group of ranks 0-1", ranks=(0, 1))
+    assert [called(each) for each in (LATE, stage, group)] == ["rank 1", "stage 3, ranks 6-7", "group of ranks 0-1"]
+
+
+def test_what_cannot_be_told_is_named_and_in_full_why():
+    unknown = (NotApplicable("slow-host", "", "no trace names its host"), NotApplicable("slow-link", "", "it is short"))
+    job = replace(JOB, not_applicable=unknown)
+    assert listed(job) == ["Cannot tell slow-host, slow-link."]
+    assert listed(job, in_full=True) == ["Cannot tell slow-host: no trace names its host; slow-link: it is short."]
+    # The verdict says so already.
+    same = replace(UNKNOWN, not_applicable=(NotApplicable("slow-host", "", UNKNOWN.cannot_tell),))
+    assert list(findings_of_job(same, in_full=True)) == []
+
+
+def test_tickets_and_language_models_get_the_findings_of_the_job():
+    found = (*FOUND, *(replace(LATE, unit=f"rank {rank}") for rank in range(2, 1000)))
+    report = report_of(replace(JOB, findings=found))
+    text = to_llm(report, "job.duckdb")
+    assert "- job-straggler, `rank 1`, 30.00 ms, high confidence: idle: launching +39.00 ms\n" in text
+    assert len(text.encode()) < LIMIT
+    for site in SITES:
+        shown = rendered(Ticket(report), site)
+        assert "job-straggler" in shown
+        assert len(shown.encode()) < 10_240
+
+
+def test_tickets_hold_no_names_of_hosts():
+    host = replace(LATE, rule="slow-host", unit="host kaluga17", ranks=(0, 1))
+    members = tuple(replace(each, host="kaluga17") for each in JOB.members)
+    straggler = replace(RANK_1, kind="host", name="host kaluga17")
+    report = redacted(report_of(replace(JOB, findings=(host,), members=members, stragglers=(straggler,))))
+    (job,) = report.jobs
+    assert "kaluga" not in repr(job)
+    assert job.findings[0].because == LATE.because
+    assert job.findings[0].unit.startswith("host name-")
+
+
+def test_where_ranks_are_late_in_turn_none_is_named():
+    shown = said(replace(JOB, pattern="wandering"), deed="Fix it")
+    assert "Ranks are late in turn" in shown
+    assert "rank 1" not in shown
 
 
 # Of the many, the rank that stands for those that nobody waits for.
@@ -358,11 +417,14 @@ def test_in_full_only_ranks_that_were_asked_have_sections():
 
 
 def test_json_has_the_slowdown_and_what_is_not_drawn():
-    (job,) = json.loads(to_json(report_of(JOB)))["jobs"]
+    (job,) = json.loads(to_json(report_of(replace(JOB, findings=FOUND))))["jobs"]
     assert job["slowdown"] == pytest.approx(1.667, abs=0.001)
     assert job["late_ns"] == 400 * MS
     assert job["members"][1]["win_ns"] == 300 * MS
     assert job["collectives"][0]["typical_ns"] == 600_000
+    assert [each["rule"] for each in job["findings"]] == ["job-straggler", "job-straggler", "waiting-not-network"]
+    assert job["findings"][0]["evidence"] == {"columns": ["rank"], "rows": [[1]], "query": "select 1 as rank"}
+    assert job["findings"][2]["saving_ns"] is None
     assert "lateness" not in job
     assert "worst" not in job
 

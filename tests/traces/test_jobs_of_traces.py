@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from trace_files import SHARED
 
 import traceq
 from traceq.app.ingest import ingest
+from traceq.database.connect import connect
+from traceq.diagnosis.job.judge import judge_job
 
 MEGATRON = sorted(
     [*SHARED.glob("traces/torch/megatron_tp8_rank*"), *SHARED.glob("judged/torch/megatron_tp8/*.json.gz")]
@@ -71,6 +75,39 @@ def test_megatron(job):
         ]
         evidence = "select operator, operator_dur, usual_operator_dur, usual_unit from straggler where place = 1"
         assert traces.sql(evidence).fetchall() == [("aten::empty", 23_227_000, 13_000, 4)]
+
+
+def found(name, shared_file):
+    """Rule and unit of what is found in a job whose database `job` has made; each query gives its rows again."""
+    path = shared_file(f"{name}.job.duckdb", lambda _: pytest.fail("made before"))
+    with closing(connect(path)) as connection:
+        told = judge_job(connection, 0, 0).findings
+        assert [connection.execute(each.evidence.query).fetchall() for each in told] == [
+            list(each.evidence.rows) for each in told
+        ]
+    return [(each.rule, each.unit) for each in told]
+
+
+@needs["megatron"]
+@needs["bytedance"]
+@needs["ddp"]
+def test_findings_of_real_jobs(job, shared_file):
+    parquet = {name: [BYTEDANCE / f"bytedance_straggler_{name}.parquet"] for name in ("ST", "SE")}
+    rank3 = [path for path in MEGATRON if "rank3" in path.name]
+    files = {"megatron": MEGATRON, "ddp": [DDP], "rank3": rank3, **parquet}
+    for name, paths in files.items():
+        job(name, paths).close()
+    assert {name: found(name, shared_file) for name in files} == {
+        "megatron": [
+            *(("job-straggler", f"rank {rank}") for rank in (0, 6, 2, 3)),
+            ("waiting-not-network", "all ranks"),
+            ("late-start", "rank 0"),
+        ],
+        "ddp": [],
+        "rank3": [("absent-late-rank", "ranks 0-2 and 4-7")],
+        "ST": [("stage-imbalance", "stage 3"), ("waiting-not-network", "all ranks")],
+        "SE": [("wandering-straggler", "all ranks"), ("waiting-not-network", "all ranks")],
+    }
 
 
 @needs["megatron"]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from traceq.analysis.job.recorded import lasts_without, recorded
 from traceq.app.source import Reading, Source, opened
 from traceq.app.view import View
+from traceq.common.ranks import numbers
 from traceq.database.user_sql import interruptible
 from traceq.errors import WrongUse
 from traceq.reports.build import jobs_of
 from traceq.reports.document import Block
 from traceq.reports.model import Job
 from traceq.reports.renderers.whatif_to_json import job_answer_to_json
-from traceq.reports.sections.jobs import judged, numbers
+from traceq.reports.sections.jobs import judged
 from traceq.reports.whatif.answer import JobAnswer
 from traceq.reports.whatif.job_words import compose_job_answer
 

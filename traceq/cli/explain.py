@@ -34,6 +34,7 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
       traceq explain F1 profile.duckdb
     """  # noqa: D301 - click wants the backspace itself
     from traceq.diagnosis import user_rules
+    from traceq.diagnosis.job.judge import RULES, page
     from traceq.diagnosis.rules_page import UNPROVEN, example
     from traceq.errors import NoSuchRule
 
@@ -48,13 +49,16 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
             f"{rule} is a finding: say in which trace or database, as in traceq explain {rule} TRACE."
         )
     wanted = rule.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0].lower().replace("_", "-")
+    if wanted not in known and wanted in RULES:
+        click.echo(f"{wanted}: {RULES[wanted][0]} (of a job)\n\n{textwrap.fill(page(wanted), 116)}")
+        return
     if wanted not in known:
         close = difflib.get_close_matches(wanted, known, n=3, cutoff=0.4)
         hint = f"did you mean: {', '.join(close)}?" if close else "`traceq rules list` prints the names"
         raise NoSuchRule(f"no rule is called {rule!r}; {hint}")
-    page = known[wanted].manual
+    manual = known[wanted].manual
     unproven = f"{UNPROVEN}\n\n" if known[wanted].unproven else ""
     said = example(wanted)
     real = f"\n\nA real trace\n{textwrap.indent(textwrap.fill(said, 116), '    ')}" if said else ""
-    text = f"{wanted}: {page.title}\n\n{unproven}{page.text}".rstrip() + real
+    text = f"{wanted}: {manual.title}\n\n{unproven}{manual.text}".rstrip() + real
     click.echo("\n".join(map(printable, text.split("\n"))))

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING
 from traceq.common.units import duration
 from traceq.database.query import ask
 from traceq.database.sql import statement
+from traceq.diagnosis.finding import NotApplicable
 from traceq.diagnosis.subject import WORTH_LISTING
 
 if TYPE_CHECKING:
     from traceq.diagnosis.finding import Finding
+    from traceq.diagnosis.rules.registry import Rule
     from traceq.diagnosis.subject import Subject
 
 _OF_OTHERS = ("communication", "idle_communication")
 
-# These say of one rank what the job's verdict says of all: waiting is won on the rank that is late.
-_ABOUT_WAITING = ("late-rank", "waiting-not-network")
+# These say of one rank what the job's own rules say of all (traceq/diagnosis/job/), and are not asked beside them.
+LEFT_TO_JOB = ("late-rank", "rank-imbalance", "waiting-not-network")
+WHY_LEFT = "the ranks are judged together: the findings of the job tell"
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,20 @@ class Bound:
     def of(self, finding: Finding) -> float:
         """The most that the finding wins, ns per step.
 
-        What a rank does by itself as all others do is won when all ranks are fixed; waiting is won where the others are, and
-        findings about nothing else win nothing here.
+        What a rank does by itself as all others do is won when all ranks are fixed; waiting is won where the others are.
         """
-        if finding.rule in _ABOUT_WAITING:
-            return 0.0
         own = sum(ns for category, ns in finding.owned_by_category.items() if category not in _OF_OTHERS)
         as_usual = max(own - self.late, 0.0) if own else min(finding.owned_ns, self.transfer)
         return max(self.win, as_usual)
+
+
+def without_those_of_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule], list[NotApplicable]]:
+    """The rules to ask of a trace, and those that its job tells instead, where it could be judged as one."""
+    if not ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
+        return rules, []
+    left = [each for each in rules if each.name in LEFT_TO_JOB]
+    asked = [each for each in rules if each.name not in LEFT_TO_JOB]
+    return asked, [NotApplicable(each.name, each.manual.title, WHY_LEFT) for each in left]
 
 
 def within_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:

@@ -16,7 +16,7 @@ from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding, observation
-from traceq.diagnosis.in_job import within_job
+from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace, rule_query
@@ -167,9 +167,9 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     proposals: list[Proposal] = []
     observations: list[Observation] = []
     clean: list[Clean] = []
-    not_applicable: list[NotApplicable] = []
     failed: list[Failed] = []
-    for rule in rules:
+    asked, not_applicable = without_those_of_job(subject, rules)
+    for rule in asked:
         name, title = rule.name, rule.manual.title
         try:
             judgements = list(rule.judge(subject))

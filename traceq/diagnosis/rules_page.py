@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
+from traceq.diagnosis.job.judge import page
 from traceq.diagnosis.manual import SECTIONS
 from traceq.diagnosis.rules.registry import examples
 
@@ -23,13 +25,28 @@ first. `traceq explain RULE` prints one page; this one is what `traceq rules lis
 """
 
 
+_JOBS = """
+## Rules of jobs
+
+Asked of several ranks together, once for each job: a finding is on a rank, a host, a stage, a group, or all ranks, and saves
+what the replay of the job says. Where a job could be judged, late-rank, rank-imbalance and waiting-not-network are not asked
+of its ranks one by one. Terms: [metrics.md](metrics.md#jobs-job-job_rank-collective_match-straggler).
+
+"""
+
 UNPROVEN = "Unproven: no real trace has triggered this rule yet, so what it finds is never of high confidence."
 
 
 def handbook(rules: Sequence[Rule]) -> str:
     """All manual pages in Markdown, with a table of contents."""
     lines = [f"* [{each.name}](#{each.name}): {_words(each.manual.title)}" for each in rules]
-    return _INTRODUCTION + "\n".join(lines) + "\n" + "".join(map(_page, rules))
+    return _INTRODUCTION + "\n".join(lines) + "\n" + "".join(map(_page, rules)) + _of_jobs()
+
+
+def _of_jobs() -> str:
+    """What is asked of several ranks together."""
+    pages = [f"* **{name}**: {_words(page(name))}\n" for name in RULES_OF_JOBS]
+    return _JOBS + "".join(pages)
 
 
 def _page(rule: Rule) -> str:

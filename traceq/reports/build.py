@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from traceq.diagnosis.cache import cached_or_judged
 from traceq.diagnosis.finding import Failed, Finding
+from traceq.diagnosis.job.judge import judge_job
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
@@ -103,7 +104,8 @@ def jobs_of(connection: duckdb.DuckDBPyConnection, wanted: set[int] | None = Non
                 name: tuple(made(**row) for row in rows(connection, query, **place))
                 for name, (query, made) in _LISTS_OF_JOB.items()
             }
-            yield model.Job(**job, members=members, **lists)
+            told = judge_job(connection, **place)
+            yield model.Job(**job, members=members, findings=told.findings, not_applicable=told.not_applicable, **lists)
 
 
 def _short_paths(paths: Sequence[str]) -> list[str]:

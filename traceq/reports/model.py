@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
+from traceq.diagnosis.job.finding import JobFinding
 from traceq.health.verdict import MetricHealth
 from traceq.reports.flame import Flame
 from traceq.reports.timeline import Timeline
@@ -426,7 +427,8 @@ class Job:
     """Several ranks of one program, recorded at the same time; one row of the table job. Times in ns, of all `steps`.
 
     `dur` is the sum of `late_start`, `transfer`, `late` (time beyond the usual on the critical path) and usual work;
-    `wait_share` is the share of waiting in matched collectives. `lateness` and `worst` are there to be drawn.
+    `wait_share` is the share of waiting in matched collectives. `lateness` and `worst` are there to be drawn. `findings` are what
+    its rules say, `not_applicable` those that cannot tell.
     """
 
     job: int
@@ -459,6 +461,8 @@ class Job:
     lateness: tuple[Lateness, ...] = ()
     worst: tuple[WorstArrival, ...] = ()
     wait_absent: int | None = None
+    findings: tuple[JobFinding, ...] = ()
+    not_applicable: tuple[NotApplicable, ...] = ()
 
 
 @dataclass(frozen=True)

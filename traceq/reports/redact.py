@@ -30,7 +30,7 @@ from typing import Any
 
 from traceq.common.text import shortened
 from traceq.reports.flame import Frame
-from traceq.reports.model import Device, DeviceLedger, Report, TraceFacts, TraceReport
+from traceq.reports.model import Device, DeviceLedger, Job, Report, Straggler, TraceFacts, TraceReport
 from traceq.reports.timeline import Called
 from traceq.reports.topics import KernelName, PathName
 from traceq.runs.compare.comparison import Comparison, Part, Side
@@ -46,7 +46,7 @@ _OWN_FIELDS = re.compile(
 # Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
 _SENTENCES = re.compile(
     "title|text|reason|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
-    "ways|memory|evidence|reasons|obstacles|assumptions|remarks|lost|saturated|cannot_tell|device_name|producer|compute_capability|excluded|options|note"
+    "ways|memory|evidence|reasons|obstacles|assumptions|remarks|lost|saturated|cannot_tell|device_name|producer|compute_capability|excluded|options|note|unit|because"
 )
 _NAMES_OF_KERNELS = frozenset(("kernel", "last_kernel"))
 _OF_KERNELS = ("compute", "communication")
@@ -162,7 +162,15 @@ class _StandIns:
 
     def report(self, report: Report) -> Report:
         """The report with stand-ins."""
-        return replace(report, query=self.sentence(report.query), traces=tuple(map(self.trace, report.traces)))
+        traces, jobs = tuple(map(self.trace, report.traces)), tuple(map(self.job, report.jobs))
+        return replace(report, query=self.sentence(report.query), traces=traces, jobs=jobs)
+
+    def job(self, job: Job) -> Job:
+        """The job with stand-ins."""
+        changed: Job = _mapped(
+            job, lambda name, text: self.sentence(text) if _SENTENCES.fullmatch(name) else self.name(text)
+        )
+        return changed
 
     def comparison(self, comparison: Comparison) -> Comparison:
         """The comparison with stand-ins."""
@@ -317,7 +325,7 @@ def _kind(holder: Any, field: str) -> str:
     """What the texts of a field are, where its name does not say it."""
     if isinstance(holder, Part) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
         return "kernel"
-    if field == "name" and isinstance(holder, UnitChange | JobStraggler):
+    if field == "name" and isinstance(holder, UnitChange | JobStraggler | Straggler):
         return "title"
     if field == "name" and isinstance(holder, Device | DeviceLedger):
         return "device_name"

@@ -37,6 +37,8 @@ from traceq.reports.renderers.to_markdown import markdown_of
 from traceq.reports.savings import speed_up, step_ns, step_share
 from traceq.reports.sections.brief import critical_trace
 from traceq.reports.sections.header import header_line
+from traceq.reports.sections.job_findings import findings_of_job
+from traceq.reports.sections.jobs import judged
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.verdict import verdict
 from traceq.reports.sections.where_time_goes import where_time_goes
@@ -112,6 +114,10 @@ def _blocks(ticket: Ticket, size: _Size) -> Iterator[Block]:
         return
     first, why = critical_trace(ticket.report) if len(traces) > 1 else (traces[0], "")
     yield from _answer(first, why, len(traces), size)
+    job = judged(ticket.report.jobs)
+    if job is not None and job.findings:
+        yield Heading(2, ("The job",))
+        yield from findings_of_job(replace(job, findings=job.findings[: size.ranked]), in_full=False)
     if ticket.comparison is not None:
         yield Heading(2, ("Compared with the base",))
         # Its own headings would stand beside that.

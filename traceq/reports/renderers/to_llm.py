@@ -19,6 +19,7 @@ from traceq.reports.model import Report, TraceReport
 from traceq.reports.savings import step_share
 from traceq.reports.sections.brief import critical_trace
 from traceq.reports.sections.header import header_line
+from traceq.reports.sections.jobs import judged
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.verdict import verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
@@ -81,15 +82,35 @@ def _lines(report: Report, source: str) -> Iterator[Line]:
         yield Line("# traceq report: the database holds no trace")
         return
     if len(report.traces) == 1:
+        yield from _job(report)
         yield from _trace(report.traces[0], source, "")
         return
     first, why = critical_trace(report)
     yield Line(f"{some(len(report.traces), 'trace')}. {_cut(why, _SENTENCE)}")
+    yield from _job(report)
     yield from _trace(first, source, f" --trace {first.trace.trace_id}")
     yield Line("", (_OTHER_TRACE, 0))
     others = [trace for trace in report.traces if trace is not first]
     for number, trace in enumerate(others):
         yield from _other_trace(trace, number)
+
+
+def _job(report: Report) -> Iterator[Line]:
+    """The findings of the job that the traces are; what it waits for first."""
+    job = judged(report.jobs)
+    if job is None or not job.findings:
+        return
+    yield Line("Findings of the job (saving per step, alone):", (_FINDING, 0))
+    for number, each in enumerate(job.findings, 1):
+        group = (_FINDING if number <= _FIRST else _LESSER, number)
+        saves = "" if each.saving_ns is None else f", {duration(each.saving_ns)}"
+        because = f": {_cut(each.because, _TITLE)}" if each.because else ""
+        yield Line(
+            f"- {each.rule}, `{_cut(each.unit, _NAME)}`{saves}, {each.confidence} confidence{because}",
+            group,
+            "finding of the job",
+        )
+    yield Line(f"  do: {_cut(job.findings[0].fix, _SENTENCE)}", (_DETAIL, 0))
 
 
 def _trace(report: TraceReport, source: str, chosen: str) -> Iterator[Line]:

@@ -16,7 +16,7 @@ from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
 from traceq.reports.sections.job_ranks import ranks_of_job, usual
-from traceq.reports.sections.jobs import holds_up, in_a_line, judged, of_rank, verdict_of_job
+from traceq.reports.sections.jobs import example, holds_up, in_a_line, judged, of_rank, verdict_of_job
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.verdict import verdicts
@@ -73,13 +73,16 @@ def _is_enough(report: Report, job: Job) -> bool:
     return len(job.members) > _FEW_DEVICES and (holds_up(job) or not report.traces[0].findings)
 
 
-def job_screen(report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
+def job_screen(
+    report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True, in_full: bool = False
+) -> Iterator[Block]:
     """The job in one verdict, and its ranks and collectives; `opened` are the traces that have a section of their own."""
     by_id = {trace.trace.trace_id: trace for trace in report.traces}
     first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
     yield from verdict_of_job(job, _deed(first, by_id.get(usual(job).trace_id)) if first is not None else "")
+    yield from findings_of_job(job, in_full=in_full)
+    yield from example(job)
     yield from not_the_cause(job)
-    yield from findings_of_job(job)
     if job.dur is None:
         if len(report.traces) > 1:
             yield from traces(report, _MOST_RANKS)

@@ -117,7 +117,7 @@ def _overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> 
     if job is None:
         yield from traces(report, _MOST_IN_OVERVIEW)
     else:
-        yield from job_screen(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws)
+        yield from job_screen(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws, in_full=True)
         yield from pictures_of_job(job)
     left = len(report.traces) - len(opened)
     if left:
@@ -137,7 +137,7 @@ def _job_of_one(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
     (trace,) = report.traces
     if {each.trace_id for each in job.members} == {trace.trace.trace_id}:
         yield Heading(2, ("The job",))
-        yield from job_screen(report, job, strip=not draws)
+        yield from job_screen(report, job, strip=not draws, in_full=True)
         yield from pictures_of_job(job)
     elif told := of_rank(job, trace):
         yield Paragraph((told,))

@@ -1,41 +1,73 @@
-"""What a job suffers from beside late ranks, and what to do about it."""
+"""The findings of a job: who or what it is, what fixing it saves, how sure that is, and in full what to do and the proof."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from traceq.common.units import duration, share
-from traceq.database.query import literal
-from traceq.database.sql import statement
-from traceq.reports.document import Block, Paragraph, Query
+from traceq.common.ranks import numbers
+from traceq.common.units import duration, some
+from traceq.diagnosis.job.finding import JobFinding
+from traceq.reports.document import Block, Name, Paragraph, Query, table, with_code
 from traceq.reports.model import Job
-from traceq.reports.sections.jobs import numbers
 
-# Waiting for ranks that are not here is told from this share of the time of the ranks on.
-_ABSENT = 0.03
-# Of fewer matched collectives nothing is said.
-_MATCHED = 0.9
+_MOST_LISTED = 8
+_MOST_IN_FULL = 16
 
 
-def findings_of_job(job: Job) -> Iterator[Block]:
-    """That ranks which are not here hold the job up, with which to capture; or why that cannot be told."""
-    if (job.absent or job.wait_absent) and (job.matched_share or 0) < _MATCHED:
-        matched = "an unknown share" if job.matched_share is None else share(job.matched_share)
-        yield Paragraph((f"absent-late-rank: not applicable, {matched} of the collectives is matched.",))
-        return
-    counted = sum(each.counted or 0 for each in job.members)
-    if not job.wait_absent or not counted or job.wait_absent < _ABSENT * counted:
-        return
-    per_rank = duration(job.wait_absent / len(job.members) / job.steps)
-    said = (
-        f"absent-late-rank: {per_rank} per step and rank ({share(job.wait_absent / counted)}) is waiting for ranks"
-        f" that are not here. Capture {_missing(job)} too: what makes them late is only seen there."
-    )
-    yield Paragraph((said,))
-    yield Query(literal(statement("reports/sql/job_absent.sql"), job=job.job, time_window=job.time_window))
+def findings_of_job(job: Job, *, in_full: bool) -> Iterator[Block]:
+    """A line for each finding; in full, below these, each fix with the query that proves the finding."""
+    shown = job.findings[: _MOST_IN_FULL if in_full else _MOST_LISTED]
+    if shown:
+        yield table(shown, _columns(job), text=(0, 1, 4, 5))
+    if len(job.findings) > len(shown):
+        yield Paragraph((f"{some(len(job.findings) - len(shown), 'more finding')}.",))
+    if in_full:
+        yield from _in_full(shown)
+    yield from _cannot_tell(job, in_full=in_full)
 
 
-def _missing(job: Job) -> str:
-    present = {each.rank for each in job.members}
-    missing = [rank for rank in range(job.world_size or 0) if rank not in present]
-    return numbers(missing) if missing else "the other ranks of their groups"
+def _in_full(shown: Sequence[JobFinding]) -> Iterator[Block]:
+    """What to do about the first of each rule, and for each the query that proves it."""
+    told: set[str] = set()
+    for each in shown:
+        if each.rule not in told:
+            told.add(each.rule)
+            words = f" {each.fix} Confidence {each.confidence}: {each.confidence_reason}"
+            yield Paragraph((f"{each.rule}, ", Name(f"{each.unit}:"), *with_code(words)))
+        yield Query(each.evidence.query)
+
+
+def _columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
+    """The savings of the rows down to one add up; those of each alone do not."""
+    until: dict[int, float] = {}
+    saved = 0.0
+    for each in job.findings:
+        if each.adds_ns is not None:
+            saved += each.adds_ns
+            until[id(each)] = saved
+
+    def together(each: JobFinding) -> float | None:
+        return until.get(id(each), each.saving_ns)
+
+    return {
+        "finding": lambda each: each.rule,
+        "on": lambda each: Name(called(each)),
+        "saves alone": lambda each: "-" if each.saving_ns is None else duration(each.saving_ns),
+        "with above": lambda each: "-" if (saves := together(each)) is None else duration(saves),
+        "sure": lambda each: each.confidence,
+        "because": lambda each: each.because or "-",
+    }
+
+
+def called(each: JobFinding) -> str:
+    """What it is on; of a host or a stage with its ranks."""
+    return f"{each.unit}, {numbers(each.ranks)}" if len(each.ranks) > 1 and "rank" not in each.unit else each.unit
+
+
+def _cannot_tell(job: Job, *, in_full: bool) -> Iterator[Block]:
+    """Which rules lack their input; those that lack all of it are told of in the verdict."""
+    unknown = [each for each in job.not_applicable if each.reason != job.cannot_tell]
+    if unknown and in_full:
+        yield Paragraph(("Cannot tell ", "; ".join(f"{each.rule}: {each.reason}" for each in unknown), "."))
+    elif unknown:
+        yield Paragraph((f"Cannot tell {', '.join(each.rule for each in unknown)}.",))

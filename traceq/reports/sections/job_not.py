@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.units import duration, share
+from traceq.common.ranks import numbers
+from traceq.common.units import duration
 from traceq.reports.document import Block, Items
 from traceq.reports.model import Job
-from traceq.reports.sections.jobs import holds_up, numbers
+from traceq.reports.sections.jobs import holds_up
 
-# So much of the time in collectives is waiting: a faster network wins little.
+# So much of the communication is waiting: a rank only looks bound by it.
 _MOSTLY = 0.5
 # Compute of ranks that differs by no more is the same.
 _ALIKE = 1.05
@@ -20,18 +21,12 @@ _FALSE_FAST = 0.75
 
 
 def not_the_cause(job: Job) -> Iterator[Block]:
-    """Sentences on the network, the GPUs, and ranks that mislead when they are looked at alone."""
+    """Sentences on the GPUs, and ranks that mislead when they are looked at alone."""
     if job.dur is None or not holds_up(job):
         return
-    lines = [line for line in (_network(job), _gpus(job), _bound(job), _false_fast(job)) if line]
+    lines = [line for line in (_gpus(job), _bound(job), _false_fast(job)) if line]
     if lines:
         yield Items(tuple((line,) for line in lines))
-
-
-def _network(job: Job) -> str:
-    if job.wait_share is None or job.wait_share < _MOSTLY:
-        return ""
-    return f"Not the network: {share(job.wait_share)} of the time in collectives is waiting for other ranks."
 
 
 def _gpus(job: Job) -> str:

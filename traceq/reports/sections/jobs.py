@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from traceq.analysis.categories import label
+from traceq.common.ranks import numbers
 from traceq.common.units import duration, share, some
-from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, table, with_code
+from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, with_code
 from traceq.reports.model import Job, Straggler, TraceReport
 
 # What a change of less is worth no sentence.
 _SAME = 1.05
-_MOST_NAMED = 4
-
 # A call that took less than so many times what it takes elsewhere explains nothing.
 _FAR_LONGER = 3
 
@@ -20,7 +18,6 @@ _MOST_IN_A_SENTENCE = 2
 
 # A recording that is shorter than this share of the longest is called short.
 _SHORT = 0.95
-_MOST_LISTED = 8
 
 _PATTERNS = {
     "alternating": "They take turns: fix them together, single savings do not add up",
@@ -65,7 +62,7 @@ def of_rank(job: Job, report: TraceReport) -> str:
 
 
 def verdict_of_job(job: Job, deed: str = "") -> Iterator[Block]:
-    """Who is there, how long a step takes and would take, where it goes, and who makes the difference.
+    """Who is there, how long a step takes and would take, and where it goes.
 
     `deed` is what to do about the rank that is waited for most.
     """
@@ -73,8 +70,6 @@ def verdict_of_job(job: Job, deed: str = "") -> Iterator[Block]:
     yield _verdict(job, deed)
     if job.dur:
         yield _reasons(job, job.dur)
-    if job.stragglers:
-        yield from _stragglers(job)
 
 
 def _verdict(job: Job, deed: str) -> Verdict:
@@ -90,9 +85,10 @@ def _verdict(job: Job, deed: str) -> Verdict:
     ]
     if job.pattern in _PATTERNS:
         lines.append((_PATTERNS[job.pattern],))
-    if job.stragglers and deed:
+    if job.stragglers and deed and job.pattern != "wandering":
         lines.append((f"On {job.stragglers[0].name}: ", *with_code(deed)))
-    said = f"Late ranks: the others wait for {_names(job.stragglers)}" if job.stragglers else "Ranks are late in turn"
+    named = job.stragglers if job.pattern != "wandering" else ()
+    said = f"Late ranks: the others wait for {_names(named)}" if named else "Ranks are late in turn"
     return Verdict((said,), "problem", lines=tuple(lines))
 
 
@@ -149,42 +145,16 @@ def _present(job: Job) -> str:
     return text
 
 
-def numbers(ranks: Collection[int]) -> str:
-    """Some ranks in words: "ranks 0-3, 6 and 20 more"."""
-    spans: list[list[int]] = []
-    for rank in sorted(ranks):
-        if spans and rank == spans[-1][-1] + 1:
-            spans[-1].append(rank)
-        else:
-            spans.append([rank])
-    words = [str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans]
-    left = sum(map(len, spans[_MOST_LISTED:]))
-    *most, last = [*words[:_MOST_LISTED], f"{left} more"] if left else words
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(most)}{' and ' if most else ''}{last}"
-
-
 def _short(job: Job) -> list[int]:
     longest = max((each.recorded or 0 for each in job.members), default=0)
     return [each.rank for each in job.members if (each.recorded or longest) < _SHORT * longest]
 
 
-def _stragglers(job: Job) -> Iterator[Block]:
-    step = (job.dur or 0) / job.steps
-    until = {each.name: sum(above.adds for above in job.stragglers[:at]) for at, each in enumerate(job.stragglers, 1)}
-    columns: dict[str, Callable[[Straggler], str]] = {
-        "held up by": _called,
-        "saves alone": lambda each: duration(each.win / job.steps),
-        "with those above": lambda each: duration(until[each.name] / job.steps),
-        "share": lambda each: share(until[each.name] / job.steps / step) if step else "-",
-        "because": lambda each: _because(each, job),
-    }
-    named = job.stragglers[:_MOST_NAMED]
-    yield table(named, columns, text=(0, 4))
-    if len(job.stragglers) > len(named):
-        left = job.stragglers[_MOST_NAMED:]
-        adds = duration(sum(each.adds for each in left) / job.steps)
-        yield Paragraph((f"{some(len(left), 'more')}: {', '.join(each.name for each in left)} ({adds}).",))
-    shown = [each for each in named if (each.operator_dur or 0) > _FAR_LONGER * (each.usual_operator_dur or 0) > 0]
+def example(job: Job) -> Iterator[Block]:
+    """The call that shows best what a late rank does instead."""
+    shown = [
+        each for each in job.stragglers if (each.operator_dur or 0) > _FAR_LONGER * (each.usual_operator_dur or 0) > 0
+    ]
     if shown:
         each = shown[0]
         where = "on the average of all ranks" if each.usual_rank is None else f"on rank {each.usual_rank}"
@@ -192,14 +162,3 @@ def _stragglers(job: Job) -> Iterator[Block]:
         yield Paragraph(
             (f"For example {each.name}: ", Name(each.operator or ""), f" took {duration(each.operator_dur)}, {usual}")
         )
-
-
-def _called(each: Straggler) -> str:
-    """A rank by its number, a host or a stage with its ranks."""
-    return Name(each.name) if each.kind == "rank" else Name(f"{each.name}, {numbers(each.ranks)}")
-
-
-def _because(each: Straggler, job: Job) -> str:
-    if each.cause is None or each.cause_ns is None:
-        return "-"
-    return f"{label(each.cause)} +{duration(each.cause_ns / job.steps)}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from traceq.common.ranks import numbers
 from traceq.common.units import duration, share, some
 from traceq.reports.document import Block, Facts, Heading, Name, Spans, Verdict
 from traceq.reports.savings import speed_up
-from traceq.reports.sections.jobs import numbers
 from traceq.reports.whatif.answer import JobAnswer
 
 # A saving below this share of the step is none.

@@ -1,0 +1,347 @@
+"""Rules of jobs on made-up tables: what each finds, what it does not, and when it cannot tell. Times in ms."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from tables import empty_tables
+
+from traceq.diagnosis.job.judge import RULES, judge_job
+
+MS = 1_000_000
+
+JOB = {
+    "job": 0,
+    "time_window": 0,
+    "world_size": 4,
+    "ranks": 4,
+    "hosts": 2,
+    "absent": 0,
+    "short_ranks": 0,
+    "steps": 10,
+    "communication": 100 * MS,
+    "matched_share": 1.0,
+    "mismatched": 0,
+    "claim_limit": 60_000,
+    "violations": 0,
+    "dur": 1000 * MS,
+    "replay_error": 0.0,
+    "transfer": 100 * MS,
+    "late_start": 0,
+    "ideal": 990 * MS,
+    "slowdown": 1000 / 990,
+    "pattern": "none",
+}
+RANK = {"rank_source": "trace", "device": 0, "clock_samples": 0, "stage": 0, "transfer": 50 * MS, "wait": 10 * MS}
+STRAGGLER = {"kind": "rank", "units": [1], "name": "rank 1", "adds": 200 * MS, "win": 150 * MS, "late_steps": 0.9}
+MATCH = {"op": "all_reduce", "bytes": 1 << 20, "match_source": "sequence"}
+
+
+class Made:
+    """The tables of a job of four ranks on two hosts with 10 steps, in which nothing is wrong but what is put in."""
+
+    def __init__(self, *stragglers, ranks=4, rank=None, **job):
+        self.connection = empty_tables()
+        self.put("job", JOB | {"ranks": ranks} | job)
+        for unit in range(ranks):
+            row = RANK | {"unit": unit, "rank": unit, "trace_id": unit + 1, "host": f"n{unit // 2}"}
+            self.put("job_rank", row | (rank(unit) if rank else {}))
+        for place, each in enumerate(stragglers, 1):
+            self.put("straggler", STRAGGLER | {"place": place} | each)
+
+    def put(self, table, row):
+        row = {"job": 0, "time_window": 0} | row
+        self.connection.register("_rows", pa.Table.from_pylist([row]))
+        self.connection.execute(f"insert into {table} by name from _rows")
+
+    def member(self, match, unit, wait=0, *, own=0, usual=0, on_path=False, begins=0):
+        row = {"trace_id": unit + 1, "slice_id": match, "unit": unit, "match_id": match, "wait": wait}
+        self.put("collective_member", row | {"own_begins": begins, "own": own, "usual": usual, "on_path": on_path})
+
+    def counted(self, ms):
+        """So much counted time on the GPU of each rank."""
+        for (trace,) in self.connection.execute("select trace_id from job_rank").fetchall():
+            where = {"trace_id": trace, "step": 0}
+            for table, row in (
+                ("step", where | {"name": "s", "source": "made up", "ts": 0, "dur": ms * MS}),
+                ("time_ledger", where | {"device": 0, "category": "compute", "dur": ms * MS}),
+            ):
+                self.connection.register("_rows", pa.Table.from_pylist([row]))
+                self.connection.execute(f"insert into {table} by name from _rows")
+
+    @property
+    def told(self):
+        return judge_job(self.connection, 0, 0)
+
+    def lines(self):
+        """Findings as lines of text: rule, unit, what it saves per step alone and beside others, how sure, because."""
+
+        def ms(value):
+            return "-" if value is None else f"{value / MS:g}"
+
+        found = self.told.findings
+        for each in found:
+            assert self.connection.execute(each.evidence.query).fetchall() == list(each.evidence.rows)
+            assert each.evidence.rows
+        return [
+            f"{each.rule} | {each.unit} | {ms(each.saving_ns)} | {ms(each.adds_ns)} | {each.confidence} | {each.because}"
+            for each in found
+        ]
+
+    def cannot_tell(self, rule):
+        return [each.reason for each in self.told.not_applicable if each.rule == rule]
+
+
+def test_in_a_balanced_job_nothing_is_found():
+    assert Made().lines() == []
+
+
+def test_a_job_that_cannot_be_judged_has_no_findings_and_every_rule_says_why():
+    made = Made(cannot_tell="nothing is matched", dur=None, ideal=None, slowdown=None, pattern=None)
+    assert made.lines() == []
+    assert {each.reason for each in made.told.not_applicable} == {"nothing is matched"}
+    # Of a job whose ranks are all here nobody asks for those that are not.
+    assert {each.rule for each in made.told.not_applicable} == set(RULES) - {"absent-late-rank"}
+
+
+def test_late_ranks_one_by_one():
+    second = {"name": "rank 2", "units": [2], "adds": 50 * MS, "win": 20 * MS, "late_steps": None}
+    made = Made({"cause": "idle_launch", "cause_ns": 300 * MS}, second, pattern="alternating")
+    assert made.lines() == [
+        "job-straggler | rank 1 | 15 | 20 | high | idle: launching +30.00 ms",
+        "job-straggler | rank 2 | 2 | 5 | medium | ",
+    ]
+    first, second = made.told.findings
+    assert first.fix == (
+        "Open rank 1 by itself (`traceq report --rank 1`); it has more of idle: launching than the usual rank."
+    )
+    assert first.confidence_reason == "It holds the job up in 90.0 % of 10 steps."
+    assert second.confidence_reason == "One step was recorded: whether it recurs is not known."
+    assert first.ranks == (1,)
+
+
+def test_the_proof_of_a_late_rank_is_its_own_time_on_the_critical_path():
+    made = Made({}, pattern="fixed")
+    made.member(0, 1, own=30 * MS, usual=10 * MS, on_path=True)
+    made.member(1, 1, own=90 * MS, usual=10 * MS)
+    made.member(0, 2, own=90 * MS, usual=10 * MS, on_path=True)
+    (found,) = made.told.findings
+    (row,) = found.evidence.rows
+    proof = dict(zip(found.evidence.columns, row, strict=True))
+    assert (proof["rank"], proof["late_arrivals"], proof["beyond_usual_ns"]) == (1, 1, 20 * MS)
+
+
+def test_who_is_late_now_and_then_is_less_sure():
+    assert "| medium |" in Made({"late_steps": 0.5}, pattern="fixed").lines()[0]
+
+
+HOST = {"kind": "host", "name": "host n1", "units": [2, 3]}
+
+
+def test_a_host_is_late_as_a_whole():
+    made = Made(HOST, pattern="host")
+    # No real job at hand has had one.
+    assert made.lines() == ["slow-host | host n1 | 15 | 20 | medium | "]
+    assert made.told.findings[0].ranks == (2, 3)
+
+
+def test_without_names_of_hosts_none_is_judged():
+    assert Made(hosts=None).cannot_tell("slow-host") == ["no trace names its host"]
+    assert Made().cannot_tell("slow-host") == []
+
+
+STAGE = {"kind": "stage", "name": "stage 1", "units": [2, 3]}
+
+
+def test_a_stage_has_more_to_do():
+    made = Made(STAGE, pattern="stage", stage_win=150 * MS, rank=lambda unit: {"stage": unit // 2})
+    assert made.lines() == ["stage-imbalance | stage 1 | 15 | 20 | high | "]
+    assert made.told.findings[0].fix.startswith("Move layers from stage 1")
+
+
+def test_stages_without_an_order_are_not_judged():
+    reason = "ranks have different collectives, and nothing tells the order of their stages"
+    assert Made(rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == [reason]
+    assert Made().cannot_tell("stage-imbalance") == []
+    assert Made(stage_win=0, rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == []
+
+
+def test_a_different_rank_each_time():
+    made = Made({}, pattern="wandering", ideal=800 * MS, slowdown=1.25)
+    for match, (unit, beyond) in enumerate([(0, 30), (1, 40), (2, 30)]):
+        made.member(match, unit, own=(beyond + 5) * MS, usual=5 * MS, on_path=True)
+    # The one that is named by chance is no finding.
+    assert made.lines() == ["wandering-straggler | all ranks | 20 | - | high | rank 1 most, 40.0 % of it"]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7])
+def test_few_steps_do_not_tell_who_is_late_by_chance(steps):
+    made = Made(steps=steps, pattern="wandering", slowdown=1.25)
+    reason = f"chance is told from habit by 8 steps, not by {steps}"
+    assert made.cannot_tell("wandering-straggler") == [reason]
+    assert Made(steps=8).cannot_tell("wandering-straggler") == []
+
+
+def computing(durs, *, grids=(), calls=(), beyond=300, **job):
+    """A job of four ranks, of which rank 1 is late by its compute; each runs two kernels so long, us, with a grid, so often.
+
+    It computes longer by `beyond` us before its late arrivals.
+    """
+    made = Made({"cause": "compute", "cause_ns": beyond * 1000}, pattern="fixed", **job)
+    rows = [
+        (rank, name, grids[rank] if grids else 64, 8, durs[rank] * 1000, call)
+        for rank in range(len(durs))
+        for name in ("gemm", "softmax")
+        for call in range(calls[rank] if calls else 10)
+    ]
+    made.counted(1)
+    slices = [
+        {"trace_id": rank + 1, "slice_id": number, "device": 0, "kind": "kernel", "name": name, "ts": call, "dur": dur}
+        | {"step": 0, "is_communication": False, "grid_x": grid, "block_x": block}
+        for number, (rank, name, grid, block, dur, call) in enumerate(rows)
+    ]
+    made.connection.register("_rows", pa.Table.from_pylist(slices))
+    made.connection.execute("insert into gpu_slice by name from _rows")
+    return made
+
+
+def test_the_same_kernels_that_take_longer_are_a_slow_gpu():
+    made = computing([100, 110, 100, 101])
+    # Twenty kernels take 10 us longer, of ten steps.
+    assert made.lines() == ["slow-gpu | rank 1 | 15 | 20 | medium | slower kernels +20.00 µs"]
+
+
+def test_more_calls_or_larger_grids_are_more_work():
+    more = "work-imbalance | rank 1 | 15 | 20 | medium | more kernels"
+    assert computing([100] * 4, calls=[10, 13, 10, 10]).lines() == [f"{more} +60.00 µs"]
+    assert computing([100, 130, 100, 100], grids=[64, 96, 64, 64]).lines() == [f"{more} +60.00 µs"]
+
+
+def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():
+    told = ["job-straggler | rank 1 | 15 | 20 | high | compute +30.00 µs"]
+    assert computing([100, 102, 100, 100]).lines() == told
+    assert computing([100, 107, 100, 100]).lines() == told
+
+
+@pytest.mark.parametrize("made", [computing([100, 110]), computing([100, 110, 100, 100], grids=[None] * 4)])
+def test_without_peers_or_grids_late_compute_is_not_explained(made):
+    if len(made.connection.execute("select distinct trace_id from gpu_slice").fetchall()) == 2:
+        made.connection.execute("delete from job_rank where unit > 1")
+    assert [line.partition(" ")[0] for line in made.lines()] == ["job-straggler"]
+    reason = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
+    assert made.cannot_tell("slow-gpu") == [reason]
+    assert made.cannot_tell("work-imbalance") == [reason]
+
+
+def waits(unit):
+    return {"wait": 90 * MS if unit else 0, "transfer": 30 * MS}
+
+
+def test_waiting_is_no_fault_of_the_network():
+    made = Made({}, rank=waits)
+    assert made.lines()[1:] == ["waiting-not-network | all ranks | - | - | high | 69.2 % of collective time"]
+    assert made.told.findings[1].evidence.rows[0] == (1, 30 * MS, 90 * MS, 0.75)
+
+
+def test_waiting_that_nobody_causes_or_that_is_less_than_transfers_is_not_told():
+    assert Made(rank=waits).lines() == []
+    assert Made({}).lines()[1:] == []
+
+
+def test_absent_ranks_make_it_less_sure_that_transfers_are_transfers():
+    made = Made({}, rank=waits, absent=4, wait_absent=0)
+    assert "waiting-not-network | all ranks | - | - | medium" in made.lines()[1]
+
+
+def absent(**job):
+    made = Made(ranks=2, world_size=4, absent=2, rank=lambda unit: {"wait_absent": unit * 60 * MS}, **job)
+    made.counted(1000)
+    return made
+
+
+def test_collectives_wait_for_ranks_that_are_not_here():
+    made = absent(wait_absent=60 * MS)
+    assert made.lines() == ["absent-late-rank | ranks 2-3 | - | - | medium | 3.000 ms per rank (3.0 %)"]
+    (found,) = made.told.findings
+    assert found.evidence.rows == ((1, 60 * MS), (0, 0))
+    assert found.fix == "Capture ranks 2-3 too: only there is seen why they are late."
+
+
+def test_little_waiting_for_absent_ranks_is_not_told():
+    assert absent(wait_absent=59 * MS).lines() == []
+    assert absent(wait_absent=0).lines() == []
+
+
+def test_what_absent_ranks_do_cannot_be_told():
+    rule = "absent-late-rank"
+    assert absent(wait_absent=60 * MS, matched_share=0.8).cannot_tell(rule) == ["80.0 % of the collectives is matched"]
+    assert absent().cannot_tell(rule) == ["no collective of known size recurs eight times in one group"]
+    uncounted = Made(ranks=2, absent=2, wait_absent=60 * MS)
+    assert uncounted.cannot_tell(rule) == ["no counted step has GPU work to compare the waiting with"]
+    assert Made().cannot_tell(rule) == []
+
+
+def groups(*transfers, count=8, members=2, size=2):
+    """A job of groups of two ranks, each with `count` all-reduces that transfer so long, in us."""
+    made = Made(ranks=2 * len(transfers))
+    for group, transfer in enumerate(transfers):
+        for each in range(count):
+            match = group * count + each
+            row = MATCH | {"match_id": match, "group_id": f"g{group}", "group_size": size, "members": members}
+            made.put("collective_match", row | {"transfer": (transfer + each) * 1000})
+            made.member(match, 2 * group)
+            made.member(match, 2 * group + 1)
+    return made
+
+
+def test_a_group_that_transfers_slower_than_its_sisters():
+    made = groups(500, 500, 700, 500)
+    assert made.lines() == ["slow-link | group of ranks 4-5 | - | - | medium | transfers take 1.40x the usual"]
+    assert made.told.findings[0].confidence_reason == (
+        "At best all-reduce of 1 MiB takes 700.0 µs, in the usual one of 4 groups of the same kind 500.0 µs."
+    )
+
+
+@pytest.mark.parametrize("slow", [500, 590, 400])
+def test_groups_that_differ_by_less_than_a_fifth_are_alike(slow):
+    assert groups(500, 500, slow, 500).lines() == []
+
+
+def test_what_is_below_the_resolution_of_the_clocks_is_no_slow_link():
+    assert groups(100, 100, 150, 100).lines() == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    [groups(500, 700), groups(500, 500, 700, count=7), groups(500, 500, 700, size=3)],
+    ids=["two", "few", "absent"],
+)
+def test_without_three_complete_groups_links_are_not_compared(made):
+    reason = "no three complete groups have eight collectives each of one operation and size to compare"
+    assert made.cannot_tell("slow-link") == [reason]
+
+
+def test_a_recording_that_began_later():
+    made = Made(late_start=40 * MS)
+    made.member(0, 0, own=0, begins=None)
+    made.member(1, 1, own=40 * MS, begins=None, on_path=True)
+    made.member(2, 1, own=90 * MS)
+    made.member(3, 0, own=90 * MS, begins=None)
+    assert made.lines() == ["late-start | rank 1 | - | - | high | came 40.00 ms later"]
+    assert made.told.findings[0].evidence.rows == ((1, 40 * MS), (0, 0))
+
+
+@pytest.mark.parametrize("late", [0, 10 * MS, None])
+def test_a_start_that_is_hardly_later_is_not_told(late):
+    made = Made(late_start=late)
+    made.member(0, 0, own=0, begins=None)
+    made.member(1, 1, own=10 * MS, begins=None, on_path=True)
+    assert made.lines() == []
+
+
+def test_what_all_ranks_do_before_the_first_collective_is_no_late_start():
+    made = Made(late_start=400 * MS)
+    made.member(0, 0, own=0, begins=None)
+    made.member(1, 1, own=1 * MS, begins=None)
+    made.member(2, 1, own=400 * MS, begins=None, on_path=True)
+    assert made.lines() == []

@@ -1,0 +1,100 @@
+"""Ranks that are late because they compute longer: the same work on a slower GPU, or more work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from traceq.common.units import duration, share
+from traceq.diagnosis.job.finding import JobFinding
+from traceq.diagnosis.job.subject import JobSubject
+from traceq.diagnosis.needs import CannotTell
+
+# So much of the time of kernels is in such that are launched alike, and so much of that slower than elsewhere: the GPU is slower.
+_ALL = 0.9
+
+# Kernels that explain less of what the rank computes longer before its late arrivals are not why it is late.
+_EXPLAINS = 0.5
+
+# Fewer ranks that nobody waits for have no usual one.
+_PEERS = 2
+
+_UNKNOWN = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
+
+
+def slow_gpu(job: JobSubject) -> Iterator[JobFinding]:
+    """A late rank whose GPU is slow: it launches the same kernels as its peers, and 90 % of their time is in slower ones.
+
+    The same are as many of one name, grid and block; slower by more than 3 %. Its peers are two or more ranks of its stage that
+    nobody waits for.
+    """
+    yield from _of_rule(job, "slow-gpu")
+
+
+def work_imbalance(job: JobSubject) -> Iterator[JobFinding]:
+    """A late rank that has more to do: what its kernels take longer is mostly in more calls or other grids than on its peers."""
+    yield from _of_rule(job, "work-imbalance")
+
+
+def why_longer(job: JobSubject, each: dict[str, Any]) -> str:
+    """The rule that tells why a late rank computes longer; empty where none does, or it does not."""
+    if each["kind"] != "rank" or each["cause"] != "compute" or job.wanders:
+        return ""
+    kernels = job.ask("kernels", place=each["place"])
+    if not kernels or kernels[0]["peers"] < _PEERS:
+        return ""
+    first = kernels[0]
+    slower, more = first["slower_ns"], first["more_ns"]
+    if max(slower, more) <= _EXPLAINS * (each["cause_ns"] or 0):
+        return ""
+    if first["same_share"] > _ALL and (first["slower_share"] or 0) > _ALL and slower > more:
+        return "slow-gpu"
+    return "work-imbalance" if more > max(slower, 0) else ""
+
+
+def _of_rule(job: JobSubject, rule: str) -> Iterator[JobFinding]:
+    job.judged()
+    late = [
+        each for each in job.stragglers if each["kind"] == "rank" and each["cause"] == "compute" and not job.wanders
+    ]
+    known = [each for each in late if _is_known(job, each)]
+    for each in known:
+        if why_longer(job, each) == rule:
+            yield _finding(job, rule, each, job.ask("kernels", place=each["place"])[0])
+    if late and not known:
+        raise CannotTell(_UNKNOWN)
+
+
+def _is_known(job: JobSubject, each: dict[str, Any]) -> bool:
+    kernels = job.ask("kernels", place=each["place"])
+    return bool(kernels) and bool(kernels[0]["peers"] >= _PEERS)
+
+
+def _finding(job: JobSubject, rule: str, each: dict[str, Any], first: dict[str, Any]) -> JobFinding:
+    beyond = (first["slower_ns"] if rule == "slow-gpu" else first["more_ns"]) / job.steps
+    name = each["name"]
+    if rule == "slow-gpu":
+        fix = (
+            f"Look at the GPU of {name}: clocks, power limit and temperature (`nvidia-smi -q -d CLOCK,POWER,TEMPERATURE`), "
+            "and other processes on it. Leave the program as it is."
+        )
+        reason = f"{share(first['slower_share'])} of the time of kernels that all launch alike is in slower ones."
+    else:
+        fix = f"Give {name} as much to do as the others: lengths of sequences, what experts get, layers, shards."
+        reason = (
+            f"Kernels with other grids or more calls than on {first['peers']} peers hold most of what it takes longer."
+        )
+    return job.finding(
+        rule,
+        name,
+        "kernels",
+        place=each["place"],
+        ranks=tuple(each["ranks"]),
+        because=f"{'slower kernels' if rule == 'slow-gpu' else 'more kernels'} +{duration(beyond)}",
+        saving=each["win"],
+        adds=each["adds"],
+        # No real job at hand has had one.
+        confidence="medium",
+        reason=reason,
+        fix=fix,
+    )

@@ -1,0 +1,66 @@
+"""What the rules say of a job: findings, and which rules cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from inspect import getdoc
+from typing import TYPE_CHECKING
+
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.diagnosis.finding import NotApplicable
+from traceq.diagnosis.job.compute import slow_gpu, work_imbalance
+from traceq.diagnosis.job.finding import JobFinding
+from traceq.diagnosis.job.late import job_straggler, slow_host, stage_imbalance, wandering_straggler
+from traceq.diagnosis.job.links import slow_link
+from traceq.diagnosis.job.subject import JobSubject
+from traceq.diagnosis.job.waiting import absent_late_rank, late_start, waiting_not_network
+from traceq.diagnosis.needs import CannotTell
+
+if TYPE_CHECKING:
+    import duckdb
+
+_Rule = Callable[[JobSubject], Iterator[JobFinding]]
+
+# By name, in the order in which findings are listed: who is late first, then what that is not, then what only changes what to do.
+RULES: dict[str, tuple[str, _Rule]] = {
+    "job-straggler": ("Ranks that the others wait for", job_straggler),
+    "slow-gpu": ("A rank is late because its GPU is slow", slow_gpu),
+    "work-imbalance": ("A rank is late because it has more to do", work_imbalance),
+    "slow-host": ("A host whose ranks are late together", slow_host),
+    "stage-imbalance": ("A stage of the pipeline has more to do", stage_imbalance),
+    "wandering-straggler": ("A different rank is late each time", wandering_straggler),
+    "waiting-not-network": ("Collectives wait for ranks, not for the network", waiting_not_network),
+    "absent-late-rank": ("Collectives wait for ranks that are not here", absent_late_rank),
+    "slow-link": ("A group transfers slower than its sister groups", slow_link),
+    "late-start": ("A rank came later to the first collective", late_start),
+}
+
+
+def page(name: str) -> str:
+    """What the rule finds, and what it needs."""
+    return " ".join((getdoc(RULES[name][1]) or "").split())
+
+
+@dataclass(frozen=True)
+class JudgedJob:
+    """What the rules say of a window of a job, and which of them cannot tell."""
+
+    findings: tuple[JobFinding, ...]
+    not_applicable: tuple[NotApplicable, ...]
+
+
+def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int) -> JudgedJob:
+    """What all rules say of this window of a job of the database."""
+    query = statement("diagnosis/job/sql/facts.sql")
+    (facts,) = ask(connection, query, job=job, time_window=time_window)
+    subject = JobSubject(connection, job, time_window, facts)
+    findings: list[JobFinding] = []
+    unknown: list[NotApplicable] = []
+    for name, (title, rule) in RULES.items():
+        try:
+            findings += rule(subject)
+        except CannotTell as error:
+            unknown.append(NotApplicable(name, title, str(error)))
+    return JudgedJob(tuple(findings), tuple(unknown))

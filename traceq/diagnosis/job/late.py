@@ -1,0 +1,140 @@
+"""Who makes the others wait: ranks, whole hosts, stages of a pipeline, or a different rank each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from traceq.analysis.categories import label
+from traceq.common.units import duration, share, some
+from traceq.diagnosis.finding import Confidence
+from traceq.diagnosis.job.compute import why_longer
+from traceq.diagnosis.job.finding import JobFinding
+from traceq.diagnosis.job.subject import JobSubject
+from traceq.diagnosis.needs import CannotTell
+
+# In so many of the steps a unit holds the job up that it is always the same one.
+_MOST_STEPS = 0.6
+
+# Of fewer steps nothing tells a rank that is late by chance from one that always is.
+_ENOUGH_STEPS = 8
+
+
+def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
+    """Ranks that the others wait for: those in `straggler`, with what the replay of the job saves by each.
+
+    Sure where one is late in at least 60 % of the steps. In a job whose late rank is another one each time none is named.
+    Where more is known of why it computes longer, slow-gpu or work-imbalance tell.
+    """
+    job.judged()
+    if not job.wanders:
+        for each in _of_kind(job, "rank"):
+            if why_longer(job, each):
+                continue
+            fix = f"Open {each['name']} by itself (`traceq report --rank {each['ranks'][0]}`){_more(each)}."
+            yield _late(job, "job-straggler", each, fix)
+
+
+def slow_host(job: JobSubject) -> Iterator[JobFinding]:
+    """Hosts whose ranks are late together: fixing one saves more than five times what the best of its ranks does alone.
+
+    Needs the names of hosts.
+    """
+    job.judged()
+    if job.facts["hosts"] is None:
+        raise CannotTell("no trace names its host")
+    if not job.wanders:
+        for each in _of_kind(job, "host"):
+            fix = (
+                f"Compare {each['name']} with the others: clocks and power limits of its GPUs, cores that its processes get, "
+                f"other programs on it; without it the job shows whether it was the host{_more(each)}."
+            )
+            yield _late(job, "slow-host", each, fix)
+
+
+def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
+    """Stages of a pipeline that have more to do than the others, where that costs more than what varies within stages.
+
+    Needs the order of stages: from the source, or from who sends to whom first.
+    """
+    job.judged()
+    # Only lists of collectives that differ can be those of several stages.
+    if job.facts["stages"] > 1 and job.facts["stage_win"] is None:
+        raise CannotTell("ranks have different collectives, and nothing tells the order of their stages")
+    for each in _of_kind(job, "stage"):
+        fix = (
+            f"Move layers from {each['name']} to the other stages, or its embedding and loss to stages of their own, "
+            "until own times are alike."
+        )
+        yield _late(job, "stage-imbalance", each, fix)
+
+
+def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
+    """Nobody in particular: a different rank is late each time, no oftener than chance would have it, and all wait for it.
+
+    It saves what the job loses against usual ranks. Needs eight steps.
+    """
+    job.judged()
+    if job.facts["steps"] < _ENOUGH_STEPS:
+        raise CannotTell(f"chance is told from habit by {_ENOUGH_STEPS} steps, not by {job.facts['steps']}")
+    if not job.wanders:
+        return
+    most = max(job.ask("blame"), key=lambda row: row["beyond_share"], default=None)
+    because = f"{_called(most)} most, {share(most['beyond_share'])} of it" if most else "late in turn"
+    yield job.finding(
+        "wandering-straggler",
+        "all ranks",
+        "blame",
+        because=because,
+        saving=job.facts["dur"] - job.facts["ideal"],
+        confidence="high" if job.facts["ranks"] > 2 else "medium",  # noqa: PLR2004 - of two ranks one is always late
+        reason=f"In {some(job.facts['steps'], 'step')} no rank is late more often than chance would have it.",
+        fix=(
+            "Give every rank as much to do in every step: sort or pack sequences by length, balance what loaders hand out, "
+            "and let all ranks collect garbage and save in the same step."
+        ),
+    )
+
+
+def _of_kind(job: JobSubject, kind: str) -> list[dict[str, Any]]:
+    return [each for each in job.stragglers if each["kind"] == kind]
+
+
+def _late(job: JobSubject, rule: str, each: dict[str, Any], fix: str) -> JobFinding:
+    confidence, reason = _confidence(job, each)
+    return job.finding(
+        rule,
+        each["name"],
+        "straggler",
+        place=each["place"],
+        ranks=tuple(each["ranks"]),
+        because=_because(job, each),
+        saving=each["win"],
+        adds=each["adds"],
+        confidence=confidence,
+        reason=reason,
+        fix=fix,
+    )
+
+
+def _confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence, str]:
+    """How sure it is that it recurs; of hosts never sure, as no real job at hand has had a slow one."""
+    if each["late_steps"] is None:
+        return "medium", "One step was recorded: whether it recurs is not known."
+    held = f"It holds the job up in {share(each['late_steps'])} of {some(job.facts['steps'], 'step')}."
+    return ("high" if each["late_steps"] >= _MOST_STEPS and each["kind"] != "host" else "medium"), held
+
+
+def _because(job: JobSubject, each: dict[str, Any]) -> str:
+    if each["cause"] is None or each["cause_ns"] is None:
+        return ""
+    return f"{label(each['cause'])} +{duration(each['cause_ns'] / job.steps)}"
+
+
+def _more(each: dict[str, Any]) -> str:
+    """What it has more of than the usual rank, as the end of a sentence."""
+    return "" if each["cause"] is None else f"; it has more of {label(each['cause'])} than the usual rank"
+
+
+def _called(row: dict[str, Any]) -> str:
+    return f"rank {row['rank']}"

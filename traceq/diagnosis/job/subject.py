@@ -1,0 +1,94 @@
+"""What a rule of a job gets: one window of a job, its numbers, and queries on its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from traceq.database.query import Setting, ask, literal
+from traceq.database.sql import statement
+from traceq.diagnosis.finding import Confidence, Evidence
+from traceq.diagnosis.job.finding import JobFinding
+from traceq.diagnosis.needs import CannotTell
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class JobSubject:
+    """A window of a job to judge. `facts` is its row of the table job, with `wait_share`, `counted` and `present`, its ranks."""
+
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    job: int
+    time_window: int
+    facts: Mapping[str, Any]
+    _asked: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def stragglers(self) -> list[dict[str, Any]]:
+        """The rows of the table straggler, the first to be fixed first, with the ranks they are about."""
+        return self.ask("stragglers")
+
+    @property
+    def steps(self) -> int:
+        """What times of the job are divided by to be those of a step."""
+        return max(int(self.facts["steps"]), 1)
+
+    @property
+    def wanders(self) -> bool:
+        """Whether a different rank is late each time."""
+        return bool(self.facts["pattern"] == "wandering")
+
+    def judged(self) -> None:
+        """Raise CannotTell where nothing is known of who waits for whom."""
+        if self.facts["cannot_tell"] is not None or self.facts["dur"] is None:
+            raise CannotTell(self.facts["cannot_tell"] or "its collectives tell no time")
+
+    def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
+        """The rows of `name`.sql in traceq/diagnosis/job/sql/, asked once."""
+        key = f"{name} {settings}"
+        if key not in self._asked:
+            self._asked[key] = ask(self.connection, _text(name), **self._given(settings))
+        return self._asked[key]
+
+    def finding(
+        self,
+        rule: str,
+        unit: str,
+        proof: str,
+        *,
+        because: str,
+        confidence: Confidence,
+        reason: str,
+        fix: str,
+        ranks: tuple[int, ...] = (),
+        saving: float | None = None,
+        adds: float | None = None,
+        **settings: Setting,
+    ) -> JobFinding:
+        """A finding that the rows of `proof`.sql prove; `saving` and `adds` are ns of all steps."""
+        rows = self.ask(proof, **settings)
+        columns = tuple(rows[0]) if rows else ()
+        query = literal(_text(proof), **self._given(settings))
+        return JobFinding(
+            rule=rule,
+            unit=unit,
+            ranks=ranks,
+            because=because,
+            saving_ns=None if saving is None else saving / self.steps,
+            adds_ns=None if adds is None else adds / self.steps,
+            confidence=confidence,
+            confidence_reason=reason,
+            fix=fix,
+            evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), query),
+        )
+
+    def _given(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        return {"job": self.job, "time_window": self.time_window, **settings}
+
+
+def _text(name: str) -> str:
+    return statement(f"diagnosis/job/sql/{name}.sql")

@@ -1,0 +1,108 @@
+"""What communication waits for: other ranks and not the network, ranks that are not here, or a recording that began later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.common.ranks import numbers
+from traceq.common.units import duration, share
+from traceq.diagnosis.job.finding import JobFinding
+from traceq.diagnosis.job.subject import JobSubject
+from traceq.diagnosis.needs import CannotTell
+
+# So much of the time in collectives is waiting: a faster network wins little.
+_MOSTLY = 0.5
+
+# A job that is slower than this is held up by its ranks.
+_SLOWED = 1.05
+
+# Waiting for absent ranks is told from this share of the time of the ranks on.
+_ABSENT = 0.03
+
+# Of fewer matched collectives nothing is said of absent ranks.
+_MATCHED = 0.9
+
+# Of the job's time: a later start is told from here on.
+_LATE_START = 0.01
+
+
+def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
+    """More than half of the time in matched collectives is waiting for ranks, in a job that late ranks slow down.
+
+    What the last rank of a collective needed is its transfer, the rest of the others waiting. It saves nothing by itself.
+    """
+    job.judged()
+    waits = job.facts["wait_share"]
+    held_up = bool(job.stragglers) or (job.facts["slowdown"] or 0) >= _SLOWED
+    if waits is None or waits <= _MOSTLY or not held_up:
+        return
+    absent = job.facts["absent"]
+    yield job.finding(
+        "waiting-not-network",
+        "all ranks",
+        "waits",
+        because=f"{share(waits)} of collective time",
+        confidence="medium" if absent else "high",
+        reason=(
+            "What the last rank of each collective needed counts as transfer"
+            + ("; absent ranks may come later still." if absent else ", and all ranks are here.")
+            + (" In a pipeline the bubble is part of the waiting." if job.facts["stages"] > 1 else "")
+        ),
+        fix="Leave network, bucket sizes and overlap as they are: collectives get shorter when who is late comes earlier.",
+    )
+
+
+def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
+    """At least 3 % of the time of the ranks is waiting in collectives for ranks whose traces are not here (`job.wait_absent`).
+
+    Told of 90 % matched collectives and more, and of one rank alone. What the absent ranks do is not known: no saving.
+    """
+    facts = job.facts
+    if not facts["absent"] and not facts["wait_absent"]:
+        return
+    if facts["ranks"] > 1 and (facts["matched_share"] or 0) < _MATCHED:
+        matched = "an unknown share" if facts["matched_share"] is None else share(facts["matched_share"])
+        raise CannotTell(f"{matched} of the collectives is matched")
+    if facts["wait_absent"] is None:
+        raise CannotTell("no collective of known size recurs eight times in one group")
+    if not facts["counted"]:
+        raise CannotTell("no counted step has GPU work to compare the waiting with")
+    if facts["wait_absent"] < _ABSENT * facts["counted"]:
+        return
+    missing = set(range(facts["world_size"] or 0)) - set(facts["present"])
+    per_rank = facts["wait_absent"] / facts["ranks"] / job.steps
+    yield job.finding(
+        "absent-late-rank",
+        numbers(missing) or "absent ranks",
+        "absent",
+        because=f"{duration(per_rank)} per rank ({share(facts['wait_absent'] / facts['counted'])})",
+        confidence="medium",
+        reason=(
+            "Collectives took that much longer than the fastest of their operation, group and size; a link that is slow at "
+            "times would look the same."
+        ),
+        fix=f"Capture {numbers(missing) or 'the other ranks of their groups'} too: only there is seen why they are late.",
+    )
+
+
+def late_start(job: JobSubject) -> Iterator[JobFinding]:
+    """The first collective waits for a rank that came later than the first by more than 1 % of the job.
+
+    Recordings begin apart, which is no loss of the program's: no saving.
+    """
+    job.judged()
+    last = next(iter(job.ask("first_arrivals")), None)
+    # Time on the critical path before the first collective that is waited for: what all ranks do then is no rank's lateness.
+    late = min(job.facts["late_start"] or 0, last["later_ns"]) if last else 0
+    if last is None or late <= max(_LATE_START * job.facts["dur"], job.facts["claim_limit"] or 0):
+        return
+    yield job.finding(
+        "late-start",
+        f"rank {last['rank']}",
+        "first_arrivals",
+        ranks=(last["rank"],),
+        because=f"came {duration(late)} later",
+        confidence="high",
+        reason="Measured on aligned clocks; what ranks do before the first collective is compared with nothing.",
+        fix="Begin the recording on all ranks after a barrier, and record several steps: the first then weighs less.",
+    )
