@@ -14,7 +14,7 @@ from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
 from traceq.analysis.replay.path_table import fill_path
 from traceq.analysis.replay.recorded import Step, read
-from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by
+from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by, unexplained_of
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ def fill_replay(
     steps = world.recorded.steps
     bounds = {"first_step": steps[0].step, "last_step": steps[-1].step}
     fill_path(connection, trace_id, path, world.recorded)
+    unexplained = unexplained_of(path)
+    # Of a large trace the path takes as much memory as the graph.
+    del path
     removable: dict[str, int] = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     asked = _asked(removable)
@@ -75,7 +78,7 @@ def fill_replay(
     variants = dict.fromkeys(each for change in asked.values() for each in _variants(change))
     marks = marks_of(_scenarios(world, variants, asked))
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
-    told = told_by(world, marks[0], path)
+    told = told_by(world, marks[0], unexplained)
     spans = marks[:, -1] - marks[:, 0]
     replayed = [*variants, _OF_THE_JOB] if _is_of_the_job(asked) else [*variants]
     saved = dict(zip(replayed, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))

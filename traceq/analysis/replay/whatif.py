@@ -10,7 +10,7 @@ from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.replay.counterfactual import Change, Scenario, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
-from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by
+from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
 from traceq.analysis.replay.scope import scope
 from traceq.database.sql import run
 
@@ -75,7 +75,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     shorter = [changed(world, after, Change("scale", name, 1 - _A_LITTLE)) for name in left]
     marks = marks_of([world.baseline, after, *_extremes(world, changes), *shorter])
     spans = (marks[:, -1] - marks[:, 0]).tolist()
-    told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
+    told = told_by(world, marks[0], unexplained_of(critical_path(world.recorded, world.graph)))
     count = len(world.recorded.steps)
     saved = _saving([spans[0] - span for span in spans[1:4]], told, changes, _most(connection, changes))
     parts = [
