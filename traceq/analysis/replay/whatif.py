@@ -9,7 +9,7 @@ import numpy as np
 from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.replay.counterfactual import Change, Scenario, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
-from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
+from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, TooLarge, read_world
 from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
 from traceq.analysis.replay.scope import scope
 from traceq.database.sql import run
@@ -28,7 +28,7 @@ _NO_TIME = ("idle_earlier_work", "idle_dependency")
 
 
 class NothingToReplay(ValueError):
-    """The trace has no counted steps."""
+    """The trace has no counted steps, or one that is too large for the memory."""
 
 
 class Limit(NamedTuple):
@@ -63,7 +63,10 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     the other traces of the database: open one for it.
     """
     scope(connection, trace_id)
-    world = read_world(connection)
+    try:
+        world = read_world(connection)
+    except TooLarge as error:
+        raise NothingToReplay(str(error)) from error
     if world is None:
         raise NothingToReplay("the trace has no steps that count: nothing can be replayed")
     after = world.baseline
