@@ -69,7 +69,7 @@ class TooLarge(ValueError):
 def fill_replay(
     connection: duckdb.DuckDBPyConnection, trace_id: int, free_memory: Callable[[], None] = lambda: None
 ) -> None:
-    """Rows of a trace in all four tables; none without counted steps, and none but a note where these are too large for the memory.
+    """Rows of a trace in all four tables; none without counted steps, and but a note where these are too large for the memory.
 
     `free_memory` is called when all is read, before the arrays of the replay are made.
     """
