@@ -58,8 +58,8 @@ class HostTime:
         for activity, cause in cause_of.items():
             self._of_activity[activity] = self._number[cause]
         own = self._timeline(training)
-        overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
-        profiler = self._timeline(overhead[0]) if overhead else None
+        overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchall()
+        profiler = self._timeline(overhead[0][0]) if overhead else None
         self._timelines: dict[int, tuple[_Timeline, _Times]] = {}
         # Scenarios that follow one another ask for the same cause.
         self._last: tuple[str, tuple[Floats, Floats]] | None = None
