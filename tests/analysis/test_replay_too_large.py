@@ -37,7 +37,7 @@ def test_a_step_that_is_too_large_has_no_replay_and_a_note(monkeypatch):
     assert trace.rows("select severity, count from import_note where code = 'not_replayed'") == [("info", 3)]
 
 
-@pytest.mark.parametrize(("limit", "most"), [("1GiB", 1_300_000), ("384MiB", 580_000)])
+@pytest.mark.parametrize(("limit", "most"), [("1GiB", 876_000), ("384MiB", 388_000)])
 def test_the_memory_limit_says_how_many_slices_are_replayed(limit, most, tables):
     tables.execute(f"set memory_limit = '{limit}'")
     assert 0.9 * most < replayed._most_slices(tables) < 1.1 * most

@@ -31,7 +31,7 @@ _MOST_SLICES = 1_000_000
 
 # What arrays take for each GPU slice at most, bytes. While they are there DuckDB holds half of what it may: they have so much of
 # its limit, of which an ingest leaves a quarter, and some of what the process takes beside it (decision 0028).
-_BYTES_PER_SLICE = 700
+_BYTES_PER_SLICE = 1100
 _OF_LIMIT, _BESIDE = 0.8, 100 << 20
 
 # Data loading in this many worker processes, which slow the training thread down by this: an assumption, of which
