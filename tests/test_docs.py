@@ -119,7 +119,7 @@ def test_every_note_code_is_explained():
     package = Path(traceq.__file__).parent
     nsys = "\n".join(path.read_text("utf-8") for path in (package / "importers" / "nsys").glob("*.py"))
     codes = set(NOTES) | set(re.findall(r"\.(?:info|data_loss|error)\(\s*\"([a-z_0-9]+)\"", nsys))
-    for name in ("analysis/notes.sql", "analysis/missing_input.sql"):
+    for name in ("analysis/notes.sql", "analysis/missing_input.sql", "analysis/replay/replay_too_large.sql"):
         codes |= set(re.findall(r"\$trace_id, '(?:info|data_loss|error)', '(\w+)'", traceq_sql(name)))
     explained = set(re.findall(r"`([a-z_0-9]+)`", (DOCS / "messages.md").read_text("utf-8")))
     assert len(codes) > 30

@@ -36,8 +36,8 @@ def launches(letters, gpu_behind=50, gpu_period=None):
         ("is_input", INPUT), ("is_read", READ), ("is_graph", GRAPH), ("is_update", UPDATE)
     )}  # fmt: skip
     return Launches(
-        number=numbers(kinds), ts=ts, ts_end=ts + 20, settled=ts + 20, gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30,
-        is_aside=np.zeros(len(ts), np.bool_), **flags,
+        number=numbers(kinds), thread_id=np.ones_like(ts), ts=ts, ts_end=ts + 20, settled=ts + 20,
+        gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30, is_aside=np.zeros(len(ts), np.bool_), **flags,
     )  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def _nest(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
 
 
 def _find_steps(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
-    found = find_steps(connection, values["trace_id"], values["choice"])
+    found = find_steps(connection, values["trace_id"], values["choice"], values.get("free_memory", lambda: None))
     values |= {"has_step_range": found.has_step_range, "has_window": found.has_window}
 
 

@@ -1,5 +1,5 @@
--- Intervals to cut, in the order in which each thread's timeline is swept for each lane.
-select interval_id, lane, thread_id, ts, ts_end
+-- Intervals of a thread to cut in a window of its timeline, in the order in which that is swept for each lane.
+select interval_id, lane, ts, ts_end
 from _host_interval
-where ts_end > ts
-order by thread_id, lane, ts;
+where thread_id = $thread_id and ts_end > ts and ts < $ts_end and ts_end > $ts
+order by lane, ts;

@@ -37,25 +37,22 @@ def cut_intervals(connection: duckdb.DuckDBPyConnection) -> None:
 
     The intervals of one lane and thread do not overlap.
     """
-    intervals = connection.sql(statement("analysis/ledger/host_interval.sql")).to_arrow_table()
-    if not intervals.num_rows:
-        return
-    ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
-    lanes = _lanes(intervals["thread_id"].to_numpy(), intervals["lane"].to_numpy())
     for thread, first, last in run(connection, "analysis/ledger/host_timeline_extent.sql").fetchall():
         for bounds, segments in _blocks(connection, first, last):
-            for lane in lanes.get(thread, ()):
+            # Those of this block: all of a large trace would take hundreds of megabytes.
+            window = {"thread_id": thread, "ts": int(bounds[0]), "ts_end": int(bounds[-1])}
+            intervals = connection.sql(statement("analysis/ledger/host_interval.sql"), params=window).to_arrow_table()
+            ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
+            for lane in _lanes(intervals["lane"].to_numpy()):
                 pieces = cut(ts[lane], ts_end[lane], bounds)
                 _insert(connection, thread, ids[lane][pieces.interval], pieces, segments)
 
 
-def _lanes(threads: Integers, lanes: Integers) -> dict[int, list[slice]]:
-    """Where the intervals of each lane of each thread are, when sorted by both."""
-    changes = np.flatnonzero((np.diff(threads) != 0) | (np.diff(lanes) != 0)) + 1
-    found: dict[int, list[slice]] = {}
-    for begin, end in pairwise([0, *changes.tolist(), len(threads)]) if len(threads) else ():
-        found.setdefault(int(threads[begin]), []).append(slice(begin, end))
-    return found
+def _lanes(lanes: Integers) -> Iterator[slice]:
+    """Where the intervals of each lane are, when sorted by lane."""
+    changes = np.flatnonzero(np.diff(lanes)) + 1
+    for begin, end in pairwise([0, *changes.tolist(), len(lanes)]) if len(lanes) else ():
+        yield slice(begin, end)
 
 
 def _blocks(connection: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[tuple[Integers, pa.Table]]:

@@ -145,28 +145,46 @@ select
 from idle_gap_cause
 group by gap_id;
 
--- The few host slices that are named, looked up once: joining names of all slices would need memory for all of them.
-create temp table _gap_slice as
-with
-fault as (
-    select slice_id, kind, name, operator_id, annotation_id
-    from cpu_slice
-    where slice_id in (select cpu_slice_id from _gap_fault)
-),
-
-around as (
-    select slice_id, name
-    from cpu_slice
-    where slice_id in (select operator_id from fault union select annotation_id from fault)
-)
-
+-- The host slices that are named, looked up once, by numbers of names: joins of names hold the memory of all of them, and several in
+-- one statement at once.
+create temp table _gap_around as
 select
-    f.slice_id,
-    if(f.kind = 'annotation', f.name, a.name) as annotation,
-    if(f.kind = 'op', f.name, o.name) as operator
-from fault as f
-left join around as a on a.slice_id = f.annotation_id
-left join around as o on o.slice_id = f.operator_id;
+    slice_id,
+    if(kind = 'annotation', slice_id, annotation_id) as annotation_id,
+    if(kind = 'op', slice_id, operator_id) as operator_id
+from cpu_slice
+where slice_id in (select cpu_slice_id from _gap_fault);
+
+create temp table _gap_word as
+select name, row_number() over ()::integer as number
+from (
+    select distinct name
+    from cpu_slice
+    where kind in ('annotation', 'op')
+);
+
+create temp table _gap_name as
+select c.slice_id, w.number
+from cpu_slice as c
+inner join _gap_word as w using (name)
+where c.slice_id in (select operator_id from _gap_around union select annotation_id from _gap_around);
+
+create temp table _gap_annotation as
+select g.slice_id, g.operator_id, n.number
+from _gap_around as g
+left join _gap_name as n on n.slice_id = g.annotation_id;
+
+create temp table _gap_slice as
+select g.slice_id, a.name as annotation, o.name as operator
+from _gap_annotation as g
+left join _gap_name as n on n.slice_id = g.operator_id
+left join _gap_word as a on a.number = g.number
+left join _gap_word as o on o.number = n.number;
+
+drop table _gap_annotation;
+drop table _gap_name;
+drop table _gap_word;
+drop table _gap_around;
 
 -- Of a gap's first pieces those in which the host waits for a device.
 create temp table _gap_drain as

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from traceq.analysis.replay.recorded import NONE
 from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import duckdb
     import numpy.typing as npt
@@ -20,30 +20,35 @@ if TYPE_CHECKING:
 
     Numbers = npt.NDArray[np.int32]
 
-_ROWS_AT_ONCE = 1 << 20
+_ROWS_AT_ONCE = 1 << 18
 # Ids that are spread over more than so many times their number are looked up instead of counted.
 _SPREAD = 4
 
 
 class Names:
-    """Names of slices as positions in `words`, -1 for none."""
+    """Names of slices as positions in `words`, -1 for none.
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded) -> None:
+    Known are the slices of `recorded`, the host slices `asked` and their operators: of a large trace few steps are replayed.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded, asked: Sequence[Integers]) -> None:
         run(connection, "analysis/replay/path_name.sql")
         words = connection.sql("select name from _path_name order by number").to_arrow_table()
         self.words: pa.Array = words["name"].combine_chunks()
         self._work = recorded.work
         self._launch = np.where(recorded.work.is_launched, recorded.events.slice_id[recorded.work.event], NONE)
-        self._host, self._gpu = _Ids(connection, "cpu_slice"), _Ids(connection, "gpu_slice")
+        on_host = _with_operators(connection, _range((*asked, self._launch)))
+        on_gpu = _range([recorded.work.slice_id])
+        self._host, self._gpu = _Ids(connection, "cpu_slice", on_host), _Ids(connection, "gpu_slice", on_gpu)
         self._name, self._operator = self._host.numbers(), self._host.numbers()
         self._is_operator = np.zeros(len(self._name), bool)
-        for rows in _read(connection, "path_slice"):
+        for rows in _read(connection, "path_slice", on_host):
             here = self._host.positions(rows["slice_id"])
             self._name[here], self._is_operator[here] = rows["number"], rows["is_operator"]
             self._operator[here] = self._host.positions(rows["operator_id"])
         self._operator = _at(self._name, self._operator)
         self._name_of_work, self._place = self._gpu.numbers(), self._gpu.numbers()
-        for rows in _read(connection, "path_work"):
+        for rows in _read(connection, "path_work", on_gpu):
             self._name_of_work[self._gpu.positions(rows["slice_id"])] = rows["number"]
         self._place[self._gpu.positions(recorded.work.slice_id)] = np.arange(len(recorded.work.slice_id))
 
@@ -64,18 +69,48 @@ class Names:
         return name, np.where(is_it, name, operator)
 
 
-class _Ids:
-    """Places for the slices of a table, by their ids: these follow one another, nearly always."""
+class _Range(NamedTuple):
+    """The ids from `first` to `last`; `last` is less where there are none."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
+    first: int
+    last: int
+
+
+def _range(ids: Sequence[Integers]) -> _Range:
+    """The range of ids, without those below 0, which stand for none."""
+    known = [some[some >= 0] for some in ids]
+    known = [some for some in known if len(some)]
+    if not known:
+        return _Range(0, -1)
+    return _Range(min(int(some.min()) for some in known), max(int(some.max()) for some in known))
+
+
+def _with_operators(connection: duckdb.DuckDBPyConnection, ids: _Range) -> _Range:
+    """The range of host slices, with the operators around them."""
+    least, most = connection.execute(
+        "select min(operator_id), max(operator_id) from cpu_slice where slice_id between $first and $last",
+        ids._asdict(),
+    ).fetchall()[0]
+    return ids if least is None else _Range(min(ids.first, least), max(ids.last, most))
+
+
+class _Ids:
+    """Places for the slices of a table in a range of ids: these follow one another, nearly always."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, ids: _Range) -> None:
         first, last, count = connection.execute(
-            f"select coalesce(min(slice_id), 0), coalesce(max(slice_id), -1), count(*) from {table}"  # noqa: S608 - a table of ours
+            "select coalesce(min(slice_id), 0), coalesce(max(slice_id), -1), count(*)"  # noqa: S608 - a table of ours
+            f" from {table} where slice_id between $first and $last",
+            ids._asdict(),
         ).fetchall()[0]
         self._first, self._count = first, last - first + 1
         self._sorted: Integers | None = None
         if self._count > _SPREAD * count:
-            ids = connection.execute(f"select slice_id from {table} order by slice_id").fetchnumpy()  # noqa: S608 - as above
-            self._sorted, self._count = np.asarray(ids["slice_id"]), count
+            found = connection.execute(
+                f"select slice_id from {table} where slice_id between $first and $last order by slice_id",  # noqa: S608 - as above
+                ids._asdict(),
+            ).fetchnumpy()
+            self._sorted, self._count = np.asarray(found["slice_id"]), count
 
     def numbers(self) -> Numbers:
         """A number for each place, -1 so far, and one for no place."""
@@ -95,9 +130,10 @@ def _at(column: Numbers, places: Integers | Numbers) -> Numbers:
     return np.asarray(column[places], np.int32)
 
 
-def _read(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[dict[str, npt.NDArray[np.int64]]]:
-    """The rows of a query of this folder as columns, block by block."""
-    for batch in connection.sql(statement(f"analysis/replay/{name}.sql")).to_arrow_reader(_ROWS_AT_ONCE):
+def _read(connection: duckdb.DuckDBPyConnection, name: str, ids: _Range) -> Iterator[dict[str, npt.NDArray[np.int64]]]:
+    """The rows of a query of this folder for a range of slices as columns, block by block."""
+    query = connection.sql(statement(f"analysis/replay/{name}.sql"), params=ids._asdict())
+    for batch in query.to_arrow_reader(_ROWS_AT_ONCE):
         yield {
             field: batch.column(number).to_numpy(zero_copy_only=False)
             for number, field in enumerate(batch.schema.names)

@@ -80,7 +80,7 @@ def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Path, 
     stretch = np.concatenate([others, pieces.stretch])
     ts = np.concatenate([stretches.ts[others], pieces.ts])
     order = np.lexsort((stretch, ts))
-    names = Names(connection, recorded)
+    names = Names(connection, recorded, (path.slice_id[path.has_thread], pieces.slice_id))
     for first in range(0, len(order), _ROWS_AT_ONCE):
         here = order[first : first + _ROWS_AT_ONCE]
         is_piece = here >= len(others)

@@ -181,8 +181,8 @@ def _seen_launched(slices: dict[str, Any], launched: Integers, is_launched: Bool
 
 
 def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts: int) -> tuple[Events, Integers]:
-    """All host events in order, and per GPU slice the position of the event that launched it."""
-    ids = _integers(calls["slice_id"])
+    """All host events in order, and per GPU slice the position of the event that launched it. Takes the columns of `calls`."""
+    ids = _integers(calls.pop("slice_id"))
     launch = _integers(slices["launch_id"])
     launched = _seen_launched(slices, _integers(slices["launched"]), launch >= 0)
     is_known = np.isin(launch, ids) if len(ids) else np.zeros(len(launch), dtype=bool)
@@ -197,12 +197,13 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
 
     def column(name: str, outside_value: Any, mark_value: Any) -> Integers:
         parts = [
-            _integers(calls[name]),
+            _integers(calls.pop(name)),
             np.broadcast_to(np.asarray(outside_value, dtype=np.int64), (n_out,)),
             np.broadcast_to(np.asarray(mark_value, dtype=np.int64), (n_marks,)),
         ]
         return np.concatenate(parts)
 
+    runs = np.concatenate([_integers(calls["ts"]), _integers(slices["ts"])[~is_known][first], mark_ts])
     start = column("ts", outside_ts, mark_ts)
     end = column("ts_end", outside_ts, mark_ts)
     thread_of_mark = NONE if steps[0].thread_id is None else steps[0].thread_id
@@ -211,29 +212,19 @@ def _events(calls: dict[str, Any], slices: dict[str, Any], steps: list[Step], ts
         [np.zeros(n_calls, dtype=bool), np.ones(n_out, dtype=bool), np.zeros(n_marks, dtype=bool)]
     )
     slice_id = np.concatenate([ids, outside, np.full(n_marks, NONE)])
-    runs = column("ts", _integers(slices["ts"])[~is_known][first], mark_ts)
     order = np.lexsort((slice_id, runs, ~is_mark, start))
-    columns: dict[str, Any] = {
-        "slice_id": slice_id,
-        "thread": column("thread_id", NONE, thread_of_mark),
-        "ts": start,
-        "ts_end": end,
-        "name": column("name", 0, 0),
-        "launches": column("launches", 1, 0).astype(bool),
-        "waits": column("waits", 0, 0).astype(bool),
-        "allocates": column("allocates", 0, 0).astype(bool),
-        "frees": column("frees", 0, 0).astype(bool),
-        "fetches": column("fetches", 0, 0).astype(bool),
-        "only_waits": column("only_waits", 0, 0).astype(bool),
-        "kind": column("kind", NONE, NONE),
-        "device": column("device", NONE, NONE),
-        "stream": column("stream", NONE, NONE),
-        "recorded": column("recorded", NONE, NONE),
-        "mark": np.concatenate([np.full(n_calls + n_out, NONE), np.arange(n_marks)]),
-        "is_outside": is_outside,
-        "pid": column("pid", NONE, steps[0].pid),
-    }
-    columns = {name: each[order] for name, each in columns.items()}
+    # One by one: of a large trace all of them twice are hundreds of megabytes.
+    columns: dict[str, Any] = {"slice_id": slice_id[order], "ts": start[order], "ts_end": end[order]}
+    del start, end, runs, slice_id
+    columns["thread"] = column("thread_id", NONE, thread_of_mark)[order]
+    columns["pid"] = column("pid", NONE, steps[0].pid)[order]
+    columns["name"] = column("name", 0, 0)[order]
+    for name in ("kind", "device", "stream", "recorded"):
+        columns[name] = column(name, NONE, NONE)[order]
+    for name in ("launches", "waits", "allocates", "frees", "fetches", "only_waits"):
+        columns[name] = column(name, name == "launches", 0).astype(bool)[order]
+    columns["mark"] = np.concatenate([np.full(n_calls + n_out, NONE), np.arange(n_marks)])[order]
+    columns["is_outside"] = is_outside[order]
     lane = _lanes(
         columns["pid"], columns["thread"], columns["ts"], columns["ts_end"], columns["is_outside"], columns["mark"]
     )
@@ -323,10 +314,17 @@ def _numbered(*keys: Integers) -> Integers:
 
 
 def _work(slices: dict[str, Any], event: Integers) -> Work:
+    """The GPU slices in order. Takes the columns of `slices`: of a large trace all of them twice are hundreds of megabytes."""
     order = np.lexsort((_integers(slices["slice_id"]), _integers(slices["ts"]), event))
-    found = {name: column[order] for name, column in slices.items()}
-    device, stream, pid = (_integers(found[name]) for name in ("device", "stream", "pid"))
-    slice_id, awaited_id = _integers(found["slice_id"]), _integers(found["waited_for_id"])
+
+    def integers(name: str) -> Integers:
+        return _integers(slices.pop(name)[order])
+
+    def booleans(name: str) -> Booleans:
+        return _booleans(slices.pop(name)[order])
+
+    device, stream, pid = (integers(name) for name in ("device", "stream", "pid"))
+    slice_id, awaited_id = integers("slice_id"), integers("waited_for_id")
     awaited = np.full(len(slice_id), NONE, dtype=np.int64)
     awaits = np.flatnonzero(awaited_id != NONE)
     awaited[awaits] = _positions(slice_id, awaited_id[awaits])
@@ -337,14 +335,14 @@ def _work(slices: dict[str, Any], event: Integers) -> Work:
         device=device,
         raw_stream=stream,
         stream=_numbered(pid, device, stream),
-        category=_integers(found["category"]),
-        is_pageable=_booleans(found["is_pageable"]),
-        is_launched=_integers(found["launch_id"]) >= 0,
-        is_migration=_booleans(found["is_migration"]),
-        is_behind_earlier=_booleans(found["is_behind_earlier"]),
-        name=_integers(found["name"]),
-        call_name=_integers(found["call_name"]),
-        ts=_integers(found["ts"]),
-        ts_end=_integers(found["ts_end"]),
+        category=integers("category"),
+        is_pageable=booleans("is_pageable"),
+        is_launched=integers("launch_id") >= 0,
+        is_migration=booleans("is_migration"),
+        is_behind_earlier=booleans("is_behind_earlier"),
+        name=integers("name"),
+        call_name=integers("call_name"),
+        ts=integers("ts"),
+        ts_end=integers("ts_end"),
         awaited=np.where(awaited < np.arange(len(awaited)), awaited, NONE),
     )

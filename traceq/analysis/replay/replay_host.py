@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from traceq.analysis.replay.recorded import NONE
-from traceq.database.sql import run
+from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NO_CAUSE = "none"
 _PROFILER = "idle_profiler"
+_ROWS_AT_ONCE = 3 * 122_880
 # What the host is busy with, whatever the profiler does meanwhile.
 _CONTEXTS = ("idle_data", "idle_checkpoint", "idle_compile")
 
@@ -57,8 +58,8 @@ class HostTime:
         for activity, cause in cause_of.items():
             self._of_activity[activity] = self._number[cause]
         own = self._timeline(training)
-        overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchone()
-        profiler = self._timeline(overhead[0]) if overhead else None
+        overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchall()
+        profiler = self._timeline(overhead[0][0]) if overhead else None
         self._timelines: dict[int, tuple[_Timeline, _Times]] = {}
         # Scenarios that follow one another ask for the same cause.
         self._last: tuple[str, tuple[Floats, Floats]] | None = None
@@ -117,12 +118,26 @@ class HostTime:
 
     def _timeline(self, thread: int) -> _Timeline:
         """The segments of a thread from the start of the window on."""
-        found = run(
-            self._connection, "analysis/replay/replay_timeline.sql", thread_id=thread, ts_end=self._recorded.ts_end
-        ).fetchnumpy()
-        if not len(found["ts"]):
+        rows = self._connection.sql(
+            statement("analysis/replay/replay_timeline.sql"),
+            params={"thread_id": thread, "ts_end": self._recorded.ts_end},
+        ).to_arrow_reader(_ROWS_AT_ONCE)
+        parts = [
+            _alike(
+                np.maximum(batch.column("ts").to_numpy(), self._recorded.ts),
+                self._of_activity[batch.column("activity").to_numpy()],
+            )
+            for batch in rows
+        ]
+        if not parts:
             return _Timeline(np.array([self._recorded.ts]), np.zeros(1, dtype=np.uint8))
-        return _Timeline(np.maximum(np.asarray(found["ts"]), self._recorded.ts), self._of_activity[found["activity"]])
+        return _alike(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _alike(bounds: Integers, cause: Causes) -> _Timeline:
+    """The segments, those of one cause that follow one another as one: of many host slices few segments are left."""
+    begins = np.append(True, cause[1:] != cause[:-1])
+    return _Timeline(bounds[begins], cause[begins])
 
 
 def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
@@ -139,13 +154,13 @@ def _covered(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
 def _spoken_for(timeline: _Timeline, by: _Timeline) -> _Timeline:
     """The timeline, with what another thread does where this one does nothing."""
     bounds, own, other = _side_by_side(timeline, by)
-    return _Timeline(bounds, np.where(own == 0, other, own))
+    return _alike(bounds, np.where(own == 0, other, own))
 
 
 def _overlaid(timeline: _Timeline, profiler: _Timeline, overhead: int, contexts: list[int]) -> _Timeline:
     """The timeline, with the profiler's own work (cause `overhead`) laid over it, as idle_overhead.sql does."""
     bounds, own, other = _side_by_side(timeline, profiler)
-    return _Timeline(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
+    return _alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
 
 
 def _side_by_side(one: _Timeline, other: _Timeline) -> tuple[Integers, Causes, Causes]:

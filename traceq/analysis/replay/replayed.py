@@ -14,7 +14,9 @@ from traceq.analysis.replay.edges import edges
 from traceq.analysis.replay.graph import graph
 from traceq.analysis.replay.path_table import fill_path
 from traceq.analysis.replay.recorded import Step, read
-from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by
+from traceq.analysis.replay.savings import Replayed, Saving, marks_of, recorded_marks, saving, told_by, unexplained_of
+from traceq.common.units import parsed_size
+from traceq.common.units import size as bytes_text
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
@@ -24,8 +26,13 @@ if TYPE_CHECKING:
 
     from traceq.analysis.replay.recorded import Floats
 
-# More slices are not replayed, but the first counted steps that have so many.
+# More slices are not replayed, but the first counted steps that have so many; or as many as there is memory for.
 _MOST_SLICES = 1_000_000
+
+# What arrays take for each GPU slice at most, bytes. While they are there DuckDB holds half of what it may: they have so much of
+# its limit, of which an ingest leaves a quarter, and some of what the process takes beside it (decision 0028).
+_BYTES_PER_SLICE = 1100
+_OF_LIMIT, _BESIDE = 0.8, 100 << 20
 
 # Data loading in this many worker processes, which slow the training thread down by this: an assumption, of which
 # docs/decisions/0018-causal-model.md tells.
@@ -48,14 +55,30 @@ UNKNOWN_CAUSE = "idle_unattributed"
 _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 
 
+class TooLarge(ValueError):
+    """The first counted step has more GPU slices (`slices`) than there is memory to replay (`size` bytes)."""
+
+    def __init__(self, slices: int) -> None:
+        self.slices, self.size = slices, slices * _BYTES_PER_SLICE
+        super().__init__(
+            f"its first step has {slices:,} GPU slices, and replaying them takes about {bytes_text(self.size)} of memory: try a"
+            " larger --memory-limit"
+        )
+
+
 def fill_replay(
     connection: duckdb.DuckDBPyConnection, trace_id: int, free_memory: Callable[[], None] = lambda: None
 ) -> None:
-    """Rows of a trace in all four tables; none in a trace without counted steps.
+    """Rows of a trace in all four tables; none without counted steps, and but a note where these are too large for the memory.
 
     `free_memory` is called when all is read, before the arrays of the replay are made.
     """
-    world = read_world(connection)
+    try:
+        world = read_world(connection)
+    except TooLarge as error:
+        size = bytes_text(error.size)
+        run(connection, "analysis/replay/replay_too_large.sql", trace_id=trace_id, slices=error.slices, size=size)
+        return
     if world is None:
         return
     free_memory()
@@ -65,6 +88,9 @@ def fill_replay(
     steps = world.recorded.steps
     bounds = {"first_step": steps[0].step, "last_step": steps[-1].step}
     fill_path(connection, trace_id, path, world.recorded)
+    unexplained = unexplained_of(path)
+    # Of a large trace the path takes as much memory as the graph.
+    del path
     removable: dict[str, int] = dict(run(connection, "analysis/replay/replay_removable.sql", **bounds).fetchall())
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     asked = _asked(removable)
@@ -75,7 +101,7 @@ def fill_replay(
     variants = dict.fromkeys(each for change in asked.values() for each in _variants(change))
     marks = marks_of(_scenarios(world, variants, asked))
     _insert(connection, "replay_step", _step_rows(trace_id, world, marks[0]))
-    told = told_by(world, marks[0], path)
+    told = told_by(world, marks[0], unexplained)
     spans = marks[:, -1] - marks[:, 0]
     replayed = [*variants, _OF_THE_JOB] if _is_of_the_job(asked) else [*variants]
     saved = dict(zip(replayed, np.maximum(spans[0] - spans[1:], 0.0).tolist(), strict=True))
@@ -100,16 +126,29 @@ def _is_of_the_job(asked: dict[str, Change]) -> bool:
 
 
 def read_world(connection: duckdb.DuckDBPyConnection) -> World | None:
-    """The steps of the one trace that the connection sees, as far as replays need them; None without counted steps."""
-    chosen = _chosen([Step(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()])
+    """The steps of the one trace that the connection sees, as far as replays need them; None without counted steps.
+
+    Raises TooLarge where a single step takes more memory than there is.
+    """
+    most = _most_slices(connection)
+    steps = [Step(*row) for row in run(connection, "analysis/replay/replay_step.sql").fetchall()]
+    chosen = _chosen(steps, min(most, _MOST_SLICES))
     if not chosen:
         return None
+    if chosen[0].slices > most:
+        raise TooLarge(chosen[0].slices)
     recorded = read(connection, chosen)
     return World(connection, recorded, graph(recorded))
 
 
-def _chosen(steps: list[Step]) -> list[Step]:
-    """The steps to replay: from the first that counts, as many as have at most so many slices."""
+def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many GPU slices there is memory for."""
+    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+    return int(_OF_LIMIT * parsed_size(limit) + _BESIDE) // _BYTES_PER_SLICE
+
+
+def _chosen(steps: list[Step], most: int) -> list[Step]:
+    """The steps to replay: from the first that counts, as many as have at most so many slices, at least one."""
     counted = [number for number, step in enumerate(steps) if step.counts]
     if not counted:
         return []
@@ -117,7 +156,7 @@ def _chosen(steps: list[Step]) -> list[Step]:
     slices = 0
     for step in steps[counted[0] : counted[-1] + 1]:
         slices += step.slices
-        if chosen and slices > _MOST_SLICES:
+        if chosen and slices > most:
             break
         chosen.append(step)
     return chosen

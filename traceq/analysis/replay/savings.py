@@ -71,15 +71,20 @@ def marks_of(scenarios: Iterable[Scenario]) -> Floats:
     return np.stack(rows)
 
 
-def told_by(world: World, marks: Floats, path: Path) -> Replayed:
-    """How close the replay of the baseline came."""
+def unexplained_of(path: Path) -> float:
+    """What of the critical path nothing explains, ns."""
+    # One after the other, as the sum of a list is.
+    return float(np.cumsum(path.unexplained)[-1]) if len(path.ts) else 0.0
+
+
+def told_by(world: World, marks: Floats, unexplained: float) -> Replayed:
+    """How close the replay of the baseline came; `unexplained` of its critical path, ns."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
     recorded = recorded_marks(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
     whole = abs(baseline - span) / max(span, 1.0)
-    # One after the other, as the sum of a list is.
-    unexplained = float(np.cumsum(path.unexplained)[-1]) / max(span, 1.0) if len(path.ts) else 0.0
-    return Replayed(span, baseline, max(float(np.median(errors)), whole), unexplained, _is_tied(world))
+    error = max(float(np.median(errors)), whole)
+    return Replayed(span, baseline, error, unexplained / max(span, 1.0), _is_tied(world))
 
 
 def _is_tied(world: World) -> bool:

@@ -77,15 +77,17 @@ class Replay:
         return np.concatenate(self._marks)
 
     def _replay(self) -> None:
-        self._marks.append(_replayed(self._graph, self._runs, self._measured))
+        # Rows by run: one row is what a step of the loop works on. Each is let go once it is among the others.
+        columns = [list(each) for each in zip(*self._measured, strict=True)]
         self._measured = []
+        every = _Measured(*(np.stack(columns.pop(0), axis=1) for _ in _Measured._fields))
+        self._marks.append(_replayed(self._graph, self._runs, every))
 
 
-def _replayed(graph: Graph, found: Runs, measured: Sequence[_Measured]) -> Floats:
-    count = len(measured)
-    # Rows by run: one row is what a step of the loop works on.
-    every = _Measured(*(np.stack(each, axis=1) for each in zip(*measured, strict=True)))
+def _replayed(graph: Graph, found: Runs, every: _Measured) -> Floats:
+    """Marks by scenario; the columns of `every` are scenarios."""
     host, launched, queued, started = every[:4]
+    count = host.shape[1]
     held = _held(graph, found, every)
     waits = _waits(graph, found, every)
     marks = np.zeros((len(graph.marked_by_slice) + 1, count))

@@ -9,8 +9,8 @@ import numpy as np
 from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.replay.counterfactual import Change, Scenario, changed, extremes
 from traceq.analysis.replay.critical_path import critical_path
-from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
-from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by
+from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, TooLarge, read_world
+from traceq.analysis.replay.savings import Replayed, Saving, marks_of, saving, told_by, unexplained_of
 from traceq.analysis.replay.scope import scope
 from traceq.database.sql import run
 
@@ -28,7 +28,7 @@ _NO_TIME = ("idle_earlier_work", "idle_dependency")
 
 
 class NothingToReplay(ValueError):
-    """The trace has no counted steps."""
+    """The trace has no counted steps, or one that is too large for the memory."""
 
 
 class Limit(NamedTuple):
@@ -63,7 +63,10 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     the other traces of the database: open one for it.
     """
     scope(connection, trace_id)
-    world = read_world(connection)
+    try:
+        world = read_world(connection)
+    except TooLarge as error:
+        raise NothingToReplay(str(error)) from error
     if world is None:
         raise NothingToReplay("the trace has no steps that count: nothing can be replayed")
     after = world.baseline
@@ -75,7 +78,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     shorter = [changed(world, after, Change("scale", name, 1 - _A_LITTLE)) for name in left]
     marks = marks_of([world.baseline, after, *_extremes(world, changes), *shorter])
     spans = (marks[:, -1] - marks[:, 0]).tolist()
-    told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
+    told = told_by(world, marks[0], unexplained_of(critical_path(world.recorded, world.graph)))
     count = len(world.recorded.steps)
     saved = _saving([spans[0] - span for span in spans[1:4]], told, changes, _most(connection, changes))
     parts = [

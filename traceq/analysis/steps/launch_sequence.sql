@@ -118,9 +118,10 @@ waiting as (
 )
 
 select
-    case when exists (select 1 from gpu_work) then 'launches' when (select kind from busiest) = 'op' then 'operators' else 'ranges' end as what,
+    case when exists (select 1 from gpu_work) then 'launches' when (select kind from busiest) = 'op' then 'operators' else 'ranges' end
+        ::enum ('launches', 'operators', 'ranges') as what,
     (o.work % 4611686018427387904)::bigint as number,
-    o.thread_id, o.ts, o.ts_end, o.gpu_ts, o.gpu_ts_end, o.is_input, o.is_read, o.is_graph, o.is_update, o.is_aside,
+    coalesce(o.thread_id, -1)::bigint as thread_id, o.ts, o.ts_end, o.gpu_ts, o.gpu_ts_end, o.is_input, o.is_read, o.is_graph, o.is_update, o.is_aside,
     -- the end of the last wait of its thread before the next launch; its own end without one
     if(w.ts >= o.ts_end, greatest(w.ts_end, o.ts_end), o.ts_end) as settled
 from ordered as o

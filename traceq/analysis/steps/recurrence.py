@@ -7,7 +7,7 @@ what programs do between two rounds: wait, read a result, update the weights, fe
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from traceq.analysis.steps.parts import LIKE, LONG, SHORT, Part, parts
 from traceq.analysis.steps.regular import LEAST_ROUNDS, Regular, is_regular, regular, stretch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
     import pyarrow as pa
@@ -48,9 +48,13 @@ _BEFORE_INPUT = "before a copy to the GPU"
 
 
 class Launches(NamedTuple):
-    """The rows of launch_sequence.sql as arrays, one element a launch; `is_aside`: on another stream than most."""
+    """The rows of launch_sequence.sql as arrays, one element a launch; `is_aside`: on another stream than most.
+
+    `thread_id` is -1 where no thread is known.
+    """
 
     number: Integers
+    thread_id: Integers
     ts: Integers
     ts_end: Integers
     settled: Integers
@@ -63,9 +67,17 @@ class Launches(NamedTuple):
     is_aside: Flags
 
     @classmethod
-    def of(cls, rows: pa.Table) -> Launches:
-        """From a table with columns of these names."""
-        return cls(*(rows[name].to_numpy() for name in cls._fields))
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
+        """From rows with columns of these names, batch by batch: a table beside the arrays is as large. And what rows are."""
+        what = ""
+        parts: dict[str, list[npt.NDArray[Any]]] = {
+            name: [np.zeros(0, np.bool_ if name.startswith("is_") else np.int64)] for name in cls._fields
+        }
+        for batch in batches:
+            what = what or batch.column("what")[0].as_py()
+            for name, columns in parts.items():
+                columns.append(batch.column(name).to_numpy(zero_copy_only=False).copy())
+        return cls(*(np.concatenate(parts.pop(name)) for name in cls._fields)), what
 
 
 class Recurrence(NamedTuple):
@@ -103,7 +115,8 @@ def recurrence(launches: Launches) -> Recurrence | None:
     has_ends = True
     if inside and _are_steps(launches, found, inside):
         found, inside, has_ends = inside, None, False
-    seen = Launches._make(column[found.kept] for column in launches)
+    is_all = len(found.kept) == len(launches.number)
+    seen = launches if is_all else Launches._make(column[found.kept] for column in launches)
     first, last, lag = found.first, found.last, found.period.lag
     length = _split(seen, first, last, lag)
     rounds, evidence = _rounds(seen, first, last, length, has_ends=has_ends)

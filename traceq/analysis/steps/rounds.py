@@ -11,7 +11,6 @@ from traceq.database.sql import run
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
     from traceq.analysis.steps.recurrence import Launches, Recurrence
 
@@ -34,21 +33,20 @@ _TRACE_START = """
 """
 
 
-def rounds(connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Launches, found: Recurrence) -> list[Mark]:
-    """The steps that the rounds are, with what comes before the first and after the last as steps that do not count.
+def rounds(connection: duckdb.DuckDBPyConnection, what: str, launches: Launches, found: Recurrence) -> list[Mark]:
+    """The steps that the rounds of `what` are, with what comes before the first and after the last as steps that do not count.
 
     On the host a round starts when the one before is over: after the wait, and the operator, that its last launch is followed by
     and part of. Where the host runs rounds ahead, a round starts when the GPU starts with it.
     """
-    name = f"sequence of {found.length} {rows['what'][0].as_py()}"
+    name = f"sequence of {found.length} {what}"
     first, last = found.parts[0].first, found.parts[-1].last
     begin = 0 if first and found.is_like_before else min(found.first, first)
     end = max(found.last, last)
     places = sorted({begin, *(part.first for part in found.parts), last, end})
     other = {part.first for part in found.parts if not part.is_round}
-    starts = _gpu_starts(launches, places) if found.is_ahead else _host_starts(connection, rows, launches, places)
+    starts = _gpu_starts(launches, places) if found.is_ahead else _host_starts(connection, launches, places)
     is_clipped = not found.is_ahead and places[0] == 0 and _is_clipped(launches, places, starts)
-    threads = rows["thread_id"].to_pylist()
     marks = []
     for place, ts, until in zip(places, starts, starts[1:], strict=False):
         excluded = None
@@ -61,8 +59,14 @@ def rounds(connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Laun
             excluded = _BETWEEN
         elif place == 0 and is_clipped:
             excluded = _FIRST_CUT
-        marks.append(Mark(name, threads[place], ts, until, excluded))
+        marks.append(Mark(name, _thread(launches, place), ts, until, excluded))
     return marks
+
+
+def _thread(launches: Launches, place: int) -> int | None:
+    """The thread that launched at the place; None where it is not known."""
+    thread = int(launches.thread_id[place])
+    return None if thread < 0 else thread
 
 
 def _is_clipped(launches: Launches, places: list[int], starts: list[int]) -> bool:
@@ -78,9 +82,7 @@ def _gpu_starts(launches: Launches, places: list[int]) -> list[int]:
     return [*launches.gpu_ts[first].tolist(), int(launches.gpu_ts_end[places[0] : places[-1]].max())]
 
 
-def _host_starts(
-    connection: duckdb.DuckDBPyConnection, rows: pa.Table, launches: Launches, places: list[int]
-) -> list[int]:
+def _host_starts(connection: duckdb.DuckDBPyConnection, launches: Launches, places: list[int]) -> list[int]:
     """When the host is done with what it did before each of the places.
 
     Before the first of all launches nothing shows that: it starts as long before its first launch as the others do.
@@ -90,7 +92,7 @@ def _host_starts(
     run(
         connection,
         "analysis/steps/boundary.sql",
-        threads=rows["thread_id"].take(before).to_pylist(),
+        threads=[_thread(launches, place) for place in before.tolist()],
         launched=launches.ts[before].tolist(),
         settled=launches.settled[before].tolist(),
         until=after.tolist(),

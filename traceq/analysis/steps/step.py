@@ -19,6 +19,8 @@ from traceq.analysis.steps.window import Extent, gpu_phase, inside, is_graph_cap
 from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import duckdb
 
     from traceq.analysis.nesting.stack import Integers
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _LEAST = 3
 # Of all launches: what annotations hold that are the step.
 _MOST = 0.5
+
+_ROWS_AT_ONCE = 122_880
 
 _COLUMNS = {
     "name": pa.string(),
@@ -49,10 +53,15 @@ class Found(NamedTuple):
     has_window: bool
 
 
-def find_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, choice: Choice = AS_FOUND) -> Found:
-    """Fill the tables step, unit and phase_of_run."""
+def find_steps(
+    connection: duckdb.DuckDBPyConnection,
+    trace_id: int,
+    choice: Choice = AS_FOUND,
+    free_memory: Callable[[], None] = lambda: None,
+) -> Found:
+    """Fill the tables step, unit and phase_of_run. `free_memory` is called once the launches are read, as arrays."""
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
-    loop, launched = _loop(connection)
+    loop, launched = _loop(connection, free_memory)
     chosen = _chosen(connection, choice, annotations, loop)
     if choice.steps_per != 1:
         chosen = chosen._replace(marks=regrouped(chosen.marks, choice.steps_per, launched))
@@ -158,16 +167,15 @@ def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
     return chosen._replace(marks=marks)
 
 
-def _loop(connection: duckdb.DuckDBPyConnection) -> tuple[Loop | None, Integers]:
+def _loop(connection: duckdb.DuckDBPyConnection, free_memory: Callable[[], None]) -> tuple[Loop | None, Integers]:
     """The loop of launches, None where they do not recur; and when each launch was made."""
-    rows = connection.sql(
-        statement("analysis/steps/launch_sequence.sql"), params={"communication": False}
-    ).to_arrow_table()
-    launches = Launches.of(rows)
-    found = recurrence(launches) if len(rows) else None
+    query = connection.sql(statement("analysis/steps/launch_sequence.sql"), params={"communication": False})
+    launches, what = Launches.of(query.to_arrow_reader(_ROWS_AT_ONCE))
+    free_memory()
+    found = recurrence(launches) if len(launches.ts) else None
     if found is None:
         return None, launches.ts
-    marks = rounds(connection, rows, launches, found)
+    marks = rounds(connection, what, launches, found)
     level = Level(
         source="recurrence",
         name=next(mark.name for mark in marks if mark.excluded is None),
@@ -178,7 +186,7 @@ def _loop(connection: duckdb.DuckDBPyConnection) -> tuple[Loop | None, Integers]
         launches=found.length,
         share=found.share,
     )
-    return Loop(found, level, len(rows)), launches.ts
+    return Loop(found, level, len(launches.ts)), launches.ts
 
 
 def _communicating(connection: duckdb.DuckDBPyConnection) -> list[Mark]:
@@ -194,7 +202,8 @@ def _communicating(connection: duckdb.DuckDBPyConnection) -> list[Mark]:
         return []
     name = f"after a sequence of {found.length} collectives"
     ends = rows.take(found.ends)
-    borders = zip(ends["thread_id"].to_pylist(), ends["ts_end"].to_pylist(), strict=True)
+    threads = [None if thread < 0 else thread for thread in ends["thread_id"].to_pylist()]
+    borders = zip(threads, ends["ts_end"].to_pylist(), strict=True)
     return [Mark(name, thread, ts, next_ts) for (thread, ts), (_, next_ts) in pairwise(borders)]
 
 
