@@ -40,7 +40,7 @@ from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.replay.counterfactual import Change, changed
 from traceq.analysis.replay.critical_path import critical_path
 from traceq.analysis.replay.replayed import read_world
-from traceq.analysis.replay.savings import marks_of, saving, told_by
+from traceq.analysis.replay.savings import marks_of, saving, told_by, unexplained_of
 
 WRITERS = {"nsys": (write_nsys, "sqlite"), "kineto": (write_kineto, "json")}
 # Of a step: savings are compared with at least so much.
@@ -216,7 +216,7 @@ def _asked(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -
     world = read_world(connection)
     base = world.baseline
     marks = marks_of([base, *(reduce(partial(changed, world), changes, base) for changes in asked.values())])
-    told = told_by(world, marks[0], critical_path(world.recorded, world.graph))
+    told = told_by(world, marks[0], unexplained_of(critical_path(world.recorded, world.graph)))
     spans = marks[:, -1] - marks[:, 0]
     savings = [saving(spans[0] - span, told) for span in spans[1:].tolist()]
     return [
