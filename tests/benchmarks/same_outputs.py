@@ -23,8 +23,8 @@ import duckdb
 _FORMATS = ("txt", "md", "html", "json")
 _TRACE = (".sqlite", ".gz", ".json", ".parquet", ".rpd", ".pb", ".zip")
 
-# The time of an ingest and what is derived from it.
-_VOLATILE = {"trace": ("ingested_at", "path")}
+# The time of an ingest, and a hash of traceq's own code.
+_VOLATILE = {"trace": ("ingested_at", "path"), "judgement": ("stamp",)}
 
 
 def name_of(trace: Path) -> str:
@@ -73,7 +73,7 @@ def _differences(base: Path, candidate: Path, name: str) -> Iterator[str]:
     for suffix in _FORMATS:
         texts = [(each / f"{name}.{suffix}") for each in (base, candidate)]
         if all(text.exists() for text in texts):
-            yield from _lines(suffix, *(text.read_text().splitlines() for text in texts))
+            yield from _lines(suffix, *(text.read_text().replace(f"{text.parent}/", "").splitlines() for text in texts))
 
 
 def _tables(base: Path, candidate: Path) -> Iterator[str]:

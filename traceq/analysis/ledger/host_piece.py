@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from traceq.analysis.nesting.stack import Integers
 
 _ROWS_PER_BLOCK = 3 * 122_880
+_INTERVALS_AT_ONCE = 400_000
 
 # After every time there is.
 _FOREVER = np.iinfo(np.int64).max
@@ -37,15 +38,25 @@ def cut_intervals(connection: duckdb.DuckDBPyConnection) -> None:
 
     The intervals of one lane and thread do not overlap.
     """
-    for thread, first, last in run(connection, "analysis/ledger/host_timeline_extent.sql").fetchall():
+    for thread, first, last, intervals in run(connection, "analysis/ledger/host_timeline_extent.sql").fetchall():
+        blocks = (last - first) // _ROWS_PER_BLOCK + 1
+        # Of a block and a part of it at a time: all of a large trace would take hundreds of megabytes.
+        parts = intervals // (blocks * _INTERVALS_AT_ONCE) + 1
         for bounds, segments in _blocks(connection, first, last):
-            # Those of this block: all of a large trace would take hundreds of megabytes.
-            window = {"thread_id": thread, "ts": int(bounds[0]), "ts_end": int(bounds[-1])}
-            intervals = connection.sql(statement("analysis/ledger/host_interval.sql"), params=window).to_arrow_table()
-            ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
-            for lane in _lanes(intervals["lane"].to_numpy()):
-                pieces = cut(ts[lane], ts_end[lane], bounds)
-                _insert(connection, thread, ids[lane][pieces.interval], pieces, segments)
+            for part in range(parts):
+                window = {"ts": int(bounds[0]), "ts_end": int(bounds[-1]), "parts": parts, "part": part}
+                _cut_window(connection, thread, window, bounds, segments)
+
+
+def _cut_window(
+    connection: duckdb.DuckDBPyConnection, thread: int, window: dict[str, int], bounds: Integers, segments: pa.Table
+) -> None:
+    chosen = {"thread_id": thread, **window}
+    intervals = connection.sql(statement("analysis/ledger/host_interval.sql"), params=chosen).to_arrow_table()
+    ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
+    for lane in _lanes(intervals["lane"].to_numpy()):
+        pieces = cut(ts[lane], ts_end[lane], bounds)
+        _insert(connection, thread, ids[lane][pieces.interval], pieces, segments)
 
 
 def _lanes(lanes: Integers) -> Iterator[slice]:
