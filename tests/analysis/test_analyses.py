@@ -84,11 +84,12 @@ def test_what_needs_too_much_memory_is_tried_again_from_its_beginning(tmp_path, 
     assert sum(dur for (dur,) in rows) == 100
 
 
-def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread(monkeypatch):
+def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread_with_all_memory(monkeypatch):
     tries = []
 
     def analysis(connection, values):
-        tries.append(("free_memory" in values, connection.execute("select current_setting('threads')").fetchone()[0]))
+        set_to = connection.execute("select current_setting('threads'), current_setting('memory_limit')").fetchone()
+        tries.append(("free_memory" in values, *set_to))
         if len(tries) == 1:
             values["free_memory"]()
             connection.execute("create table half as select 1")
@@ -98,8 +99,8 @@ def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread(
     monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": analysis})
     with duckdb.connect(config={"memory_limit": "1GiB", "threads": 2}) as connection:
         values = {"free_memory": partial(order._free_memory, connection)}
-        order._run_at_once(connection, ("made_up",), 1, values)
-        assert tries == [(True, 2), (False, 1)]
+        order._run_at_once(connection, ("made_up",), 1, values, memory=3 << 29)
+        assert tries == [(True, 2, "1.0 GiB"), (False, 1, "1.5 GiB")]
         assert values["found"] == 1
         assert connection.execute("select current_setting('memory_limit')").fetchone() == ("1.0 GiB",)
         assert connection.execute("select count(*) from duckdb_tables()").fetchone() == (0,)

@@ -183,15 +183,16 @@ def fill(
     choice: Choice = AS_FOUND,
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
     *,
-    is_large: bool = False,
+    memory: int | None = None,
 ) -> None:
     """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps.
 
-    `progress` gets what is analysed next, and the share of the analyses that is done. Of a large trace each analysis is
-    committed: what is not committed stays in memory. Of a small one each topic: every commit waits for the disk.
+    `progress` gets what is analysed next, and the share of the analyses that is done. `memory` is given for a large trace: the
+    bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
+    each topic: every commit waits for the disk.
     """
     topics = (*JOINED, *TOPICS, *NOTES)
-    _run_topics(connection, topics, trace_id, {"choice": choice}, progress, is_large=is_large)
+    _run_topics(connection, topics, trace_id, {"choice": choice}, progress, memory)
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
@@ -205,10 +206,9 @@ def _run_topics(
     trace_id: int,
     values: Values,
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
-    *,
-    is_large: bool = False,
+    memory: int | None = None,
 ) -> None:
-    if is_large:
+    if memory is not None:
         values |= {"commit": partial(_renew, connection), "free_memory": partial(_free_memory, connection)}
     present: dict[str, bool] | None = None
     of_all = sum(topic.weight for topic in topics)
@@ -220,19 +220,23 @@ def _run_topics(
             present = present or _present(connection)
             if not present[topic.needs]:
                 continue
-        if not is_large:
+        if memory is None:
             _run_at_once(connection, topic.analyses, trace_id, values)
             continue
         for place, name in enumerate(topic.analyses):
             progress(topic.words, (before + topic.weight * place / len(topic.analyses)) / of_all)
-            _run_at_once(connection, (name,), trace_id, values)
+            _run_at_once(connection, (name,), trace_id, values, memory)
 
 
 def _run_at_once(
-    connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values
+    connection: duckdb.DuckDBPyConnection,
+    analyses: tuple[str, ...],
+    trace_id: int,
+    values: Values,
+    memory: int | None = None,
 ) -> None:
-    """Run the analyses in one transaction; where the memory does not suffice again, by one thread."""
-    limit = _memory_limit(connection) if "free_memory" in values else None
+    """Run the analyses in one transaction; where DuckDB's memory does not suffice again, by one thread, with all of `memory`."""
+    limit = None if memory is None else _memory_limit(connection)
     try:
         _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:
@@ -240,8 +244,8 @@ def _run_at_once(
         connection.rollback()
         values.pop("free_memory", None)
         connection.execute("set threads = 1")
-        if limit is not None:
-            connection.execute(f"set memory_limit = '{limit}'")
+        if memory is not None:
+            connection.execute(f"set memory_limit = '{memory}B'")
         _commit(connection, analyses, trace_id, values)
     # Its text is rounded: set again only where it was changed.
     if limit is not None and _memory_limit(connection) != limit:

@@ -78,7 +78,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
                 task.trace_id,
                 task.choice,
                 lambda stage, share: progress(State(task.source.size, rows, stage, share)),
-                is_large=rows > MOST_ROWS,
+                memory=task.memory if rows > MOST_ROWS else None,
             )
         connection.execute("checkpoint")
 
