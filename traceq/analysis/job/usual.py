@@ -10,8 +10,6 @@ import numpy as np
 from traceq.analysis.job.graph import Members
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from traceq.analysis.job.graph import Floats, Integers
 
 # Of fewer copies the median is that of one rank or the other: the other steps are asked as well.
@@ -64,20 +62,33 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
     return np.where(count > 1, middle, np.nan), member
 
 
-def numbered(*keys: Integers) -> NDArray[np.intp]:
+def numbered(*keys: Integers) -> Integers:
     """For each element a number, from 0, that is the same where all keys are."""
-    rows = np.stack(keys, axis=1)
-    _, number = np.unique(rows, axis=0, return_inverse=True)
-    return number.reshape(-1)
+    number = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        least = int(key.min(initial=0))
+        number = number * (int(key.max(initial=0)) - least + 1) + key - least
+        number = _dense(number)
+    return number
 
 
-def means(group: NDArray[np.intp] | Integers, values: Floats) -> Floats:
+def _dense(number: Integers) -> Integers:
+    """The same numbers without those that do not occur."""
+    if number.max(initial=0) > 8 * len(number):
+        found: Integers = np.unique(number, return_inverse=True)[1]
+        return found
+    occurs = np.zeros(int(number.max(initial=0)) + 1, bool)
+    occurs[number] = True
+    return (np.cumsum(occurs) - 1)[number]
+
+
+def means(group: Integers, values: Floats) -> Floats:
     """For each element the mean of its group."""
     mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
     return mean
 
 
-def _medians(group: NDArray[np.intp], values: Floats) -> tuple[Floats, Integers, Integers]:
+def _medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integers]:
     """For each element the median of its group, the element that has it (the lower of two), and how many are in the group."""
     order = np.lexsort((values, group))
     count = np.bincount(group)
