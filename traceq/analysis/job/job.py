@@ -73,6 +73,7 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
     slices, slice_ids = _slices(connection, place)
     collectives = slices.members.collectives
     if not collectives:
+        _write_members(connection, place, None, slice_ids)
         return
     ranks = _ranks(connection, place)
     clocks = clocks_of(ranks.count, slices)
@@ -87,8 +88,9 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
     elif found.replay_error > MOST_REPLAY_ERROR:
         reason = f"a replay of what was recorded is off by {found.replay_error:.0%}"
     _write_clocks(connection, place, clocks, limit, violations, reason)
+    _write_members(connection, place, found, slice_ids)
     if found is not None:
-        _write(connection, place, found, slice_ids, by_operation=ranks.operations is not None)
+        _write(connection, place, found, by_operation=ranks.operations is not None)
         if ranks.operations is not None:
             sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
 
@@ -164,36 +166,41 @@ def _write_clocks(
     )
 
 
-def _write(
-    connection: duckdb.DuckDBPyConnection,
-    place: dict[str, int],
-    found: Judged,
-    slice_ids: dict[str, Integers],
-    *,
-    by_operation: bool,
+def _write_members(
+    connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: Judged | None, slice_ids: dict[str, Integers]
 ) -> None:
-    graph, members, uneven = found.graph, found.graph.members, found.uneven
+    """Write a window's slices of communication, once: what was found of them, or only where they belong."""
+    if found is not None:
+        _insert(connection, "_job_own", _own(found, slice_ids))
+        sql.run(connection, "analysis/job/job_own.sql", **place)
+    sql.run(connection, "analysis/job/job_member.sql", **place, is_judged=found is not None)
+
+
+def _own(found: Judged, slice_ids: dict[str, Integers]) -> pa.Table:
+    graph, members = found.graph, found.graph.members
     follows = np.where(graph.is_first, 0, members.end[graph.latest])
     on_path = np.zeros(len(members.unit), bool)
     on_path[found.path.members] = True
     own = np.where(graph.is_first, found.times.first, found.times.own)
     typical = np.isfinite(found.typical) & ~graph.is_first
-    _insert(
-        connection,
-        "_job_own",
-        pa.table(
-            {
-                **slice_ids,
-                "wait": _whole(members.end - members.start - found.transfer[members.match]),
-                "own_begins": pa.array(follows, mask=graph.is_first),
-                "own": _whole(own),
-                "usual": pa.array(_whole(found.typical), mask=~typical),
-                "typical_trace_id": slice_ids["trace_id"][found.typical_member],
-                "typical_slice_id": slice_ids["slice_id"][found.typical_member],
-                "on_path": on_path,
-            }
-        ),
+    return pa.table(
+        {
+            **slice_ids,
+            "unit": members.unit,
+            "match_id": members.match,
+            "wait": _whole(members.end - members.start - found.transfer[members.match]),
+            "own_begins": pa.array(follows, mask=graph.is_first),
+            "own": _whole(own),
+            "usual": pa.array(_whole(found.typical), mask=~typical),
+            "typical_trace_id": slice_ids["trace_id"][found.typical_member],
+            "typical_slice_id": slice_ids["slice_id"][found.typical_member],
+            "on_path": on_path,
+        }
     )
+
+
+def _write(connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: Judged, *, by_operation: bool) -> None:
+    uneven = found.uneven
     _insert(
         connection,
         "_job_collective",
