@@ -107,8 +107,8 @@ def _predecessors(members: Members) -> list[Integers]:
     """
     least = int(members.start.min(initial=0))
     span = int(members.end.max(initial=0)) - least + _SLACK_NS + 1
-    starts = members.unit * span + (members.start - least)
-    ends = members.unit * span + (members.end - least)
+    of_unit = members.unit.astype(np.int64) * span - least
+    starts, ends = of_unit + members.start, of_unit + members.end
     columns = [_on_own_stream(members)]
     for stream in range(int(members.stream.max(initial=NONE)) + 1):
         # what is shorter than the slack might begin after what it is to precede
@@ -120,7 +120,7 @@ def _predecessors(members: Members) -> list[Integers]:
             continue
         found = candidates[np.maximum(place, 0)]
         fits = (place >= 0) & (members.unit[found] == members.unit) & (members.stream != stream)
-        columns.append(np.where(fits, found, NONE))
+        columns.append(np.where(fits, found, NONE).astype(np.int32))
     return [columns[0], *(column for column in columns[1:] if (column != NONE).any())]
 
 
@@ -129,7 +129,7 @@ def _on_own_stream(members: Members) -> Integers:
     same = (members.unit[order][1:] == members.unit[order][:-1]) & (
         members.stream[order][1:] == members.stream[order][:-1]
     )
-    before = np.full(len(order), NONE, np.int64)
+    before = np.full(len(order), NONE, np.int32)
     before[order[1:][same]] = order[:-1][same]
     return before
 

@@ -96,27 +96,12 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
 
 
 def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[Slices, dict[str, Integers]]:
-    query = sql.statement("analysis/job/job_members.sql")
-    rows = connection.sql(query, params={**place, "symmetric": list(_SYMMETRIC)}).to_arrow_table()
-    columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in rows.column_names}
-    flags = {
-        name: columns.pop(name).astype(bool)
-        for name in ("blocks", "tells_clock", "is_barrier", "is_send", "is_between")
-    }
-    whole: dict[str, Integers] = {name: column.astype(np.int64) for name, column in columns.items()}
-    members = Members(whole["unit"], whole["stream"], whole["ts"], whole["ts_end"], whole["match_id"], flags["blocks"])
-    slices = Slices(
-        members,
-        whole["origin"],
-        whole["group_number"],
-        whole["signature"],
-        whole["step"],
-        flags["tells_clock"],
-        flags["is_barrier"],
-        flags["is_send"],
-        flags["is_between"],
-    )
-    return slices, {name: whole[name] for name in ("trace_id", "slice_id")}
+    rows = sql.run(connection, "analysis/job/job_members.sql", **place, symmetric=list(_SYMMETRIC)).fetchnumpy()
+    found: dict[str, Any] = {name: np.asarray(column) for name, column in rows.items()}
+    of_members = ("unit", "stream", "ts", "ts_end", "match_id", "blocks")
+    of_slices = ("origin", "group_number", "signature", "step", "tells_clock", "is_barrier", "is_send", "is_between")
+    slices = Slices(Members(*(found[name] for name in of_members)), *(found[name] for name in of_slices))
+    return slices, {name: found[name] for name in ("trace_id", "slice_id")}
 
 
 def _ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Ranks:
@@ -171,8 +156,10 @@ def _write_members(
 ) -> None:
     """Write a window's slices of communication, once: what was found of them, or only where they belong."""
     if found is not None:
-        _insert(connection, "_job_own", _own(found, slice_ids))
-        sql.run(connection, "analysis/job/job_own.sql", **place)
+        # of a large job too much to be copied once more
+        connection.register("_job_own", _own(found, slice_ids))
+        sql.run(connection, "analysis/job/job_own.sql", **place, limit=int(found.claim_limit))
+        connection.unregister("_job_own")
     sql.run(connection, "analysis/job/job_member.sql", **place, is_judged=found is not None)
 
 

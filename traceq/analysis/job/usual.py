@@ -64,11 +64,10 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
 
 def numbered(*keys: Integers) -> Integers:
     """For each element a number, from 0, that is the same where all keys are."""
-    number = np.zeros(len(keys[0]), np.int64)
+    number: Integers = np.zeros(len(keys[0]), np.int64)
     for key in keys:
         least = int(key.min(initial=0))
-        number = number * (int(key.max(initial=0)) - least + 1) + key - least
-        number = _dense(number)
+        number = _dense(number.astype(np.int64) * (int(key.max(initial=0)) - least + 1) + key - least)
     return number
 
 
@@ -79,7 +78,7 @@ def _dense(number: Integers) -> Integers:
         return found
     occurs = np.zeros(int(number.max(initial=0)) + 1, bool)
     occurs[number] = True
-    return (np.cumsum(occurs) - 1)[number]
+    return (np.cumsum(occurs, dtype=np.int32) - 1)[number]
 
 
 def means(group: Integers, values: Floats) -> Floats:
@@ -95,4 +94,4 @@ def _medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integer
     first = np.cumsum(count) - count
     lower, upper = order[first + (count - 1) // 2], order[first + count // 2]
     middle = (values[lower] + values[upper]) / 2
-    return middle[group], lower[group], count[group]
+    return middle[group], lower.astype(np.int32)[group], count.astype(np.int32)[group]
