@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from traceq.analysis.job.arrays import distinct, stable_order
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -92,14 +94,6 @@ def build(members: Members) -> tuple[Graph, Integers]:
     return Graph(members, order, heads, collectives, follows, bounds, own, latest, is_first), circular
 
 
-def stable_order(keys: Integers) -> Integers:
-    """What sorts these keys (0 or more), equal ones in their order: as `argsort`, in a tenth of the time."""
-    bits = max(len(keys) - 1, 0).bit_length()
-    packed = (keys.astype(np.int64) << bits) | np.arange(len(keys))
-    packed.sort()
-    return (packed & ((1 << bits) - 1)).astype(np.int32)
-
-
 def _predecessors(members: Members) -> list[Integers]:
     """For each member those it follows, NONE for none; as many arrays as a member follows at most.
 
@@ -138,7 +132,7 @@ def _levels(members: Members, before: Sequence[Integers]) -> Integers:
     """The level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
     count = members.collectives
     # many members of a collective follow the same one
-    pairs = _distinct(np.concatenate([_pairs(members.match, each, count) for each in before]))
+    pairs = distinct(np.concatenate([_pairs(members.match, each, count) for each in before]))
     first, then = pairs // max(count, 1), pairs % max(count, 1)
     begins = np.searchsorted(first, np.arange(count + 1))
     waits_for = np.bincount(then, minlength=count)
@@ -160,15 +154,7 @@ def _pairs(match: Integers, before: Integers, count: int) -> Integers:
     member = np.flatnonzero(before != NONE)
     first, then = match[before[member]], match[member]
     different = first != then
-    return _distinct(first[different].astype(np.int64) * count + then[different])
-
-
-def _distinct(values: Integers) -> Integers:
-    """`np.unique`, which takes many times as long."""
-    ordered = np.sort(values)
-    is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
-    found: Integers = ordered[is_new]
-    return found
+    return distinct(first[different].astype(np.int64) * count + then[different])
 
 
 def replay(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: Floats, cut: Flags) -> Floats:

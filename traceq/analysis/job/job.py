@@ -70,11 +70,25 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
 def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -> None:
     """Judge one window, and write what was found into its rows."""
     place = {"job": job, "time_window": window}
+    found = _judged(connection, place)
+    if found is None:
+        return
+    sql.run(connection, "analysis/job/job_found.sql", **place, **found)
+    sql.run(connection, "analysis/job/straggler.sql", **place, **found)
+    if found["usual_source"] == "operation":
+        sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
+
+
+def _judged(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, Any] | None:
+    """What is true of a window as a whole, None where it cannot be judged; its slices, collectives and ranks are written.
+
+    The arrays of a large job take as much memory as its tables: they are gone when this returns.
+    """
     slices, slice_ids = _slices(connection, place)
     collectives = slices.members.collectives
     if not collectives:
         _write_members(connection, place, None, slice_ids)
-        return
+        return None
     ranks = _ranks(connection, place)
     clocks = clocks_of(ranks.count, slices)
     limit = claim_limit(clocks)
@@ -89,10 +103,10 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
         reason = f"a replay of what was recorded is off by {found.replay_error:.0%}"
     _write_clocks(connection, place, clocks, limit, violations, reason)
     _write_members(connection, place, found, slice_ids)
-    if found is not None:
-        _write(connection, place, found, by_operation=ranks.operations is not None)
-        if ranks.operations is not None:
-            sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
+    if found is None:
+        return None
+    _write(connection, found)
+    return _told(found, "place" if ranks.operations is None else "operation")
 
 
 def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[Slices, dict[str, Integers]]:
@@ -186,8 +200,8 @@ def _own(found: Judged, slice_ids: dict[str, Integers]) -> pa.Table:
     )
 
 
-def _write(connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: Judged, *, by_operation: bool) -> None:
-    uneven = found.uneven
+def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
+    """Write what was found of collectives, ranks and stragglers into temporary tables."""
     _insert(
         connection,
         "_job_collective",
@@ -211,29 +225,24 @@ def _write(connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: 
         ),
     )
     _insert(connection, "_job_straggler", _stragglers(found))
-    sql.run(
-        connection,
-        "analysis/job/job_found.sql",
-        **place,
-        limit=int(found.claim_limit),
-        dur=int(found.dur),
-        error=found.replay_error,
-        ideal=int(found.ideal),
-        transfer=int(found.path.transfer),
-        late_start=int(found.path.late_start),
-        usual_source="operation" if by_operation else "place",
-        slow_stage=uneven.slow_stage if uneven else None,
-        stage_share=uneven.stage_share if uneven and np.isfinite(uneven.stage_share) else None,
-        stage_win=int(uneven.stage_win) if uneven else None,
-    )
-    sql.run(
-        connection,
-        "analysis/job/straggler.sql",
-        **place,
-        limit=int(found.claim_limit),
-        steps=found.steps,
-        wanders=found.wanders,
-    )
+
+
+def _told(found: Judged, usual_source: str) -> dict[str, Any]:
+    uneven = found.uneven
+    return {
+        "limit": int(found.claim_limit),
+        "dur": int(found.dur),
+        "error": found.replay_error,
+        "ideal": int(found.ideal),
+        "transfer": int(found.path.transfer),
+        "late_start": int(found.path.late_start),
+        "usual_source": usual_source,
+        "slow_stage": uneven.slow_stage if uneven else None,
+        "stage_share": uneven.stage_share if uneven and np.isfinite(uneven.stage_share) else None,
+        "stage_win": int(uneven.stage_win) if uneven else None,
+        "steps": found.steps,
+        "wanders": found.wanders,
+    }
 
 
 def _stragglers(found: Judged) -> pa.Table:

@@ -2,21 +2,20 @@
 -- else by their ends.
 -- Groups without a name that all ranks know are in _job_group (traceq/analysis/job/groups.py).
 
-create or replace temp table _job_keyed as
-with
-identified as (
-    select
-        s.*,
-        case
-            when s.comms_id is not null then 'id ' || s.comms_id
-            when s.is_address then g.identity
-            else s.group_name || ' ' || coalesce(s.group_ranks, '') || ' ' || coalesce(s.group_size::varchar, '')
-        end as identity
-    from _job_slice as s
-    left join _job_group as g
-        on g.job = s.job and g.time_window = s.time_window and g.unit = s.unit and g.group_name = s.group_name
-),
+create or replace temp view _job_identified as
+select
+    s.*,
+    case
+        when s.comms_id is not null then 'id ' || s.comms_id
+        when s.is_address then g.identity
+        else s.group_name || ' ' || coalesce(s.group_ranks, '') || ' ' || coalesce(s.group_size::varchar, '')
+    end as identity
+from _job_slice as s
+left join _job_group as g
+    on g.job = s.job and g.time_window = s.time_window and g.unit = s.unit and g.group_name = s.group_name;
 
+create or replace temp table _job_counted as
+with
 -- What has a number needs no counting: nearly all of a large job.
 counted as (
     select
@@ -25,7 +24,7 @@ counted as (
             partition by job, time_window, unit, identity, step_name, op order by ts, slice_id
         ) as ordinal,
         count(*) over (partition by job, time_window, unit, identity, step_name, op) as in_step
-    from identified
+    from _job_identified
     where identity is null or sequence is null
 ),
 
@@ -90,55 +89,24 @@ chain as (
 )
 
 select
-    job,
-    time_window,
-    unit,
-    trace_id,
-    slice_id,
-    op,
-    is_send,
-    bytes,
-    group_name,
-    group_size,
-    stream,
-    step,
-    ts,
-    ts_end,
-    dur,
-    blocking,
-    origin,
-    identity,
-    if(comms_id is null, 'sequence', 'comms_id') as match_source,
-    sequence,
-    null::varchar as place
-from identified
-where identity is not null and sequence is not null
-union all
-select
-    k.job,
-    k.time_window,
-    k.unit,
     k.trace_id,
     k.slice_id,
-    k.op,
-    k.is_send,
-    k.bytes,
-    k.group_name,
-    k.group_size,
-    k.stream,
-    k.step,
-    k.ts,
-    k.ts_end,
-    k.dur,
-    k.blocking,
-    k.origin,
     coalesce(k.identity, if(h.is_even, 'together', null)) as identity,
     if(k.is_counted, 'counted', if(h.is_even, 'co_end', null)) as match_source,
-    null::bigint as sequence,
     if(k.is_counted, coalesce(k.step_name, '') || ' ' || k.ordinal::varchar, d.chain::varchar || ' ' || d.ordinal::varchar) as place
 from keyed as k
 left join chained as d using (trace_id, slice_id)
 left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op = d.op and h.chain = d.chain;
+
+-- No table: of a large job that would be the largest.
+create or replace temp view _job_keyed as
+select *, if(comms_id is null, 'sequence', 'comms_id') as match_source, null::varchar as place
+from _job_identified
+where identity is not null and sequence is not null
+union all
+select i.* replace (c.identity as identity, null::bigint as sequence), c.match_source, c.place
+from _job_identified as i
+inner join _job_counted as c using (trace_id, slice_id);
 
 create or replace temp table _job_matched as
 with
@@ -190,7 +158,25 @@ where fits;
 
 -- All slices of communication, with their collective. Written to collective_member once it is known what to say of them.
 create or replace temp table _job_member as
-select k.* exclude (identity, sequence, match_source, place), m.match_id
+select
+    k.job,
+    k.time_window,
+    k.unit,
+    k.trace_id,
+    k.slice_id,
+    k.op,
+    k.is_send,
+    k.bytes,
+    k.group_name,
+    k.group_size,
+    k.stream,
+    k.step,
+    k.ts,
+    k.ts_end,
+    k.dur,
+    k.blocking,
+    k.origin,
+    m.match_id
 from _job_keyed as k
 left join _job_matched as m
     on
@@ -203,5 +189,6 @@ left join _job_matched as m
         and m.sequence is not distinct from k.sequence
         and m.place is not distinct from k.place;
 
+drop view _job_keyed;
+drop view _job_identified;
 drop table _job_slice;
-drop table _job_keyed;

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.usual import means, numbered, ordinals
+from traceq.analysis.job.arrays import means, numbered
+from traceq.analysis.job.usual import ordinals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

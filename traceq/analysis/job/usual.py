@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from traceq.analysis.job.arrays import numbered, of_one_size
 from traceq.analysis.job.graph import Members
 
 if TYPE_CHECKING:
@@ -62,36 +63,13 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
     return np.where(count > 1, middle, np.nan), member
 
 
-def numbered(*keys: Integers) -> Integers:
-    """For each element a number, from 0, that is the same where all keys are."""
-    number: Integers = np.zeros(len(keys[0]), np.int64)
-    for key in keys:
-        least = int(key.min(initial=0))
-        number = _dense(number.astype(np.int64) * (int(key.max(initial=0)) - least + 1) + key - least)
-    return number
-
-
-def _dense(number: Integers) -> Integers:
-    """The same numbers without those that do not occur."""
-    if number.max(initial=0) > 8 * len(number):
-        found: Integers = np.unique(number, return_inverse=True)[1]
-        return found
-    occurs = np.zeros(int(number.max(initial=0)) + 1, bool)
-    occurs[number] = True
-    return (np.cumsum(occurs, dtype=np.int32) - 1)[number]
-
-
-def means(group: Integers, values: Floats) -> Floats:
-    """For each element the mean of its group."""
-    mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
-    return mean
-
-
 def _medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integers]:
     """For each element the median of its group, the element that has it (the lower of two), and how many are in the group."""
-    order = np.lexsort((values, group))
-    count = np.bincount(group)
-    first = np.cumsum(count) - count
-    lower, upper = order[first + (count - 1) // 2], order[first + count // 2]
-    middle = (values[lower] + values[upper]) / 2
-    return middle[group], lower.astype(np.int32)[group], count.astype(np.int32)[group]
+    count = np.bincount(group).astype(np.int32)
+    middle, lower = np.zeros(len(count)), np.zeros(len(count), np.int32)
+    for which, elements in of_one_size(group):
+        size = elements.shape[1]
+        place = np.argsort(values[elements], axis=1, kind="stable")[:, [(size - 1) // 2, size // 2]]
+        both = np.take_along_axis(elements, place, axis=1)
+        middle[which], lower[which] = values[both].sum(axis=1) / 2, both[:, 0]
+    return middle[group], lower[group], count[group]

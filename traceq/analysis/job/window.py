@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.clocks import Clocks, align, medians
+from traceq.analysis.job.arrays import medians
+from traceq.analysis.job.clocks import Clocks, align
 from traceq.analysis.job.graph import Graph, Members, build
 from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
