@@ -7,14 +7,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from traceq.analysis.job.arrays import dense, distinct, medians, stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
+    Integers = NDArray[np.signedinteger[Any]]
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
@@ -52,15 +54,15 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
     if not len(unit):
         nothing = np.zeros(units)
         return Clocks(nothing, nothing, nothing.astype(bool), nothing.astype(np.int64), 0.0, np.nan, np.nan)
-    _, collective = np.unique(match, return_inverse=True)
+    collective = dense(match)
     middle = float(np.median(end))
     time = end - middle
     apart = time - (np.bincount(collective, time) / np.bincount(collective))[collective]
-    pair, first, of_pair, count = np.unique(
-        group.astype(np.int64) * units + unit, return_index=True, return_inverse=True, return_counts=True
-    )
+    pairs = dense(group).astype(np.int64) * units + unit
+    of_pair = dense(pairs)
+    pair, count = distinct(pairs), np.bincount(of_pair)
     level, slope, span = _lines(of_pair, count, time, apart)
-    ranks, (_, groups) = unit[first], np.unique(pair // units, return_inverse=True)
+    ranks, groups = pair % units, pair // units
     component = _components(units, ranks, groups)
     drift = _fitted(units, ranks, groups, slope, np.where(count >= _LEAST_FOR_DRIFT, count * span**2, 0.0))
     # a slope turns about the middle of the window, a level is what is left there
@@ -75,11 +77,11 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
     return Clocks(offset, drift, component == 0, np.bincount(unit, minlength=units), middle, residual, usual)
 
 
-def _lines(of_pair: NDArray[np.intp], count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
+def _lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
     """For each pair of group and rank the line through `apart`: its level in the middle, its slope, and the time it spans."""
     level, slope, span = (np.zeros(len(count)) for _ in range(3))
-    order = np.lexsort((time, of_pair))
-    for pair, rows in enumerate(np.split(order, np.cumsum(count)[:-1])):
+    for pair, mixed in enumerate(np.split(stable_order(of_pair), np.cumsum(count)[:-1])):
+        rows = mixed[np.argsort(time[mixed], kind="stable")]
         half = len(rows) // 2
         early, late = rows[:half], rows[-half:]
         if len(rows) >= _LEAST_FOR_DRIFT:
@@ -90,7 +92,7 @@ def _lines(of_pair: NDArray[np.intp], count: Integers, time: Floats, apart: Floa
     return level, slope, span
 
 
-def _fitted(units: int, ranks: Integers, groups: NDArray[np.intp], seen: Floats, weight: Floats) -> Floats:
+def _fitted(units: int, ranks: Integers, groups: Integers, seen: Floats, weight: Floats) -> Floats:
     """A number for each rank such that `seen` is that number less one of its group, as nearly as may be; conjugate gradients."""
     size = units + int(groups.max()) + 1
 
@@ -117,7 +119,7 @@ def _fitted(units: int, ranks: Integers, groups: NDArray[np.intp], seen: Floats,
     return found[:units]
 
 
-def _components(units: int, ranks: Integers, groups: NDArray[np.intp]) -> NDArray[np.intp]:
+def _components(units: int, ranks: Integers, groups: Integers) -> Integers:
     """Of each rank the number of the set of ranks that groups join it to, the largest set first; -1 for those without any."""
     label = np.arange(units + int(groups.max()) + 1)
     while True:
@@ -136,13 +138,3 @@ def _components(units: int, ranks: Integers, groups: NDArray[np.intp]) -> NDArra
     component = np.full(units, -1, np.intp)
     component[has_any] = place[number]
     return component
-
-
-def medians(group: NDArray[np.intp], values: Floats) -> Floats:
-    """The median of the values of each group 0..n-1; every group has some."""
-    order = np.lexsort((values, group))
-    count = np.bincount(group)
-    first = np.concatenate(([0], np.cumsum(count)[:-1]))
-    ordered = values[order]
-    middle: Floats = (ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2
-    return middle

@@ -7,15 +7,19 @@ replay needs no common clock.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from traceq.analysis.job.arrays import distinct, stable_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
+    Integers = NDArray[np.signedinteger[Any]]
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
@@ -49,14 +53,18 @@ class Members:
 class Graph:
     """Members in the order in which they can be replayed: level by level, those of a collective beside each other.
 
-    `order` has the place of each in Members; `follows` (rows as in `order`) the collectives that each follows, the number of
-    collectives for none. Level `i` is rows `bounds[i]` to `bounds[i + 1]`. `own` is the rank's time from the end of what it
-    follows to its start, ns; where it follows nothing (`is_first`) 0. `latest` is the member that ended last of those it follows.
+    `order` has the place of each in Members. Collectives are numbered in this order: `heads` are the first row of each,
+    `collectives` which of Members they are, and `follows` (several for each row) the numbers of those that a row follows, as
+    many as there are collectives for none. Level `i` is the collectives `bounds[i]` to `bounds[i + 1]`. `own` is the rank's time
+    from the end of what it follows to its start, ns; where it follows nothing (`is_first`) 0. `latest` is the member that ended
+    last of those it follows.
     """
 
     members: Members
     order: Integers
-    follows: Integers
+    heads: Integers
+    collectives: Integers
+    follows: Sequence[Integers]
     bounds: Integers
     own: Floats
     latest: Integers
@@ -67,30 +75,34 @@ def build(members: Members) -> tuple[Graph, Integers]:
     """The graph, and the collectives that follow themselves, which only wrong matches do: empty, or no graph of any use."""
     before = _predecessors(members)
     level = _levels(members, before)
-    circular = np.flatnonzero(level == NONE)
     count = members.collectives
-    order = np.lexsort((members.match, level[members.match]))
-    ordered = before[order]
-    follows = np.where(ordered == NONE, count, members.match[ordered])
-    bounds = np.searchsorted(level[members.match][order], np.arange(level.max() + 2)) if count else np.zeros(1, int)
-    ends = np.where(before == NONE, np.iinfo(np.int64).min, members.end[before])
-    column = ends.argmax(axis=1)
-    latest = before[np.arange(len(before)), column]
+    collectives = np.argsort(level, kind="stable")
+    number = np.empty(count + 1, np.int32)
+    number[collectives], number[count] = np.arange(count), count
+    of_member = number[members.match]
+    order = stable_order(of_member)
+    heads = np.searchsorted(of_member[order], np.arange(count + 1))
+    follows = [number[np.where(each == NONE, count, members.match[each])[order]] for each in before]
+    bounds = np.searchsorted(level[collectives], np.arange(level.max(initial=NONE) + 2))
+    latest = before[0]
+    for each in before[1:]:
+        ends = (np.where(one == NONE, np.iinfo(np.int64).min, members.end[one]) for one in (latest, each))
+        latest = np.where(np.less(*ends), each, latest)
     is_first = latest == NONE
     own = np.where(is_first, 0, np.maximum(members.start - members.end[latest], 0)).astype(float)
-    return Graph(members, order, follows, bounds, own, latest, is_first), circular
+    circular = np.flatnonzero(level == NONE)
+    return Graph(members, order, heads, collectives, follows, bounds, own, latest, is_first), circular
 
 
-def _predecessors(members: Members) -> Integers:
-    """For each member those it follows, NONE for none; shape: members x most of them.
+def _predecessors(members: Members) -> list[Integers]:
+    """For each member those it follows, NONE for none; as many arrays as a member follows at most.
 
     They are the one before it on its stream, and of each other stream the last one that the rank waited for.
     """
-    count = len(members.unit)
     least = int(members.start.min(initial=0))
     span = int(members.end.max(initial=0)) - least + _SLACK_NS + 1
-    starts = members.unit * span + (members.start - least)
-    ends = members.unit * span + (members.end - least)
+    of_unit = members.unit.astype(np.int64) * span - least
+    starts, ends = of_unit + members.start, of_unit + members.end
     columns = [_on_own_stream(members)]
     for stream in range(int(members.stream.max(initial=NONE)) + 1):
         # what is shorter than the slack might begin after what it is to precede
@@ -102,9 +114,8 @@ def _predecessors(members: Members) -> Integers:
             continue
         found = candidates[np.maximum(place, 0)]
         fits = (place >= 0) & (members.unit[found] == members.unit) & (members.stream != stream)
-        columns.append(np.where(fits, found, NONE))
-    used = [column for column in columns[1:] if (column != NONE).any()]
-    return np.stack([columns[0], *used], axis=1) if count else np.zeros((0, 1), np.int64)
+        columns.append(np.where(fits, found, NONE).astype(np.int32))
+    return [columns[0], *(column for column in columns[1:] if (column != NONE).any())]
 
 
 def _on_own_stream(members: Members) -> Integers:
@@ -112,20 +123,17 @@ def _on_own_stream(members: Members) -> Integers:
     same = (members.unit[order][1:] == members.unit[order][:-1]) & (
         members.stream[order][1:] == members.stream[order][:-1]
     )
-    before = np.full(len(order), NONE, np.int64)
+    before = np.full(len(order), NONE, np.int32)
     before[order[1:][same]] = order[:-1][same]
     return before
 
 
-def _levels(members: Members, before: Integers) -> Integers:
+def _levels(members: Members, before: Sequence[Integers]) -> Integers:
     """The level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
     count = members.collectives
-    member, column = np.nonzero(before != NONE)
-    first, then = members.match[before[member, column]], members.match[member]
-    different = first != then
-    first, then = first[different], then[different]
-    order = np.argsort(first, kind="stable")
-    first, then = first[order], then[order]
+    # many members of a collective follow the same one
+    pairs = distinct(np.concatenate([_pairs(members.match, each, count) for each in before]))
+    first, then = pairs // max(count, 1), pairs % max(count, 1)
     begins = np.searchsorted(first, np.arange(count + 1))
     waits_for = np.bincount(then, minlength=count)
     level = np.full(count, NONE, np.int64)
@@ -141,22 +149,85 @@ def _levels(members: Members, before: Integers) -> Integers:
     return level
 
 
+def _pairs(match: Integers, before: Integers, count: int) -> Integers:
+    """Each pair of different collectives of which the second follows the first, as one number: first * count + second."""
+    member = np.flatnonzero(before != NONE)
+    first, then = match[before[member]], match[member]
+    different = first != then
+    return distinct(first[different].astype(np.int64) * count + then[different])
+
+
 def replay(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: Floats, cut: Flags) -> Floats:
     """When each collective ends in each scenario, ns. Shape: collectives x scenarios.
 
     A scenario is a column of `cut`: ranks (rows) whose time before collectives is `usual` instead of `own`. `first` is when
     members that follow nothing arrive; `transfer` is by collective.
     """
-    members, scenarios = graph.members, cut.shape[1]
-    ends = np.full((members.collectives + 1, scenarios), -np.inf)
-    match, unit = members.match[graph.order], members.unit[graph.order]
-    slow, quick = own[graph.order], usual[graph.order]
-    arrives, is_first = first[graph.order], graph.is_first[graph.order]
-    for begin, end in zip(graph.bounds[:-1].tolist(), graph.bounds[1:].tolist(), strict=True):
-        spent = np.where(cut[unit[begin:end]], quick[begin:end, None], slow[begin:end, None])
-        arrival = ends[graph.follows[begin:end]].max(axis=1) + spent
-        arrival[is_first[begin:end]] = arrives[begin:end][is_first[begin:end], None]
-        here = match[begin:end]
-        heads = np.flatnonzero(np.concatenate(([True], here[1:] != here[:-1])))
-        ends[here[heads]] = np.maximum.reduceat(arrival, heads, axis=0) + transfer[here[heads], None]
-    return ends[:-1]
+    return laid_out(graph, own, usual, first, transfer).ends(cut)
+
+
+def laid_out(graph: Graph, own: Floats, usual: Floats, first: Floats, transfer: Floats) -> Rows:
+    """What a replay needs, in its order: for several replays of the same times."""
+    count = len(graph.collectives)
+    is_first = graph.is_first[graph.order]
+    slow = np.where(is_first, first[graph.order], own[graph.order])
+    quick = usual[graph.order]
+    differs = np.flatnonzero(~is_first & (slow != quick))
+    # who follows nothing follows the beginning of time, at 0
+    follows = [np.where(is_first, count + 1, graph.follows[0]), *graph.follows[1:]]
+    starts = graph.heads[graph.bounds]
+    used = [np.add.reduceat(np.append(each != count, 0), starts)[:-1] > 0 for each in follows[1:]] if count else []
+    return Rows(
+        graph,
+        follows,
+        used,
+        slow,
+        differs,
+        np.searchsorted(differs, starts),
+        quick[differs],
+        graph.members.unit[graph.order[differs]],
+        transfer[graph.collectives],
+    )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Times in the order of a replay: `slow` by row; `quick` and `unit` of the rows (`differs`) where ranks may be quicker.
+
+    `bounds` are those of levels in `differs`; `used` tells of which levels the second and further of `follows` matter.
+    `transfer` is by collective as the graph numbers them.
+    """
+
+    graph: Graph
+    follows: Sequence[Integers]
+    used: Sequence[Flags]
+    slow: Floats
+    differs: Integers
+    bounds: Integers
+    quick: Floats
+    unit: Integers
+    transfer: Floats
+
+    def ends(self, cut: Flags) -> Floats:
+        """When each collective ends in each scenario of `cut`, ns."""
+        graph, count = self.graph, len(self.graph.collectives)
+        ends = np.full((count + 2, cut.shape[1]), -np.inf)
+        ends[count + 1] = 0.0
+        heads, bounds, changes = graph.heads.tolist(), graph.bounds.tolist(), self.bounds.tolist()
+        for level, (begin, end) in enumerate(pairwise(bounds)):
+            rows = slice(heads[begin], heads[end])
+            arrival = ends.take(self.follows[0][rows], axis=0)
+            for each, used in zip(self.follows[1:], self.used, strict=True):
+                if used[level]:
+                    np.maximum(arrival, ends.take(each[rows], axis=0), out=arrival)
+            here = slice(changes[level], changes[level + 1])
+            changed = self.differs[here] - rows.start
+            quicker = arrival[changed] + self.quick[here, None]
+            arrival += self.slow[rows, None]
+            if len(changed):
+                arrival[changed] = np.where(cut[self.unit[here]], quicker, arrival[changed])
+            np.maximum.reduceat(arrival, graph.heads[begin:end] - rows.start, axis=0, out=ends[begin:end])
+            ends[begin:end] += self.transfer[begin:end, None]
+        found = np.empty((count, cut.shape[1]))
+        found[graph.collectives] = ends[:count]
+        return found

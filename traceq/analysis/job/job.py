@@ -70,10 +70,25 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
 def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -> None:
     """Judge one window, and write what was found into its rows."""
     place = {"job": job, "time_window": window}
+    found = _judged(connection, place)
+    if found is None:
+        return
+    sql.run(connection, "analysis/job/job_found.sql", **place, **found)
+    sql.run(connection, "analysis/job/straggler.sql", **place, **found)
+    if found["usual_source"] == "operation":
+        sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
+
+
+def _judged(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, Any] | None:
+    """What is true of a window as a whole, None where it cannot be judged; its slices, collectives and ranks are written.
+
+    The arrays of a large job take as much memory as its tables: they are gone when this returns.
+    """
     slices, slice_ids = _slices(connection, place)
     collectives = slices.members.collectives
     if not collectives:
-        return
+        _write_members(connection, place, None, slice_ids)
+        return None
     ranks = _ranks(connection, place)
     clocks = clocks_of(ranks.count, slices)
     limit = claim_limit(clocks)
@@ -87,34 +102,20 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
     elif found.replay_error > MOST_REPLAY_ERROR:
         reason = f"a replay of what was recorded is off by {found.replay_error:.0%}"
     _write_clocks(connection, place, clocks, limit, violations, reason)
-    if found is not None:
-        _write(connection, place, found, slice_ids, by_operation=ranks.operations is not None)
-        if ranks.operations is not None:
-            sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
+    _write_members(connection, place, found, slice_ids)
+    if found is None:
+        return None
+    _write(connection, found)
+    return _told(found, "place" if ranks.operations is None else "operation")
 
 
 def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[Slices, dict[str, Integers]]:
-    query = sql.statement("analysis/job/job_members.sql")
-    rows = connection.sql(query, params={**place, "symmetric": list(_SYMMETRIC)}).to_arrow_table()
-    columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in rows.column_names}
-    flags = {
-        name: columns.pop(name).astype(bool)
-        for name in ("blocks", "tells_clock", "is_barrier", "is_send", "is_between")
-    }
-    whole: dict[str, Integers] = {name: column.astype(np.int64) for name, column in columns.items()}
-    members = Members(whole["unit"], whole["stream"], whole["ts"], whole["ts_end"], whole["match_id"], flags["blocks"])
-    slices = Slices(
-        members,
-        whole["origin"],
-        whole["group_number"],
-        whole["signature"],
-        whole["step"],
-        flags["tells_clock"],
-        flags["is_barrier"],
-        flags["is_send"],
-        flags["is_between"],
-    )
-    return slices, {name: whole[name] for name in ("trace_id", "slice_id")}
+    rows = sql.run(connection, "analysis/job/job_members.sql", **place, symmetric=list(_SYMMETRIC)).fetchnumpy()
+    found: dict[str, Any] = {name: np.asarray(column) for name, column in rows.items()}
+    of_members = ("unit", "stream", "ts", "ts_end", "match_id", "blocks")
+    of_slices = ("origin", "group_number", "signature", "step", "tells_clock", "is_barrier", "is_send", "is_between")
+    slices = Slices(Members(*(found[name] for name in of_members)), *(found[name] for name in of_slices))
+    return slices, {name: found[name] for name in ("trace_id", "slice_id")}
 
 
 def _ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Ranks:
@@ -164,36 +165,43 @@ def _write_clocks(
     )
 
 
-def _write(
-    connection: duckdb.DuckDBPyConnection,
-    place: dict[str, int],
-    found: Judged,
-    slice_ids: dict[str, Integers],
-    *,
-    by_operation: bool,
+def _write_members(
+    connection: duckdb.DuckDBPyConnection, place: dict[str, int], found: Judged | None, slice_ids: dict[str, Integers]
 ) -> None:
-    graph, members, uneven = found.graph, found.graph.members, found.uneven
+    """Write a window's slices of communication, once: what was found of them, or only where they belong."""
+    if found is not None:
+        # of a large job too much to be copied once more
+        connection.register("_job_own", _own(found, slice_ids))
+        sql.run(connection, "analysis/job/job_own.sql", **place, limit=int(found.claim_limit))
+        connection.unregister("_job_own")
+    sql.run(connection, "analysis/job/job_member.sql", **place, is_judged=found is not None)
+
+
+def _own(found: Judged, slice_ids: dict[str, Integers]) -> pa.Table:
+    graph, members = found.graph, found.graph.members
     follows = np.where(graph.is_first, 0, members.end[graph.latest])
     on_path = np.zeros(len(members.unit), bool)
     on_path[found.path.members] = True
     own = np.where(graph.is_first, found.times.first, found.times.own)
     typical = np.isfinite(found.typical) & ~graph.is_first
-    _insert(
-        connection,
-        "_job_own",
-        pa.table(
-            {
-                **slice_ids,
-                "wait": _whole(members.end - members.start - found.transfer[members.match]),
-                "own_begins": pa.array(follows, mask=graph.is_first),
-                "own": _whole(own),
-                "usual": pa.array(_whole(found.typical), mask=~typical),
-                "typical_trace_id": slice_ids["trace_id"][found.typical_member],
-                "typical_slice_id": slice_ids["slice_id"][found.typical_member],
-                "on_path": on_path,
-            }
-        ),
+    return pa.table(
+        {
+            **slice_ids,
+            "unit": members.unit,
+            "match_id": members.match,
+            "wait": _whole(members.end - members.start - found.transfer[members.match]),
+            "own_begins": pa.array(follows, mask=graph.is_first),
+            "own": _whole(own),
+            "usual": pa.array(_whole(found.typical), mask=~typical),
+            "typical_trace_id": slice_ids["trace_id"][found.typical_member],
+            "typical_slice_id": slice_ids["slice_id"][found.typical_member],
+            "on_path": on_path,
+        }
     )
+
+
+def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
+    """Write what was found of collectives, ranks and stragglers into temporary tables."""
     _insert(
         connection,
         "_job_collective",
@@ -217,29 +225,24 @@ def _write(
         ),
     )
     _insert(connection, "_job_straggler", _stragglers(found))
-    sql.run(
-        connection,
-        "analysis/job/job_found.sql",
-        **place,
-        limit=int(found.claim_limit),
-        dur=int(found.dur),
-        error=found.replay_error,
-        ideal=int(found.ideal),
-        transfer=int(found.path.transfer),
-        late_start=int(found.path.late_start),
-        usual_source="operation" if by_operation else "place",
-        slow_stage=uneven.slow_stage if uneven else None,
-        stage_share=uneven.stage_share if uneven and np.isfinite(uneven.stage_share) else None,
-        stage_win=int(uneven.stage_win) if uneven else None,
-    )
-    sql.run(
-        connection,
-        "analysis/job/straggler.sql",
-        **place,
-        limit=int(found.claim_limit),
-        steps=found.steps,
-        wanders=found.wanders,
-    )
+
+
+def _told(found: Judged, usual_source: str) -> dict[str, Any]:
+    uneven = found.uneven
+    return {
+        "limit": int(found.claim_limit),
+        "dur": int(found.dur),
+        "error": found.replay_error,
+        "ideal": int(found.ideal),
+        "transfer": int(found.path.transfer),
+        "late_start": int(found.path.late_start),
+        "usual_source": usual_source,
+        "slow_stage": uneven.slow_stage if uneven else None,
+        "stage_share": uneven.stage_share if uneven and np.isfinite(uneven.stage_share) else None,
+        "stage_win": int(uneven.stage_win) if uneven else None,
+        "steps": found.steps,
+        "wanders": found.wanders,
+    }
 
 
 def _stragglers(found: Judged) -> pa.Table:

@@ -22,15 +22,9 @@ steps as (
 ),
 
 times as (
-    select
-        s.job,
-        s.time_window,
-        sum(s.dur)::bigint as communication,
-        sum(s.dur) filter (m.match_id is not null) / sum(s.dur) as matched_share
-    from _job_slice as s
-    inner join collective_member as m
-        on m.job = s.job and m.time_window = s.time_window and m.trace_id = s.trace_id and m.slice_id = s.slice_id
-    group by s.job, s.time_window
+    select job, time_window, sum(dur)::bigint as communication, sum(dur) filter (match_id is not null) / sum(dur) as matched_share
+    from _job_member
+    group by job, time_window
 ),
 
 wrong as (

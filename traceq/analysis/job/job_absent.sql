@@ -2,6 +2,17 @@
 
 create or replace temp table _job_incomplete as
 with
+-- Where all ranks of all groups are here there is nothing to look for.
+lacking as (
+    select job, time_window
+    from job
+    where absent > 0
+    union
+    select job, time_window
+    from collective_match
+    where members < group_size
+),
+
 -- One row per collective that was matched, and per slice that was not.
 collective as (
     select
@@ -16,11 +27,10 @@ collective as (
         coalesce(c.transfer, s.dur) as took,
         coalesce(c.members < s.group_size, j.absent > 0, false) as is_incomplete,
         coalesce(j.claim_limit, 20000) as claim_limit
-    from _job_slice as s
-    inner join collective_member as m
-        on m.job = s.job and m.time_window = s.time_window and m.trace_id = s.trace_id and m.slice_id = s.slice_id
+    from _job_member as s
+    inner join lacking using (job, time_window)
     inner join job as j on j.job = s.job and j.time_window = s.time_window
-    left join collective_match as c on c.job = m.job and c.time_window = m.time_window and c.match_id = m.match_id
+    left join collective_match as c on c.job = s.job and c.time_window = s.time_window and c.match_id = s.match_id
     -- each rank of an all-to-all has its own size
     where s.bytes is not null and s.op not like 'all_to_all%' and s.op <> 'send_recv'
 ),
@@ -50,13 +60,13 @@ where c.is_incomplete;
 update collective_match
 set wait_absent = f.wait_absent
 from (
-    select c.job, c.time_window, c.match_id, if(c.members >= c.group_size, 0, any_value(i.wait_absent)) as wait_absent
-    from collective_match as c
-    left join _job_incomplete as i using (job, time_window, match_id)
-    group by c.job, c.time_window, c.match_id, c.members, c.group_size
+    select job, time_window, match_id, any_value(wait_absent) as wait_absent
+    from _job_incomplete
+    group by job, time_window, match_id
 ) as f
 where
-    collective_match.job = f.job
+    not coalesce(collective_match.members >= collective_match.group_size, false)
+    and collective_match.job = f.job
     and collective_match.time_window = f.time_window
     and collective_match.match_id = f.match_id;
 

@@ -1,27 +1,17 @@
 -- What one window's collectives tell: _job_own by slice, _job_collective by collective, _job_unit_found by rank.
 
-update collective_member
-set wait = f.wait, own_begins = f.own_begins, own = f.own, usual = f.usual, on_path = f.on_path
-from _job_own as f
-where
-    collective_member.job = $job
-    and collective_member.time_window = $time_window
-    and collective_member.trace_id = f.trace_id
-    and collective_member.slice_id = f.slice_id;
-
 -- The rank that needed least came last; it is named where the next one needed clearly more.
 create or replace temp table _job_late as
 select
-    m.match_id,
-    min(s.dur) as least,
-    min(s.dur, 2)[2] as second_least,
-    median(s.dur)::bigint as usual,
-    arg_min(m.unit, s.dur) as unit,
-    arg_min(s.step, m.unit) as step
-from collective_member as m
-inner join _job_slice as s on s.job = m.job and s.time_window = m.time_window and s.trace_id = m.trace_id and s.slice_id = m.slice_id
-where m.job = $job and m.time_window = $time_window and m.match_id is not null
-group by m.match_id;
+    match_id,
+    min(dur) as least,
+    min(dur, 2)[2] as second_least,
+    median(dur)::bigint as usual,
+    arg_min(unit, dur) as unit,
+    arg_min(step, unit) as step
+from _job_member
+where job = $job and time_window = $time_window and match_id is not null
+group by match_id;
 
 update collective_match
 set

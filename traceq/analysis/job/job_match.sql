@@ -2,21 +2,21 @@
 -- else by their ends.
 -- Groups without a name that all ranks know are in _job_group (traceq/analysis/job/groups.py).
 
-create or replace temp table _job_keyed as
-with
-identified as (
-    select
-        s.*,
-        case
-            when s.comms_id is not null then 'id ' || s.comms_id
-            when s.is_address then g.identity
-            else s.group_name || ' ' || coalesce(s.group_ranks, '') || ' ' || coalesce(s.group_size::varchar, '')
-        end as identity
-    from _job_slice as s
-    left join _job_group as g
-        on g.job = s.job and g.time_window = s.time_window and g.unit = s.unit and g.group_name = s.group_name
-),
+create or replace temp view _job_identified as
+select
+    s.*,
+    case
+        when s.comms_id is not null then 'id ' || s.comms_id
+        when s.is_address then g.identity
+        else s.group_name || ' ' || coalesce(s.group_ranks, '') || ' ' || coalesce(s.group_size::varchar, '')
+    end as identity
+from _job_slice as s
+left join _job_group as g
+    on g.job = s.job and g.time_window = s.time_window and g.unit = s.unit and g.group_name = s.group_name;
 
+create or replace temp table _job_counted as
+with
+-- What has a number needs no counting: nearly all of a large job.
 counted as (
     select
         *,
@@ -24,7 +24,8 @@ counted as (
             partition by job, time_window, unit, identity, step_name, op order by ts, slice_id
         ) as ordinal,
         count(*) over (partition by job, time_window, unit, identity, step_name, op) as in_step
-    from identified
+    from _job_identified
+    where identity is null or sequence is null
 ),
 
 -- Ordinals hold where all ranks have as many.
@@ -36,13 +37,7 @@ even as (
 ),
 
 keyed as (
-    select
-        c.*,
-        case
-            when c.identity is null then null
-            when c.sequence is not null then if(c.comms_id is null, 'sequence', 'comms_id')
-            when e.is_even then 'counted'
-        end as match_source
+    select c.*, e.is_even is not null and e.is_even as is_counted
     from counted as c
     left join even as e
         on
@@ -75,7 +70,7 @@ ends as (
                 true
             ) as is_apart
         from keyed
-        where match_source is null and sequence is null and origin is not null
+        where not is_counted and sequence is null and origin is not null
     )
 ),
 
@@ -94,17 +89,24 @@ chain as (
 )
 
 select
-    k.* exclude (ordinal, in_step, match_source, identity),
+    k.trace_id,
+    k.slice_id,
     coalesce(k.identity, if(h.is_even, 'together', null)) as identity,
-    coalesce(k.match_source, if(h.is_even, 'co_end', null)) as match_source,
-    case
-        when k.match_source = 'counted' then coalesce(k.step_name, '') || ' ' || k.ordinal::varchar
-        when k.match_source is null then d.chain::varchar || ' ' || d.ordinal::varchar
-        else k.sequence::varchar
-    end as place
+    if(k.is_counted, 'counted', if(h.is_even, 'co_end', null)) as match_source,
+    if(k.is_counted, coalesce(k.step_name, '') || ' ' || k.ordinal::varchar, d.chain::varchar || ' ' || d.ordinal::varchar) as place
 from keyed as k
 left join chained as d using (trace_id, slice_id)
 left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op = d.op and h.chain = d.chain;
+
+-- No table: of a large job that would be the largest.
+create or replace temp view _job_keyed as
+select *, if(comms_id is null, 'sequence', 'comms_id') as match_source, null::varchar as place
+from _job_identified
+where identity is not null and sequence is not null
+union all
+select i.* replace (c.identity as identity, null::bigint as sequence), c.match_source, c.place
+from _job_identified as i
+inner join _job_counted as c using (trace_id, slice_id);
 
 create or replace temp table _job_matched as
 with
@@ -115,6 +117,7 @@ grouped as (
         identity,
         op,
         match_source,
+        sequence,
         place,
         count(*) as members,
         count(distinct unit) as units,
@@ -132,7 +135,7 @@ select
     members = units
     and members <= coalesce(group_size, members)
     and (same_bytes or op in ('all_to_all', 'gather', 'scatter', 'send_recv', 'unknown')) as fits,
-    row_number() over (partition by job, time_window, fits order by first_seen, identity, op, place) - 1 as match_id
+    row_number() over (partition by job, time_window, fits order by first_seen, identity, op, coalesce(place, sequence::varchar)) - 1 as match_id
 from grouped
 where members > 1;
 
@@ -147,19 +150,33 @@ select
     group_size,
     members,
     match_source,
-    0 as transfer
+    0 as transfer,
+    -- of groups that lack ranks job_absent.sql tells
+    if(members >= group_size, 0, null) as wait_absent
 from _job_matched
 where fits;
 
-insert into collective_member by name
+-- All slices of communication, with their collective. Written to collective_member once it is known what to say of them.
+create or replace temp table _job_member as
 select
     k.job,
     k.time_window,
+    k.unit,
     k.trace_id,
     k.slice_id,
-    k.unit,
-    m.match_id,
-    false as on_path
+    k.op,
+    k.is_send,
+    k.bytes,
+    k.group_name,
+    k.group_size,
+    k.stream,
+    k.step,
+    k.ts,
+    k.ts_end,
+    k.dur,
+    k.blocking,
+    k.origin,
+    m.match_id
 from _job_keyed as k
 left join _job_matched as m
     on
@@ -169,4 +186,9 @@ left join _job_matched as m
         and m.identity = k.identity
         and m.op = k.op
         and m.match_source = k.match_source
-        and m.place = k.place;
+        and m.sequence is not distinct from k.sequence
+        and m.place is not distinct from k.place;
+
+drop view _job_keyed;
+drop view _job_identified;
+drop table _job_slice;

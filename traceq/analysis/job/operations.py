@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.usual import means, numbered, ordinals
+from traceq.analysis.job.arrays import means, numbered
+from traceq.analysis.job.usual import ordinals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +58,7 @@ def _operations_of(graph: Graph, operations: Operations) -> tuple[NDArray[np.int
     least = int(min(members.start.min(), middle.min(initial=members.start.min())))
     span = int(max(members.end.max(), middle.max(initial=0))) - least + 1
     places = operations.unit * span + middle - least
-    until = members.unit * span + members.start - least
+    until = members.unit.astype(np.int64) * span + members.start - least
     return np.searchsorted(places, until - graph.own.astype(np.int64)), np.searchsorted(places, until)
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.graph import NONE
-
 if TYPE_CHECKING:
     from traceq.analysis.job.graph import Floats, Graph, Integers
 
@@ -28,35 +26,27 @@ class Path:
 
 def critical_path(graph: Graph, own: Floats, first: Floats, transfer: Floats, ends: Floats) -> Path:
     """The path of a replay: `own`, `first` and `transfer` are what it ran with, `ends` is when collectives ended in it."""
-    members = graph.members
-    follows = np.full((len(members.unit), graph.follows.shape[1]), members.collectives)
-    follows[graph.order] = graph.follows
-    known = np.append(ends, -np.inf)
-    before = known[follows]
-    arrival = np.where(graph.is_first, first, before.max(axis=1) + own)
-    latest = _latest(members.match, arrival)
+    match = graph.members.match
+    number = np.empty_like(graph.collectives)
+    number[graph.collectives] = np.arange(len(number))
+    known = np.append(ends[graph.collectives], -np.inf)
     found = []
-    match = int(ends.argmax())
+    collective = int(number[ends.argmax()])
     while True:
-        member = int(latest[match])
-        found.append(member)
-        if graph.is_first[member]:
+        rows = slice(graph.heads[collective], graph.heads[collective + 1])
+        members = graph.order[rows]
+        before = np.stack([known[each[rows]] for each in graph.follows])
+        arrival = np.where(graph.is_first[members], first[members], before.max(axis=0) + own[members])
+        last = len(arrival) - 1 - int(arrival[::-1].argmax())
+        found.append(int(members[last]))
+        if graph.is_first[members[last]]:
             break
-        match = int(follows[member, before[member].argmax()])
+        collective = int(graph.follows[int(before[:, last].argmax())][rows.start + last])
     found.reverse()
     path = np.array(found)
     return Path(
         path,
         late_start=float(first[path[0]]),
         own=float(own[path[1:]].sum()),
-        transfer=float(transfer[members.match[path]].sum()),
+        transfer=float(transfer[match[path]].sum()),
     )
-
-
-def _latest(match: Integers, arrival: Floats) -> Integers:
-    """For each collective the member that arrives last."""
-    order = np.lexsort((arrival, match))
-    last = np.flatnonzero(np.append(match[order][1:] != match[order][:-1], True))
-    found = np.full(int(match.max()) + 1, NONE, np.int64)
-    found[match[order[last]]] = order[last]
-    return found

@@ -22,7 +22,7 @@ from _job_straggler as g
 inner join collective_member as m on m.job = $job and m.time_window = $time_window and list_contains(g.units, m.unit)
 inner join collective_match as c on c.job = m.job and c.time_window = m.time_window and c.match_id = m.match_id
 inner join job_rank as r on r.job = m.job and r.time_window = m.time_window and r.unit = m.unit
-inner join _job_own as o on o.trace_id = m.trace_id and o.slice_id = m.slice_id
+inner join _job_typical as o on o.trace_id = m.trace_id and o.slice_id = m.slice_id
 inner join collective_member as u
     on u.job = m.job and u.time_window = m.time_window and u.trace_id = o.typical_trace_id and u.slice_id = o.typical_slice_id
 inner join job_rank as ur on ur.job = u.job and ur.time_window = u.time_window and ur.unit = u.unit

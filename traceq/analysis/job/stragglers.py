@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.graph import replay
+from traceq.analysis.job.graph import laid_out
 from traceq.analysis.job.path import critical_path
 
 if TYPE_CHECKING:
-    from traceq.analysis.job.graph import Flags, Floats, Graph, Integers
+    from traceq.analysis.job.graph import Flags, Floats, Graph, Integers, Rows
 
 # What saves less of the job's time is not named.
 WORTH_NAMING = 0.01
@@ -43,7 +44,11 @@ class Times:
 
     def ends(self, cut: Flags) -> Floats:
         """When collectives end in the scenarios of `cut` (ranks x scenarios); collectives x scenarios."""
-        return replay(self.graph, self.own, self.usual, self.first, self.transfer, cut)
+        return self._rows.ends(cut)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return laid_out(self.graph, self.own, self.usual, self.first, self.transfer)
 
     def lasts(self, cut: Flags) -> Floats:
         """How long the job lasts in each scenario, ns."""
@@ -107,13 +112,26 @@ def _greedy(times: Times, units: Mapping[str, Sequence[int]], dur: float) -> lis
         candidates = _blamed(times, cut, {label: units[label] for label in units if label not in found})
         if not candidates:
             break
-        lasts = times.lasts(np.stack([cut | _mask(times, units[each]) for each in candidates], axis=1))
-        best = candidates[int(lasts.argmin())]
+        best, lasts = _best(times, cut, candidates, units, last)
         found.append(best)
         cut = cut | _mask(times, units[best])
-        saved = last - float(lasts.min())
-        last, in_vain = (float(lasts.min()), 0) if saved >= WORTH_NAMING * dur else (last, in_vain + 1)
+        last, in_vain = (lasts, 0) if last - lasts >= WORTH_NAMING * dur else (last, in_vain + 1)
     return found
+
+
+def _best(
+    times: Times, cut: Flags, blame: Mapping[str, float], units: Mapping[str, Sequence[int]], last: float
+) -> tuple[str, float]:
+    """The unit that saves most beside those in `cut`, when the job lasts `last` ns, and how long it lasts then, ns."""
+    worst, *others = blame
+    lasts = {worst: float(times.lasts((cut | _mask(times, units[worst]))[:, None])[0])}
+    # the critical path is left, less what a unit is blamed for: more it cannot save
+    tried = [each for each in others if blame[each] > last - lasts[worst]]
+    if tried:
+        several = times.lasts(np.stack([cut | _mask(times, units[each]) for each in tried], axis=1))
+        lasts |= dict(zip(tried, several.tolist(), strict=True))
+    best = min(lasts, key=lasts.__getitem__)
+    return best, lasts[best]
 
 
 def _without_idle_ones(times: Times, found: list[str], units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
@@ -139,12 +157,15 @@ def _mask(times: Times, units: Sequence[int]) -> Flags:
     return mask
 
 
-def _blamed(times: Times, cut: Flags, units: Mapping[str, Sequence[int]]) -> list[str]:
-    """The units that hold up the critical path longest beyond what is usual, when those in `cut` are usual; the worst first."""
+def _blamed(times: Times, cut: Flags, units: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """The units that hold up the critical path longest beyond what is usual, when those in `cut` are usual, and how long, ns.
+
+    The worst first.
+    """
     blame = blamed(times, cut)
     by_label = {label: float(blame[list(members)].sum()) for label, members in units.items()}
     worst = sorted(by_label, key=by_label.__getitem__, reverse=True)[:_MOST_TRIED]
-    return [each for each in worst if by_label[each] > 0]
+    return {each: by_label[each] for each in worst if by_label[each] > 0}
 
 
 def blamed(times: Times, cut: Flags) -> Floats:

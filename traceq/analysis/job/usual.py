@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from traceq.analysis.job.arrays import numbered, of_one_size
 from traceq.analysis.job.graph import Members
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from traceq.analysis.job.graph import Floats, Integers
 
 # Of fewer copies the median is that of one rank or the other: the other steps are asked as well.
@@ -64,24 +63,13 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
     return np.where(count > 1, middle, np.nan), member
 
 
-def numbered(*keys: Integers) -> NDArray[np.intp]:
-    """For each element a number, from 0, that is the same where all keys are."""
-    rows = np.stack(keys, axis=1)
-    _, number = np.unique(rows, axis=0, return_inverse=True)
-    return number.reshape(-1)
-
-
-def means(group: NDArray[np.intp] | Integers, values: Floats) -> Floats:
-    """For each element the mean of its group."""
-    mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
-    return mean
-
-
-def _medians(group: NDArray[np.intp], values: Floats) -> tuple[Floats, Integers, Integers]:
+def _medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integers]:
     """For each element the median of its group, the element that has it (the lower of two), and how many are in the group."""
-    order = np.lexsort((values, group))
-    count = np.bincount(group)
-    first = np.cumsum(count) - count
-    lower, upper = order[first + (count - 1) // 2], order[first + count // 2]
-    middle = (values[lower] + values[upper]) / 2
+    count = np.bincount(group).astype(np.int32)
+    middle, lower = np.zeros(len(count)), np.zeros(len(count), np.int32)
+    for which, elements in of_one_size(group):
+        size = elements.shape[1]
+        place = np.argsort(values[elements], axis=1, kind="stable")[:, [(size - 1) // 2, size // 2]]
+        both = np.take_along_axis(elements, place, axis=1)
+        middle[which], lower[which] = values[both].sum(axis=1) / 2, both[:, 0]
     return middle[group], lower[group], count[group]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.clocks import Clocks, align, medians
+from traceq.analysis.job.arrays import medians
+from traceq.analysis.job.clocks import Clocks, align
 from traceq.analysis.job.graph import Graph, Members, build
 from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
@@ -166,10 +167,12 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
     begins, ends = _common(slices, clocks)
     zero = float(begins[graph.is_first].min())
     common_end = medians(members.match, ends)
+    last_end = float(common_end.max())
     compared = _compared(ranks, slices, graph, np.where(graph.is_first, begins - zero, 0.0), limit)
+    del begins, ends  # of a large job as much memory as all the rest
     times = compared.times
     recorded = times.ends(np.zeros((units, 1), bool))[:, 0]
-    lasts, dur = float(recorded.max()), float(common_end.max() - zero)
+    lasts, dur = float(recorded.max()), last_end - zero
     error = abs(lasts - dur) / dur if dur else 0.0
     ideal = float(replace(times, transfer=compared.ideal_transfer).lasts(np.ones((units, 1), bool))[0])
     holds = error <= MOST_REPLAY_ERROR
