@@ -118,7 +118,7 @@ TOPICS = (
 NOTES = (Topic(None, ("way", "notes")),)
 
 # By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found; of large traces
-# commit and free_memory, which analyses may call on their way.
+# commit and free_memory, which analyses may call on their way, and memory_limit, what DuckDB might hold before free_memory.
 Values = dict[str, Any]
 
 
@@ -209,7 +209,7 @@ def _run_topics(
     is_large: bool = False,
 ) -> None:
     if is_large:
-        values |= {"commit": partial(_renew, connection), "free_memory": partial(_free_memory, connection)}
+        values |= {"commit": partial(_renew, connection), "free_memory": partial(_free_memory, connection, values)}
     present: dict[str, bool] | None = None
     of_all = sum(topic.weight for topic in topics)
     for number, topic in enumerate(topics):
@@ -232,7 +232,6 @@ def _run_at_once(
     connection: duckdb.DuckDBPyConnection, analyses: tuple[str, ...], trace_id: int, values: Values
 ) -> None:
     """Run the analyses in one transaction; where the memory does not suffice again, by one thread."""
-    limit = _memory_limit(connection) if "free_memory" in values else None
     try:
         _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:
@@ -240,17 +239,15 @@ def _run_at_once(
         connection.rollback()
         values.pop("free_memory", None)
         connection.execute("set threads = 1")
-        if limit is not None:
-            connection.execute(f"set memory_limit = '{limit}'")
+        _restore_limit(connection, values)
         _commit(connection, analyses, trace_id, values)
-    # Its text is rounded: set again only where it was changed.
-    if limit is not None and _memory_limit(connection) != limit:
-        connection.execute(f"set memory_limit = '{limit}'")
+    _restore_limit(connection, values)
 
 
-def _memory_limit(connection: duckdb.DuckDBPyConnection) -> str:
-    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
-    return str(limit)
+def _restore_limit(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
+    """Let DuckDB hold as much as before an analysis called free_memory."""
+    if "memory_limit" in values:
+        connection.execute(f"set memory_limit = '{values.pop('memory_limit')}'")
 
 
 def _renew(connection: duckdb.DuckDBPyConnection) -> None:
@@ -259,13 +256,14 @@ def _renew(connection: duckdb.DuckDBPyConnection) -> None:
     connection.begin()
 
 
-def _free_memory(connection: duckdb.DuckDBPyConnection) -> None:
+def _free_memory(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
     """Let DuckDB give back half of what it may hold, until the analysis is done: arrays of Python come in its place."""
-    limit = parsed_size(_memory_limit(connection))
+    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     connection.commit()
     # DuckDB refuses where it cannot give back so much, and goes on as before.
     with suppress(duckdb.OutOfMemoryException):
-        connection.execute(f"set memory_limit = '{limit // 2}B'")
+        connection.execute(f"set memory_limit = '{parsed_size(limit) // 2}B'")
+        values.setdefault("memory_limit", limit)
     connection.begin()
 
 
