@@ -98,7 +98,8 @@ def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread_
 
     monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": analysis})
     with duckdb.connect(config={"memory_limit": "1GiB", "threads": 2}) as connection:
-        values = {"free_memory": partial(order._free_memory, connection)}
+        values = {}
+        values["free_memory"] = partial(order._free_memory, connection, values)
         order._run_at_once(connection, ("made_up",), 1, values, memory=3 << 29)
         assert tries == [(True, 2, "1.0 GiB"), (False, 1, "1.5 GiB")]
         assert values["found"] == 1

@@ -118,7 +118,7 @@ TOPICS = (
 NOTES = (Topic(None, ("way", "notes")),)
 
 # By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found; of large traces
-# commit and free_memory, which analyses may call on their way.
+# commit and free_memory, which analyses may call on their way, and memory_limit, what DuckDB might hold before free_memory.
 Values = dict[str, Any]
 
 
@@ -209,7 +209,7 @@ def _run_topics(
     memory: int | None = None,
 ) -> None:
     if memory is not None:
-        values |= {"commit": partial(_renew, connection), "free_memory": partial(_free_memory, connection)}
+        values |= {"commit": partial(_renew, connection), "free_memory": partial(_free_memory, connection, values)}
     present: dict[str, bool] | None = None
     of_all = sum(topic.weight for topic in topics)
     for number, topic in enumerate(topics):
@@ -236,7 +236,6 @@ def _run_at_once(
     memory: int | None = None,
 ) -> None:
     """Run the analyses in one transaction; where DuckDB's memory does not suffice again, by one thread, with all of `memory`."""
-    limit = None if memory is None else _memory_limit(connection)
     try:
         _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:
@@ -245,16 +244,22 @@ def _run_at_once(
         values.pop("free_memory", None)
         connection.execute("set threads = 1")
         if memory is not None:
-            connection.execute(f"set memory_limit = '{memory}B'")
+            _let_hold(connection, values, memory)
         _commit(connection, analyses, trace_id, values)
-    # Its text is rounded: set again only where it was changed.
-    if limit is not None and _memory_limit(connection) != limit:
-        connection.execute(f"set memory_limit = '{limit}'")
+    _restore_limit(connection, values)
 
 
-def _memory_limit(connection: duckdb.DuckDBPyConnection) -> str:
+def _let_hold(connection: duckdb.DuckDBPyConnection, values: Values, memory: int) -> None:
+    """Let DuckDB hold so many bytes until the analysis is done."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
-    return str(limit)
+    values.setdefault("memory_limit", limit)
+    connection.execute(f"set memory_limit = '{memory}B'")
+
+
+def _restore_limit(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
+    """Let DuckDB hold as much as before _let_hold()."""
+    if "memory_limit" in values:
+        connection.execute(f"set memory_limit = '{values.pop('memory_limit')}'")
 
 
 def _renew(connection: duckdb.DuckDBPyConnection) -> None:
@@ -263,13 +268,13 @@ def _renew(connection: duckdb.DuckDBPyConnection) -> None:
     connection.begin()
 
 
-def _free_memory(connection: duckdb.DuckDBPyConnection) -> None:
+def _free_memory(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
     """Let DuckDB give back half of what it may hold, until the analysis is done: arrays of Python come in its place."""
-    limit = parsed_size(_memory_limit(connection))
+    ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     connection.commit()
     # DuckDB refuses where it cannot give back so much, and goes on as before.
     with suppress(duckdb.OutOfMemoryException):
-        connection.execute(f"set memory_limit = '{limit // 2}B'")
+        _let_hold(connection, values, parsed_size(limit) // 2)
     connection.begin()
 
 

@@ -31,16 +31,19 @@ def place_nested(stack: Stack, ids: Integers, kinds: Integers, starts: Integers,
     to_find = [
         (bit, innermost, column) for (bit, innermost), column in zip(AROUND, around, strict=True) if present & bit
     ]
-    for children, their_parents in _levels(depths):
+    for rows, above in _levels(depths):
+        # What comes before the first that does not nest is right: depths and parents depend on earlier slices only.
+        astray = rows[(above == NOBODY) | (ends[rows] > ends[above])]
+        nesting = min(nesting, astray.min(initial=nesting))
+        right = slice(np.searchsorted(rows, nesting))
+        children, their_parents = rows[right], above[right]
+        their_kinds, their_ids = kinds[their_parents], ids[their_parents]
         parents[children] = their_parents
-        parent_ids[children] = ids[their_parents]
+        parent_ids[children] = their_ids
         for bit, innermost, column in to_find:
             further = column[their_parents]
-            counts = (kinds[their_parents] & bit != 0) & (innermost | (further == NOBODY))
-            column[children] = np.where(counts, ids[their_parents], further)
-        # What comes before the first that does not nest is right: depths and parents depend on earlier slices only.
-        astray = children[(their_parents == NOBODY) | (ends[children] > ends[their_parents])]
-        nesting = min(nesting, astray.min(initial=nesting))
+            counts = (their_kinds & bit != 0) & (innermost | (further == NOBODY))
+            column[children] = np.where(counts, their_ids, further)
     if nesting > len(opened):
         last = _with_its_parents(parents, nesting - 1)
         stack.open([Open(*map(int, (ends[row], ids[row], kinds[row]))) for row in last])
