@@ -104,7 +104,7 @@ ODD = [
 ]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 12), st.sampled_from([b"", *ODD])), max_size=4),
     st.sampled_from([200, 1000, 1 << 22]),

@@ -127,8 +127,9 @@ def test_utc_is_unknown_for_other_tools(tmp_path):
 microseconds = st.integers(-(9 * 10**18) + 1, 9 * 10**18 - 1).map(lambda ns: Decimal(ns).scaleb(-3))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(microseconds, st.booleans()), min_size=1, max_size=5))
+# Opening the decoder takes longer than many times: few examples of many.
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(microseconds, st.booleans()), min_size=1, max_size=30))
 def test_every_time_with_three_decimals_round_trips(tmp_path, written):
     events = [raw(f'"{ts:f}"' if quoted else f"{ts:f}") for ts, quoted in written]
     found = times(read_tables(write_text(tmp_path, text(*events))))

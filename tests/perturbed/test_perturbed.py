@@ -17,8 +17,8 @@ from perturbed_truth import said, scored
 HERE = Path(__file__).resolve().parent
 CAUSES = json.loads((HERE.parent / "truth" / "causes.json").read_text())
 NAMED = {case.name: case for case in CASES}
-FAST = ("loader_ns", "clock_ns", "clock_jacobi")
-LARGE = ("workers_control", "unpin_control")
+FAST = ("loader_ns", "clock_jacobi")
+LARGE = ("clock_ns", "workers_control", "unpin_control")
 
 
 def there(name: str) -> Perturbation:

@@ -64,17 +64,26 @@ def test_what_the_program_hides_is_no_regression(tmp_path):
         regression("traces/nsys/myclue_report3.sqlite", "loader", 0.1).make(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """The database of the recorded trace."""
+    return _ingested(SHARED / CLOVER, tmp_path_factory.mktemp("base") / "base.duckdb")
+
+
 @pytest.mark.parametrize("kind", ["kernel", "copies", "gap", "launches"])
-def test_compare_finds_it_and_names_what_was_slowed(kind, tmp_path):
+def test_compare_finds_it_and_names_what_was_slowed(kind, base, tmp_path):
     """The odd steps of the recorded trace against the even steps of the slowed one."""
     slowed, _ = regression(CLOVER, kind, 0.1).make(tmp_path)
-    base, new = _ingested(SHARED / CLOVER, tmp_path / "base.duckdb"), _ingested(slowed, tmp_path / "new.duckdb")
+    new = _ingested(slowed, tmp_path / "new.duckdb")
     found = compare([_run(base, ODD)], [_run(new, EVEN)])
     assert found.verdict == "regression", found.reasons
     assert found.change.share == pytest.approx(0.1, abs=0.02)
     assert found.named[0].category.startswith(SHOWS[kind])
     if kind == "kernel":
         assert found.named[0].how == "slower"
+
+
+def test_compare_finds_nothing_in_the_trace_as_recorded(base):
     assert compare([_run(base, ODD)], [_run(base, EVEN)]).verdict in ("no change", "cannot tell")
 
 

@@ -119,6 +119,7 @@ def test_one_rank_alone_tells_how_long_it_waits(job):
         assert waits == pytest.approx(403, rel=0.1)
 
 
+@pytest.mark.slow  # analysis/test_job_tables.py has made-up ones of this kind
 @needs["dlrm"]
 def test_collectives_of_which_nothing_is_recorded_are_matched_by_their_ends(job):
     with job("dlrm", DLRM) as traces:

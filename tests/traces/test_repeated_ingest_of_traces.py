@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from trace_files import NSYS, ODD, TORCH, parametrized, stem
+from trace_files import NSYS, ODD, TORCH, is_large, stem
 
 # One of each kind of writer, large ones among them; starting a process for each of all files would take too long.
 SAMPLE = (
@@ -20,6 +20,14 @@ SAMPLE = (
     "hta_rank_not_found",
 )
 SAMPLES = [path for path in (*NSYS, *TORCH, *ODD) if stem(path) in SAMPLE]
+# Large when unpacked.
+UNPACKED = ("hta_ns_resolution_rank0", "kineto_resnet50_w0.array.pt.trace")
+
+
+def is_slow(path) -> bool:
+    """Whether the trace takes seconds."""
+    return is_large(path) or stem(path) in UNPACKED
+
 
 # Tables of jobs depend on all traces of a database.
 TABLES = """
@@ -35,14 +43,23 @@ TABLES = """
 
 @pytest.fixture(scope="module")
 def together(tmp_path_factory):
-    """The sample in one database, ingested by two processes."""
+    """together(path): the sample in one database, ingested by two processes; slow traces only where the file is one."""
     from traceq.database.connect import connect
     from traceq.loading.ingest import ingest
 
-    target = tmp_path_factory.mktemp("together") / "all.duckdb"
-    ingest(SAMPLES, target, jobs=2)
-    with connect(target) as connection:
-        yield connection
+    opened: dict[bool, duckdb.DuckDBPyConnection] = {}
+
+    def database(path):
+        slow = is_slow(path)
+        if slow not in opened:
+            target = tmp_path_factory.mktemp("together") / "all.duckdb"
+            ingest([each for each in SAMPLES if slow or not is_slow(each)], target, jobs=2)
+            opened[slow] = connect(target)
+        return opened[slow]
+
+    yield database
+    for connection in opened.values():
+        connection.close()
 
 
 def contents(database: duckdb.DuckDBPyConnection, path) -> dict[str, tuple]:
@@ -59,6 +76,9 @@ def _checksum(database, table: str, columns: str, path) -> tuple:
     return database.execute(query, [path.name]).fetchone()
 
 
-@parametrized(SAMPLES)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=stem(path), marks=[pytest.mark.slow] if is_slow(path) else []) for path in SAMPLES],
+)
 def test_a_file_gives_the_same_rows_on_its_own_and_among_others(path, databases, together):
-    assert contents(together, path) == contents(databases(path), path)
+    assert contents(together(path), path) == contents(databases(path), path)

@@ -13,12 +13,28 @@ _FIELDS = {"trace", "unit", "window", "run", "program", "evidence", "check"}
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
 
 
+# Larger traces, in bytes as they lie there, are read by the slow tests: neither they nor the labels change.
+SMALL = 300_000
+
+
 def _labels() -> list[Path]:
     return sorted(LABELS.glob("*.json"))
 
 
+def _with_traces():
+    """The labels, those of large traces as slow."""
+    marks = {label: (pytest.mark.slow,) if _size(label) > SMALL else () for label in _labels()}
+    return [pytest.param(label, marks=mark, id=label.stem) for label, mark in marks.items()]
+
+
+def _size(label: Path) -> int:
+    """Bytes of the trace of the label; 0 where it is not here."""
+    trace = SHARED / json.loads(label.read_text())["trace"]
+    return trace.stat().st_size if trace.exists() else 0
+
+
 @needs_shared
-@pytest.mark.parametrize("label", _labels(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("label", _with_traces())
 def test_label_says_what_the_raw_file_says(label):
     assert differences(json.loads(label.read_text())) == []
 
