@@ -95,7 +95,7 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
 
 def _slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[Slices, dict[str, Integers]]:
     query = sql.statement("analysis/job/job_members.sql")
-    rows = connection.sql(query, params={**place, "symmetric": list(_SYMMETRIC)}).to_arrow_table()
+    rows = sql.relation(connection, query, **place, symmetric=list(_SYMMETRIC)).to_arrow_table()
     columns: dict[str, Any] = {name: rows.column(name).to_numpy() for name in rows.column_names}
     flags = {
         name: columns.pop(name).astype(bool)
