@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -89,14 +90,10 @@ def _names(format_: str, cause: str) -> frozenset[str]:
     return frozenset(NAMED_BY[UNTRACED.get((format_, cause), cause)])
 
 
-def cases() -> Iterator[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """All of them."""
-    for format_ in FORMATS:
-        yield from _singles(format_)
-        yield from _pairs(format_)
-        for name in HEALTHY:
-            program = SCENES[name]()
-            yield Case(f"{name} {format_}", "clean", _Make(name, format_, program), won=_Loss(program, format_))
+    return tuple(case for format_ in FORMATS for kind in (_singles, _pairs, _clean) for case in kind(format_))
 
 
 def _singles(format_: str) -> Iterator[Case]:
@@ -120,3 +117,9 @@ def _pairs(format_: str) -> Iterator[Case]:
         expected = expected if expected[0] != expected[1] else expected[:1]
         make = _Make(f"{one}+{other}", format_, program)
         yield Case(f"{one} + {other} {format_}", "pair", make, expected, first=3, won=_Loss(program, format_))
+
+
+def _clean(format_: str) -> Iterator[Case]:
+    for name in HEALTHY:
+        program = SCENES[name]()
+        yield Case(f"{name} {format_}", "clean", _Make(name, format_, program), won=_Loss(program, format_))

@@ -36,6 +36,7 @@ def parametrized(paths: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("path", paths or [absent], ids=[stem(path) for path in paths] or ["absent"])
 
 
+@functools.cache
 def stem(path: Path) -> str:
     """Name of the trace without its container: also the name of its peer facts."""
     for suffix in (".gz", ".sqlite", ".json"):

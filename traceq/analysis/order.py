@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
@@ -166,6 +167,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "host_timeline": lambda connection, _values: fill_host_timeline(connection),
     "host_piece": lambda connection, _values: cut_intervals(connection),
     "host_debt": lambda connection, _values: fill_debt(connection),
+    "kernel_family": lambda connection, _values: fill_classes(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
     "module": _if_any("_module_slice", "module"),
     "serving_mark": _if_any("_serving_annotation", "serving_mark"),

@@ -52,6 +52,12 @@ def execute(
     return connection
 
 
+def relation(connection: duckdb.DuckDBPyConnection, text: str, **parameters: object) -> duckdb.DuckDBPyRelation:
+    """The rows of the query `text`, which are worked out as they are read: as Arrow, they are not copied."""
+    (query,) = parsed(text)
+    return connection.sql(query, params=parameters or None)
+
+
 @lru_cache(maxsize=4096)
 def parsed(text: str) -> Sequence[duckdb.Statement]:
     """The statements of `text`: parsing takes as long as planning where there are few rows, so no text is parsed twice."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def recorded(connection: duckdb.DuckDBPyConnection, job: int, time_window: int, units: int, limit: int) -> Times | None:
     """The times of one window of a job; None where nothing is matched. What is at most `limit` ns beyond the usual stays."""
     query = sql.statement("analysis/job/recorded.sql")
-    rows = connection.sql(query, params={"job": job, "time_window": time_window}).to_arrow_table()
+    rows = sql.relation(connection, query, job=job, time_window=time_window).to_arrow_table()
     if not rows.num_rows:
         return None
     found: dict[str, Any] = {name: rows.column(name).to_numpy(zero_copy_only=False) for name in rows.column_names}

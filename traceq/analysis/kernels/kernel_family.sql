@@ -6,7 +6,6 @@ create temp macro _tells(family, tensor_core, matches) as
 
 -- Names are few, kernels are many. Patterns are constants of the query, for those of a table would be compiled anew for
 -- every name.
-create temp table _kernel_class as
 with
 told as (
     select name, [
@@ -95,7 +94,7 @@ told as (
         _tells('triton', false, regexp_matches(name, '^_?liger_')),  -- Liger: losses, norms, activations
         _tells('thrust', false, regexp_matches(name, '\bthrust::|\bcudf::|\bcuspatial::'))  -- Thrust, cuDF
     ] as told
-    from (select distinct name from gpu_slice where kind = 'kernel')
+    from (select unnest($names::varchar[]) as name)
 )
 
 select

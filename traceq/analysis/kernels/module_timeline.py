@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from traceq.analysis.in_parts import rows
+from traceq.database.sql import relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +80,7 @@ def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "create temp table _module_boundary (thread_id integer, ts bigint, path varchar, number bigint, place bigint)"
     )
-    calls = connection.sql("select number, thread_id, ts, ts_end, module from _module_slice order by number")
+    calls = relation(connection, "select number, thread_id, ts, ts_end, module from _module_slice order by number")
     found = timeline(Call(*row) for row in rows(calls))
     for place, part in enumerate(iter(lambda: list(islice(found, _ROWS_AT_ONCE)), [])):
         columns = [pa.array(column, kind) for column, kind in zip(zip(*part, strict=True), _TYPES, strict=True)]

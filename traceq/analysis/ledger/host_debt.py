@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.in_parts import streamed
+from traceq.database.sql import relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,7 +82,7 @@ def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
 
 def owed(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
     """What debts() finds among the rows of the query `events`: gap_id, `name` (the calls), dur in ns."""
-    found = debts(map(Event._make, streamed(connection.sql(events))))
+    found = debts(map(Event._make, streamed(relation(connection, events))))
     numbers = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
     return pa.table({column: numbers[:, place] for place, column in enumerate(("gap_id", name, "dur"))})
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from traceq.database.sql import run, statement
+from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def _cut_window(
     connection: duckdb.DuckDBPyConnection, thread: int, window: dict[str, int], bounds: Integers, segments: pa.Table
 ) -> None:
     chosen = {"thread_id": thread, **window}
-    intervals = connection.sql(statement("analysis/ledger/host_interval.sql"), params=chosen).to_arrow_table()
+    intervals = relation(connection, statement("analysis/ledger/host_interval.sql"), **chosen).to_arrow_table()
     ids, ts, ts_end = (intervals[name].to_numpy() for name in ("interval_id", "ts", "ts_end"))
     for lane in _lanes(intervals["lane"].to_numpy()):
         pieces = cut(ts[lane], ts_end[lane], bounds)
@@ -71,7 +71,7 @@ def _blocks(connection: duckdb.DuckDBPyConnection, first: int, last: int) -> Ite
     for row in range(first, max(last, first + 1), _ROWS_PER_BLOCK):
         # One row more says where the block's last segment ends.
         window = {"first": row, "last": min(row + _ROWS_PER_BLOCK, last)}
-        segments = connection.sql(statement("analysis/ledger/host_segment.sql"), params=window).to_arrow_table()
+        segments = relation(connection, statement("analysis/ledger/host_segment.sql"), **window).to_arrow_table()
         bounds = segments["ts"].to_numpy()
         yield (np.append(bounds, _FOREVER) if window["last"] == last else bounds), segments.drop_columns("ts")
 

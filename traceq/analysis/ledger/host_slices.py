@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from traceq.analysis.ledger.innermost import NOTHING
-from traceq.database.sql import statement
+from traceq.database.sql import relation, statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,14 +40,17 @@ class HostSlices:
         self._ids: Numbers | None = None
         size = (last or 0) + 1
         if size > max(8 * count, most_ids):
-            ids = connection.sql("select slice_id from _host_slice order by slice_id").to_arrow_table()
+            ids = relation(connection, "select slice_id from _host_slice order by slice_id").to_arrow_table()
             self._ids, size = ids["slice_id"].to_numpy(), count
         # The first place is that of NOTHING.
         self._codes = np.zeros(size + 1, np.uint8)
-        for batch in connection.sql(statement("analysis/ledger/host_slices.sql")).to_arrow_reader(_ROWS_PER_BATCH):
+        for batch in relation(connection, statement("analysis/ledger/host_slices.sql")).to_arrow_reader(
+            _ROWS_PER_BATCH
+        ):
             self._codes[self._places(batch["slice_id"].to_numpy())] = batch["code"].to_numpy()
-        waiting = connection.sql(
-            "select slice_id, synchronizing_id from _host_slice where synchronizing_id is not null order by slice_id"
+        waiting = relation(
+            connection,
+            "select slice_id, synchronizing_id from _host_slice where synchronizing_id is not null order by slice_id",
         ).to_arrow_table()
         # One more that no id finds.
         self._waiting = np.append(waiting["slice_id"].to_numpy(), np.iinfo(np.int64).max)

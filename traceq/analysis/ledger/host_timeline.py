@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from traceq.analysis.ledger.host_slices import HostSlices
 from traceq.analysis.ledger.innermost import NOTHING, Points, joined, merged, points, taken
-from traceq.database.sql import run, statement
+from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ class _Block(NamedTuple):
 def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
     """Make _host_timeline, and _host_extent, which rows of it are whose."""
     run(connection, "analysis/ledger/host_timeline.sql")
-    threads = connection.sql("select distinct thread_id from cpu_slice order by thread_id").to_arrow_table()
+    threads = relation(connection, "select distinct thread_id from cpu_slice order by thread_id").to_arrow_table()
     ids = threads["thread_id"].to_numpy()
     begins = points(ids, np.full(len(ids), _FIRST_TIME), rank=0, phase=NOTHING, state=NOTHING)
     writer = _Writer(connection)
@@ -71,7 +71,7 @@ def _cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
 
 def _bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
     """Where the slices of a block start, and where they end."""
-    rows = connection.sql(statement("analysis/ledger/host_span.sql"), params=block._asdict()).to_arrow_table()
+    rows = relation(connection, statement("analysis/ledger/host_span.sql"), **block._asdict()).to_arrow_table()
     thread, ts, ts_end, slice_id, depth = (
         rows[name].to_numpy() for name in ("thread_id", "ts", "ts_end", "slice_id", "depth")
     )
@@ -83,7 +83,7 @@ def _bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Point
 
 def _others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
     """Passes and switches of the threads of a block."""
-    rows = connection.sql(statement("analysis/ledger/host_point.sql"), params=block._asdict()).to_arrow_table()
+    rows = relation(connection, statement("analysis/ledger/host_point.sql"), **block._asdict()).to_arrow_table()
     thread, ts, phase, state = (rows[name].to_numpy() for name in ("thread_id", "ts", "phase", "state"))
     return points(thread, ts, phase=phase, state=state)
 
@@ -96,7 +96,7 @@ class _Writer:
         self._host = HostSlices(connection)
         ((self._activities, self._phases),) = connection.execute(_NAMES).fetchall()
         self._none, self._annotation, self._cpu = map(self._activities.index, ("none", "annotation", "cpu"))
-        others = connection.sql("from _thread_without_python").to_arrow_table()
+        others = relation(connection, "from _thread_without_python").to_arrow_table()
         self._without_python = others["thread_id"].to_numpy()
         self._rows: Counter[int] = Counter()
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from traceq.analysis.nesting.levels import place_nested
 from traceq.analysis.nesting.stack import NEVER, NOBODY, Around, Stack
-from traceq.database.sql import run, statement
+from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[st
 def _nest_window(
     connection: duckdb.DuckDBPyConnection, trace_id: int, stacks: Mapping[int, Stack], window: dict[str, int]
 ) -> None:
-    rows = connection.sql(statement("analysis/nesting/cpu_slice_ordered.sql"), params=window).to_arrow_table()
+    rows = relation(connection, statement("analysis/nesting/cpu_slice_ordered.sql"), **window).to_arrow_table()
     if not rows.num_rows:
         return
     keys = {name: rows[name].to_numpy() for name in ("thread_id", "slice_id", "nesting_kind", "ts", "ts_end")}

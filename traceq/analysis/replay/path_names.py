@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from traceq.analysis.replay.recorded import NONE
-from traceq.database.sql import run, statement
+from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class Names:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded, asked: Sequence[Integers]) -> None:
         run(connection, "analysis/replay/path_name.sql")
-        words = connection.sql("select name from _path_name order by number").to_arrow_table()
+        words = relation(connection, "select name from _path_name order by number").to_arrow_table()
         self.words: pa.Array = words["name"].combine_chunks()
         self._work = recorded.work
         self._launch = np.where(recorded.work.is_launched, recorded.events.slice_id[recorded.work.event], NONE)
@@ -132,7 +132,7 @@ def _at(column: Numbers, places: Integers | Numbers) -> Numbers:
 
 def _read(connection: duckdb.DuckDBPyConnection, name: str, ids: _Range) -> Iterator[dict[str, npt.NDArray[np.int64]]]:
     """The rows of a query of this folder for a range of slices as columns, block by block."""
-    query = connection.sql(statement(f"analysis/replay/{name}.sql"), params=ids._asdict())
+    query = relation(connection, statement(f"analysis/replay/{name}.sql"), **ids._asdict())
     for batch in query.to_arrow_reader(_ROWS_AT_ONCE):
         yield {
             field: batch.column(number).to_numpy(zero_copy_only=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from traceq.analysis.replay.recorded import NONE
-from traceq.database.sql import run, statement
+from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -118,9 +118,11 @@ class HostTime:
 
     def _timeline(self, thread: int) -> _Timeline:
         """The segments of a thread from the start of the window on."""
-        rows = self._connection.sql(
+        rows = relation(
+            self._connection,
             statement("analysis/replay/replay_timeline.sql"),
-            params={"thread_id": thread, "ts_end": self._recorded.ts_end},
+            thread_id=thread,
+            ts_end=self._recorded.ts_end,
         ).to_arrow_reader(_ROWS_AT_ONCE)
         parts = [
             _alike(

@@ -16,7 +16,7 @@ from traceq.analysis.steps.rounds import rounds
 from traceq.analysis.steps.step_mark import Mark, regrouped
 from traceq.analysis.steps.unit import fill_units
 from traceq.analysis.steps.window import Extent, gpu_phase, inside, is_graph_capture, whole, window_extent
-from traceq.database.sql import run, statement
+from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +169,7 @@ def _judged(chosen: Level, choice: Choice, window: Extent) -> Level:
 
 def _loop(connection: duckdb.DuckDBPyConnection, free_memory: Callable[[], None]) -> tuple[Loop | None, Integers]:
     """The loop of launches, None where they do not recur; and when each launch was made."""
-    query = connection.sql(statement("analysis/steps/launch_sequence.sql"), params={"communication": False})
+    query = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=False)
     launches, what = Launches.of(query.to_arrow_reader(_ROWS_AT_ONCE))
     free_memory()
     found = recurrence(launches) if len(launches.ts) else None
@@ -194,9 +194,7 @@ def _communicating(connection: duckdb.DuckDBPyConnection) -> list[Mark]:
 
     What lies before the first and after the last is no complete step.
     """
-    rows = connection.sql(
-        statement("analysis/steps/launch_sequence.sql"), params={"communication": True}
-    ).to_arrow_table()
+    rows = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=True).to_arrow_table()
     found = recurring_communication(*(rows[column].to_numpy() for column in ("number", "ts", "ts_end")))
     if found is None:
         return []
@@ -208,8 +206,7 @@ def _communicating(connection: duckdb.DuckDBPyConnection) -> list[Mark]:
 
 
 def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object) -> list[Mark]:
-    rows = connection.sql(statement(f"analysis/steps/{file}.sql"), params=parameters or None)
-    return [Mark(*row) for row in rows.fetchall()]
+    return [Mark(*row) for row in run(connection, f"analysis/steps/{file}.sql", **parameters).fetchall()]
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, chosen: Level) -> None:

@@ -1,0 +1,46 @@
+"""What the names of kernels tell, worked out once per process: ranks of a job have the same kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from traceq.database.sql import run
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Names to remember; of more than these nothing is.
+_MOST_NAMES = 100_000
+
+
+class Class(NamedTuple):
+    """Family of a kernel, and whether it runs on tensor cores (None: its name does not tell)."""
+
+    family: str
+    tensor_core: bool | None
+
+
+_known: dict[str, Class] = {}
+
+
+def fill_classes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Fill the temporary table _kernel_class: a row for each name of a kernel."""
+    found = connection.execute("select distinct name from gpu_slice where kind = 'kernel'").fetchall()
+    names = [name for (name,) in found]
+    if len(_known) + len(names) > _MOST_NAMES:
+        _known.clear()
+    # Compiling the patterns takes as long as the analyses of a small trace that are slowest.
+    if unknown := [name for name in names if name not in _known]:
+        rows = run(connection, "analysis/kernels/kernel_family.sql", names=unknown).fetchall()
+        _known.update({name: Class(*told) for name, *told in rows})
+    classes = [_known[name] for name in names]
+    table = {
+        "name": pa.array(names, pa.string()),
+        "family": pa.array([each.family for each in classes], pa.string()),
+        "tensor_core": pa.array([each.tensor_core for each in classes], pa.bool_()),
+    }
+    connection.register("_classes", pa.table(table))
+    connection.execute("create temp table _kernel_class as from _classes")
+    connection.unregister("_classes")
