@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from traceq.analysis.job.groups import LocalGroup, same_groups
 
 STEPS = 84
 
 
-def local_groups(ranks, size, *, seed=1, jitter=20_000.0, spread=300_000.0, offset=50e6):
-    """Each group's collectives end at intervals of its own; each rank's clock is off."""
+def local_groups(
+    ranks, size, *, world=64, steps=STEPS, seed=1, jitter=20_000.0, spread=300_000.0, offset=50e6, drift=5e-5
+):
+    """Each group's collectives end at intervals of its own; each rank's clock is off, and drifts."""
     random = np.random.default_rng(seed)
     found = []
     for first in range(0, ranks, size):
-        ends = np.cumsum(5e6 + spread * random.standard_normal(STEPS))
+        ends = np.cumsum(5e6 + spread * random.standard_normal(steps))
         for rank in range(first, first + size):
-            seen = ends + random.uniform(-offset, offset) + random.uniform(-jitter, jitter, STEPS)
+            clock = random.uniform(-offset, offset) + random.uniform(-drift, drift) * ends
+            seen = ends + clock + random.uniform(-jitter, jitter, steps)
             places = {f"{place} all_reduce": round(end) for place, end in enumerate(seen)}
-            found.append(LocalGroup(0, 0, rank, str(9_000_000_000 + rank), size, places))
+            found.append(LocalGroup(0, 0, rank, str(9_000_000_000 + rank), size, world, places))
     return found
 
 
@@ -35,8 +39,31 @@ def test_members_that_are_absent_are_not_made_up_from_other_groups():
     assert units(same_groups(there)) == [[first, first + 1, first + 2] for first in range(0, 64, 8)]
 
 
-def test_groups_whose_intervals_are_alike_are_left_unmatched():
-    assert same_groups(local_groups(16, 4, spread=10_000.0)) == []
+def test_groups_are_found_where_their_intervals_differ_less_than_their_ends_do_by_chance():
+    assert units(same_groups(local_groups(64, 8, spread=40_000.0))) == [
+        list(range(first, first + 8)) for first in range(0, 64, 8)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_whose_ends_do_not_wander_apart_are_left_unmatched(seed):
+    assert same_groups(local_groups(16, 4, spread=500.0, seed=seed)) == []
+
+
+@pytest.mark.parametrize("spread", [1_000.0, 5_000.0, 40_000.0, 300_000.0])
+def test_single_ranks_of_several_groups_are_no_group(spread):
+    for seed in range(20):
+        assert same_groups(local_groups(64, 8, spread=spread, seed=seed)[::8]) == []
+
+
+def test_two_ranks_alone_may_be_of_different_groups():
+    assert same_groups(local_groups(8, 8)[:2]) == []
+    assert units(same_groups(local_groups(8, 8, world=8)[:2])) == [[0, 1]]
+
+
+def test_few_collectives_tell_the_group_of_a_program_that_has_room_for_one():
+    assert units(same_groups(local_groups(8, 8, world=8, steps=4))) == [list(range(8))]
+    assert same_groups(local_groups(16, 8, world=16, steps=4)) == []
 
 
 def test_one_rank_alone_has_no_group():

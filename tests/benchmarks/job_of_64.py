@@ -24,7 +24,6 @@ from places import options
 SHARED = ROOT.parent / "shared"
 RANKS = 8
 _PIECE = 10_000.0  # us
-_STRETCH = 0.03
 _MOST_OFFSET = 50_000.0  # us
 _MOST_DRIFT = 50e-6
 
@@ -41,10 +40,10 @@ def recorded(rank: int) -> dict[str, Any]:
     return trace
 
 
-def axis_of_group(first: float, last: float, seed: int) -> Callable[[float], float]:
+def axis_of_group(first: float, last: float, seed: int, stretch: float) -> Callable[[float], float]:
     """A time axis: us as recorded to us of the group, piecewise linear from `first` to `last`."""
     chance = random.Random(seed)  # noqa: S311 - made-up times
-    rates = [1 + chance.uniform(-_STRETCH, _STRETCH) for _ in range(int((last - first) / _PIECE) + 2)]
+    rates = [1 + chance.uniform(-stretch, stretch) for _ in range(int((last - first) / _PIECE) + 2)]
     knots = [first, *(first + each for each in accumulate(rate * _PIECE for rate in rates))]
 
     def axis(time: float) -> float:
@@ -80,7 +79,7 @@ def edited(
     return trace | {"traceEvents": events, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 64}}
 
 
-def make(folder: Path, groups: int) -> dict[int, tuple[float, float]]:
+def make(folder: Path, groups: int, stretch: float) -> dict[int, tuple[float, float]]:
     """Write the ranks of so many groups; offset (us) and drift of each rank."""
     traces = [recorded(rank) for rank in range(RANKS)]
     every = [time for trace in traces for time in times_of(trace)]
@@ -88,7 +87,7 @@ def make(folder: Path, groups: int) -> dict[int, tuple[float, float]]:
     chance = random.Random(64)  # noqa: S311 - made-up clocks
     clocks: dict[int, tuple[float, float]] = {}
     for group in range(groups):
-        axis = axis_of_group(first, last, group)
+        axis = axis_of_group(first, last, group, stretch)
         for place, trace in enumerate(traces):
             rank = RANKS * group + place
             offset, drift = chance.uniform(-_MOST_OFFSET, _MOST_OFFSET), chance.uniform(-_MOST_DRIFT, _MOST_DRIFT)
@@ -106,12 +105,15 @@ def main() -> None:
     """Run from the command line."""
     parser = options(__doc__)
     parser.add_argument("--groups", type=int, default=8, help="groups of eight ranks")
+    parser.add_argument(
+        "--stretch", type=float, default=0.03, help="how far time axes of groups are stretched and squeezed"
+    )
     arguments = parser.parse_args()
     from traceq.loading.ingest import ingest
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        clocks = make(folder, arguments.groups)
+        clocks = make(folder, arguments.groups, arguments.stretch)
         database = folder / "job.duckdb"
         ingest([folder], database, jobs=2)
         with duckdb.connect(str(database), read_only=True) as connection:

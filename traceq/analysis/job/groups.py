@@ -1,6 +1,7 @@
 """Process groups without a name that all ranks know: PyTorch 2.1 and 2.2 record an address, which differs from rank to rank.
 
-The ends of a group's collectives follow one another at the same intervals on all its ranks, whatever their clocks say.
+A collective ends on all its ranks at once, give or take some microseconds by chance. Clocks are off, and drift: less a line the
+ends of a group's collectives agree on all its ranks, while those of another group wander off.
 """
 
 from __future__ import annotations
@@ -16,20 +17,35 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
-# Ends of one collective on its ranks differ by some ten microseconds from their place in the ring: intervals that differ
-# less than this are the same. Intervals of other groups have to differ twice as much as those within.
-_JITTER_NS = 50_000.0
-_TIMES_NEAREST = 4.0
-_APART = 2.0
+    Floats = NDArray[np.float64]
 
-# Fewer intervals in common tell nothing.
-_LEAST_INTERVALS = 3
+# Clocks do not drift more against each other.
+_MOST_DRIFT = 2e-4
+
+# Differences between ends are averaged over so many stretches of the list: chance is evened out, wandering stays. Of a program
+# that has room for one group of a size only, fewer collectives tell.
+_STRETCHES = 20
+_LEAST_COMMON = 40
+_LEAST_OF_SOME = 64
+_LEAST_OF_ONE = 4
+_MOST_PLACES = 512
+
+# Within a group differences are as chance alone makes them from one collective to the next; to other groups they are more than
+# that, and so many times as large. A whole group may also be told by much larger ones alone; some ranks may be alike by accident.
+_MOST_WITHIN_NS = 25_000.0
+_MOST_OF_ONE_NS = 100_000.0
+_BY_CHANCE = 1.5
+_WANDERING = 1.6
+_APART = 1.5
+_FAR_APART = 5.0
+_TIMES_FOR_SOME = 3.0
 
 _SLICES = """
-select job, time_window, unit, group_name, group_size, list(ts_end order by sequence, op) as ends,
-    list(sequence || ' ' || op order by sequence, op) as places
-from _job_slice
-where is_address and sequence is not null and group_size is not null
+select s.job, s.time_window, s.unit, s.group_name, s.group_size, any_value(u.world_size) as world_size,
+    list(s.ts_end order by s.sequence, s.op) as ends, list(s.sequence || ' ' || s.op order by s.sequence, s.op) as places
+from _job_slice as s
+inner join _job_unit as u using (job, time_window, unit)
+where s.is_address and s.sequence is not null and s.group_size is not null
 group by all
 order by all
 """
@@ -37,13 +53,17 @@ order by all
 
 @dataclass(frozen=True)
 class LocalGroup:
-    """A process group as one rank names it: when its collectives ended there, by their place in the group's list."""
+    """A process group as one rank names it: when its collectives ended there, by their place in the group's list.
+
+    `world` is how many ranks the program has; None when unknown.
+    """
 
     job: int
     time_window: int
     unit: int
     name: str
     size: int
+    world: int | None
     ends: dict[str, int]
 
 
@@ -54,8 +74,8 @@ def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
         " (job integer, time_window integer, unit integer, group_name varchar, identity varchar)"
     )
     found = [
-        LocalGroup(job, window, unit, name, size, dict(zip(places, ends, strict=True)))
-        for job, window, unit, name, size, ends, places in connection.execute(_SLICES).fetchall()
+        LocalGroup(job, window, unit, name, size, world, dict(zip(places, ends, strict=True)))
+        for job, window, unit, name, size, world, ends, places in connection.execute(_SLICES).fetchall()
     ]
     by_size = attrgetter("job", "time_window", "size")
     for _, several in groupby(sorted(found, key=by_size), key=by_size):
@@ -70,37 +90,79 @@ def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
 
 def same_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
     """Which of these groups of one size are the same, each with at least two ranks; groups that fit nowhere are left out."""
-    distance = _distances(groups)
-    nearest = [_nearest(index, groups, distance) for index in range(len(groups))]
+    ends = _ends(groups)
+    nearest = [_nearest(index, groups, ends) for index in range(len(groups))]
     sets = {frozenset(each) for each in nearest if each}
     agreed = [each for each in sets if all(nearest[index] == each for index in each)]
     return [[groups[index] for index in sorted(each)] for each in sorted(agreed, key=min)]
 
 
-def _nearest(index: int, groups: list[LocalGroup], distance: NDArray[np.float64]) -> frozenset[int]:
-    """The group `index` with those that are the same by its intervals; nothing where others are nearly as close."""
-    order = [int(other) for other in np.argsort(distance[index], kind="stable") if np.isfinite(distance[index, other])]
-    order = [other for other in order if other != index and groups[other].unit != groups[index].unit]
-    if not order:
-        return frozenset()
-    limit = max(_JITTER_NS, _TIMES_NEAREST * distance[index, order[0]])
-    inside = [other for other in order[: groups[index].size - 1] if distance[index, other] <= limit]
-    outside = order[len(inside) :]
-    if outside and distance[index, outside[0]] < _APART * distance[index, inside[-1]]:
-        return frozenset()
-    if len({groups[other].unit for other in inside}) < len(inside):
-        return frozenset()
-    return frozenset((index, *inside))
+def _nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[int]:
+    """The group `index` with those that are the same; nothing where that cannot be told from others."""
+    mine = groups[index]
+    is_only_one = mine.world is not None and mine.world < 2 * mine.size
+    distance, by_chance = _distances(ends, ends[index], _LEAST_OF_ONE if is_only_one else _LEAST_COMMON)
+    order = [int(other) for other in np.argsort(distance, kind="stable") if not np.isnan(distance[other])]
+    order = [other for other in order if groups[other].unit != mine.unit]
+    most = min(mine.size - 1, len(order))
+    if is_only_one:
+        counts = [min(most, int((distance[order] <= _MOST_OF_ONE_NS).sum()))]
+    else:
+        counts = [each for each in range(most, 0, -1) if distance[order[each - 1]] <= _MOST_WITHIN_NS]
+    for count in counts:
+        inside, outside = order[:count], order[count:]
+        is_one_each = len({groups[each].unit for each in inside}) == count
+        is_whole = is_only_one or count + 1 == mine.size
+        is_long = is_whole or np.isfinite(ends[[index, *inside]]).all(axis=0).sum() >= _LEAST_OF_SOME
+        if is_one_each and is_long and _is_apart(distance, by_chance, inside, outside, is_whole, is_only_one):
+            return frozenset((index, *inside))
+    return frozenset()
 
 
-def _distances(groups: list[LocalGroup]) -> NDArray[np.float64]:
-    """Median difference of the intervals between neighbours in the list, ns, by pair of groups; NaN for too few in common."""
+def _is_apart(
+    distance: Floats, by_chance: Floats, inside: list[int], outside: list[int], is_whole: bool, is_only_one: bool
+) -> bool:
+    """Whether those inside, the whole group or some of it, are clearly nearer than those outside."""
+    if not inside or not outside:
+        return bool(inside) and is_only_one
+    far = distance[outside[0]] / distance[inside[-1]]
+    if is_whole:
+        times, is_far = 1.0, far >= _FAR_APART
+    else:
+        times, is_far = _TIMES_FOR_SOME, False
+    is_chance = (distance[inside] <= _BY_CHANCE * by_chance[inside]).all()
+    # from one collective to the next other groups may be as far apart as over all of them
+    at_most = np.minimum(by_chance[outside], _MOST_WITHIN_NS)
+    wanders = (distance[outside] >= times * _WANDERING * at_most).all()
+    return bool(is_far or (is_chance and wanders and far >= times * _APART))
+
+
+def _ends(groups: list[LocalGroup]) -> Floats:
+    """When the collectives of each group ended, ns, NaN where it has none of that place; groups x places."""
     places = list(dict.fromkeys(place for group in groups for place in group.ends))
-    ends = np.array([[group.ends.get(place, np.nan) for place in places] for group in groups])
-    intervals = np.diff(ends, axis=1)
-    distance = np.full((len(groups), len(groups)), np.nan)
-    for index, own in enumerate(intervals):
-        apart = np.abs(intervals - own)
-        enough = np.isfinite(apart).sum(axis=1) >= _LEAST_INTERVALS
-        distance[index, enough] = np.nanmedian(apart[enough], axis=1)
-    return distance
+    some = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_PLACES)).astype(int))
+    return np.array([[group.ends.get(places[place], np.nan) for place in some] for group in groups])
+
+
+def _distances(ends: Floats, own: Floats, least: int) -> tuple[Floats, Floats]:
+    """How far ends of each group are from `own` less a line, averaged over stretches, and how far chance alone takes them; ns.
+
+    The line is no steeper than clocks drift. NaN for less than `least` in common.
+    """
+    common = np.isfinite(ends) & np.isfinite(own)
+    count = np.maximum(common.sum(axis=1, keepdims=True), 1)
+    time = np.where(common, own, 0.0)
+    time = np.where(common, time - time.sum(axis=1, keepdims=True) / count, 0.0)
+    apart = np.where(common, ends - own, 0.0)
+    apart = np.where(common, apart - apart.sum(axis=1, keepdims=True) / count, 0.0)
+    slope = (apart * time).sum(axis=1) / np.maximum((time**2).sum(axis=1), 1.0)
+    apart -= np.clip(slope, -_MOST_DRIFT, _MOST_DRIFT)[:, None] * time
+    distance, by_chance = (np.full(len(ends), np.nan) for _ in range(2))
+    for other in np.flatnonzero(common.sum(axis=1) >= least):
+        left = apart[other, common[other]]
+        many = min(_STRETCHES, len(left) // 2)
+        stretches = np.array([each.mean() for each in np.array_split(left, many)])
+        distance[other] = np.sqrt((stretches**2).mean())
+        # from one collective to the next nothing wanders
+        by_chance[other] = np.sqrt((np.diff(left) ** 2).mean() / 2 * many / len(left))
+    return distance, by_chance
