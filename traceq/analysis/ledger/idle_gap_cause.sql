@@ -175,15 +175,12 @@ from _gap_around as g
 left join _gap_name as n on n.slice_id = g.annotation_id;
 
 create temp table _gap_slice as
-select g.slice_id, a.name as annotation, o.name as operator
+select g.slice_id, g.number as annotation_number, n.number as operator_number
 from _gap_annotation as g
-left join _gap_name as n on n.slice_id = g.operator_id
-left join _gap_word as a on a.number = g.number
-left join _gap_word as o on o.number = n.number;
+left join _gap_name as n on n.slice_id = g.operator_id;
 
 drop table _gap_annotation;
 drop table _gap_name;
-drop table _gap_word;
 drop table _gap_around;
 
 -- Of a gap's first pieces those in which the host waits for a device.
