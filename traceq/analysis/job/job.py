@@ -221,6 +221,7 @@ def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
                 "unit": np.arange(len(found.wins)),
                 "stage": found.stage,
                 "win": pa.array(_whole(found.wins), mask=~np.isfinite(found.wins)),
+                "group_win": pa.array(_whole(found.group_wins), mask=~np.isfinite(found.group_wins)),
             }
         ),
     )
