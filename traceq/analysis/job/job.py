@@ -94,6 +94,7 @@ def _judged(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dic
     limit = claim_limit(clocks)
     violations = len(violated(slices, clocks))
     found = judged(ranks, slices, clocks)
+    del slices
     reason = None
     if violations > _MOST_VIOLATIONS * collectives:
         reason = f"{violations} of {collectives} collectives end on one rank before they begin on another"
