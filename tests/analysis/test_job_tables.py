@@ -316,3 +316,20 @@ def test_names_of_files_tell_where_in_the_model_ranks_are():
     for trace_id in (1, 2):
         ranks.rank(trace_id, path=f"run/1-TP-{trace_id}-DP-0-PP-3-EP-1.trace.json", world=None)
     assert ranks.filled().rows("select tp, dp, pp, ep from job_rank order by unit") == [(1, 0, 3, 1), (2, 0, 3, 1)]
+
+
+def test_what_a_rank_saves_in_its_own_group_is_told_where_nothing_joins_the_groups():
+    ranks = Ranks()
+    late = [0, 3, 0, 5]
+    for rank, own in enumerate(late):
+        ranks.rank(rank + 1, rank, world=4)
+        for number in range(4):
+            start = 20 * number + own
+            ranks.collective(rank + 1, start, 6 - own, sequence=number, group=f"group {rank // 2}")
+    # the median rank needs 15.5 ms before each of three collectives, rank 1 and rank 3 17 and 19; both groups end at once
+    assert ranks.filled().rows("select rank, win, group_win / 1e6 from job_rank order by unit") == [
+        (0, 0, 0.0),
+        (1, 0, 4.5),
+        (2, 0, 0.0),
+        (3, 0, 10.5),
+    ]

@@ -135,10 +135,10 @@ def _tell_groups(connection: duckdb.DuckDBPyConnection) -> None:
         " join job_rank using (job, time_window, unit) group by group_id order by ranks"
     ).fetchall()
     tell(f"{len(groups)} groups")
-    wins = dict(connection.sql("select rank, win / 1e6 from job_rank").fetchall())
+    wins = dict(connection.sql("select rank, group_win / 1e6 from job_rank").fetchall())
     for ranks, count in groups:
         told = ", ".join("-" if wins[rank] is None else f"{wins[rank]:.1f}" for rank in ranks)
-        tell(f"  {ranks}: {count} collectives; wins {told} ms")
+        tell(f"  {ranks}: {count} collectives; wins in the group {told} ms")
     for row in connection.sql("select name, win / 1e6, adds / 1e6, cause from straggler order by place").fetchall():
         tell(f"  {row}")
 

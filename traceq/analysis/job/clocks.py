@@ -63,7 +63,7 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
     pair, count = distinct(pairs), np.bincount(of_pair)
     level, slope, span = _lines(of_pair, count, time, apart)
     ranks, groups = pair % units, pair // units
-    component = _components(units, ranks, groups)
+    component = components(units, ranks, groups)
     drift = _fitted(units, ranks, groups, slope, np.where(count >= _LEAST_FOR_DRIFT, count * span**2, 0.0))
     # a slope turns about the middle of the window, a level is what is left there
     offset = _fitted(units, ranks, groups, level, count.astype(float))
@@ -119,7 +119,7 @@ def _fitted(units: int, ranks: Integers, groups: Integers, seen: Floats, weight:
     return found[:units]
 
 
-def _components(units: int, ranks: Integers, groups: Integers) -> Integers:
+def components(units: int, ranks: Integers, groups: Integers) -> Integers:
     """Of each rank the number of the set of ranks that groups join it to, the largest set first; -1 for those without any."""
     label = np.arange(units + int(groups.max()) + 1)
     while True:

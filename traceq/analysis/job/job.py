@@ -94,6 +94,7 @@ def _judged(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dic
     limit = claim_limit(clocks)
     violations = len(violated(slices, clocks))
     found = judged(ranks, slices, clocks)
+    del slices
     reason = None
     if violations > _MOST_VIOLATIONS * collectives:
         reason = f"{violations} of {collectives} collectives end on one rank before they begin on another"
@@ -221,6 +222,7 @@ def _write(connection: duckdb.DuckDBPyConnection, found: Judged) -> None:
                 "unit": np.arange(len(found.wins)),
                 "stage": found.stage,
                 "win": pa.array(_whole(found.wins), mask=~np.isfinite(found.wins)),
+                "group_win": pa.array(_whole(found.group_wins), mask=~np.isfinite(found.group_wins)),
             }
         ),
     )

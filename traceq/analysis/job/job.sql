@@ -53,3 +53,5 @@ from ranks as r
 left join steps as s using (job, time_window)
 left join times as t using (job, time_window)
 left join wrong as w using (job, time_window);
+
+drop table _job_matched;

@@ -55,7 +55,8 @@ select
     s.wait,
     coalesce(l.late_count, 0) as late_count,
     coalesce(l.late_by, 0) as late_by,
-    f.win
+    f.win,
+    f.group_win
 from _job_unit_found as f
 left join sums as s using (unit)
 left join late as l using (unit);
@@ -70,7 +71,8 @@ set
     wait = if(j.cannot_tell is null, s.wait, null),
     late_count = if(j.cannot_tell is null, s.late_count, null),
     late_by = if(j.cannot_tell is null, s.late_by, null),
-    win = if(j.cannot_tell is null, s.win, null)
+    win = if(j.cannot_tell is null, s.win, null),
+    group_win = if(j.cannot_tell is null, s.group_win, null)
 from _job_unit_sum as s
 cross join (from job where job = $job and time_window = $time_window) as j
 where job_rank.job = $job and job_rank.time_window = $time_window and job_rank.unit = s.unit;

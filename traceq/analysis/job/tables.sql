@@ -85,7 +85,8 @@ create table if not exists job_rank (
     dp integer,
     pp integer,
     ep integer,
-    wait_absent bigint
+    wait_absent bigint,
+    group_win bigint
 );
 comment on table job_rank is 'One row per rank of a job and time window: one GPU of one process. From own on NULL when the job cannot be judged.';
 comment on column job_rank.job is 'Job.';
@@ -112,6 +113,7 @@ comment on column job_rank.dp is 'Its copy of the model; NULL when unknown.';
 comment on column job_rank.pp is 'Its stage of the pipeline; NULL when unknown.';
 comment on column job_rank.ep is 'Its place among expert-parallel ranks; NULL when unknown.';
 comment on column job_rank.wait_absent is 'Time in collectives in which it waits for ranks that are not here, ns: collective_match.wait_absent, and the same of collectives that were found on it alone; NULL where none tells.';
+comment on column job_rank.group_win is 'What the ranks that groups join to it, directly or by others, would save if only this rank were like the usual one, ns: win, where they are all ranks of the job. NULL where win is.';
 
 create table if not exists collective_match (
     job integer not null,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traceq.analysis.job.arrays import medians
-from traceq.analysis.job.clocks import Clocks, align
+from traceq.analysis.job.arrays import dense, medians
+from traceq.analysis.job.clocks import Clocks, align, components
 from traceq.analysis.job.graph import Graph, Members, build
 from traceq.analysis.job.operations import Usual, usual_of_operations
 from traceq.analysis.job.path import Path, critical_path
@@ -110,6 +110,7 @@ class Judged:
     path: Path
     stragglers: Sequence[Straggler]
     wins: Floats
+    group_wins: Floats
     steps: int
     uneven: Uneven | None
     wanders: bool
@@ -183,9 +184,10 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
     uneven = _uneven(compared, slices, lasts, ideal) if holds else None
     if uneven and compared.by_operation is None and uneven.stage_win > sum(each.adds for each in named):
         named = uneven.named(lasts)
-    wins = np.full(units, np.nan)
+    wins, group_wins = np.full(units, np.nan), np.full(units, np.nan)
     if holds and units <= _MOST_SINGLE_RANKS:
-        wins = lasts - times.lasts(np.eye(units, dtype=bool))
+        alone = times.ends(np.eye(units, dtype=bool))
+        wins, group_wins = lasts - alone.max(axis=0), _group_wins(slices, recorded, alone)
     return Judged(
         claim_limit=limit,
         graph=graph,
@@ -201,10 +203,27 @@ def judged(ranks: Ranks, slices: Slices, clocks: Clocks) -> Judged | None:
         path=critical_path(graph, times.own, times.first, times.transfer, recorded),
         stragglers=named,
         wins=wins,
+        group_wins=group_wins,
         steps=steps,
         uneven=uneven,
         wanders=wanders,
     )
+
+
+def _group_wins(slices: Slices, recorded: Floats, alone: Floats) -> Floats:
+    """What the ranks that groups join to each rank would save by it alone, ns; NaN for ranks without collectives.
+
+    `recorded` is when collectives ended, `alone` when they would if one rank (column) were usual.
+    """
+    members, units = slices.members, alone.shape[1]
+    component = components(units, members.unit, dense(slices.group))
+    of_collective = np.empty(members.collectives, np.intp)
+    of_collective[members.match] = component[members.unit]
+    wins = np.full(units, np.nan)
+    for number in range(component.max() + 1):
+        joined, theirs = component == number, of_collective == number
+        wins[joined] = recorded[theirs].max() - alone[np.ix_(theirs, joined)].max(axis=0)
+    return wins
 
 
 def _compared(ranks: Ranks, slices: Slices, graph: Graph, first: Floats, limit: float) -> _Compared:
