@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,9 +63,15 @@ def test_two_ranks_alone_may_be_of_different_groups():
     assert units(same_groups(local_groups(8, 8, world=8)[:2])) == [[0, 1]]
 
 
-def test_few_collectives_tell_the_group_of_a_program_that_has_room_for_one():
-    assert units(same_groups(local_groups(8, 8, world=8, steps=4))) == [list(range(8))]
+def test_the_only_group_of_all_ranks_needs_no_ends():
+    assert units(same_groups(local_groups(8, 8, world=8, steps=1))) == [list(range(8))]
     assert same_groups(local_groups(16, 8, world=16, steps=4)) == []
+
+
+def test_of_two_groups_of_all_ranks_ends_tell_which_is_which():
+    first, second = (local_groups(8, 8, world=8, seed=seed) for seed in (1, 2))
+    second = [replace(each, name=f"1{each.name}") for each in second]
+    assert [{each.name[0] for each in group} for group in same_groups([*first, *second])] == [{"9"}, {"1"}]
 
 
 def test_one_rank_alone_has_no_group():

@@ -22,18 +22,15 @@ if TYPE_CHECKING:
 # Clocks do not drift more against each other.
 _MOST_DRIFT = 2e-4
 
-# Differences between ends are averaged over so many stretches of the list: chance is evened out, wandering stays. Of a program
-# that has room for one group of a size only, fewer collectives tell.
+# Differences between ends are averaged over so many stretches of the list: chance is evened out, wandering stays.
 _STRETCHES = 20
 _LEAST_COMMON = 40
 _LEAST_OF_SOME = 64
-_LEAST_OF_ONE = 4
 _MOST_PLACES = 512
 
 # Within a group differences are as chance alone makes them from one collective to the next; to other groups they are more than
 # that, and so many times as large. A whole group may also be told by much larger ones alone; some ranks may be alike by accident.
 _MOST_WITHIN_NS = 25_000.0
-_MOST_OF_ONE_NS = 100_000.0
 _BY_CHANCE = 1.5
 _WANDERING = 1.6
 _APART = 1.5
@@ -90,6 +87,8 @@ def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
 
 def same_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
     """Which of these groups of one size are the same, each with at least two ranks; groups that fit nowhere are left out."""
+    if _are_of_all(groups):
+        return [groups]
     ends = _ends(groups)
     nearest = [_nearest(index, groups, ends) for index in range(len(groups))]
     sets = {frozenset(each) for each in nearest if each}
@@ -97,44 +96,42 @@ def same_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
     return [[groups[index] for index in sorted(each)] for each in sorted(agreed, key=min)]
 
 
+def _are_of_all(groups: list[LocalGroup]) -> bool:
+    """Whether each is the one group of its rank that all ranks of the program are in."""
+    units = {group.unit for group in groups}
+    return 1 < len(units) == len(groups) and all(group.size == group.world for group in groups)
+
+
 def _nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[int]:
     """The group `index` with those that are the same; nothing where that cannot be told from others."""
     mine = groups[index]
-    is_only_one = mine.world is not None and mine.world < 2 * mine.size
-    distance, by_chance = _distances(ends, ends[index], _LEAST_OF_ONE if is_only_one else _LEAST_COMMON)
+    distance, by_chance = _distances(ends, ends[index])
     order = [int(other) for other in np.argsort(distance, kind="stable") if not np.isnan(distance[other])]
     order = [other for other in order if groups[other].unit != mine.unit]
-    most = min(mine.size - 1, len(order))
-    if is_only_one:
-        counts = [min(most, int((distance[order] <= _MOST_OF_ONE_NS).sum()))]
-    else:
-        counts = [each for each in range(most, 0, -1) if distance[order[each - 1]] <= _MOST_WITHIN_NS]
-    for count in counts:
+    for count in range(min(mine.size - 1, len(order)), 0, -1):
         inside, outside = order[:count], order[count:]
+        is_near = distance[inside[-1]] <= _MOST_WITHIN_NS
         is_one_each = len({groups[each].unit for each in inside}) == count
-        is_whole = is_only_one or count + 1 == mine.size
+        is_whole = count + 1 == mine.size
         is_long = is_whole or np.isfinite(ends[[index, *inside]]).all(axis=0).sum() >= _LEAST_OF_SOME
-        if is_one_each and is_long and _is_apart(distance, by_chance, inside, outside, is_whole, is_only_one):
+        if is_near and is_one_each and is_long and _are_apart(distance, by_chance, inside, outside, is_whole=is_whole):
             return frozenset((index, *inside))
     return frozenset()
 
 
-def _is_apart(
-    distance: Floats, by_chance: Floats, inside: list[int], outside: list[int], is_whole: bool, is_only_one: bool
-) -> bool:
+def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: list[int], *, is_whole: bool) -> bool:
     """Whether those inside, the whole group or some of it, are clearly nearer than those outside."""
-    if not inside or not outside:
-        return bool(inside) and is_only_one
+    if not outside:
+        return False
     far = distance[outside[0]] / distance[inside[-1]]
-    if is_whole:
-        times, is_far = 1.0, far >= _FAR_APART
-    else:
-        times, is_far = _TIMES_FOR_SOME, False
+    if is_whole and far >= _FAR_APART:
+        return True
+    times = 1.0 if is_whole else _TIMES_FOR_SOME
     is_chance = (distance[inside] <= _BY_CHANCE * by_chance[inside]).all()
     # from one collective to the next other groups may be as far apart as over all of them
     at_most = np.minimum(by_chance[outside], _MOST_WITHIN_NS)
     wanders = (distance[outside] >= times * _WANDERING * at_most).all()
-    return bool(is_far or (is_chance and wanders and far >= times * _APART))
+    return bool(is_chance and wanders and far >= times * _APART)
 
 
 def _ends(groups: list[LocalGroup]) -> Floats:
@@ -144,10 +141,10 @@ def _ends(groups: list[LocalGroup]) -> Floats:
     return np.array([[group.ends.get(places[place], np.nan) for place in some] for group in groups])
 
 
-def _distances(ends: Floats, own: Floats, least: int) -> tuple[Floats, Floats]:
+def _distances(ends: Floats, own: Floats) -> tuple[Floats, Floats]:
     """How far ends of each group are from `own` less a line, averaged over stretches, and how far chance alone takes them; ns.
 
-    The line is no steeper than clocks drift. NaN for less than `least` in common.
+    The line is no steeper than clocks drift. NaN for too few in common.
     """
     common = np.isfinite(ends) & np.isfinite(own)
     count = np.maximum(common.sum(axis=1, keepdims=True), 1)
@@ -158,7 +155,7 @@ def _distances(ends: Floats, own: Floats, least: int) -> tuple[Floats, Floats]:
     slope = (apart * time).sum(axis=1) / np.maximum((time**2).sum(axis=1), 1.0)
     apart -= np.clip(slope, -_MOST_DRIFT, _MOST_DRIFT)[:, None] * time
     distance, by_chance = (np.full(len(ends), np.nan) for _ in range(2))
-    for other in np.flatnonzero(common.sum(axis=1) >= least):
+    for other in np.flatnonzero(common.sum(axis=1) >= _LEAST_COMMON):
         left = apart[other, common[other]]
         many = min(_STRETCHES, len(left) // 2)
         stretches = np.array([each.mean() for each in np.array_split(left, many)])
