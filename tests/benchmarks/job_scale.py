@@ -155,7 +155,7 @@ def _judge(database: Path, memory_limit: str) -> None:
             result = function(*arguments, **more)
             took = time.process_time() - begin
             name = name_of(*arguments)
-            # what is told of others is not told again
+            # what others inside it took is told of these
             parts[name] += took - running.pop()
             calls[name] += 1
             if running:
@@ -164,21 +164,13 @@ def _judge(database: Path, memory_limit: str) -> None:
 
         return run
 
-    def named(name: str) -> Callable[..., str]:
-        return lambda *_: name
-
     sql.run = timed(sql.run, lambda _, name, *__: name)
-    for module, name in [
-        (job, "infer_groups"),
-        (job, "_slices"),
-        (job, "_insert"),
-        *((each, ["clocks_of", "violated", "judged"][number]) for number, each in enumerate([job] * 3)),
-        *(
-            (window, each)
-            for each in ("build", "stages", "usual_own", "stragglers", "critical_path", "_wanders", "medians")
-        ),
-    ]:
-        setattr(module, name, timed(getattr(module, name), named(name)))
+    for module, names in (
+        (job, "infer_groups _slices clocks_of violated judged _own _insert"),
+        (window, "build stages usual_own stragglers critical_path _wanders medians"),
+    ):
+        for name in names.split():
+            setattr(module, name, timed(getattr(module, name), lambda *_, name=name: name))
     with closing(duckdb.connect(str(database))) as connection:
         connection.execute(f"set memory_limit = '{memory_limit}'")
         before = resource.getrusage(resource.RUSAGE_SELF)
