@@ -406,7 +406,7 @@ def test_another_operation_at_the_same_number_is_a_desync():
 def test_other_bytes_where_all_need_the_same_are_a_desync():
     made = numbered([0, 1, 2], [0, (1, "all_reduce", 65), (2, "all_reduce", 65)], [0, 1, 2])
     assert made.lines() == [
-        "desync | rank 1 | - | - | high | collective 1: all-reduce of 65 bytes, ranks 0 and 2 all-reduce of 64 bytes"
+        "desync | rank 1 | - | - | medium | collective 1: all-reduce of 65 bytes, ranks 0 and 2 all-reduce of 64 bytes"
     ]
     assert "2 places of the group dp differ" in made.told.findings[0].confidence_reason
 

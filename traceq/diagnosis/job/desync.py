@@ -14,11 +14,9 @@ from traceq.diagnosis.needs import CannotTell
 
 _HOW_SURE: dict[str, tuple[Confidence, str]] = {
     "operation": ("high", "All ranks of a group number its collectives alike"),
-    "bytes": (
-        "high",
-        "All ranks of a group number its collectives alike, and this operation needs the same bytes of each",
-    ),
-    "missing": ("medium", "All have the collectives before and after it; a profiler that lost one would look the same"),
+    # no real job at hand has had one
+    "bytes": ("medium", "This operation needs the same bytes of all ranks"),
+    "missing": ("medium", "All have collectives before and after it; a profiler that lost one would look the same"),
 }
 
 
@@ -52,7 +50,7 @@ def _finding(job: JobSubject, each: dict[str, Any]) -> JobFinding:
         confidence=confidence,
         reason=f"{reason}; {some(each['places'], 'place')} of the group {each['group_id']} differ.",
         fix=(
-            f"Find what makes {numbers(ranks)} skip, add or resize a collective before {place}: a branch on rank, data or "
+            f"Find what makes {numbers(ranks)} skip, add or resize {place} or one before: a branch on rank, data or "
             "loss, another number of batches or parameters. `TORCH_DISTRIBUTED_DEBUG=DETAIL` stops at the first that differs."
         ),
     )
