@@ -399,7 +399,7 @@ def test_another_operation_at_the_same_number_is_a_desync():
     assert found.evidence.rows == (([2], 1, "operation", "broadcast", None, [0, 1], "all_reduce", None, 1, "dp"),)
     # Of two nobody knows which is wrong.
     assert numbered([0, 1, 2], wrong).lines() == [
-        "desync | ranks 0-1 | - | - | high | collective 1: broadcast, rank 0 all-reduce"
+        "desync | ranks 0-1 | - | - | high | collective 1: rank 1 broadcast, rank 0 all-reduce"
     ]
 
 
@@ -408,7 +408,7 @@ def test_other_bytes_where_all_need_the_same_are_a_desync():
     assert made.lines() == [
         "desync | rank 1 | - | - | medium | collective 1: all-reduce of 65 bytes, ranks 0 and 2 all-reduce of 64 bytes"
     ]
-    assert "2 places of the group dp differ" in made.told.findings[0].confidence_reason
+    assert "the group of ranks 0-2 differs at 2 places" in made.told.findings[0].confidence_reason
 
 
 @pytest.mark.parametrize("op", ["all_to_all", "gather", "scatter", "send_recv"])
@@ -455,6 +455,16 @@ def test_what_began_before_all_that_all_ranks_have_may_be_cut_off():
     made = numbered([0, 1, 2], [0, 2], [0, 1, 2])
     made.connection.execute("update gpu_slice set ts = -1 where ts = 10")
     assert made.lines() == []
+
+
+def test_sends_that_name_no_group_may_be_of_any():
+    lists = [0, 1, 2], [0, (1, "broadcast", 64), 2, (None, "send_recv", 64)]
+    assert numbered(*lists).lines() == []
+    made = numbered(*lists)
+    made.connection.execute("update collective_slice set group_name = null where op = 'send_recv'")
+    assert made.lines() == []
+    made.connection.execute("update collective_slice set group_name = 'other' where op = 'send_recv'")
+    assert len(made.lines()) == 1
 
 
 def test_more_ranks_than_a_group_has_are_of_several_groups():

@@ -38,17 +38,19 @@ def desync(job: JobSubject) -> Iterator[JobFinding]:
 def _finding(job: JobSubject, each: dict[str, Any]) -> JobFinding:
     # without a majority nobody knows who is wrong
     is_minority = len(each["ranks"]) < len(each["other_ranks"])
-    ranks = tuple(each["ranks"] if is_minority else sorted([*each["ranks"], *each["other_ranks"]]))
+    group = sorted([*each["ranks"], *each["other_ranks"]])
+    ranks = tuple(each["ranks"] if is_minority else group)
     confidence, reason = _HOW_SURE[each["differs"]]
+    who = "" if is_minority else f"{numbers(each['ranks'])} "
     place = f"collective {each['sequence']}"
     return job.finding(
         "desync",
         numbers(ranks),
         "desync",
         ranks=ranks,
-        because=f"{place}: {_has(each, '')}, {numbers(each['other_ranks'])} {_has(each, 'other_')}",
+        because=f"{place}: {who}{_has(each, '')}, {numbers(each['other_ranks'])} {_has(each, 'other_')}",
         confidence=confidence,
-        reason=f"{reason}; {some(each['places'], 'place')} of the group {each['group_id']} differ.",
+        reason=f"{reason}; the group of {numbers(group)} differs at {some(each['places'], 'place')}.",
         fix=(
             f"Find what makes {numbers(ranks)} skip, add or resize {place} or one before: a branch on rank, data or "
             "loss, another number of batches or parameters. `TORCH_DISTRIBUTED_DEBUG=DETAIL` stops at the first that differs."

@@ -44,6 +44,15 @@ unmatched as (
     where m.job = $job and m.time_window = $time_window and m.match_id is null
 ),
 
+-- Of a send that names no group any may be.
+sending as (
+    select distinct n.group_id
+    from collective_slice as s
+    inner join collective_member as m using (trace_id, slice_id)
+    inner join named as n on n.unit = m.unit and n.group_name = coalesce(s.group_name, n.group_name)
+    where s.op in ('send', 'recv', 'send_recv') and m.job = $job and m.time_window = $time_window
+),
+
 -- Groups of which all ranks have all are most: of them nothing more is read.
 doubtful as (
     select w.group_id, w.units
@@ -56,10 +65,7 @@ doubtful as (
             )
             or exists (from unmatched as u where u.group_id = w.group_id)
         )
-        and not exists (
-            from unmatched as u
-            where u.group_id = w.group_id and u.op in ('send', 'recv', 'send_recv')
-        )
+        and w.group_id not in (from sending)
 ),
 
 member as (
@@ -119,7 +125,7 @@ place as (
     having count(*) = count(distinct n.unit) and not bool_or(n.op = 'unknown')
 ),
 
--- Captures begin and end apart: only between places that all ranks have is one that lacks evidence, by number and by time.
+-- Captures begin and end apart: only between places that all ranks have is what a rank lacks evidence, by number and by time.
 common as (
     select n.group_id, n.unit, min(n.sequence) as sequence_first, max(n.sequence) as sequence_last, min(n.ts) as ts_first, max(n.ts) as ts_last
     from numbered as n
