@@ -41,14 +41,14 @@ def _finding(job: JobSubject, each: dict[str, Any]) -> JobFinding:
     group = sorted([*each["ranks"], *each["other_ranks"]])
     ranks = tuple(each["ranks"] if is_minority else group)
     confidence, reason = _HOW_SURE[each["differs"]]
-    who = "" if is_minority else f"{numbers(each['ranks'])} "
-    place = f"collective {each['sequence']}"
+    who, others = ("", "others") if is_minority else (f"{numbers(each['ranks'])} ", numbers(each["other_ranks"]))
+    place = f"{_words(each['op']) if each['differs'] == 'bytes' else 'collective'} {each['sequence']}"
     return job.finding(
         "desync",
         numbers(ranks),
         "desync",
         ranks=ranks,
-        because=f"{place}: {who}{_has(each, '')}, {numbers(each['other_ranks'])} {_has(each, 'other_')}",
+        because=f"{place}: {who}{_has(each, '')}, {others} {_has(each, 'other_')}",
         confidence=confidence,
         reason=f"{reason}; the group of {numbers(group)} differs at {some(each['places'], 'place')}.",
         fix=(
@@ -60,7 +60,10 @@ def _finding(job: JobSubject, each: dict[str, Any]) -> JobFinding:
 
 def _has(each: dict[str, Any], whose: str) -> str:
     """What ranks have at the place, in words; bytes to the last one, as they may differ by one."""
-    if each[f"{whose}op"] is None:
-        return "none"
-    op = each[f"{whose}op"].replace("_", "-")
-    return op if each[f"{whose}bytes"] is None else f"{op} of {each[f'{whose}bytes']:,} bytes"
+    if each["differs"] == "bytes":
+        return f"{each[f'{whose}bytes']:,} bytes"
+    return _words(each[f"{whose}op"] or "none")
+
+
+def _words(op: str) -> str:
+    return op.replace("_", "-")
