@@ -50,7 +50,9 @@ class Made:
             self.put("straggler", STRAGGLER | {"place": place} | each)
 
     def put(self, table, row):
-        row = {"job": 0, "time_window": 0} | row
+        self.insert(table, {"job": 0, "time_window": 0} | row)
+
+    def insert(self, table, row):
         self.connection.register("_rows", pa.Table.from_pylist([row]))
         self.connection.execute(f"insert into {table} by name from _rows")
 
@@ -66,8 +68,7 @@ class Made:
                 ("step", where | {"name": "s", "source": "made up", "ts": 0, "dur": ms * MS}),
                 ("time_ledger", where | {"device": 0, "category": "compute", "dur": ms * MS}),
             ):
-                self.connection.register("_rows", pa.Table.from_pylist([row]))
-                self.connection.execute(f"insert into {table} by name from _rows")
+                self.insert(table, row)
 
     @property
     def told(self):
@@ -345,3 +346,131 @@ def test_what_all_ranks_do_before_the_first_collective_is_no_late_start():
     made.member(1, 1, own=1 * MS, begins=None)
     made.member(2, 1, own=400 * MS, begins=None, on_path=True)
     assert made.lines() == []
+
+
+def numbered(*lists, size=None, raw=None):
+    """A job whose ranks are one group; each has a list of numbers of all-reduces, or of (number, operation, bytes), as matched.
+
+    `size` is that of the group. Those of one number, operation and size on several ranks are one collective.
+    """
+    made = Made(ranks=len(lists))
+    size = size or len(lists)
+    rows = [
+        (unit, *(each if isinstance(each, tuple) else (each, "all_reduce", 64)))
+        for unit, of in enumerate(lists)
+        for each in of
+    ]
+    free = ("all_to_all", "gather", "scatter", "send_recv")
+    keys = [(number, op, None if op in free else amount) for _, number, op, amount in rows]
+    places = sorted({key for key in keys if keys.count(key) > 1}, key=str)
+    for match, (number, op, amount) in enumerate(places):
+        match_row = MATCH | {"match_id": match, "op": op, "bytes": amount, "group_id": "dp", "group_size": size}
+        made.put("collective_match", match_row | {"members": keys.count((number, op, amount)), "transfer": 0})
+    for slice_id, ((unit, number, op, amount), key) in enumerate(zip(rows, keys, strict=True)):
+        where = {"trace_id": unit + 1, "slice_id": slice_id}
+        match = places.index(key) if key in places else None
+        made.put("collective_member", where | {"unit": unit, "match_id": match, "own_begins": 0, "on_path": False})
+        slice_row = {"device": 0, "op": op, "group_name": "g", "group_size": size, "bytes": amount, "dur": 1}
+        for table, row in (
+            ("collective_slice", slice_row | {"overlapped": 0, "exposed": 1}),
+            ("collective", {"op": raw or op, "sequence": number}),
+            (
+                "gpu_slice",
+                {
+                    "device": 0,
+                    "kind": "kernel",
+                    "name": "nccl",
+                    "ts": 10 * (number or 0),
+                    "dur": 1,
+                    "is_communication": True,
+                },
+            ),
+        ):
+            made.insert(table, where | row)
+    return made
+
+
+def test_another_operation_at_the_same_number_is_a_desync():
+    wrong = [0, (1, "broadcast", 64), 2]
+    made = numbered([0, 1, 2], [0, 1, 2], wrong)
+    assert made.lines() == ["desync | rank 2 | - | - | high | collective 1: broadcast, others all-reduce"]
+    (found,) = made.told.findings
+    assert found.ranks == (2,)
+    assert found.evidence.rows == (([2], 1, "operation", "broadcast", None, [0, 1], "all_reduce", None, 1, "dp"),)
+    # Of two nobody knows which is wrong.
+    assert numbered([0, 1, 2], wrong).lines() == [
+        "desync | ranks 0-1 | - | - | high | collective 1: rank 1 broadcast, rank 0 all-reduce"
+    ]
+
+
+def test_other_bytes_where_all_need_the_same_are_a_desync():
+    made = numbered([0, 1, 2], [0, (1, "all_reduce", 65), (2, "all_reduce", 65)], [0, 1, 2])
+    assert made.lines() == ["desync | rank 1 | - | - | medium | all-reduce 1: 65 bytes, others 64 bytes"]
+    assert "the group of ranks 0-2 differs at 2 places" in made.told.findings[0].confidence_reason
+
+
+@pytest.mark.parametrize("op", ["all_to_all", "gather", "scatter", "send_recv"])
+def test_bytes_may_differ_where_each_rank_has_its_own_part(op):
+    assert numbered([0, (1, op, 64), 2], [0, (1, op, 65), 2]).lines() == []
+
+
+def test_lists_of_tensors_are_gathered_in_parts_of_any_size_and_single_ones_are_not():
+    lists = [0, (1, "all_gather", 64), 2], [0, (1, "all_gather", 65), 2]
+    assert numbered(*lists, raw="allgather").lines() == []
+    assert len(numbered(*lists, raw="_allgather_base").lines()) == 1
+
+
+def test_a_number_that_a_rank_lacks_between_those_that_all_have():
+    assert numbered([0, 1, 2], [0, 2], [0, 1, 2]).lines() == [
+        "desync | rank 1 | - | - | medium | collective 1: none, others all-reduce"
+    ]
+    assert numbered([0, 1, 2], [0, 2], [0, 2]).lines() == [
+        "desync | rank 0 | - | - | medium | collective 1: all-reduce, others none"
+    ]
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        ([0, 1, 2, 3], [1, 2, 3], [0, 1, 2]),
+        ([0, 1, 2], [2, 3, 4]),
+        # what has no number may be what it lacks
+        ([0, 1, 2], [0, None, 2], [0, 1, 2]),
+        # a rank that has no part in it launches nothing
+        ([0, (1, "all_to_all", 64), 2], [0, 2], [0, (1, "all_to_all", 64), 2]),
+        # sends have numbers of their own
+        ([0, 1, 2, (3, "send_recv", 64)], [0, 2, (3, "send_recv", 64)]),
+        # several at one number are called as one
+        ([0, 1, 2], [0, 1, (1, "broadcast", 64), 2]),
+    ],
+    ids=["edges", "apart", "unnumbered", "no part", "sends", "coalesced"],
+)
+def test_what_is_no_evidence_of_a_desync(lists):
+    assert numbered(*lists).lines() == []
+
+
+def test_what_began_before_all_that_all_ranks_have_may_be_cut_off():
+    made = numbered([0, 1, 2], [0, 2], [0, 1, 2])
+    made.connection.execute("update gpu_slice set ts = -1 where ts = 10")
+    assert made.lines() == []
+
+
+def test_sends_that_name_no_group_may_be_of_any():
+    lists = [0, 1, 2], [0, (1, "broadcast", 64), 2, (None, "send_recv", 64)]
+    assert numbered(*lists).lines() == []
+    made = numbered(*lists)
+    made.connection.execute("update collective_slice set group_name = null where op = 'send_recv'")
+    assert made.lines() == []
+    made.connection.execute("update collective_slice set group_name = 'other' where op = 'send_recv'")
+    assert len(made.lines()) == 1
+
+
+def test_more_ranks_than_a_group_has_are_of_several_groups():
+    assert numbered([0, 1, 2], [0, 1, 2], [0, (1, "broadcast", 64), 2], size=2).lines() == []
+
+
+def test_without_numbers_desync_is_not_told():
+    assert Made().cannot_tell("desync") == ["no group without sends and receives numbers its collectives"]
+    assert numbered([0, 1], [0, 1]).cannot_tell("desync") == []
+    tables = Made(usual_source="operation")
+    assert tables.cannot_tell("desync") == ["a table of operations does not number collectives"]

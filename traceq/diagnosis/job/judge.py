@@ -11,6 +11,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.finding import NotApplicable
 from traceq.diagnosis.job.compute import slow_gpu, work_imbalance
+from traceq.diagnosis.job.desync import desync
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.late import job_straggler, slow_host, stage_imbalance, wandering_straggler
 from traceq.diagnosis.job.links import slow_link
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 
 _Rule = Callable[[JobSubject], Iterator[JobFinding]]
 
-# By name, in the order in which findings are listed: who is late first, then what that is not, then what only changes what to do.
+# By name, in the order in which findings are listed: what makes results wrong, who is late, what that is not, then what only
+# changes what to do.
 RULES: dict[str, tuple[str, _Rule]] = {
+    "desync": ("Ranks of a group disagree on its collectives", desync),
     "job-straggler": ("Ranks that the others wait for", job_straggler),
     "slow-gpu": ("A rank is late because its GPU is slow", slow_gpu),
     "work-imbalance": ("A rank is late because it has more to do", work_imbalance),
