@@ -241,14 +241,27 @@ def _run_at_once(
     try:
         _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:
-        # One thread holds less at a time than several.
         connection.rollback()
-        values.pop("free_memory", None)
-        connection.execute("set threads = 1")
-        if memory is not None:
-            _let_hold(connection, values, memory)
-        _commit(connection, analyses, trace_id, values)
+        _try_again(connection, analyses, trace_id, values, memory)
     _restore_limit(connection, values)
+
+
+def _try_again(
+    connection: duckdb.DuckDBPyConnection,
+    analyses: tuple[str, ...],
+    trace_id: int,
+    values: Values,
+    memory: int | None,
+) -> None:
+    # One thread holds less at a time than several, but spills more: the next analysis has all of them again.
+    ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
+    connection.execute("set threads = 1")
+    free_memory = {name: values.pop(name) for name in ("free_memory",) if name in values}
+    if memory is not None:
+        _let_hold(connection, values, memory)
+    _commit(connection, analyses, trace_id, values)
+    values |= free_memory
+    connection.execute(f"set threads = {threads}")
 
 
 def _let_hold(connection: duckdb.DuckDBPyConnection, values: Values, memory: int) -> None:
