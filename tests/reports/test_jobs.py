@@ -19,7 +19,7 @@ from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.brief import brief
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.compose import compose, one_finding
 from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import called, findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
@@ -232,6 +232,15 @@ def test_findings_have_a_line_each_and_savings_add_up_down_the_table_only():
         "waiting-not-network  all ranks            -           -  high  80.0 %",
     ]
     assert list(findings_of_job(JOB, in_full=True)) == []
+
+
+def test_the_findings_of_a_rule_can_be_shown_by_its_name():
+    report = report_of(replace(JOB, findings=FOUND))
+    shown = text_of(one_finding(report, "Job-Straggler", sql=True), 100)
+    assert "Open rank 1 by itself." in shown
+    assert "select 1 as rank" in shown
+    assert "waiting-not-network" not in shown
+    assert "select" not in text_of(one_finding(report, "job-straggler", sql=False), 100)
 
 
 def test_in_full_the_fix_of_each_rule_and_the_proof_of_each_finding_are_told():
