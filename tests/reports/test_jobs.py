@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import made_up
@@ -177,7 +178,7 @@ def test_what_it_is_not():
     assert [line for (line,) in items.items] == [
         "Not the GPUs: compute takes 8.000 ms on every rank.",
         "Alone, rank 0 looks bound by communication, and is not.",
-        "Rank 1 communicates least (2.000 ms; the others 82.00 ms): who is late waits for nobody.",
+        "Rank 1 communicates least (2.000 ms; punctual ranks 82.00 ms): who is late waits less.",
     ]
 
 
@@ -278,10 +279,20 @@ def test_tickets_and_language_models_get_the_findings_of_the_job():
     text = to_llm(report, "job.duckdb")
     assert "- job-straggler, `rank 1`, 30.00 ms, high confidence: idle: launching +39.00 ms\n" in text
     assert len(text.encode()) < LIMIT
+    assert re.search(r"Not shown: \d+ job findings[,.]", text)
+    # What to do about the first is cut last.
+    assert "  do: Open rank 1 by itself.\n" in to_llm(report, "job.duckdb", 2_048)
     for site in SITES:
         shown = rendered(Ticket(report), site)
         assert "job-straggler" in shown
         assert len(shown.encode()) < 10_240
+
+
+@pytest.mark.parametrize(("stages", "words"), [((0, 0), "on every rank:"), ((0, 1), "on the ranks of its stage:")])
+def test_what_the_usual_rank_could_save_is_said_of_those_that_do_the_same(stages, words):
+    members = tuple(replace(each, stage=stage) for each, stage in zip(JOB.members, stages, strict=True))
+    shown = text_of(brief(report_of(replace(JOB, members=members))), 100)
+    assert f"On the usual rank, 0, and so {words}" in shown
 
 
 def test_tickets_hold_no_names_of_hosts():
