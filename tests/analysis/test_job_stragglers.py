@@ -61,6 +61,20 @@ def test_a_host_whose_ranks_are_all_slow_is_named_as_a_host(seed):
     assert said.stragglers[0].adds == pytest.approx(job.lasts() - job.lasts(plain), rel=0.25)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_beside_a_slow_host_the_host_of_one_late_rank_is_not_named(seed):
+    plain = noise(seed)
+    host = slowed(plain, 0.5, set(HOSTS["n3"]))
+    _, said = found(slowed(host, 0.2, {40}), seed)
+    assert [(each.kind, each.label) for each in said.stragglers] == [("host", "n3")]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_slow_hosts_are_both_named(seed):
+    _, said = found(slowed(noise(seed), 0.3, {*HOSTS["n3"], *HOSTS["n6"]}), seed)
+    assert {each.label for each in said.stragglers} == {"n3", "n6"}
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_nobody_is_named_in_a_balanced_job(seed):
     _, said = found(noise(seed, 0.005), seed)

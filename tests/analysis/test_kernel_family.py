@@ -8,6 +8,8 @@ import pytest
 from kernel_tables import analysed, kernel
 from tables import insert_row
 
+from traceq.analysis.kernels import kernel_family
+
 NAMES = [
     # Volta, Turing, Ampere
     ("volta_sgemm_128x64_nn", "cublas", False),
@@ -270,6 +272,16 @@ def test_for_each_of_family_and_cores_the_first_pattern_that_says_something_deci
     kernel(tables, 2, name="no such name")
     rows = analysed(tables, "family, tensor_core")
     assert rows == [("cutlass", False), ("triton", False), ("unknown", None)]
+
+
+def test_names_beyond_the_limit_are_told_but_not_remembered(tables, monkeypatch):
+    remembered = {}
+    monkeypatch.setattr(kernel_family, "_known", remembered)
+    monkeypatch.setattr(kernel_family, "_MOST_NAMES", 1)
+    kernel(tables, 0, name="triton_poi_fused_0")
+    kernel(tables, 1, name="volta_sgemm_128x64_nn")
+    assert analysed(tables, "family") == [("triton",), ("cublas",)]
+    assert remembered == {}
 
 
 @pytest.mark.parametrize(("types", "told"), [("c10::BFloat16", True), ("float", None)])

@@ -22,6 +22,8 @@ def completed(*words):
     [
         (("rep",), ["report"]),
         (("explain", "synchronous"), ["synchronous-loader"]),
+        (("explain", "slow-g"), ["slow-gpu"]),
+        (("explain", "waiting-n"), ["waiting-not-network"]),
         (("tables", "gpu_sl"), ["gpu_slice"]),
         (("doctor", "--plan", "mem"), ["memory"]),
         (("report", "--goal", "l"), ["latency"]),

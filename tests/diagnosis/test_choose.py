@@ -26,6 +26,11 @@ def test_a_finding_has_three_names(text):
     [
         ("F3", ONE, "no finding is called 'F3'; there are idle-data@rank0 (F1), low-mfu@rank0 (F2)"),
         ("F1", {1: []}, "no finding is called 'F1'; the trace has none"),
+        (
+            "late-start",
+            {1: []},
+            "the trace has none. late-start is a rule of jobs: `traceq report DB` lists what these find",
+        ),
         ("low-mfu", TWO, "means several findings: say low-mfu@rank0 (F2), low-mfu@rank1 (F1), or which --trace"),
     ],
 )

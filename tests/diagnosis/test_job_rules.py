@@ -183,10 +183,11 @@ def test_few_steps_do_not_tell_who_is_late_by_chance(steps):
     assert Made(steps=8).cannot_tell("wandering-straggler") == []
 
 
-def computing(durs, *, grids=(), calls=(), beyond=300, **job):
+def computing(durs, *, grids=(), calls=(), steps=(), own=(), beyond=300, **job):
     """A job of four ranks, of which rank 1 is late by its compute; each runs two kernels so long, us, with a grid, so often.
 
-    It computes longer by `beyond` us before its late arrivals.
+    It computes longer by `beyond` us before its late arrivals. `steps` is how many each rank has, `own` how long the kernel
+    that each has by itself takes in them, us.
     """
     made = Made({"cause": "compute", "cause_ns": beyond * 1000}, pattern="fixed", **job)
     rows = [
@@ -195,7 +196,12 @@ def computing(durs, *, grids=(), calls=(), beyond=300, **job):
         for name in ("gemm", "softmax")
         for call in range(calls[rank] if calls else 10)
     ]
+    rows += [(rank, f"expert_{rank}", 64, 8, dur * 1000, 0) for rank, dur in enumerate(own)]
     made.counted(1)
+    for rank in range(len(durs)):
+        for step in range(1, steps[rank] if steps else 10):
+            at = {"trace_id": rank + 1, "step": step, "ts": step, "dur": 1}
+            made.insert("step", at | {"name": "s", "source": "made up"})
     slices = [
         {"trace_id": rank + 1, "slice_id": number, "device": 0, "kind": "kernel", "name": name, "ts": call, "dur": dur}
         | {"step": 0, "is_communication": False, "grid_x": grid, "block_x": block}
@@ -216,6 +222,28 @@ def test_more_calls_or_larger_grids_are_more_work():
     more = "work-imbalance | rank 1 | 15 | 20 | medium | more kernels"
     assert computing([100] * 4, calls=[10, 13, 10, 10]).lines() == [f"{more} +60.00 µs"]
     assert computing([100, 130, 100, 100], grids=[64, 96, 64, 64]).lines() == [f"{more} +60.00 µs"]
+
+
+@pytest.mark.parametrize("recorded", [{}, {"calls": [10, 11, 10, 10], "steps": [10, 11, 10, 10]}])
+def test_calls_are_those_of_a_step(recorded):
+    """A rank that recorded more steps has not more to do."""
+    assert computing([100, 120, 100, 100], **recorded).told.findings[0].rule == "slow-gpu"
+    assert computing([100] * 4, **recorded).told.findings[0].rule == "job-straggler"
+
+
+def test_kernels_that_nobody_else_launches_are_more_work():
+    made = computing([100, 110, 100, 100], own=[0, 10_000, 0, 0])
+    assert made.lines() == ["work-imbalance | rank 1 | 15 | 20 | medium | more kernels +1.000 ms"]
+    (found,) = made.told.findings
+    assert dict(zip(found.evidence.columns, found.evidence.rows[0], strict=True))["same_share"] == pytest.approx(
+        0.18, abs=0.01
+    )
+
+
+def test_what_others_do_by_another_kernel_is_not_more_work():
+    assert computing([100] * 4, own=[10_000] * 4).told.findings[0].rule == "job-straggler"
+    # Of the same kernels only some are slower.
+    assert computing([100, 110, 100, 100], own=[1000] * 4).told.findings[0].rule == "job-straggler"
 
 
 def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():

@@ -148,6 +148,16 @@ def test_a_rule_that_does_not_exist_is_one_line():
     )
 
 
+def test_rules_of_jobs_are_known_too():
+    assert "did you mean: slow-gpu" in CliRunner().invoke(main, ["explain", "slow-gpux"]).output
+    both = CliRunner().invoke(main, ["explain", "waiting-not-network"]).output
+    assert "waiting-not-network: Collectives wait for a late rank\n" in both
+    assert "\n\nwaiting-not-network: Collectives wait for ranks, not for the network (of a job)\n" in both
+    assert "slow-gpu " in CliRunner().invoke(main, ["rules", "list"]).output
+    listed = json.loads(CliRunner().invoke(main, ["rules", "list", "--format", "json"]).output)
+    assert "slow-gpu" in {each["name"] for each in listed if each["of_job"]}
+
+
 def test_findings_can_be_kept_in_the_database(connection, tmp_path):
     connection.close()
     database = tmp_path / "trace.duckdb"

@@ -76,7 +76,7 @@ def test_late_cells_are_darker_the_later_a_rank_came():
     (axes,) = figure.axes
     assert [bar.get_alpha() for container in axes.containers for bar in container] == [1.0, 0.6]
     assert job_late.alt(DRAWN) == (
-        "How much longer than usual each of 2 ranks worked, by step: rank 1 most, in 2 of 10 columns, by 80.00 ms at most."
+        "Own time of each of 2 ranks beyond the usual, by step: rank 1 most, in 2 of 10 columns, by 80.00 ms at most."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import made_up
@@ -19,7 +20,7 @@ from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import text_of
 from traceq.reports.sections.brief import brief
-from traceq.reports.sections.compose import compose
+from traceq.reports.sections.compose import compose, one_finding
 from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import called, findings_of_job
 from traceq.reports.sections.job_not import not_the_cause
@@ -177,7 +178,7 @@ def test_what_it_is_not():
     assert [line for (line,) in items.items] == [
         "Not the GPUs: compute takes 8.000 ms on every rank.",
         "Alone, rank 0 looks bound by communication, and is not.",
-        "Rank 1 communicates least (2.000 ms; the others 82.00 ms): who is late waits for nobody.",
+        "Rank 1 communicates least (2.000 ms; punctual ranks 82.00 ms): who is late waits less.",
     ]
 
 
@@ -234,6 +235,15 @@ def test_findings_have_a_line_each_and_savings_add_up_down_the_table_only():
     assert list(findings_of_job(JOB, in_full=True)) == []
 
 
+def test_the_findings_of_a_rule_can_be_shown_by_its_name():
+    report = report_of(replace(JOB, findings=FOUND))
+    shown = text_of(one_finding(report, "Job-Straggler", sql=True), 100)
+    assert "Open rank 1 by itself." in shown
+    assert "select 1 as rank" in shown
+    assert "waiting-not-network" not in shown
+    assert "select" not in text_of(one_finding(report, "job-straggler", sql=False), 100)
+
+
 def test_in_full_the_fix_of_each_rule_and_the_proof_of_each_finding_are_told():
     shown = listed(replace(JOB, findings=FOUND), in_full=True)
     told = "job-straggler, rank 1: Open rank 1 by itself. Confidence high: It is late in 9 of 10 steps."
@@ -269,10 +279,20 @@ def test_tickets_and_language_models_get_the_findings_of_the_job():
     text = to_llm(report, "job.duckdb")
     assert "- job-straggler, `rank 1`, 30.00 ms, high confidence: idle: launching +39.00 ms\n" in text
     assert len(text.encode()) < LIMIT
+    assert re.search(r"Not shown: \d+ job findings[,.]", text)
+    # What to do about the first is cut last.
+    assert "  do: Open rank 1 by itself.\n" in to_llm(report, "job.duckdb", 2_048)
     for site in SITES:
         shown = rendered(Ticket(report), site)
         assert "job-straggler" in shown
         assert len(shown.encode()) < 10_240
+
+
+@pytest.mark.parametrize(("stages", "words"), [((0, 0), "on every rank:"), ((0, 1), "on the ranks of its stage:")])
+def test_what_the_usual_rank_could_save_is_said_of_those_that_do_the_same(stages, words):
+    members = tuple(replace(each, stage=stage) for each, stage in zip(JOB.members, stages, strict=True))
+    shown = text_of(brief(report_of(replace(JOB, members=members))), 100)
+    assert f"On the usual rank, 0, and so {words}" in shown
 
 
 def test_tickets_hold_no_names_of_hosts():

@@ -37,9 +37,10 @@ def completion(context: click.Context, /, shell: str) -> None:
 
 def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The rules whose names begin so."""
+    from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
     from traceq.diagnosis.rules.registry import RULES
 
-    return _beginning((name.replace("_", "-") for name in RULES), begun)
+    return _beginning(dict.fromkeys([*(name.replace("_", "-") for name in RULES), *RULES_OF_JOBS]), begun)
 
 
 def metrics(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:

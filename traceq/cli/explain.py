@@ -6,12 +6,16 @@ import difflib
 import re
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
 from traceq.cli._options import rules_option
 from traceq.common.text import printable
+
+if TYPE_CHECKING:
+    from traceq.diagnosis.rules.registry import Rule
 
 _PLACE = re.compile(r"[Ff]\d+")
 # Findings of a trace: more than any has.
@@ -34,8 +38,7 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
       traceq explain F1 profile.duckdb
     """  # noqa: D301 - click wants the backspace itself
     from traceq.diagnosis import user_rules
-    from traceq.diagnosis.job.judge import RULES, page
-    from traceq.diagnosis.rules_page import UNPROVEN, example
+    from traceq.diagnosis.job.judge import RULES
     from traceq.errors import NoSuchRule
 
     known = {each.name: each for each in user_rules.rules(rules)}
@@ -43,22 +46,34 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
         from traceq.app.report import report
         from traceq.cli._options import reading
 
-        rule = report(source, _EVERY, rules=rules, drawn=False, **reading()).finding(rule).rule
+        view = report(source, _EVERY, rules=rules, drawn=False, **reading())
+        of_jobs = {each.rule for job in view.content.jobs for each in job.findings}
+        rule = rule if rule.lower() in of_jobs else view.finding(rule).rule
     elif _PLACE.fullmatch(rule):
         raise click.UsageError(
             f"{rule} is a finding: say in which trace or database, as in traceq explain {rule} TRACE."
         )
     wanted = rule.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0].lower().replace("_", "-")
-    if wanted not in known and wanted in RULES:
-        click.echo(f"{wanted}: {RULES[wanted][0]} (of a job)\n\n{textwrap.fill(page(wanted), 116)}")
-        return
-    if wanted not in known:
-        close = difflib.get_close_matches(wanted, known, n=3, cutoff=0.4)
+    pages = [_page(known[wanted])] if wanted in known else []
+    if wanted in RULES:
+        pages.append(_page_of_job(wanted))
+    if not pages:
+        close = difflib.get_close_matches(wanted, {**known, **RULES}, n=3, cutoff=0.4)
         hint = f"did you mean: {', '.join(close)}?" if close else "`traceq rules list` prints the names"
         raise NoSuchRule(f"no rule is called {rule!r}; {hint}")
-    manual = known[wanted].manual
-    unproven = f"{UNPROVEN}\n\n" if known[wanted].unproven else ""
-    said = example(wanted)
+    click.echo("\n".join(map(printable, "\n\n".join(pages).split("\n"))))
+
+
+def _page(rule: Rule) -> str:
+    from traceq.diagnosis.rules_page import UNPROVEN, example
+
+    unproven = f"{UNPROVEN}\n\n" if rule.unproven else ""
+    said = example(rule.name)
     real = f"\n\nA real trace\n{textwrap.indent(textwrap.fill(said, 116), '    ')}" if said else ""
-    text = f"{wanted}: {manual.title}\n\n{unproven}{manual.text}".rstrip() + real
-    click.echo("\n".join(map(printable, text.split("\n"))))
+    return f"{rule.name}: {rule.manual.title}\n\n{unproven}{rule.manual.text}".rstrip() + real
+
+
+def _page_of_job(name: str) -> str:
+    from traceq.diagnosis.job.judge import RULES, page
+
+    return f"{name}: {RULES[name][0]} (of a job)\n\n{textwrap.fill(page(name), 116)}"

@@ -47,10 +47,12 @@ def rules() -> None:
 def list_rules(rules: tuple[Path, ...], format_: str) -> None:
     """List the rules, in the order in which they are served.
 
-    Of two rules that see the same time, the one that stands first here owns it. In Markdown the manual pages of all rules
-    as one page.
+    Of two rules that see the same time, the one that stands first here owns it. Rules of jobs, which are asked of several
+    ranks together, stand last. In Markdown the manual pages of all rules as one page.
     """
     from traceq.diagnosis import user_rules
+    from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
+    from traceq.diagnosis.job.judge import page
 
     found = user_rules.rules(rules)
     if format_ == "md":
@@ -67,14 +69,21 @@ def list_rules(rules: tuple[Path, ...], format_: str) -> None:
                 "title": each.manual.title,
                 "text": each.manual.text,
                 "references": each.manual.references,
+                "of_job": False,
             }
             for each in found
         ]
+        content += [
+            {"name": name, "title": title, "text": page(name), "references": [], "of_job": True}
+            for name, (title, _) in RULES_OF_JOBS.items()
+        ]
         click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
         return
-    width = max(len(each.name) for each in found)
-    for each in found:
-        click.echo(f"{each.name.ljust(width)}  {printable(each.manual.title)}")
+    rows = [(each.name, printable(each.manual.title)) for each in found]
+    rows += [(name, f"{title} (of a job)") for name, (title, _) in RULES_OF_JOBS.items()]
+    width = max(len(name) for name, _ in rows)
+    for name, title in rows:
+        click.echo(f"{name.ljust(width)}  {title}")
 
 
 @click.command("thresholds", short_help="List the thresholds of the rules and where they come from.")

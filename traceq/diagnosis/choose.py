@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from traceq.diagnosis.finding import Finding
+from traceq.diagnosis.job.judge import RULES
 from traceq.errors import StoreError
 
 
@@ -35,6 +36,8 @@ def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
         if found:
             raise StoreError(f"--finding {text} means several findings: say {_listed(found)}, or which --trace")
     known = f"there are {_listed(every)}" if every else "the trace has none"
+    if wanted in RULES:
+        known += f". {wanted} is a rule of jobs: `traceq report DB` lists what these find"
     raise StoreError(f"no finding is called {text!r}; {known}")
 
 

@@ -1,6 +1,7 @@
-"""What a finding of one rank wins for the job: no more than the job wins when that rank is like the usual one.
+"""What a finding of one rank wins for the job: what the job wins when that rank is like the usual one, or the usual work it owns.
 
-Where ranks wait for others, most of a rank's step is theirs: a shorter own time of one rank only lets it wait longer.
+Where ranks wait for others, most of a rank's step is theirs: a shorter own time of one rank only lets it wait longer. Usual work
+is done by all: a change of the program takes it from every rank.
 """
 
 from __future__ import annotations

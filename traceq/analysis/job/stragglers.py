@@ -24,7 +24,7 @@ _MOST_TRIED = 8
 # So many are taken in a row that together save nothing worth naming: as many may hide each other.
 _PATIENCE = 3
 
-# A host is late as a whole where it saves so many times what the best of its ranks does alone.
+# A host is late as a whole where it saves so many times what the best of its ranks does alone, once the other hosts are fixed.
 _TIMES_BEST_RANK = 5.0
 
 # A kind that explains so much of what the best one does may be told in its place.
@@ -73,18 +73,26 @@ def stragglers(times: Times, kinds: Mapping[str, Mapping[str, Sequence[int]]], d
     `kinds` has the ranks of each unit by its label; `dur` is what the job lasts, ns.
     """
     found = {kind: _named(times, kind, units, dur) for kind, units in kinds.items()}
-    if found.get("host") and not _is_late_as_a_whole(times, found["host"][0], dur):
-        del found["host"]
+    if "host" in found:
+        found["host"] = _late_as_a_whole(times, found["host"], dur)
     saved = {kind: sum(each.adds for each in named) for kind, named in found.items()}
     enough = _EXPLAINED * max(saved.values(), default=0.0)
     good = [kind for kind in found if found[kind] and saved[kind] >= enough]
     return found[min(good, key=lambda kind: len(found[kind]))] if good else []
 
 
-def _is_late_as_a_whole(times: Times, host: Straggler, dur: float) -> bool:
-    """Whether no rank of the host explains it alone."""
-    alone = np.stack([_mask(times, (unit,)) for unit in host.units], axis=1)
-    return host.win > _TIMES_BEST_RANK * (dur - float(times.lasts(alone).min()))
+def _late_as_a_whole(times: Times, hosts: Sequence[Straggler], dur: float) -> list[Straggler]:
+    """The hosts of which no rank alone explains what the host saves, all with the other hosts fixed."""
+    every = [_mask(times, host.units) for host in hosts]
+    kept = {}
+    for place, host in enumerate(hosts):
+        others = np.any([np.zeros(times.units, bool), *every[:place], *every[place + 1 :]], axis=0)
+        cuts = [others, others | every[place], *(others | _mask(times, (unit,)) for unit in host.units)]
+        without, fixed, *ranks = times.lasts(np.stack(cuts, axis=1)).tolist()
+        if without - fixed > _TIMES_BEST_RANK * (without - min(ranks)):
+            kept[host.label] = host.units
+    # what each adds is told beside those that are named
+    return list(hosts) if len(kept) == len(hosts) else _named(times, "host", kept, dur)
 
 
 def _named(times: Times, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[Straggler]:

@@ -107,13 +107,13 @@ comment on column job_rank.transfer is 'Time in matched collectives that the fas
 comment on column job_rank.wait is 'The rest of its time in matched collectives: waiting for other ranks, ns.';
 comment on column job_rank.late_count is 'Collectives at which it clearly came last.';
 comment on column job_rank.late_by is 'By how much in all, against the second last, ns.';
-comment on column job_rank.win is 'What the job would save if only this rank were like the usual one, ns; NULL when the job cannot be judged.';
+comment on column job_rank.win is 'What the job would save if only this rank were like the usual one, ns; NULL when the job cannot be judged, or has more than 64 ranks (straggler.win tells of those that are named).';
 comment on column job_rank.tp is 'Its place among tensor-parallel ranks; NULL when unknown.';
 comment on column job_rank.dp is 'Its copy of the model; NULL when unknown.';
 comment on column job_rank.pp is 'Its stage of the pipeline; NULL when unknown.';
 comment on column job_rank.ep is 'Its place among expert-parallel ranks; NULL when unknown.';
 comment on column job_rank.wait_absent is 'Time in collectives in which it waits for ranks that are not here, ns: collective_match.wait_absent, and the same of collectives that were found on it alone; NULL where none tells.';
-comment on column job_rank.group_win is 'What the ranks that groups join to it, directly or by others, would save if only this rank were like the usual one, ns: win, where they are all ranks of the job. NULL where win is.';
+comment on column job_rank.group_win is 'What the ranks that groups join to it, directly or by others, would save if only this rank were like the usual one, ns: win, where they are all ranks of the job. NULL where win is, and of ranks without matched collectives.';
 
 create table if not exists collective_match (
     job integer not null,

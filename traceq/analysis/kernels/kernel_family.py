@@ -11,7 +11,7 @@ from traceq.database.sql import run
 if TYPE_CHECKING:
     import duckdb
 
-# Names to remember; of more than these nothing is.
+# So many names are remembered, those that came first.
 _MOST_NAMES = 100_000
 
 
@@ -29,13 +29,16 @@ def fill_classes(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the temporary table _kernel_class: a row for each name of a kernel."""
     found = connection.execute("select distinct name from gpu_slice where kind = 'kernel'").fetchall()
     names = [name for (name,) in found]
-    if len(_known) + len(names) > _MOST_NAMES:
-        _known.clear()
+    known = _known
     # Compiling the patterns takes as long as the analyses of a small trace that are slowest.
     if unknown := [name for name in names if name not in _known]:
         rows = run(connection, "analysis/kernels/kernel_family.sql", names=unknown).fetchall()
-        _known.update({name: Class(*told) for name, *told in rows})
-    classes = [_known[name] for name in names]
+        told = {name: Class(*told) for name, *told in rows}
+        if len(_known) + len(told) <= _MOST_NAMES:
+            _known.update(told)
+        else:
+            known = _known | told
+    classes = [known[name] for name in names]
     table = {
         "name": pa.array(names, pa.string()),
         "family": pa.array([each.family for each in classes], pa.string()),

@@ -25,14 +25,14 @@ _UNKNOWN = "kernels of the late rank have no grids, or no two other ranks of its
 def slow_gpu(job: JobSubject) -> Iterator[JobFinding]:
     """A late rank whose GPU is slow: it launches the same kernels as its peers, and 90 % of their time is in slower ones.
 
-    The same are as many of one name, grid and block; slower by more than 3 %. Its peers are two or more ranks of its stage that
-    nobody waits for.
+    The same are as many per step of one name, grid and block, and hold 90 % of the time of all its kernels; slower by more than
+    3 %. Its peers are two or more ranks of its stage that nobody waits for.
     """
     yield from _of_rule(job, "slow-gpu")
 
 
 def work_imbalance(job: JobSubject) -> Iterator[JobFinding]:
-    """A late rank that has more to do: what its kernels take longer is mostly in more calls or other grids than on its peers."""
+    """A late rank that has more to do: its kernels take longer mostly by more calls, other grids or others than on its peers."""
     yield from _of_rule(job, "work-imbalance")
 
 
@@ -45,7 +45,7 @@ def why_longer(job: JobSubject, each: dict[str, Any]) -> str:
         return ""
     first = kernels[0]
     slower, more = first["slower_ns"], first["more_ns"]
-    if max(slower, more) <= _EXPLAINS * (each["cause_ns"] or 0):
+    if max(slower, more) <= _EXPLAINS * (each["cause_ns"] or 0) / job.steps:
         return ""
     if first["same_share"] > _ALL and (first["slower_share"] or 0) > _ALL and slower > more:
         return "slow-gpu"
@@ -71,7 +71,7 @@ def _is_known(job: JobSubject, each: dict[str, Any]) -> bool:
 
 
 def _finding(job: JobSubject, rule: str, each: dict[str, Any], first: dict[str, Any]) -> JobFinding:
-    beyond = (first["slower_ns"] if rule == "slow-gpu" else first["more_ns"]) / job.steps
+    beyond = first["slower_ns"] if rule == "slow-gpu" else first["more_ns"]
     name = each["name"]
     if rule == "slow-gpu":
         fix = (
@@ -81,9 +81,7 @@ def _finding(job: JobSubject, rule: str, each: dict[str, Any], first: dict[str, 
         reason = f"{share(first['slower_share'])} of the time of kernels that all launch alike is in slower ones."
     else:
         fix = f"Give {name} as much to do as the others: lengths of sequences, what experts get, layers, shards."
-        reason = (
-            f"Kernels with other grids or more calls than on {first['peers']} peers hold most of what it takes longer."
-        )
+        reason = f"Other kernels, grids or more calls than on {first['peers']} peers hold most of what it takes longer."
     return job.finding(
         rule,
         name,

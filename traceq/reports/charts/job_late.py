@@ -34,7 +34,7 @@ def applies(job: Job) -> bool:
 
 @styled
 def job_late(job: Job) -> Figure:
-    """The darker a cell, the longer the rank worked beyond the usual, against the longest of any rank."""
+    """The darker a cell, the further the rank's own time is beyond the usual, against the furthest of any rank."""
     rows = _rows(job)
     most = max(max(row) for row in rows.values())
     left = max(inches(name) for name in rows) + 2 * _APART
@@ -51,7 +51,7 @@ def job_late(job: Job) -> Figure:
     shown = list(enumerate(rows))[::every]
     axes.set_yticks([number for number, _ in shown], [name for _, name in shown])
     few_ticks(axes.xaxis, whole=True)
-    caption(figure, f"beyond the usual work by up to {duration(most)} (dark), by {_what(job)} in the order of time")
+    caption(figure, f"own time beyond the usual by up to {duration(most)} (dark), by {_what(job)} in the order of time")
     return figure
 
 
@@ -96,7 +96,7 @@ def _level(value: int, most: int) -> int | None:
 
 
 def alt(job: Job) -> str:
-    """Who worked most beyond the usual, how often and by how much."""
+    """Whose own time was most beyond the usual, how often and by how much."""
     late: dict[int, list[Lateness]] = {}
     for each in job.lateness:
         late.setdefault(each.rank, []).append(each)
@@ -104,7 +104,7 @@ def alt(job: Job) -> str:
     word = _what(job)
     places = job.lateness[0].places
     return (
-        f"How much longer than usual each of {count(len(job.members))} ranks worked, by {word}: rank {rank} most, in"
+        f"Own time of each of {count(len(job.members))} ranks beyond the usual, by {word}: rank {rank} most, in"
         f" {count(len(times))} of {count(places)} columns, by {duration(max(one.late_by for one in times))} at most."
     )
 

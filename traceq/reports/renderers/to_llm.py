@@ -37,7 +37,7 @@ _WARNINGS = 2
 _SOURCE_NAME = "TRACE"
 
 # What is left out last to first; what has no rank never is.
-_LEDGER, _FINDING, _OTHER_TRACE, _REASON, _REMARK, _LESSER, _DETAIL = range(1, 8)
+_JOB, _LEDGER, _FINDING, _OTHER_TRACE, _REASON, _REMARK, _LESSER, _DETAIL = range(8)
 
 
 class Line(NamedTuple):
@@ -100,17 +100,18 @@ def _job(report: Report) -> Iterator[Line]:
     job = judged(report.jobs)
     if job is None or not job.findings:
         return
-    yield Line("Findings of the job (saving per step, alone):", (_FINDING, 0))
+    yield Line("Findings of the job (saving per step, alone):", (_JOB, 0))
     for number, each in enumerate(job.findings, 1):
-        group = (_FINDING if number <= _FIRST else _LESSER, number)
+        group = (_JOB if number == 1 else _FINDING if number <= _FIRST else _LESSER, number)
         saves = "" if each.saving_ns is None else f", {duration(each.saving_ns)}"
         because = f": {_cut(each.because, _TITLE)}" if each.because else ""
         yield Line(
             f"- {each.rule}, `{_cut(each.unit, _NAME)}`{saves}, {each.confidence} confidence{because}",
             group,
-            "finding of the job",
+            "job finding",
         )
-    yield Line(f"  do: {_cut(job.findings[0].fix, _SENTENCE)}", (_DETAIL, 0))
+        if number == 1:
+            yield Line(f"  do: {_cut(each.fix, _SENTENCE)}", (_JOB, number))
 
 
 def _trace(report: TraceReport, source: str, chosen: str) -> Iterator[Line]:

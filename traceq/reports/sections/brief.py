@@ -99,11 +99,12 @@ def _deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
 
 
 def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
-    """What there is to fix on the usual rank, and so on all: late ranks hide none of it."""
+    """What there is to fix on the usual rank, and so on all, or on those of its stage: late ranks hide none of it."""
     trace_id = usual(job).trace_id
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
     if shown is not None:
-        yield Paragraph((f"On the usual rank, {usual(job).rank}, and so on every rank:",))
+        like = "the ranks of its stage" if len({each.stage for each in job.members}) > 1 else "every rank"
+        yield Paragraph((f"On the usual rank, {usual(job).rank}, and so on {like}:",))
         yield ranking(shown, _MOST_ON_EVERY_RANK)
 
 

@@ -34,6 +34,7 @@ from traceq.reports.sections.data import data, no_data
 from traceq.reports.sections.findings import finding_in_full, finding_queries, findings
 from traceq.reports.sections.header import header
 from traceq.reports.sections.idle import gaps, outliers, training_thread
+from traceq.reports.sections.job_findings import findings_of_rule
 from traceq.reports.sections.jobs import judged, of_rank
 from traceq.reports.sections.kernels import kernels, no_kernels
 from traceq.reports.sections.marks import marks
@@ -80,7 +81,14 @@ def evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block
 
 
 def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
-    """All there is to say about a finding: F1, its id or its rule. Raises StoreError where there is none of that name."""
+    """All there is to say about a finding: F1, its id or its rule, or about what a rule of jobs found.
+
+    Raises StoreError where there is none of that name.
+    """
+    of_job = [block for job in report.jobs for block in findings_of_rule(job, name.casefold())]
+    if of_job:
+        yield from of_job if sql else without_sql(of_job)
+        return
     chosen = choose(name, {trace.trace.trace_id: trace.findings for trace in report.traces})
     trace = next(trace for trace in report.traces if chosen.finding in trace.findings)
     yield from finding_in_full(chosen.number, chosen.finding, trace, sql=sql)
@@ -121,7 +129,7 @@ def _overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> 
         yield from pictures_of_job(job)
     left = len(report.traces) - len(opened)
     if left:
-        told = f"{count(left)} more ranks were not asked one by one; `traceq report --rank N` asks one all rules."
+        told = f"{count(left)} more ranks were not asked one by one; `traceq report DB --rank N` asks one all rules."
         yield Paragraph(with_code(told))
     yield from ranks_picture(report)
     yield Query(report.query)

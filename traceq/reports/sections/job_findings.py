@@ -26,6 +26,14 @@ def findings_of_job(job: Job, *, in_full: bool) -> Iterator[Block]:
     yield from _cannot_tell(job, in_full=in_full)
 
 
+def findings_of_rule(job: Job, rule: str) -> Iterator[Block]:
+    """What one rule found, in full; nothing where it found nothing."""
+    shown = [each for each in job.findings if each.rule == rule]
+    if shown:
+        yield table(shown, _columns(job), text=(0, 1, 4, 5))
+        yield from _in_full(shown)
+
+
 def _in_full(shown: Sequence[JobFinding]) -> Iterator[Block]:
     """What to do about the first of each rule, and for each the query that proves it."""
     told: set[str] = set()

@@ -54,10 +54,10 @@ def _bound(job: Job) -> str:
 
 def _false_fast(job: Job) -> str:
     late = _late_ranks(job)
-    others = sorted(each.communication for each in job.members if each.rank not in late and each.communication)
-    if not others:
+    punctual = sorted(each.communication for each in job.members if each.rank not in late and each.communication)
+    if not punctual:
         return ""
-    least = _FALSE_FAST * others[0]
+    least = _FALSE_FAST * punctual[0]
     fast = [each for each in job.members if each.rank in late and 0 < (each.communication or 0) < least]
     if not fast:
         return ""
@@ -65,7 +65,7 @@ def _false_fast(job: Job) -> str:
     ends = "communicate least" if len(fast) > 1 else "communicates least"
     own = _range(sorted(each.communication or 0 for each in fast), job)
     return (
-        f"{words[0].upper()}{words[1:]} {ends} ({own}; the others {_range(others, job)}): who is late waits for nobody."
+        f"{words[0].upper()}{words[1:]} {ends} ({own}; punctual ranks {_range(punctual, job)}): who is late waits less."
     )
 
 

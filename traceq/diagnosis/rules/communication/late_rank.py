@@ -77,7 +77,7 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
             claim,
             title=f"Fix late rank {rank}, for which this one waits",
             fix=(
-                f"Fix rank {rank} first: `traceq report --rank {rank}` says how. Of the {time(claim.claimed_ns)} per step "
+                f"Fix rank {rank} first: `traceq report DB --rank {rank}` says how. Of the {time(claim.claimed_ns)} per step "
                 f"that this rank waits in collectives, {percent(share)} is for rank {rank}"
                 f"{_because(subject, trace, claim.claimed_ns)}.{_seen(subject)}"
             ),
