@@ -50,3 +50,19 @@ def test_the_replay_lasts_as_long_as_the_simulated_job(layout):
     assert said["replay_error"] < 0.001
     # counted from the first arrival at a collective on
     assert said["dur"] == pytest.approx(made.lasts(), abs=3e6)
+
+
+@pytest.mark.parametrize(
+    ("late", "pattern"),
+    [({3: (1, 3)}, "fixed"), ({3: (1,), 12: (3,)}, "alternating")],
+    ids=["one in two steps", "two in a step each"],
+)
+def test_in_few_steps_who_is_late_now_and_then_is_named_and_not_said_to_wander(late, pattern):
+    made = job(16, 5, "groups", seed=1, noise=0.005)
+    for rank, steps in late.items():
+        made.work[rank, list(steps)] *= 4
+    with closing(tables(made)) as connection:
+        assert connection.execute("select pattern from job").fetchone() == (pattern,)
+        found = judge_job(connection, 0, 0).findings
+    named = [(each.unit, each.confidence) for each in found if each.rule == "job-straggler"]
+    assert sorted(named) == sorted((f"rank {rank}", "medium") for rank in late)

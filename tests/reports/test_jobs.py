@@ -126,6 +126,7 @@ def test_several_are_named_in_a_sentence():
     wandering = said(replace(JOB, stragglers=(), pattern="wandering"))
     assert "Ranks are late in turn\n" in wandering
     assert "A different rank is late each time" in wandering
+    assert "Ranks are late, none by enough to be named\n" in said(replace(JOB, stragglers=(), pattern="none"))
 
 
 def test_a_job_that_cannot_be_judged_says_why():
