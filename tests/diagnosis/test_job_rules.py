@@ -22,6 +22,7 @@ JOB = {
     "communication": 100 * MS,
     "matched_share": 1.0,
     "mismatched": 0,
+    "clock_residual": 20_000,
     "claim_limit": 60_000,
     "violations": 0,
     "dur": 1000 * MS,
@@ -322,22 +323,62 @@ def test_without_three_complete_groups_links_are_not_compared(made):
     assert made.cannot_tell("slow-link") == [reason]
 
 
+def starting(*ranks, op="all_reduce", path=1, **job):
+    """A job whose ranks come so many ms later to their first collective, and whose traces begin so many ms later.
+
+    The critical path begins with rank `path`.
+    """
+    made = Made(ranks=len(ranks), late_start=ranks[path][0] * MS, **job)
+    made.put("collective_match", MATCH | {"match_id": 0, "op": op, "members": len(ranks), "transfer": 0})
+    for unit, (later, begins) in enumerate(ranks):
+        made.member(0, unit, own=later * MS, begins=None, on_path=unit == path)
+        row = {"trace_id": unit + 1, "path": "t", "sha256": str(unit), "size_bytes": 0, "format": "made up"}
+        made.insert("trace", row | {"ts": begins * MS, "ingested_at": "2026-01-01 00:00:00"})
+    return made
+
+
 def test_a_recording_that_began_later():
-    made = Made(late_start=40 * MS)
-    made.member(0, 0, own=0, begins=None)
-    made.member(1, 1, own=40 * MS, begins=None, on_path=True)
+    made = starting((0, 5), (40, 35))
     made.member(2, 1, own=90 * MS)
     made.member(3, 0, own=90 * MS, begins=None)
+    assert made.lines() == ["late-start | rank 1 | - | - | high | came 30.00 ms later"]
+    assert made.told.findings[0].evidence.rows == ((1, 40 * MS, 30 * MS, True, False), (0, 0, 0, False, False))
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [((0, 0), (0, 0)), ((0, 0), (10, 10)), ((0, 0), (40, 0)), ((0, 0), (40, 19)), ((0, 9), (40, 0))],
+    ids=["together", "hardly later", "computes longer", "mostly computes", "began first"],
+)
+def test_a_start_that_is_hardly_later_or_not_for_its_recording_is_not_told(ranks):
+    assert starting(*ranks).lines() == []
+    assert starting(*ranks).cannot_tell("late-start") == []
+
+
+def test_the_rank_that_the_first_collective_waits_for_began_later_and_not_the_last_of_all():
+    line = starting((0, 0), (20, 20), (30, 30)).lines()[0]
+    assert line == "late-start | rank 1 | - | - | high | came 20.00 ms later"
+
+
+def test_a_recording_begins_with_its_first_counted_step():
+    made = starting((0, 0), (40, 0))
+    for trace, ts in ((1, 100), (2, 140)):
+        made.insert(
+            "step", {"trace_id": trace, "step": 3, "name": "s", "source": "made up", "ts": ts * MS, "dur": 60 * MS}
+        )
     assert made.lines() == ["late-start | rank 1 | - | - | high | came 40.00 ms later"]
-    assert made.told.findings[0].evidence.rows == ((1, 40 * MS), (0, 0))
 
 
-@pytest.mark.parametrize("late", [0, 10 * MS, None])
-def test_a_start_that_is_hardly_later_is_not_told(late):
-    made = Made(late_start=late)
-    made.member(0, 0, own=0, begins=None)
-    made.member(1, 1, own=10 * MS, begins=None, on_path=True)
-    assert made.lines() == []
+def test_a_later_start_cannot_be_told():
+    late = (0, 0), (40, 40)
+    assert starting(*late, clock_residual=None).cannot_tell("late-start") == [
+        "no collective aligns the clocks of the ranks"
+    ]
+    reason = "the first wait is for what another stage of the pipeline sends"
+    assert starting(*late, op="send_recv").cannot_tell("late-start") == [reason]
+    made = starting(*late)
+    made.connection.execute("delete from trace")
+    assert made.cannot_tell("late-start") == ["traces do not say when they begin"]
 
 
 def test_what_all_ranks_do_before_the_first_collective_is_no_late_start():
