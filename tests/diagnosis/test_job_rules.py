@@ -313,6 +313,18 @@ def test_what_is_below_the_resolution_of_the_clocks_is_no_slow_link():
     assert groups(100, 100, 150, 100).lines() == []
 
 
+def test_a_tiny_message_does_not_hide_a_slow_link():
+    made = groups(500, 500, 5000, 500)
+    for group in range(4):
+        for each in range(100, 108):
+            match = 8 * group + each
+            row = MATCH | {"bytes": 8, "match_id": match, "group_id": f"g{group}", "group_size": 2, "members": 2}
+            made.put("collective_match", row | {"transfer": 20_000 if group == 2 else 1000})
+            made.member(match, 2 * group)
+            made.member(match, 2 * group + 1)
+    assert made.lines() == ["slow-link | group of ranks 4-5 | - | - | medium | transfers take 10.00x the usual"]
+
+
 @pytest.mark.parametrize(
     "made",
     [groups(500, 700), groups(500, 500, 700, count=7), groups(500, 500, 700, size=3)],
