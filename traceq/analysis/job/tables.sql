@@ -40,7 +40,7 @@ comment on column job.ranks is 'Ranks whose traces are here.';
 comment on column job.hosts is 'Hosts among them; NULL when no trace names its host.';
 comment on column job.absent is 'world_size - ranks; NULL when world_size is.';
 comment on column job.short_ranks is 'Ranks that were recorded for less than 95 % of the time of the longest.';
-comment on column job.steps is 'Counted steps of the rank that has the most; 0 where there are none.';
+comment on column job.steps is 'Steps from the first counted one to the last, of the rank that has the most: its time holds excluded ones between them; 0 where none is counted.';
 comment on column job.communication is 'Time of all communication between ranks on GPUs, of all ranks, ns.';
 comment on column job.matched_share is 'Share of that in collectives that were found on all their ranks that are here; NULL without communication or with one rank.';
 comment on column job.mismatched is 'Collectives that seemed to belong together and did not: two of one rank, more than the group has, other sizes.';

@@ -1,5 +1,5 @@
--- A window of a job with what its ranks have together: the share of waiting in matched collectives, their counted time, stages, and
--- which ranks are here.
+-- A window of a job with what its ranks have together: the share of waiting in matched collectives, their time from the first counted
+-- step to the last, stages, and which ranks are here.
 with
 member as (
     select
@@ -10,12 +10,20 @@ member as (
     where job = $job and time_window = $time_window
 ),
 
+span as (
+    select trace_id, min(ts) as begins, max(ts) as ends
+    from step
+    where excluded is null
+    group by trace_id
+),
+
 counted as (
     select sum(l.dur)::bigint as counted
     from job_rank as r
     inner join time_ledger as l on l.trace_id = r.trace_id and l.device = r.device
     inner join step as s on s.trace_id = l.trace_id and s.step = l.step
-    where r.job = $job and r.time_window = $time_window and s.excluded is null
+    inner join span as c on c.trace_id = s.trace_id and s.ts between c.begins and c.ends
+    where r.job = $job and r.time_window = $time_window
 )
 
 select j.*, m.wait_share, m.stages, m.present, c.counted
