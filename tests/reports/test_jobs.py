@@ -209,15 +209,23 @@ LATE = JobFinding(
     because="idle: launching +39.00 ms",
     saving_ns=30.0 * MS,
     adds_ns=40.0 * MS,
+    place=1,
     confidence="high",
     confidence_reason="It is late in 9 of 10 steps.",
     fix="Open rank 1 by itself.",
     evidence=Evidence(("rank",), ((1,),), "select 1 as rank"),
 )
 WAITING = replace(
-    LATE, rule="waiting-not-network", unit="all ranks", ranks=(), because="80.0 %", saving_ns=None, adds_ns=None
+    LATE,
+    rule="waiting-not-network",
+    unit="all ranks",
+    ranks=(),
+    because="80.0 %",
+    saving_ns=None,
+    adds_ns=None,
+    place=None,
 )
-FOUND = (LATE, replace(LATE, unit="rank 0", ranks=(0,), saving_ns=2.0 * MS, adds_ns=10.0 * MS), WAITING)
+FOUND = (LATE, replace(LATE, unit="rank 0", ranks=(0,), saving_ns=2.0 * MS, adds_ns=10.0 * MS, place=2), WAITING)
 
 
 def listed(job, *, in_full=False):

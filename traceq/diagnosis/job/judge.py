@@ -66,4 +66,11 @@ def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int)
             findings += rule(subject)
         except CannotTell as error:
             unknown.append(NotApplicable(name, title, str(error)))
-    return JudgedJob(tuple(findings), tuple(unknown))
+    return JudgedJob(tuple(_in_order(findings)), tuple(unknown))
+
+
+def _in_order(findings: list[JobFinding]) -> Iterator[JobFinding]:
+    """As their rules are listed, but those that tell of stragglers in the order in which these are to be fixed."""
+    placed = iter(sorted((each for each in findings if each.place is not None), key=lambda each: each.place or 0))
+    for each in findings:
+        yield each if each.place is None else next(placed)
