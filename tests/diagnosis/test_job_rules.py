@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pyarrow as pa
 import pytest
 from tables import empty_tables
@@ -104,6 +105,25 @@ def test_a_job_that_cannot_be_judged_has_no_findings_and_every_rule_says_why():
     assert {each.reason for each in made.told.not_applicable} == {"nothing is matched"}
     # Of a job whose ranks are all here nobody asks for those that are not.
     assert {each.rule for each in made.told.not_applicable} == set(RULES) - {"absent-late-rank"}
+
+
+def test_a_broken_rule_is_told_and_the_others_are_asked(monkeypatch):
+    def broken(job):
+        yield job.facts["nothing"]
+
+    monkeypatch.setitem(RULES, "late-start", ("Title", broken))
+    told = Made({}, pattern="fixed").told
+    assert [(each.rule, each.title, each.error) for each in told.failed] == [
+        ("late-start", "Title", "KeyError: 'nothing'")
+    ]
+    assert [each.rule for each in told.findings] == ["job-straggler"]
+
+    def interrupted(_job):
+        raise duckdb.InterruptException("stop")
+
+    monkeypatch.setitem(RULES, "late-start", ("Title", interrupted))
+    with pytest.raises(duckdb.InterruptException):
+        _ = Made().told
 
 
 def test_late_ranks_one_by_one():

@@ -10,7 +10,7 @@ import pytest
 from made_up import training
 
 from traceq.common.ranks import numbers
-from traceq.diagnosis.finding import Evidence, NotApplicable
+from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.answers.reported import finding
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Report, Straggler
@@ -451,3 +451,11 @@ def test_a_rank_that_was_not_asked_is_never_called_clean():
     ] * 2
     assert "asked" in finding(report, "F1", 1, "all", 8000).text
     assert [each["rules_asked"] for each in json.loads(to_json(report))["traces"]][:3] == [False, True, False]
+
+
+def test_rules_of_jobs_that_broke_are_listed():
+    broken = replace(JOB, failed=(Failed("late-start", "Title", "KeyError: 'own'"),))
+    for in_full in (False, True):
+        shown = listed(broken, in_full=in_full)
+        assert any("These checks broke; that says nothing about the job:" in line for line in shown)
+        assert any("late-start: KeyError: 'own'" in line for line in shown)
