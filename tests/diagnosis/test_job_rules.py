@@ -276,9 +276,32 @@ def test_waiting_that_nobody_causes_or_that_is_less_than_transfers_is_not_told()
     assert Made({}).lines()[1:] == []
 
 
+def waiting(*, match=(), **job):
+    """How sure it is that a job waits, and why; of the second half of its ranks the lists of collectives differ."""
+    made = Made({}, rank=lambda unit: waits(unit) | {"stage": unit // 2}, **job)
+    for number, each in enumerate(match):
+        made.put("collective_match", MATCH | {"match_id": number, "transfer": 0} | each)
+    (found,) = (each for each in made.told.findings if each.rule == "waiting-not-network")
+    return found.confidence, found.confidence_reason.removeprefix(
+        "What the last rank of each collective needed counts as "
+    )
+
+
 def test_absent_ranks_make_it_less_sure_that_transfers_are_transfers():
-    made = Made({}, rank=waits, absent=4, wait_absent=0)
-    assert "waiting-not-network | all ranks | - | - | medium" in made.lines()[1]
+    absent = "medium", "transfer; absent ranks may come later still."
+    assert waiting(absent=4, wait_absent=0) == absent
+    assert waiting(match=[{"members": 3, "group_size": 4}]) == absent
+    assert waiting(match=[{"members": 4, "group_size": 4}]) == ("high", "transfer, and all ranks are here.")
+    # nobody knows without the size of the world, nor of the groups
+    assert waiting(absent=None) == ("medium", "transfer.")
+    assert waiting(absent=None, match=[{"members": 4}]) == ("medium", "transfer.")
+    assert waiting(absent=None, match=[{"members": 4, "group_size": 4}])[0] == "high"
+
+
+def test_the_bubble_is_told_of_pipelines_only():
+    bubble = "high", "transfer, and all ranks are here. In a pipeline the bubble is part of the waiting."
+    assert waiting(stage_win=0) == bubble
+    assert waiting(match=[{"members": 2, "group_size": 4, "op": "send_recv"}]) == bubble
 
 
 def absent(**job):

@@ -35,21 +35,24 @@ def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
     What the last rank of a collective needed is its transfer, the rest of the others waiting. It saves nothing by itself.
     """
     job.judged()
-    waits = job.facts["wait_share"]
-    held_up = bool(job.stragglers) or (job.facts["slowdown"] or 0) >= _SLOWED
+    facts = job.facts
+    waits = facts["wait_share"]
+    held_up = bool(job.stragglers) or (facts["slowdown"] or 0) >= _SLOWED
     if waits is None or waits <= _MOSTLY or not held_up:
         return
-    absent = job.facts["absent"]
+    lacks = facts["absent"] or facts["lacks_members"]
+    is_whole = facts["absent"] == 0 or facts["knows_groups"]
+    is_pipeline = facts["stages"] > 1 and (facts["has_sends"] or facts["stage_win"] is not None)
     yield job.finding(
         "waiting-not-network",
         "all ranks",
         "waits",
         because=f"{share(waits)} of collective time",
-        confidence="medium" if absent else "high",
+        confidence="high" if is_whole and not lacks else "medium",
         reason=(
             "What the last rank of each collective needed counts as transfer"
-            + ("; absent ranks may come later still." if absent else ", and all ranks are here.")
-            + (" In a pipeline the bubble is part of the waiting." if job.facts["stages"] > 1 else "")
+            + ("; absent ranks may come later still." if lacks else ", and all ranks are here." if is_whole else ".")
+            + (" In a pipeline the bubble is part of the waiting." if is_pipeline else "")
         ),
         fix="Leave network, bucket sizes and overlap as they are: collectives get shorter when who is late comes earlier.",
     )
