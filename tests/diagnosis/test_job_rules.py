@@ -498,11 +498,35 @@ def test_another_operation_at_the_same_number_is_a_desync():
     assert made.lines() == ["desync | rank 2 | - | - | high | collective 1: broadcast, others all-reduce"]
     (found,) = made.told.findings
     assert found.ranks == (2,)
-    assert found.evidence.rows == (([2], 1, "operation", "broadcast", None, [0, 1], "all_reduce", None, 1, "dp"),)
+    assert found.evidence.rows == (
+        ([2], 1, "operation", "broadcast", None, [0, 1], "all_reduce", None, 1, "dp", [0, 1, 2]),
+    )
     # Of two nobody knows which is wrong.
     assert numbered([0, 1, 2], wrong).lines() == [
         "desync | ranks 0-1 | - | - | high | collective 1: rank 1 broadcast, rank 0 all-reduce"
     ]
+
+
+def test_all_that_differ_are_told_and_the_group_is_complete():
+    lists = [[0, (1, op, 64), 2] for op in ("broadcast", "reduce", "all_reduce", "all_reduce", "all_reduce")]
+    made = numbered(*lists)
+    assert made.lines() == [
+        "desync | ranks 0-1 | - | - | high | collective 1: rank 0 broadcast, rank 1 reduce, others all-reduce"
+    ]
+    assert "the group of ranks 0-4 differs at 1 place" in made.told.findings[0].confidence_reason
+    assert numbered(*lists[:3]).lines() == [
+        "desync | ranks 0-2 | - | - | high | collective 1: rank 1 reduce, rank 2 all-reduce, rank 0 broadcast"
+    ]
+    # one that lacks it where others differ
+    made = numbered(*lists[:1], *lists[2:], [0, 2])
+    assert made.lines() == ["desync | rank 0 | - | - | high | collective 1: broadcast, ranks 1-3 all-reduce"]
+    assert "the group of ranks 0-4 differs" in made.told.findings[0].confidence_reason
+
+
+def test_of_many_that_differ_the_first_are_told():
+    made = numbered(*([0, (1, "all_reduce", 64 + rank), 2] for rank in range(6)))
+    (line,) = made.lines()
+    assert line.endswith("rank 1 65 bytes, rank 2 66 bytes, rank 3 67 bytes, 2 more, rank 0 64 bytes")
 
 
 def test_other_bytes_where_all_need_the_same_are_a_desync():
