@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import a_hundred, worlds
 
+from traceq.analysis.ledger import idle_gap
+
 CAUSES = """
     select g.ts, g.dur, c.cause, c.dur as cause_dur, s.name
     from idle_gap as g
@@ -276,3 +278,16 @@ def test_a_host_that_was_held_comes_late_until_it_has_made_up_for_it():
         "3100 900 - cudaStreamSynchronize 650",
         "4100 1900 - - -",
     ]
+
+
+def test_any_number_of_gaps_at_once_makes_the_same_rows(tmp_path, monkeypatch):
+    found = []
+    for gaps in (1, 2, 100):
+        monkeypatch.setattr(idle_gap, "_GAPS_AT_ONCE", gaps)
+        trace = late_launch(("op", "aten::linear", 200, 100), ("runtime", "cudaMalloc", 400, 100))
+        trace.kernel("third", 1500, 100, launched=(1400, 10))
+        trace.annotation("ProfilerStep#2", 1000, 1000)
+        (folder := tmp_path / str(gaps)).mkdir()
+        found.append(trace.build(folder).rows("from idle_gap order by gap_id"))
+    assert len(found[0]) > 2
+    assert found[0] == found[1] == found[2]

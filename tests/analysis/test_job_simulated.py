@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from simulated_job import KINDS, job, tables, told, verdict, wrong
 
+from traceq.analysis.job.job import fill_jobs
 from traceq.diagnosis.job.judge import judge_job
 
 RULES = {"host": "slow-host", "stage": "stage-imbalance", "lengths": "wandering-straggler"}
@@ -50,3 +51,33 @@ def test_the_replay_lasts_as_long_as_the_simulated_job(layout):
     assert said["replay_error"] < 0.001
     # counted from the first arrival at a collective on
     assert said["dur"] == pytest.approx(made.lasts(), abs=3e6)
+
+
+@pytest.mark.parametrize(
+    ("late", "pattern"),
+    [({3: (1, 3)}, "fixed"), ({3: (1,), 12: (3,)}, "alternating")],
+    ids=["one in two steps", "two in a step each"],
+)
+def test_in_few_steps_who_is_late_now_and_then_is_named_and_not_said_to_wander(late, pattern):
+    made = job(16, 5, "groups", seed=1, noise=0.005)
+    for rank, steps in late.items():
+        made.work[rank, list(steps)] *= 4
+    with closing(tables(made)) as connection:
+        assert connection.execute("select pattern from job").fetchone() == (pattern,)
+        found = judge_job(connection, 0, 0).findings
+    named = [(each.unit, each.confidence) for each in found if each.rule == "job-straggler"]
+    assert sorted(named) == sorted((f"rank {rank}", "medium") for rank in late)
+
+
+def test_an_excluded_step_between_counted_ones_is_one_of_the_job():
+    made = job(16, 5, "groups", seed=1, noise=0.005)
+    made.work[3] *= 1.5
+    with closing(tables(made)) as connection:
+        before = connection.execute("select steps, dur from job").fetchone()
+        connection.execute("update step set excluded = 'checkpoint' where step = 2")
+        fill_jobs(connection)
+        assert connection.execute("select steps, dur from job").fetchone() == before
+        assert connection.execute("select late_steps from straggler").fetchone() == (1.0,)
+        connection.execute("update step set excluded = 'checkpoint' where step = 0")
+        fill_jobs(connection)
+        assert connection.execute("select steps from job").fetchone() == (4,)

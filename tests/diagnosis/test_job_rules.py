@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pyarrow as pa
 import pytest
 from tables import empty_tables
@@ -22,6 +23,7 @@ JOB = {
     "communication": 100 * MS,
     "matched_share": 1.0,
     "mismatched": 0,
+    "clock_residual": 20_000,
     "claim_limit": 60_000,
     "violations": 0,
     "dur": 1000 * MS,
@@ -105,6 +107,25 @@ def test_a_job_that_cannot_be_judged_has_no_findings_and_every_rule_says_why():
     assert {each.rule for each in made.told.not_applicable} == set(RULES) - {"absent-late-rank"}
 
 
+def test_a_broken_rule_is_told_and_the_others_are_asked(monkeypatch):
+    def broken(job):
+        yield job.facts["nothing"]
+
+    monkeypatch.setitem(RULES, "late-start", ("Title", broken))
+    told = Made({}, pattern="fixed").told
+    assert [(each.rule, each.title, each.error) for each in told.failed] == [
+        ("late-start", "Title", "KeyError: 'nothing'")
+    ]
+    assert [each.rule for each in told.findings] == ["job-straggler"]
+
+    def interrupted(_job):
+        raise duckdb.InterruptException("stop")
+
+    monkeypatch.setitem(RULES, "late-start", ("Title", interrupted))
+    with pytest.raises(duckdb.InterruptException):
+        _ = Made().told
+
+
 def test_late_ranks_one_by_one():
     second = {"name": "rank 2", "units": [2], "adds": 50 * MS, "win": 20 * MS, "late_steps": None}
     made = Made({"cause": "idle_launch", "cause_ns": 300 * MS}, second, pattern="alternating")
@@ -114,7 +135,7 @@ def test_late_ranks_one_by_one():
     ]
     first, second = made.told.findings
     assert first.fix == (
-        "Open rank 1 by itself (`traceq report --rank 1`); it has more of idle: launching than the usual rank."
+        "Open rank 1 by itself (`traceq report DB --rank 1`); it has more of idle: launching than the usual rank."
     )
     assert first.confidence_reason == "It holds the job up in 90.0 % of 10 steps."
     assert second.confidence_reason == "One step was recorded: whether it recurs is not known."
@@ -184,12 +205,12 @@ def test_few_steps_do_not_tell_who_is_late_by_chance(steps):
 
 
 def computing(durs, *, grids=(), calls=(), steps=(), own=(), beyond=300, **job):
-    """A job of four ranks, of which rank 1 is late by its compute; each runs two kernels so long, us, with a grid, so often.
+    """A job of as many ranks, of which rank 1 is late by its compute; each runs two kernels so long, us, with a grid, so often.
 
     It computes longer by `beyond` us before its late arrivals. `steps` is how many each rank has, `own` how long the kernel
     that each has by itself takes in them, us.
     """
-    made = Made({"cause": "compute", "cause_ns": beyond * 1000}, pattern="fixed", **job)
+    made = Made({"cause": "compute", "cause_ns": beyond * 1000}, ranks=len(durs), pattern="fixed", **job)
     rows = [
         (rank, name, grids[rank] if grids else 64, 8, durs[rank] * 1000, call)
         for rank in range(len(durs))
@@ -216,6 +237,14 @@ def test_the_same_kernels_that_take_longer_are_a_slow_gpu():
     made = computing([100, 110, 100, 101])
     # Twenty kernels take 10 us longer, of ten steps.
     assert made.lines() == ["slow-gpu | rank 1 | 15 | 20 | medium | slower kernels +20.00 µs"]
+
+
+def test_late_ranks_are_listed_as_they_are_to_be_fixed_whichever_rule_tells():
+    made = computing([100, 110, 100, 101, 100])
+    second = {"name": "rank 4", "units": [4], "place": 2, "adds": 50 * MS, "win": 20 * MS}
+    made.put("straggler", STRAGGLER | second)
+    made.connection.execute("update straggler set cause = 'idle_launch' where place = 2")
+    assert [(each.rule, each.place) for each in made.told.findings] == [("slow-gpu", 1), ("job-straggler", 2)]
 
 
 def test_more_calls_or_larger_grids_are_more_work():
@@ -254,8 +283,6 @@ def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():
 
 @pytest.mark.parametrize("made", [computing([100, 110]), computing([100, 110, 100, 100], grids=[None] * 4)])
 def test_without_peers_or_grids_late_compute_is_not_explained(made):
-    if len(made.connection.execute("select distinct trace_id from gpu_slice").fetchall()) == 2:
-        made.connection.execute("delete from job_rank where unit > 1")
     assert [line.partition(" ")[0] for line in made.lines()] == ["job-straggler"]
     reason = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
     assert made.cannot_tell("slow-gpu") == [reason]
@@ -277,9 +304,32 @@ def test_waiting_that_nobody_causes_or_that_is_less_than_transfers_is_not_told()
     assert Made({}).lines()[1:] == []
 
 
+def waiting(*, match=(), **job):
+    """How sure it is that a job waits, and why; of the second half of its ranks the lists of collectives differ."""
+    made = Made({}, rank=lambda unit: waits(unit) | {"stage": unit // 2}, **job)
+    for number, each in enumerate(match):
+        made.put("collective_match", MATCH | {"match_id": number, "transfer": 0} | each)
+    (found,) = (each for each in made.told.findings if each.rule == "waiting-not-network")
+    return found.confidence, found.confidence_reason.removeprefix(
+        "What the last rank of each collective needed counts as "
+    )
+
+
 def test_absent_ranks_make_it_less_sure_that_transfers_are_transfers():
-    made = Made({}, rank=waits, absent=4, wait_absent=0)
-    assert "waiting-not-network | all ranks | - | - | medium" in made.lines()[1]
+    absent = "medium", "transfer; absent ranks may come later still."
+    assert waiting(absent=4, wait_absent=0) == absent
+    assert waiting(match=[{"members": 3, "group_size": 4}]) == absent
+    assert waiting(match=[{"members": 4, "group_size": 4}]) == ("high", "transfer, and all ranks are here.")
+    # nobody knows without the size of the world, nor of the groups
+    assert waiting(absent=None) == ("medium", "transfer.")
+    assert waiting(absent=None, match=[{"members": 4}]) == ("medium", "transfer.")
+    assert waiting(absent=None, match=[{"members": 4, "group_size": 4}])[0] == "high"
+
+
+def test_the_bubble_is_told_of_pipelines_only():
+    bubble = "high", "transfer, and all ranks are here. In a pipeline the bubble is part of the waiting."
+    assert waiting(stage_win=0) == bubble
+    assert waiting(match=[{"members": 2, "group_size": 4, "op": "send_recv"}]) == bubble
 
 
 def absent(**job):
@@ -340,6 +390,18 @@ def test_what_is_below_the_resolution_of_the_clocks_is_no_slow_link():
     assert groups(100, 100, 150, 100).lines() == []
 
 
+def test_a_tiny_message_does_not_hide_a_slow_link():
+    made = groups(500, 500, 5000, 500)
+    for group in range(4):
+        for each in range(100, 108):
+            match = 8 * group + each
+            row = MATCH | {"bytes": 8, "match_id": match, "group_id": f"g{group}", "group_size": 2, "members": 2}
+            made.put("collective_match", row | {"transfer": 20_000 if group == 2 else 1000})
+            made.member(match, 2 * group)
+            made.member(match, 2 * group + 1)
+    assert made.lines() == ["slow-link | group of ranks 4-5 | - | - | medium | transfers take 10.00x the usual"]
+
+
 @pytest.mark.parametrize(
     "made",
     [groups(500, 700), groups(500, 500, 700, count=7), groups(500, 500, 700, size=3)],
@@ -350,22 +412,62 @@ def test_without_three_complete_groups_links_are_not_compared(made):
     assert made.cannot_tell("slow-link") == [reason]
 
 
+def starting(*ranks, op="all_reduce", path=1, **job):
+    """A job whose ranks come so many ms later to their first collective, and whose traces begin so many ms later.
+
+    The critical path begins with rank `path`.
+    """
+    made = Made(ranks=len(ranks), late_start=ranks[path][0] * MS, **job)
+    made.put("collective_match", MATCH | {"match_id": 0, "op": op, "members": len(ranks), "transfer": 0})
+    for unit, (later, begins) in enumerate(ranks):
+        made.member(0, unit, own=later * MS, begins=None, on_path=unit == path)
+        row = {"trace_id": unit + 1, "path": "t", "sha256": str(unit), "size_bytes": 0, "format": "made up"}
+        made.insert("trace", row | {"ts": begins * MS, "ingested_at": "2026-01-01 00:00:00"})
+    return made
+
+
 def test_a_recording_that_began_later():
-    made = Made(late_start=40 * MS)
-    made.member(0, 0, own=0, begins=None)
-    made.member(1, 1, own=40 * MS, begins=None, on_path=True)
+    made = starting((0, 5), (40, 35))
     made.member(2, 1, own=90 * MS)
     made.member(3, 0, own=90 * MS, begins=None)
+    assert made.lines() == ["late-start | rank 1 | - | - | high | came 30.00 ms later"]
+    assert made.told.findings[0].evidence.rows == ((1, 40 * MS, 30 * MS, True, False), (0, 0, 0, False, False))
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [((0, 0), (0, 0)), ((0, 0), (10, 10)), ((0, 0), (40, 0)), ((0, 0), (40, 19)), ((0, 9), (40, 0))],
+    ids=["together", "hardly later", "computes longer", "mostly computes", "began first"],
+)
+def test_a_start_that_is_hardly_later_or_not_for_its_recording_is_not_told(ranks):
+    assert starting(*ranks).lines() == []
+    assert starting(*ranks).cannot_tell("late-start") == []
+
+
+def test_the_rank_that_the_first_collective_waits_for_began_later_and_not_the_last_of_all():
+    line = starting((0, 0), (20, 20), (30, 30)).lines()[0]
+    assert line == "late-start | rank 1 | - | - | high | came 20.00 ms later"
+
+
+def test_a_recording_begins_with_its_first_counted_step():
+    made = starting((0, 0), (40, 0))
+    for trace, ts in ((1, 100), (2, 140)):
+        made.insert(
+            "step", {"trace_id": trace, "step": 3, "name": "s", "source": "made up", "ts": ts * MS, "dur": 60 * MS}
+        )
     assert made.lines() == ["late-start | rank 1 | - | - | high | came 40.00 ms later"]
-    assert made.told.findings[0].evidence.rows == ((1, 40 * MS), (0, 0))
 
 
-@pytest.mark.parametrize("late", [0, 10 * MS, None])
-def test_a_start_that_is_hardly_later_is_not_told(late):
-    made = Made(late_start=late)
-    made.member(0, 0, own=0, begins=None)
-    made.member(1, 1, own=10 * MS, begins=None, on_path=True)
-    assert made.lines() == []
+def test_a_later_start_cannot_be_told():
+    late = (0, 0), (40, 40)
+    assert starting(*late, clock_residual=None).cannot_tell("late-start") == [
+        "no collective aligns the clocks of the ranks"
+    ]
+    reason = "the first wait is for what another stage of the pipeline sends"
+    assert starting(*late, op="send_recv").cannot_tell("late-start") == [reason]
+    made = starting(*late)
+    made.connection.execute("delete from trace")
+    assert made.cannot_tell("late-start") == ["traces do not say when they begin"]
 
 
 def test_what_all_ranks_do_before_the_first_collective_is_no_late_start():
@@ -424,11 +526,35 @@ def test_another_operation_at_the_same_number_is_a_desync():
     assert made.lines() == ["desync | rank 2 | - | - | high | collective 1: broadcast, others all-reduce"]
     (found,) = made.told.findings
     assert found.ranks == (2,)
-    assert found.evidence.rows == (([2], 1, "operation", "broadcast", None, [0, 1], "all_reduce", None, 1, "dp"),)
+    assert found.evidence.rows == (
+        ([2], 1, "operation", "broadcast", None, [0, 1], "all_reduce", None, 1, "dp", [0, 1, 2]),
+    )
     # Of two nobody knows which is wrong.
     assert numbered([0, 1, 2], wrong).lines() == [
         "desync | ranks 0-1 | - | - | high | collective 1: rank 1 broadcast, rank 0 all-reduce"
     ]
+
+
+def test_all_that_differ_are_told_and_the_group_is_complete():
+    lists = [[0, (1, op, 64), 2] for op in ("broadcast", "reduce", "all_reduce", "all_reduce", "all_reduce")]
+    made = numbered(*lists)
+    assert made.lines() == [
+        "desync | ranks 0-1 | - | - | high | collective 1: rank 0 broadcast, rank 1 reduce, others all-reduce"
+    ]
+    assert "the group of ranks 0-4 differs at 1 place" in made.told.findings[0].confidence_reason
+    assert numbered(*lists[:3]).lines() == [
+        "desync | ranks 0-2 | - | - | high | collective 1: rank 1 reduce, rank 2 all-reduce, rank 0 broadcast"
+    ]
+    # one that lacks it where others differ
+    made = numbered(*lists[:1], *lists[2:], [0, 2])
+    assert made.lines() == ["desync | rank 0 | - | - | high | collective 1: broadcast, ranks 1-3 all-reduce"]
+    assert "the group of ranks 0-4 differs" in made.told.findings[0].confidence_reason
+
+
+def test_of_many_that_differ_the_first_are_told():
+    made = numbered(*([0, (1, "all_reduce", 64 + rank), 2] for rank in range(6)))
+    (line,) = made.lines()
+    assert line.endswith("rank 1 65 bytes, rank 2 66 bytes, rank 3 67 bytes, 2 more, rank 0 64 bytes")
 
 
 def test_other_bytes_where_all_need_the_same_are_a_desync():

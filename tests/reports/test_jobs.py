@@ -11,7 +11,7 @@ import pytest
 from made_up import training
 
 from traceq.common.ranks import numbers
-from traceq.diagnosis.finding import Evidence, NotApplicable
+from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.answers.reported import finding
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Report, Straggler
@@ -127,6 +127,7 @@ def test_several_are_named_in_a_sentence():
     wandering = said(replace(JOB, stragglers=(), pattern="wandering"))
     assert "Ranks are late in turn\n" in wandering
     assert "A different rank is late each time" in wandering
+    assert "Ranks are late, none by enough to be named\n" in said(replace(JOB, stragglers=(), pattern="none"))
 
 
 def test_a_job_that_cannot_be_judged_says_why():
@@ -209,15 +210,23 @@ LATE = JobFinding(
     because="idle: launching +39.00 ms",
     saving_ns=30.0 * MS,
     adds_ns=40.0 * MS,
+    place=1,
     confidence="high",
     confidence_reason="It is late in 9 of 10 steps.",
     fix="Open rank 1 by itself.",
     evidence=Evidence(("rank",), ((1,),), "select 1 as rank"),
 )
 WAITING = replace(
-    LATE, rule="waiting-not-network", unit="all ranks", ranks=(), because="80.0 %", saving_ns=None, adds_ns=None
+    LATE,
+    rule="waiting-not-network",
+    unit="all ranks",
+    ranks=(),
+    because="80.0 %",
+    saving_ns=None,
+    adds_ns=None,
+    place=None,
 )
-FOUND = (LATE, replace(LATE, unit="rank 0", ranks=(0,), saving_ns=2.0 * MS, adds_ns=10.0 * MS), WAITING)
+FOUND = (LATE, replace(LATE, unit="rank 0", ranks=(0,), saving_ns=2.0 * MS, adds_ns=10.0 * MS, place=2), WAITING)
 
 
 def listed(job, *, in_full=False):
@@ -462,3 +471,11 @@ def test_a_rank_that_was_not_asked_is_never_called_clean():
     ] * 2
     assert "asked" in finding(report, "F1", 1, "all", 8000).text
     assert [each["rules_asked"] for each in json.loads(to_json(report))["traces"]][:3] == [False, True, False]
+
+
+def test_rules_of_jobs_that_broke_are_listed():
+    broken = replace(JOB, failed=(Failed("late-start", "Title", "KeyError: 'own'"),))
+    for in_full in (False, True):
+        shown = listed(broken, in_full=in_full)
+        assert any("These checks broke; that says nothing about the job:" in line for line in shown)
+        assert any("late-start: KeyError: 'own'" in line for line in shown)

@@ -14,6 +14,7 @@ from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
+from traceq.analysis.ledger.idle_gap import fill_gaps
 from traceq.analysis.nesting.nesting import nest
 from traceq.analysis.replay.replayed import fill_replay
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
@@ -167,6 +168,7 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "host_timeline": lambda connection, _values: fill_host_timeline(connection),
     "host_piece": lambda connection, _values: cut_intervals(connection),
     "host_debt": lambda connection, _values: fill_debt(connection),
+    "idle_gap": lambda connection, values: fill_gaps(connection, values["trace_id"]),
     "kernel_family": lambda connection, _values: fill_classes(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
     "module": _if_any("_module_slice", "module"),

@@ -14,7 +14,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
-from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
+from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation, failed
 from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.in_job import within_job, without_those_of_job
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
@@ -167,7 +167,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     proposals: list[Proposal] = []
     observations: list[Observation] = []
     clean: list[Clean] = []
-    failed: list[Failed] = []
+    broken: list[Failed] = []
     asked, not_applicable = without_those_of_job(subject, rules)
     for rule in asked:
         name, title = rule.name, rule.manual.title
@@ -184,7 +184,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         except duckdb.InterruptException:  # Ctrl-C: no rule is to run any more
             raise
         except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
-            failed.append(_failed(rule, error))
+            broken.append(failed(name, title, error))
     found: list[tuple[str, Finding]] = []
     listed_first = _allocated(subject, proposals)
     subject.locate(each.proposal.advice.claim for each in listed_first)
@@ -194,10 +194,10 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         except duckdb.InterruptException:
             raise
         except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
-            failed.append(_failed(allocated.proposal.rule, error))
+            broken.append(failed(allocated.proposal.rule.name, allocated.proposal.rule.manual.title, error))
     made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
     findings = within_job(subject, overshadowed(merged(found), made_by))
-    listed = {each.rule for each in findings} | {each.rule for each in failed}
+    listed = {each.rule for each in findings} | {each.rule for each in broken}
     listed |= {part.rule for each in findings for part in each.parts}
     return Judged(
         trace_id=subject.trace_id,
@@ -206,7 +206,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         small=tuple(dict.fromkeys(each.rule.name for each in proposals if each.rule.name not in listed)),
         clean=tuple(clean),
         not_applicable=tuple(not_applicable),
-        failed=tuple(failed),
+        failed=tuple(broken),
     )
 
 
@@ -214,7 +214,3 @@ def _allocated(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocate
     least = WORTH_LISTING * subject.step_ns
     held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
     return allocate(subject, [each for each in proposals if each.advice.claim.saving_ns >= least], held, least)
-
-
-def _failed(rule: Rule, error: Exception) -> Failed:
-    return Failed(rule.name, rule.manual.title, f"{type(error).__name__}: {' '.join(str(error).split())}")

@@ -105,7 +105,14 @@ def jobs_of(connection: duckdb.DuckDBPyConnection, wanted: set[int] | None = Non
                 for name, (query, made) in _LISTS_OF_JOB.items()
             }
             told = judge_job(connection, **place)
-            yield model.Job(**job, members=members, findings=told.findings, not_applicable=told.not_applicable, **lists)
+            yield model.Job(
+                **job,
+                members=members,
+                findings=told.findings,
+                not_applicable=told.not_applicable,
+                failed=told.failed,
+                **lists,
+            )
 
 
 def _short_paths(paths: Sequence[str]) -> list[str]:

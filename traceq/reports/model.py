@@ -428,7 +428,7 @@ class Job:
 
     `dur` is the sum of `late_start`, `transfer`, `late` (time beyond the usual on the critical path) and usual work;
     `wait_share` is the share of waiting in matched collectives. `lateness` and `worst` are there to be drawn. `findings` are what
-    its rules say, `not_applicable` those that cannot tell.
+    its rules say, `not_applicable` those that cannot tell, `failed` those that broke.
     """
 
     job: int
@@ -463,6 +463,7 @@ class Job:
     wait_absent: int | None = None
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
+    failed: tuple[Failed, ...] = ()
 
 
 @dataclass(frozen=True)

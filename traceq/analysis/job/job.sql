@@ -14,10 +14,19 @@ ranks as (
     group by job, time_window
 ),
 
+-- An excluded step between counted ones is in the time of the job, as are its collectives.
+spanned as (
+    select s.trace_id, count(*) as steps
+    from step as s
+    inner join (select trace_id, min(ts) as begins, max(ts) as ends from step where excluded is null group by trace_id) as c
+        on c.trace_id = s.trace_id and s.ts between c.begins and c.ends
+    group by s.trace_id
+),
+
 steps as (
     select u.job, u.time_window, max(s.steps) as steps
     from _job_unit as u
-    inner join (select trace_id, count(*) as steps from step where excluded is null group by trace_id) as s using (trace_id)
+    inner join spanned as s using (trace_id)
     group by u.job, u.time_window
 ),
 

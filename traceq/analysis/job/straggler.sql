@@ -214,7 +214,7 @@ set
     pattern = (
         with
         named as (
-            select any_value(kind) as kind, count(*) as names, any_value(late_steps) as late_steps, sum(adds) as adds
+            select any_value(kind) as kind, count(*) as names
             from straggler
             where job = $job and time_window = $time_window
         ),
@@ -238,10 +238,8 @@ set
                 when $wanders and job.slowdown > 1.05 then 'wandering'
                 when n.names > 0 and n.kind <> 'rank' then n.kind
                 when $steps >= 10 and s.in_few >= 0.5 * s.total and n.names > 0 then 'transient'
-                when n.names = 1 and coalesce(n.late_steps, 1) >= 0.6 then 'fixed'
-                when n.names > 1 and n.adds >= 0.5 * (job.dur - job.ideal) then 'alternating'
-                when job.slowdown > 1.05 then 'wandering'
-                when n.names > 0 then 'fixed'
+                when n.names = 1 then 'fixed'
+                when n.names > 1 then 'alternating'
                 else 'none'
             end
         from named as n

@@ -40,7 +40,7 @@ comment on column job.ranks is 'Ranks whose traces are here.';
 comment on column job.hosts is 'Hosts among them; NULL when no trace names its host.';
 comment on column job.absent is 'world_size - ranks; NULL when world_size is.';
 comment on column job.short_ranks is 'Ranks that were recorded for less than 95 % of the time of the longest.';
-comment on column job.steps is 'Counted steps of the rank that has the most; 0 where there are none.';
+comment on column job.steps is 'Steps from the first counted one to the last, of the rank that has the most: its time holds excluded ones between them; 0 where none is counted.';
 comment on column job.communication is 'Time of all communication between ranks on GPUs, of all ranks, ns.';
 comment on column job.matched_share is 'Share of that in collectives that were found on all their ranks that are here; NULL without communication or with one rank.';
 comment on column job.mismatched is 'Collectives that seemed to belong together and did not: two of one rank, more than the group has, other sizes.';
@@ -53,7 +53,7 @@ comment on column job.transfer is 'Of dur, time on its critical path in which co
 comment on column job.late_start is 'Of dur, time before the first collective that is waited for: ranks whose recording began later, ns. No fix is promised for it.';
 comment on column job.ideal is 'What dur would be if every rank were like the usual one at the same place, ns.';
 comment on column job.slowdown is 'dur / ideal.';
-comment on column job.pattern is 'Who holds it up: fixed (one rank, in at least 60 % of the steps or in a job of one step), transient (at most 10 % of the steps hold half of it), alternating (several ranks, that together explain half of it), host, stage, wandering (a slowdown above 1.05, and nobody holds the critical path up for more than a fifth of it, or than chance would give to one of them) or none; NULL when the job cannot be judged.';
+comment on column job.pattern is 'Who holds it up: fixed (one rank), transient (at most 10 % of the steps hold half of it), alternating (several ranks), host, stage, wandering (a slowdown above 1.05 in at least 8 steps, and nobody holds the critical path up for more than a fifth of it, or than chance would give to one of them) or none (nobody is named); NULL when the job cannot be judged.';
 comment on column job.cannot_tell is 'Why the job cannot be judged; NULL when it is.';
 comment on column job.usual_source is 'What a rank is compared with: place (the median of the ranks of its stage at the same place) or operation (in tables of operations the mean of each type of operation over all ranks); NULL when the job cannot be judged.';
 comment on column job.slow_stage is 'The stage (job_rank.stage) of a pipeline that holds up the others: in tables of operations the one that would save most if its ranks were usual, else the one with most own time, where stage_win is at least 1 % of dur; NULL without one.';

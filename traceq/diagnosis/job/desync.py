@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from traceq.common.ranks import numbers
@@ -11,6 +12,9 @@ from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
 from traceq.diagnosis.needs import CannotTell
+
+# Of so many that differ it is told what they have.
+_MOST_LISTED = 3
 
 _HOW_SURE: dict[str, tuple[Confidence, str]] = {
     "operation": ("high", "All ranks of a group number its collectives alike"),
@@ -31,31 +35,45 @@ def desync(job: JobSubject) -> Iterator[JobFinding]:
         raise CannotTell("a table of operations does not number collectives")
     if not job.ask("numbered"):
         raise CannotTell(job.facts["cannot_tell"] or "no group without sends and receives numbers its collectives")
-    for each in job.ask("desync"):
-        yield _finding(job, each)
+    for _, variants in groupby(job.ask("desync"), key=lambda each: each["group_id"]):
+        yield _finding(job, list(variants))
 
 
-def _finding(job: JobSubject, each: dict[str, Any]) -> JobFinding:
+def _finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
+    """Of one group; each of its `variants` is what fewer ranks have than those that most are like."""
+    first = variants[0]
+    group, most = first["group_ranks"], first["other_ranks"]
     # without a majority nobody knows who is wrong
-    is_minority = len(each["ranks"]) < len(each["other_ranks"])
-    group = sorted([*each["ranks"], *each["other_ranks"]])
-    ranks = tuple(each["ranks"] if is_minority else group)
-    confidence, reason = _HOW_SURE[each["differs"]]
-    who, others = ("", "others") if is_minority else (f"{numbers(each['ranks'])} ", numbers(each["other_ranks"]))
-    place = f"{_words(each['op']) if each['differs'] == 'bytes' else 'collective'} {each['sequence']}"
+    has_majority = 2 * len(most) > len(group)
+    ranks = tuple(sorted(rank for each in variants for rank in each["ranks"]) if has_majority else group)
+    confidence, reason = _HOW_SURE[first["differs"]]
+    place = f"{_words(first['op']) if first['differs'] == 'bytes' else 'collective'} {first['sequence']}"
     return job.finding(
         "desync",
         numbers(ranks),
         "desync",
         ranks=ranks,
-        because=f"{place}: {who}{_has(each, '')}, {others} {_has(each, 'other_')}",
+        because=f"{place}: {_who_has_what(variants, has_majority=has_majority)}",
         confidence=confidence,
-        reason=f"{reason}; the group of {numbers(group)} differs at {some(each['places'], 'place')}.",
+        reason=f"{reason}; the group of {numbers(group)} differs at {some(first['places'], 'place')}.",
         fix=(
             f"Find what makes {numbers(ranks)} skip, add or resize {place} or one before: a branch on rank, data or "
             "loss, another number of batches or parameters. `TORCH_DISTRIBUTED_DEBUG=DETAIL` stops at the first that differs."
         ),
     )
+
+
+def _who_has_what(variants: list[dict[str, Any]], *, has_majority: bool) -> str:
+    first = variants[0]
+    if has_majority and len(variants) == 1:
+        fewer = [_has(first, "")]
+    else:
+        fewer = [f"{numbers(each['ranks'])} {_has(each, '')}" for each in variants[:_MOST_LISTED]]
+    left = len(variants) - len(fewer)
+    # a rank that lacks it is none of those that differ in it
+    is_all = sum(len(each["ranks"]) for each in variants) + len(first["other_ranks"]) == len(first["group_ranks"])
+    others = "others" if has_majority and is_all and not left else numbers(first["other_ranks"])
+    return ", ".join([*fewer, *([f"{left} more"] if left else []), f"{others} {_has(first, 'other_')}"])
 
 
 def _has(each: dict[str, Any], whose: str) -> str:

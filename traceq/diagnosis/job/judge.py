@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import getdoc
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.finding import NotApplicable
+from traceq.diagnosis.finding import Failed, NotApplicable, failed
 from traceq.diagnosis.job.compute import slow_gpu, work_imbalance
 from traceq.diagnosis.job.desync import desync
 from traceq.diagnosis.job.finding import JobFinding
@@ -18,9 +19,6 @@ from traceq.diagnosis.job.links import slow_link
 from traceq.diagnosis.job.subject import JobSubject
 from traceq.diagnosis.job.waiting import absent_late_rank, late_start, waiting_not_network
 from traceq.diagnosis.needs import CannotTell
-
-if TYPE_CHECKING:
-    import duckdb
 
 _Rule = Callable[[JobSubject], Iterator[JobFinding]]
 
@@ -48,10 +46,11 @@ def page(name: str) -> str:
 
 @dataclass(frozen=True)
 class JudgedJob:
-    """What the rules say of a window of a job, and which of them cannot tell."""
+    """What the rules say of a window of a job, which of them cannot tell, and which broke."""
 
     findings: tuple[JobFinding, ...]
     not_applicable: tuple[NotApplicable, ...]
+    failed: tuple[Failed, ...]
 
 
 def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int) -> JudgedJob:
@@ -61,9 +60,21 @@ def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int)
     subject = JobSubject(connection, job, time_window, facts)
     findings: list[JobFinding] = []
     unknown: list[NotApplicable] = []
+    broken: list[Failed] = []
     for name, (title, rule) in RULES.items():
         try:
-            findings += rule(subject)
+            findings += list(rule(subject))
         except CannotTell as error:
             unknown.append(NotApplicable(name, title, str(error)))
-    return JudgedJob(tuple(findings), tuple(unknown))
+        except duckdb.InterruptException:  # Ctrl-C: no rule is to run any more
+            raise
+        except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
+            broken.append(failed(name, title, error))
+    return JudgedJob(tuple(_in_order(findings)), tuple(unknown), tuple(broken))
+
+
+def _in_order(findings: list[JobFinding]) -> Iterator[JobFinding]:
+    """As their rules are listed, but those that tell of stragglers in the order in which these are to be fixed."""
+    placed = iter(sorted((each for each in findings if each.place is not None), key=lambda each: each.place or 0))
+    for each in findings:
+        yield each if each.place is None else next(placed)

@@ -31,7 +31,7 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
         for each in _of_kind(job, "rank"):
             if why_longer(job, each):
                 continue
-            fix = f"Open {each['name']} by itself (`traceq report --rank {each['ranks'][0]}`){_more(each)}."
+            fix = f"Open {each['name']} by itself (`traceq report DB --rank {each['ranks'][0]}`){_more(each)}."
             yield _late(job, "job-straggler", each, fix)
 
 

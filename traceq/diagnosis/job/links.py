@@ -25,8 +25,7 @@ def slow_link(job: JobSubject) -> Iterator[JobFinding]:
     if not groups:
         raise CannotTell("no three complete groups have eight collectives each of one operation and size to compare")
     worst = groups[0]
-    beyond = worst["best_ns"] - worst["usual_ns"]
-    if worst["times_usual"] <= _TIMES_USUAL or beyond <= (job.facts["claim_limit"] or 0):
+    if worst["times_usual"] <= _TIMES_USUAL or not worst["is_clear"]:
         return
     ranks = tuple(worst["ranks"])
     op = worst["op"].replace("_", "-")

@@ -67,9 +67,12 @@ class JobSubject:
         ranks: tuple[int, ...] = (),
         saving: float | None = None,
         adds: float | None = None,
+        place: int | None = None,
         **settings: Setting,
     ) -> JobFinding:
-        """A finding that the rows of `proof`.sql prove; `saving` and `adds` are ns of all steps."""
+        """A finding that the rows of `proof`.sql prove; `saving` and `adds` are ns of all steps, `place` that of a straggler."""
+        if place is not None:
+            settings = {"place": place, **settings}
         rows = self.ask(proof, **settings)
         columns = tuple(rows[0]) if rows else ()
         query = literal(_text(proof), **self._given(settings))
@@ -80,6 +83,7 @@ class JobSubject:
             because=because,
             saving_ns=None if saving is None else saving / self.steps,
             adds_ns=None if adds is None else adds / self.steps,
+            place=place,
             confidence=confidence,
             confidence_reason=reason,
             fix=fix,

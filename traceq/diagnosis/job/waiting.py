@@ -25,6 +25,9 @@ _MATCHED = 0.9
 # Of the job's time: a later start is told from here on.
 _LATE_START = 0.01
 
+# A recording that begins later by less of how much later the rank came does not explain it.
+_EXPLAINS = 0.5
+
 
 def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
     """More than half of the time in matched collectives is waiting for ranks, in a job that late ranks slow down.
@@ -32,21 +35,24 @@ def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
     What the last rank of a collective needed is its transfer, the rest of the others waiting. It saves nothing by itself.
     """
     job.judged()
-    waits = job.facts["wait_share"]
-    held_up = bool(job.stragglers) or (job.facts["slowdown"] or 0) >= _SLOWED
+    facts = job.facts
+    waits = facts["wait_share"]
+    held_up = bool(job.stragglers) or (facts["slowdown"] or 0) >= _SLOWED
     if waits is None or waits <= _MOSTLY or not held_up:
         return
-    absent = job.facts["absent"]
+    lacks = facts["absent"] or facts["lacks_members"]
+    is_whole = facts["absent"] == 0 or facts["knows_groups"]
+    is_pipeline = facts["stages"] > 1 and (facts["has_sends"] or facts["stage_win"] is not None)
     yield job.finding(
         "waiting-not-network",
         "all ranks",
         "waits",
         because=f"{share(waits)} of collective time",
-        confidence="medium" if absent else "high",
+        confidence="high" if is_whole and not lacks else "medium",
         reason=(
             "What the last rank of each collective needed counts as transfer"
-            + ("; absent ranks may come later still." if absent else ", and all ranks are here.")
-            + (" In a pipeline the bubble is part of the waiting." if job.facts["stages"] > 1 else "")
+            + ("; absent ranks may come later still." if lacks else ", and all ranks are here." if is_whole else ".")
+            + (" In a pipeline the bubble is part of the waiting." if is_pipeline else "")
         ),
         fix="Leave network, bucket sizes and overlap as they are: collectives get shorter when who is late comes earlier.",
     )
@@ -86,23 +92,37 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def late_start(job: JobSubject) -> Iterator[JobFinding]:
-    """The first collective waits for a rank that came later than the first by more than 1 % of the job.
+    """The first collective waits for a rank whose recording began later than the first one's, by more than 1 % of the job.
 
-    Recordings begin apart, which is no loss of the program's: no saving.
+    Told where that explains at least half of how much later the rank came. Recordings begin apart, which is no loss of the
+    program's: no saving. Needs clocks that collectives align.
     """
     job.judged()
-    last = next(iter(job.ask("first_arrivals")), None)
+    if job.facts["clock_residual"] is None:
+        raise CannotTell("no collective aligns the clocks of the ranks")
+    first = next((each for each in job.ask("first_arrivals") if each["on_path"]), None)
+    if first is None:
+        return
     # Time on the critical path before the first collective that is waited for: what all ranks do then is no rank's lateness.
-    late = min(job.facts["late_start"] or 0, last["later_ns"]) if last else 0
-    if last is None or late <= max(_LATE_START * job.facts["dur"], job.facts["claim_limit"] or 0):
+    late = min(job.facts["late_start"] or 0, first["later_ns"])
+    least = max(_LATE_START * job.facts["dur"], job.facts["claim_limit"] or 0)
+    if late <= least:
+        return
+    if first["of_send"]:
+        raise CannotTell("the first wait is for what another stage of the pipeline sends")
+    if first["begins_later_ns"] is None:
+        raise CannotTell("traces do not say when they begin")
+    begins_later = first["begins_later_ns"]
+    explained = min(late, begins_later)
+    if explained <= max(least, _EXPLAINS * late):
         return
     yield job.finding(
         "late-start",
-        f"rank {last['rank']}",
+        f"rank {first['rank']}",
         "first_arrivals",
-        ranks=(last["rank"],),
-        because=f"came {duration(late)} later",
+        ranks=(first["rank"],),
+        because=f"came {duration(explained)} later",
         confidence="high",
-        reason="Measured on aligned clocks; what ranks do before the first collective is compared with nothing.",
+        reason=f"It came {duration(late)} later on aligned clocks, its recording began {duration(begins_later)} later.",
         fix="Begin the recording on all ranks after a barrier, and record several steps: the first then weighs less.",
     )

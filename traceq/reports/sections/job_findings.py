@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.ranks import numbers
 from traceq.common.units import duration, some
 from traceq.diagnosis.job.finding import JobFinding
-from traceq.reports.document import Block, Name, Paragraph, Query, table, with_code
+from traceq.reports.document import Block, Items, Name, Paragraph, Query, Warn, table, with_code
 from traceq.reports.model import Job
 
 _MOST_LISTED = 8
@@ -24,6 +24,9 @@ def findings_of_job(job: Job, *, in_full: bool) -> Iterator[Block]:
     if in_full:
         yield from _in_full(shown)
     yield from _cannot_tell(job, in_full=in_full)
+    if job.failed:
+        yield Warn(("These checks broke; that says nothing about the job:",))
+        yield Items(tuple((f"{each.rule}: ", each.error) for each in job.failed))
 
 
 def findings_of_rule(job: Job, rule: str) -> Iterator[Block]:

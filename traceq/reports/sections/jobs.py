@@ -88,7 +88,8 @@ def _verdict(job: Job, deed: str) -> Verdict:
     if job.stragglers and deed and job.pattern != "wandering":
         lines.append((f"On {job.stragglers[0].name}: ", *with_code(deed)))
     named = job.stragglers if job.pattern != "wandering" else ()
-    said = f"Late ranks: the others wait for {_names(named)}" if named else "Ranks are late in turn"
+    nobody = "Ranks are late in turn" if job.pattern == "wandering" else "Ranks are late, none by enough to be named"
+    said = f"Late ranks: the others wait for {_names(named)}" if named else nobody
     return Verdict((said,), "problem", lines=tuple(lines))
 
 

@@ -1,5 +1,6 @@
 -- The first place (number of a collective within its group) of each group at which its ranks differ: another operation, other bytes
--- where all need the same, or none between two that all ranks have. `ranks` are the fewer, `other_ranks` those that most are like.
+-- where all need the same, or none between two that all ranks have. `other_ranks` are the most that are alike,
+-- `ranks` each of the fewer that are, `group_ranks` all of the group that are here.
 -- Groups with sends and receives are left out, which ranks number on their own.
 with
 process_group as (
@@ -184,6 +185,13 @@ variant as (
 ranked as (
     select *, row_number() over (partition by group_id order by len(ranks) desc, op is null, ranks) as number
     from variant
+),
+
+member_rank as (
+    select g.group_id, list(r.rank order by r.unit) as ranks
+    from named as g
+    inner join job_rank as r on r.job = $job and r.time_window = $time_window and r.unit = g.unit
+    group by g.group_id
 )
 
 select
@@ -196,9 +204,11 @@ select
     u.op as other_op,
     u.bytes as other_bytes,
     o.places,
-    o.group_id
+    o.group_id,
+    g.ranks as group_ranks
 from ranked as o
 inner join ranked as u on u.group_id = o.group_id and u.number = 1
-where o.number = 2
-order by o.group_id
-limit 16
+inner join member_rank as g on g.group_id = o.group_id
+where o.number > 1
+qualify dense_rank() over (order by o.group_id) <= 16
+order by o.group_id, o.number

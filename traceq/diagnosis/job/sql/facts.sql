@@ -1,5 +1,6 @@
--- A window of a job with what its ranks have together: the share of waiting in matched collectives, their counted time, stages, and
--- which ranks are here.
+-- A window of a job with what its ranks have together: the share of waiting in matched collectives, their time from the first counted
+-- step to the last, stages, which ranks are here, whether collectives lack a rank of their group and its size is
+-- known of all, and whether ranks send to each other.
 with
 member as (
     select
@@ -10,16 +11,35 @@ member as (
     where job = $job and time_window = $time_window
 ),
 
+span as (
+    select trace_id, min(ts) as begins, max(ts) as ends
+    from step
+    where excluded is null
+    group by trace_id
+),
+
 counted as (
     select sum(l.dur)::bigint as counted
     from job_rank as r
     inner join time_ledger as l on l.trace_id = r.trace_id and l.device = r.device
     inner join step as s on s.trace_id = l.trace_id and s.step = l.step
-    where r.job = $job and r.time_window = $time_window and s.excluded is null
+    inner join span as c on c.trace_id = s.trace_id and s.ts between c.begins and c.ends
+    where r.job = $job and r.time_window = $time_window
+),
+
+matched as (
+    select
+        -- of the ranks of a group two send and receive
+        coalesce(bool_or(members < group_size and op <> 'send_recv'), false) as lacks_members,
+        coalesce(bool_and(group_size is not null), false) as knows_groups,
+        coalesce(bool_or(op = 'send_recv'), false) as has_sends
+    from collective_match
+    where job = $job and time_window = $time_window
 )
 
-select j.*, m.wait_share, m.stages, m.present, c.counted
+select j.*, m.wait_share, m.stages, m.present, c.counted, x.lacks_members, x.knows_groups, x.has_sends
 from job as j
 cross join member as m
 cross join counted as c
+cross join matched as x
 where j.job = $job and j.time_window = $time_window

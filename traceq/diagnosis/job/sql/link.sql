@@ -1,5 +1,6 @@
 -- Groups whose collectives of one kind (operation, size, number of ranks, within a host or between hosts) transfer slowest against groups of the same
 -- kind: the 5th percentile of transfers of each group with at least 8, and the median of these over all groups of the kind.
+-- Those first that are slower by more than job.claim_limit (`is_clear`): a tiny message soon takes many times the usual.
 -- Incomplete groups are left out, whose transfers hold waiting, as are operations that do not end everywhere at once.
 with
 host as (
@@ -47,8 +48,12 @@ compared as (
     window kind as (partition by op, bytes, members, level)
 )
 
-select *, best_ns / usual_ns as times_usual
-from compared
-where groups >= 3
-order by times_usual desc, best_ns desc, ranks
+select
+    c.*,
+    c.best_ns / c.usual_ns as times_usual,
+    c.best_ns - c.usual_ns > coalesce(j.claim_limit, 0) as is_clear
+from compared as c
+inner join job as j on j.job = $job and j.time_window = $time_window
+where c.groups >= 3
+order by is_clear desc, times_usual desc, best_ns desc, ranks
 limit 16
