@@ -62,6 +62,14 @@ def test_a_host_whose_ranks_are_all_slow_is_named_as_a_host(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
+def test_two_slow_ranks_of_one_host_are_named_as_ranks(seed):
+    pair = {HOST, HOST + 3}
+    _, said = found(slowed(noise(seed), 0.3, pair), seed)
+    assert {each.kind for each in said.stragglers} == {"rank"}
+    assert {unit for each in said.stragglers for unit in each.units} == pair
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_beside_a_slow_host_the_host_of_one_late_rank_is_not_named(seed):
     plain = noise(seed)
     host = slowed(plain, 0.5, set(HOSTS["n3"]))

@@ -26,6 +26,8 @@ _PATIENCE = 3
 
 # A host is late as a whole where it saves so many times what the best of its ranks does alone, once the other hosts are fixed.
 _TIMES_BEST_RANK = 5.0
+# Most of its ranks have this share of what its latest has beyond the usual: two late ranks of eight are no late host.
+_OF_LATEST_RANK = 0.2
 
 # A kind that explains so much of what the best one does may be told in its place.
 _EXPLAINED = 0.8
@@ -82,10 +84,14 @@ def stragglers(times: Times, kinds: Mapping[str, Mapping[str, Sequence[int]]], d
 
 
 def _late_as_a_whole(times: Times, hosts: Sequence[Straggler], dur: float) -> list[Straggler]:
-    """The hosts of which no rank alone explains what the host saves, all with the other hosts fixed."""
+    """The hosts of which most ranks are late, and none alone explains what the host saves, all with the other hosts fixed."""
+    beyond = np.bincount(times.graph.members.unit, times.own - times.usual, times.units)
     every = [_mask(times, host.units) for host in hosts]
     kept = {}
     for place, host in enumerate(hosts):
+        of_ranks = beyond[list(host.units)]
+        if np.median(of_ranks) <= _OF_LATEST_RANK * of_ranks.max():
+            continue
         others = np.any([np.zeros(times.units, bool), *every[:place], *every[place + 1 :]], axis=0)
         cuts = [others, others | every[place], *(others | _mask(times, (unit,)) for unit in host.units)]
         without, fixed, *ranks = times.lasts(np.stack(cuts, axis=1)).tolist()
