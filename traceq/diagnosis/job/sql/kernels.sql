@@ -1,8 +1,15 @@
--- Kernels of a late rank against those of the ranks of its stage that nobody waits for (their medians), by name and launch geometry, of the
--- counted steps; those first whose time exceeds the usual most. Names are `alike` that are launched as often with the same grids and blocks. Of the
+-- Kernels of a late rank against those of the ranks of its stage that nobody waits for (their medians), by name and launch geometry, from the first
+-- counted step to the last; those first whose time exceeds the usual most. Names are `alike` that are launched as often with the same grids and blocks. Of the
 -- time of all, `same_share` is in such, and `slower_share` of that in kernels that take more than 1.03 times the usual. `more_ns` is the time beyond
 -- the usual in kernels that the others launch less often or with other grids, `slower_ns` that in the same ones.
 with
+span as (
+    select trace_id, min(ts) as begins, max(ts) as ends
+    from step
+    where excluded is null
+    group by trace_id
+),
+
 late as (
     select r.unit, r.stage
     from straggler as s
@@ -36,7 +43,8 @@ launched as (
     from compared as c
     inner join gpu_slice as g on g.trace_id = c.trace_id and g.device = c.device
     inner join step as s on s.trace_id = g.trace_id and s.step = g.step
-    where g.kind = 'kernel' and not g.is_communication and g.grid_x is not null and s.excluded is null
+    inner join span as p on p.trace_id = s.trace_id and s.ts between p.begins and p.ends
+    where g.kind = 'kernel' and not g.is_communication and g.grid_x is not null
     group by all
 ),
 
