@@ -81,11 +81,3 @@ def test_an_excluded_step_between_counted_ones_is_one_of_the_job():
         connection.execute("update step set excluded = 'checkpoint' where step = 0")
         fill_jobs(connection)
         assert connection.execute("select steps from job").fetchone() == (4,)
-
-
-@pytest.mark.parametrize(("longer", "expected"), [(1.5, [("stage 3",)]), (1.0, [])])
-def test_a_pipeline_with_one_rank_a_stage_tells_the_slow_one(longer, expected):
-    made = job(4, 10, "pipeline", seed=1)
-    made.work[3] *= longer
-    with closing(tables(made)) as connection:
-        assert connection.execute("select name from straggler").fetchall() == expected

@@ -182,7 +182,7 @@ def test_a_stage_has_more_to_do():
 
 
 def test_stages_without_an_order_are_not_judged():
-    reason = "ranks have different collectives, and nothing tells the order of their stages"
+    reason = "ranks have different collectives, and no order of stages with several ranks each is known"
     assert Made(rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == [reason]
     assert Made().cannot_tell("stage-imbalance") == []
     assert Made(stage_win=0, rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == []
@@ -237,6 +237,18 @@ def test_the_same_kernels_that_take_longer_are_a_slow_gpu():
     made = computing([100, 110, 100, 101])
     # Twenty kernels take 10 us longer, of ten steps.
     assert made.lines() == ["slow-gpu | rank 1 | 15 | 20 | medium | slower kernels +20.00 µs"]
+
+
+def test_kernels_of_an_excluded_step_between_counted_ones_are_of_the_job_as_its_steps_are():
+    made = computing([100, 110, 100, 101])
+    for trace in range(1, 5):
+        for step, excluded in ((1, "checkpoint"), (2, None), (3, "checkpoint")):
+            row = {"name": "s", "source": "made up", "ts": step * MS, "dur": MS, "excluded": excluded}
+            made.insert("step", row | {"trace_id": trace, "step": step})
+    made.connection.execute("update gpu_slice set step = 1 where ts < 5")
+    assert made.lines() == ["slow-gpu | rank 1 | 15 | 20 | medium | slower kernels +20.00 µs"]
+    made.connection.execute("update gpu_slice set step = 3 where ts < 5")
+    assert made.lines() == ["job-straggler | rank 1 | 15 | 20 | high | compute +30.00 µs"]
 
 
 def test_late_ranks_are_listed_as_they_are_to_be_fixed_whichever_rule_tells():

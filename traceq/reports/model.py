@@ -325,9 +325,9 @@ class JobRank:
     """A rank of a job: its own time, transfers and waiting in matched collectives, and what it alone would save; ns.
 
     `late` is its own time beyond the usual. Times are None where the job cannot be judged; `win` also in jobs of more than 64
-    ranks. `compute` and `communication` are parts of `counted`, the counted steps on its GPU; None without a ledger.
-    `recorded` is how long its trace is. `is_usual`: it has the median own time of those that nobody waits for;
-    `dp` is its copy of the model.
+    ranks. `compute` and `communication` are parts of `counted`, its steps on its GPU from the first counted one to the
+    last; None without a ledger. `recorded` is how long its trace is. `is_usual`: it has the median own time of those that
+    nobody waits for; `dp` is its copy of the model.
     """
 
     trace_id: int

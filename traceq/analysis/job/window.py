@@ -262,7 +262,7 @@ def _kinds(ranks: Ranks, compared: _Compared, lasts: float) -> dict[str, Mapping
 
 def _uneven(compared: _Compared, slices: Slices, lasts: float, ideal: float) -> Uneven | None:
     """Which stage of a pipeline holds up the others; None where there is no order of stages."""
-    if not compared.has_order or (compared.stage == compared.stage[0]).all():
+    if not (compared.tells_stages and compared.has_order):
         return None
     uneven = evened(compared.times, slices.is_send, compared.stage, lasts)
     return uneven if compared.by_operation is None else uneven.by_operation(compared.times, lasts, ideal)

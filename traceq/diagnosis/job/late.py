@@ -60,7 +60,7 @@ def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
     job.judged()
     # Only lists of collectives that differ can be those of several stages.
     if job.facts["stages"] > 1 and job.facts["stage_win"] is None:
-        raise CannotTell("ranks have different collectives, and nothing tells the order of their stages")
+        raise CannotTell("ranks have different collectives, and no order of stages with several ranks each is known")
     for each in _of_kind(job, "stage"):
         fix = (
             f"Move layers from {each['name']} to the other stages, or its embedding and loss to stages of their own, "

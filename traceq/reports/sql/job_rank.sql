@@ -1,6 +1,13 @@
 -- The ranks of one window of a job: what each does by itself, and what it waits for others; compute and communication are those
--- of its ledger, of the counted steps.
+-- of its ledger, from the first counted step to the last.
 with
+span as (
+    select trace_id, min(ts) as begins, max(ts) as ends
+    from step
+    where excluded is null
+    group by trace_id
+),
+
 member as (
     select unit, sum(greatest(own - usual, 0))::bigint as late
     from collective_member
@@ -17,7 +24,7 @@ ledger as (
         sum(l.dur)::bigint as counted
     from time_ledger as l
     inner join step as s using (trace_id, step)
-    where s.excluded is null
+    inner join span as p on p.trace_id = s.trace_id and s.ts between p.begins and p.ends
     group by l.trace_id, l.device
 )
 
