@@ -1,7 +1,8 @@
--- Kernels of a late rank against those of the ranks of its stage that nobody waits for (their medians), by name and launch geometry, per counted
--- step of each rank; those first whose time exceeds the usual most. Names are `alike` that are launched as often with the same grids and blocks. Of
--- the time of all kernels of the rank, `same_share` is in such, and `slower_share` of that in kernels that take more than 1.03 times the usual.
--- `slower_ns` is the time beyond the usual in kernels that are alike, `more_ns` what all its kernels take beyond those of the others, less that.
+-- Kernels of a late rank against those of the ranks of its stage that nobody waits for (their medians), by name and launch geometry, per step of
+-- each rank from its first counted one to the last; those first whose time exceeds the usual most. Names are `alike` that are launched as often
+-- with the same grids and blocks. Of the time of all kernels of the rank, `same_share` is in such, and `slower_share` of that in kernels that take
+-- more than 1.03 times the usual. `slower_ns` is the time beyond the usual in kernels that are alike, `more_ns` what all its kernels take beyond
+-- those of the others, less that.
 with
 late as (
     select r.unit, r.stage
@@ -28,7 +29,8 @@ compared_step as (
     select c.*, s.step, count(*) over (partition by c.unit) as steps
     from compared as c
     inner join step as s using (trace_id)
-    where s.excluded is null
+    inner join (select trace_id, min(ts) as begins, max(ts) as ends from step where excluded is null group by trace_id) as p using (trace_id)
+    where s.ts between p.begins and p.ends
 ),
 
 launched as (
