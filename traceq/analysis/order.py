@@ -120,7 +120,7 @@ TOPICS = (
 NOTES = (Topic(None, ("way", "notes")),)
 
 # By the names under which SQL files ask for them: choice (of the steps), and what the analyses before them found; of large traces
-# commit and free_memory, which analyses may call on their way, and memory_limit, what DuckDB might hold before free_memory.
+# commit and free_memory, which analyses may call on their way, and memory_limit, what DuckDB may hold when the analysis is done.
 Values = dict[str, Any]
 
 
@@ -258,11 +258,12 @@ def _try_again(
     # One thread holds less at a time than several, but spills more: the next analysis has all of them again.
     ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
     connection.execute("set threads = 1")
-    free_memory = {name: values.pop(name) for name in ("free_memory",) if name in values}
+    free_memory = values.pop("free_memory", None)
     if memory is not None:
         _let_hold(connection, values, memory)
     _commit(connection, analyses, trace_id, values)
-    values |= free_memory
+    if free_memory is not None:
+        values["free_memory"] = free_memory
     connection.execute(f"set threads = {threads}")
 
 

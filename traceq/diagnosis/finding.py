@@ -139,9 +139,4 @@ class Failed:
     error: str
 
 
-def failed(rule: str, title: str, error: Exception) -> Failed:
-    """That a rule broke, and how, on one line."""
-    return Failed(rule, title, f"{type(error).__name__}: {' '.join(str(error).split())}")
-
-
 Outcome = Finding | Observation | Clean | NotApplicable | Failed

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
-from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation, failed
+from traceq.diagnosis.broken import outcomes
+from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding, observation
 from traceq.diagnosis.in_job import within_job, without_those_of_job
-from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
+from traceq.diagnosis.needs import NEEDS, NothingThere
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace, rule_query
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
+
+if TYPE_CHECKING:
+    import duckdb
 
 _SEVERAL_STEPS = 3
 _NOT_FOUND = "not there, or below 1 % of the step"
@@ -171,30 +173,24 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     asked, not_applicable = without_those_of_job(subject, rules)
     for rule in asked:
         name, title = rule.name, rule.manual.title
-        try:
-            judgements = list(rule.judge(subject))
+        with outcomes(name, title, not_applicable, broken):
+            try:
+                judgements = list(rule.judge(subject))
+            except NothingThere as error:
+                clean.append(Clean(name, title, str(error)))
+                continue
             observations += [observation(subject, rule, each) for each in judgements if not isinstance(each, Advice)]
             proposals += [Proposal(rule, each) for each in judgements if isinstance(each, Advice)]
             if not judgements:
                 clean.append(Clean(name, title, _NOT_FOUND))
-        except CannotTell as error:
-            not_applicable.append(NotApplicable(name, title, str(error)))
-        except NothingThere as error:
-            clean.append(Clean(name, title, str(error)))
-        except duckdb.InterruptException:  # Ctrl-C: no rule is to run any more
-            raise
-        except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
-            broken.append(failed(name, title, error))
     found: list[tuple[str, Finding]] = []
     listed_first = _allocated(subject, proposals)
     subject.locate(each.proposal.advice.claim for each in listed_first)
     for allocated in listed_first:
-        try:
+        rule = allocated.proposal.rule
+        # columns that cannot be shown break their rule, not the others
+        with outcomes(rule.name, rule.manual.title, not_applicable, broken):
             found.append((allocated.proposal.advice.same_fix, finding(subject, allocated)))
-        except duckdb.InterruptException:
-            raise
-        except Exception as error:  # noqa: BLE001 - columns that cannot be shown break their rule, not the others
-            broken.append(failed(allocated.proposal.rule.name, allocated.proposal.rule.manual.title, error))
     made_by = {each.rule.name: each.advice.made_by for each in proposals if each.advice.made_by}
     findings = within_job(subject, overshadowed(merged(found), made_by))
     listed = {each.rule for each in findings} | {each.rule for each in broken}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import getdoc
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.finding import Failed, NotApplicable, failed
+from traceq.diagnosis.broken import outcomes
+from traceq.diagnosis.finding import Failed, NotApplicable
 from traceq.diagnosis.job.compute import slow_gpu, work_imbalance
 from traceq.diagnosis.job.desync import desync
 from traceq.diagnosis.job.finding import JobFinding
@@ -18,7 +18,9 @@ from traceq.diagnosis.job.late import job_straggler, slow_host, stage_imbalance,
 from traceq.diagnosis.job.links import slow_link
 from traceq.diagnosis.job.subject import JobSubject
 from traceq.diagnosis.job.waiting import absent_late_rank, late_start, waiting_not_network
-from traceq.diagnosis.needs import CannotTell
+
+if TYPE_CHECKING:
+    import duckdb
 
 _Rule = Callable[[JobSubject], Iterator[JobFinding]]
 
@@ -62,14 +64,8 @@ def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int)
     unknown: list[NotApplicable] = []
     broken: list[Failed] = []
     for name, (title, rule) in RULES.items():
-        try:
+        with outcomes(name, title, unknown, broken):
             findings += list(rule(subject))
-        except CannotTell as error:
-            unknown.append(NotApplicable(name, title, str(error)))
-        except duckdb.InterruptException:  # Ctrl-C: no rule is to run any more
-            raise
-        except Exception as error:  # noqa: BLE001 - one broken rule is reported as failed, the others still run
-            broken.append(failed(name, title, error))
     return JudgedJob(tuple(_in_order(findings)), tuple(unknown), tuple(broken))
 
 

@@ -1,0 +1,24 @@
+"""One broken rule is told, and the others still run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from traceq.diagnosis.finding import Failed, NotApplicable
+from traceq.diagnosis.needs import CannotTell
+
+
+@contextmanager
+def outcomes(name: str, title: str, unknown: list[NotApplicable], broken: list[Failed]) -> Iterator[None]:
+    """Add the rule to `unknown` where it cannot tell, and to `broken` where it breaks; Ctrl-C ends all rules."""
+    try:
+        yield
+    except CannotTell as error:
+        unknown.append(NotApplicable(name, title, str(error)))
+    except duckdb.InterruptException:
+        raise
+    except Exception as error:  # noqa: BLE001 - an error of traceq or of the database, and told as such
+        broken.append(Failed(name, title, f"{type(error).__name__}: {' '.join(str(error).split())}"))
