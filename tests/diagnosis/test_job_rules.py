@@ -199,7 +199,7 @@ def test_a_different_rank_each_time():
 @pytest.mark.parametrize("steps", [0, 1, 7])
 def test_few_steps_do_not_tell_who_is_late_by_chance(steps):
     made = Made(steps=steps, pattern="wandering", slowdown=1.25)
-    reason = f"chance is told from habit by 8 steps, not by {steps}"
+    reason = f"it takes 8 steps to tell chance from habit; here: {steps}"
     assert made.cannot_tell("wandering-straggler") == [reason]
     assert Made(steps=8).cannot_tell("wandering-straggler") == []
 
@@ -634,7 +634,7 @@ def test_more_ranks_than_a_group_has_are_of_several_groups():
 
 
 def test_without_numbers_desync_is_not_told():
-    assert Made().cannot_tell("desync") == ["no group without sends and receives numbers its collectives"]
+    assert Made().cannot_tell("desync") == ["no group without sends and receives has sequence numbers"]
     assert numbered([0, 1], [0, 1]).cannot_tell("desync") == []
     tables = Made(usual_source="operation")
     assert tables.cannot_tell("desync") == ["a table of operations does not number collectives"]

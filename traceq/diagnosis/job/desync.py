@@ -34,7 +34,7 @@ def desync(job: JobSubject) -> Iterator[JobFinding]:
     if job.facts["usual_source"] == "operation":
         raise CannotTell("a table of operations does not number collectives")
     if not job.ask("numbered"):
-        raise CannotTell(job.facts["cannot_tell"] or "no group without sends and receives numbers its collectives")
+        raise CannotTell(job.facts["cannot_tell"] or "no group without sends and receives has sequence numbers")
     for _, variants in groupby(job.ask("desync"), key=lambda each: each["group_id"]):
         yield _finding(job, list(variants))
 

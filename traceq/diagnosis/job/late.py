@@ -36,9 +36,9 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def slow_host(job: JobSubject) -> Iterator[JobFinding]:
-    """Hosts whose ranks are late together: fixing one saves more than five times what the best of its ranks does alone.
+    """Hosts of which most ranks are late: fixing one saves more than five times what the best of its ranks does alone.
 
-    Needs the names of hosts.
+    At most half of the hosts are named: more are no exception. Needs the names of hosts.
     """
     job.judged()
     if job.facts["hosts"] is None:
@@ -76,7 +76,7 @@ def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
     """
     job.judged()
     if job.facts["steps"] < _ENOUGH_STEPS:
-        raise CannotTell(f"chance is told from habit by {_ENOUGH_STEPS} steps, not by {job.facts['steps']}")
+        raise CannotTell(f"it takes {_ENOUGH_STEPS} steps to tell chance from habit; here: {job.facts['steps']}")
     if not job.wanders:
         return
     most = max(job.ask("blame"), key=lambda row: row["beyond_share"], default=None)
