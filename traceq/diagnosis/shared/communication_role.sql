@@ -16,6 +16,17 @@ launched as (
     inner join cpu_slice as l on l.trace_id = $trace_id and l.slice_id = s.launch_id
 ),
 
+-- Operators that launched and those around them, by ids: `in` and not a join, of which DuckDB would hold all slices of the host.
+outer_operator (slice_id, operator_id) as (
+    select slice_id, operator_id
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select operator_id from launched)
+    union
+    select slice_id, operator_id
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select operator_id from outer_operator limit 3000000)
+),
+
 -- an operator around the operator that launched says what it is for: a function of autograd, of a library
 operator (slice_id, range_id, level) as (
     select slice_id, operator_id, 0
@@ -24,11 +35,11 @@ operator (slice_id, range_id, level) as (
     union all
     select o.slice_id, c.operator_id, o.level + 1
     from operator as o
-    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = o.range_id
+    inner join outer_operator as c on c.slice_id = o.range_id
     where c.operator_id is not null and o.level < 6
 ),
 
-ranges as (
+ranges as materialized (
     select slice_id, range_id
     from operator
     union
@@ -36,10 +47,16 @@ ranges as (
     from (unpivot launched on annotation_id, outer_annotation_id, phase_id into name what value range_id)
 ),
 
+range_name as materialized (
+    select slice_id, name
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select range_id from ranges limit 3000000)
+),
+
 around as (
     select r.slice_id, lower(string_agg(c.name, ' ' order by c.slice_id)) as names
     from ranges as r
-    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = r.range_id
+    inner join range_name as c on c.slice_id = r.range_id
     group by r.slice_id
 ),
 

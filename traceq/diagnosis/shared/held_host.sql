@@ -37,14 +37,30 @@ call as materialized (
     where trace_id = $trace_id and slice_id in (select call_id from piece)
 ),
 
+-- What is around calls, by ids: `in` and not a join, of which DuckDB would hold all slices of the host.
+outer_range (slice_id, around_id) as (
+    select slice_id, around_id
+    from call
+    union
+    select slice_id, coalesce(operator_id, annotation_id)
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select around_id from outer_range limit 3000000)
+),
+
+outer_name as materialized (
+    select slice_id, kind, name
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select slice_id from outer_range limit 3000000)
+),
+
 -- the call and what is around it, from inside to outside
 around (call_id, slice_id, around_id, level) as (
     select slice_id, slice_id, around_id, 0
     from call
     union all
-    select a.call_id, r.slice_id, coalesce(r.operator_id, r.annotation_id), a.level + 1
+    select a.call_id, r.slice_id, r.around_id, a.level + 1
     from around as a
-    inner join cpu_slice as r on r.trace_id = $trace_id and r.slice_id = a.around_id
+    inner join outer_range as r on r.slice_id = a.around_id
     where a.level < 6
 ),
 
@@ -55,7 +71,7 @@ operator as (
         bool_or(regexp_matches(name, '^aten::(item|_local_scalar_dense|is_nonzero)$')) as is_item,
         bool_or(regexp_matches(name, '^aten::(nonzero\w*|masked_select|_?unique\w*|repeat_interleave|argwhere|bincount)$')) as is_shape
     from around as a
-    inner join cpu_slice as n on n.trace_id = $trace_id and n.slice_id = a.slice_id
+    inner join outer_name as n on n.slice_id = a.slice_id
     group by call_id
 ),
 

@@ -4,11 +4,11 @@
 with recursive
 claim as materialized (
     select claim, coalesce(busy_id, slice_id) as slice_id, claimed
-    from claim_piece
+    from claim_piece as p
     where
         list_contains($claims, claim)
         and claimed > 0
-        and (gap_id is null or (gap_id, cause) not in (select (gap_id, cause) from idle_culprit where trace_id = $trace_id))
+        and not exists (from idle_culprit as k where k.trace_id = $trace_id and k.gap_id = p.gap_id and k.cause = p.cause)
 ),
 
 other as materialized (
@@ -37,14 +37,15 @@ own as materialized (
 ),
 
 -- Ids first, then names of those only. The limit cuts nothing off: it tells the planner, which takes a chain for endless, that these are few.
+-- `in` and not a join: of a join DuckDB would hold all slices of the host.
 chain (slice_id, parent_id) as (
     select slice_id, parent_id
     from cpu_slice
     where trace_id = $trace_id and slice_id in (select slice_id from own where slice_id is not null)
     union
-    select c.slice_id, c.parent_id
-    from (from chain limit 3000000) as n
-    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = n.parent_id
+    select slice_id, parent_id
+    from cpu_slice
+    where trace_id = $trace_id and slice_id in (select parent_id from chain limit 3000000)
 ),
 
 node as (

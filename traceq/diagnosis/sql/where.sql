@@ -3,10 +3,10 @@
 with
 claim as materialized (
     select claim, slice_id, claimed
-    from claim_piece
+    from claim_piece as p
     where
         list_contains($claims, claim)
-        and (gap_id is null or (gap_id, cause) not in (select (gap_id, cause) from idle_culprit where trace_id = $trace_id))
+        and not exists (from idle_culprit as k where k.trace_id = $trace_id and k.gap_id = p.gap_id and k.cause = p.cause)
 ),
 
 largest as materialized (
