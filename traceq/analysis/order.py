@@ -239,7 +239,7 @@ def _run_at_once(
     values: Values,
     memory: int | None = None,
 ) -> None:
-    """Run the analyses in one transaction; where DuckDB's memory does not suffice by one thread, then with all of `memory`, too."""
+    """Run the analyses in one transaction; where the memory does not suffice by one thread, then with all of `memory`, too."""
     try:
         _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:

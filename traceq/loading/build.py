@@ -177,7 +177,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
-    path = task.source.path
+    path = task.source.shown
     connection.execute(
         "insert into trace by name"
         " select * replace ($trace_id as trace_id, $run as run, $path as path, $sha256 as sha256,"

@@ -12,14 +12,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traceq.importers.nsys.directory import files_of
 from traceq.importers.nsys.files import is_sqlite, sniff
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NAME", "is_sqlite", "read", "sniff"]
+__all__ = ["NAME", "is_sqlite", "read", "sniff", "trace_files"]
 
 NAME = "nsys"
+
+
+def trace_files(path: Path) -> tuple[Path, ...]:
+    """All files of the trace: of an export of one file a table all tables, else `path` alone."""
+    return files_of(path) or (path,)
 
 
 def read(
