@@ -23,7 +23,7 @@ from traceq.common.code_hash import code_hash
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
-from traceq.loading.sources import content_hash, find_sources
+from traceq.loading.sources import Source, content_hash, find_sources
 
 _SUFFIX = ".duckdb"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -62,15 +62,17 @@ def clear() -> list[Entry]:
     return removed
 
 
-def entry_for(source: str | Path, steps: StepOptions, make: Callable[[Path], object], note: Note) -> Path | None:
-    """The database of the traces `source`, which `make` writes to a path where the cache has none.
+def entry_for(
+    source: str | Path, steps: StepOptions, make: Callable[[Path], object], note: Note, captures: Sequence[Source] = ()
+) -> Path | None:
+    """The database of the traces `source`, which `make` writes to a path where the cache has none; `captures` tell of graphs.
 
     None, after a note that says why, where the cache cannot be used. Raises what `make` raises.
     """
     place = folder()
     try:
         prepare(place)
-        wanted = place / _name(source, steps)
+        wanted = place / _name(source, steps, captures)
         if wanted.exists():
             os.utime(wanted)
             return wanted
@@ -89,10 +91,11 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=2)
 
 
-def _name(source: str | Path, steps: StepOptions) -> str:
+def _name(source: str | Path, steps: StepOptions, captures: Sequence[Source]) -> str:
     """The name of the entry: that of the source, and the hash of all that the database depends on."""
     traces = [(str(each.path.resolve()), content_hash(each.files)) for each in find_sources([source])]
-    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, sorted(steps.items())]
+    beside = [content_hash(each.files) for each in captures]
+    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, beside, sorted(steps.items())]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     stem = _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
     return f"{stem}-{key[:32]}{_SUFFIX}"

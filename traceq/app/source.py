@@ -26,6 +26,7 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.errors import StoreError, WrongUse
 from traceq.loading.progress import Progress
+from traceq.loading.sources import Captures, capture_sources
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
 from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
@@ -38,12 +39,13 @@ Complete = Callable[[duckdb.DuckDBPyConnection], None]
 class Reading(StepOptions, total=False):
     """How a use case reads its sources.
 
-    What is said about steps is for traces only: those of a database are fixed. DuckDB holds at most `memory_limit` bytes, by
-    default a quarter of the memory at hand. `writes` are the files that are going to be written, none of which may be one that is
-    read. `progress` follows the ingest of a trace. Without `cache` a trace is ingested into a temporary database;
+    What is said about steps, and `capture`, what tells of graphs, is for traces only: those of a database are fixed.
+    DuckDB holds at most `memory_limit` bytes, by default a quarter of the memory at hand. `writes` are the files that are going
+    to be written, none of which may be one that is read. `progress` follows the ingest of a trace. Without `cache` a trace is ingested into a temporary database;
     `note` gets a sentence where the cache cannot be used. `trace` is the trace_id to take where runs are compared.
     """
 
+    capture: Captures
     memory_limit: int | None
     writes: Sequence[Path]
     progress: Progress | None
@@ -101,6 +103,8 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
                 "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
                 " with traceq ingest --force and --step-range, --steps-per or --window."
             )
+        if reading.get("capture"):
+            raise WrongUse("--capture is for traces: ingest the trace again with traceq ingest --force --capture.")
         yield Path(source)
         return
     cached = _cached(source, reading)
@@ -126,7 +130,8 @@ def _cached(source: Source, reading: Reading) -> Path | None:
     def make(path: Path) -> None:
         _load(source, path, reading, partial(_judge, reading=reading))
 
-    return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn))
+    captures = capture_sources(reading.get("capture", ()))
+    return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn), captures)
 
 
 def _judge(connection: duckdb.DuckDBPyConnection, reading: Reading) -> None:
@@ -148,6 +153,7 @@ def _load(source: Source, path: Path, reading: Reading, complete: Complete | Non
         memory_limit=reading.get("memory_limit"),
         progress=reading.get("progress"),
         complete=complete,
+        capture=reading.get("capture", ()),
         **step_options(reading),
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import bar, memory_option, step_options
+from traceq.cli._options import bar, capture_option, memory_option, step_options
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
 @step_options
+@capture_option
 @memory_option
 def ingest(*, jobs: int | None, **options: Any) -> None:
     """Read trace files into a trace database.
