@@ -287,6 +287,14 @@ def test_workers_are_busy_while_they_do_not_wait(tmp_path):
     assert trace.rows("select workers, worker_busy from data_stall") == [(1, 500 / 900), (1, 0.75)]
 
 
+def test_of_a_worker_process_only_the_first_thread_is_a_worker(tmp_path):
+    trace = with_workers(("read", 100, 200))
+    builder = trace.__self__
+    builder.add("thread", thread_id=2, pid=2, tid=3, thread_name="pt_data_worker")
+    builder.cpu("os", "accept4", 0, 900, thread=2)
+    assert trace(tmp_path).rows("select distinct thread_id, role from data_worker") == [(1, "worker")]
+
+
 def test_the_thread_that_pins_is_no_worker(tmp_path):
     trace = with_workers(("poll", 0, 500), name="pt_data_pin")(tmp_path)
     assert trace.rows("select role, step, dur, busy from data_worker") == [("pin_memory", 0, 500, 0)]

@@ -40,6 +40,7 @@ KNOWN_OPTIONS = {
     "--trace",
     "--sample",
     "--cpuctxsw",
+    "--trace-fork-before-exec",
     "--cuda-graph-trace",
     "--cuda-memory-usage",
     "--gpu-metrics-devices",

@@ -9,11 +9,14 @@ import stat
 import tempfile
 from contextlib import closing
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from nsys_export import KERNEL, RUNTIME, gtid, notes, picked, read, write
 
 from traceq.errors import MissingTool, UnusableTrace
 from traceq.importers import nsys
+from traceq.loading.sources import find_sources
 
 
 def kernels(count, **more):
@@ -199,10 +202,56 @@ def fake_nsys(folder, script, monkeypatch):
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_report_is_exported_by_nsys(report, export, tmp_path, monkeypatch):
-    # $5 is the argument of --output.
-    fake_nsys(tmp_path, f'cp "{export}" "$5"', monkeypatch)
+def test_report_is_exported_by_nsys_with_payloads(report, export, tmp_path, monkeypatch):
+    # $6 is the argument of --output.
+    fake_nsys(tmp_path, f'test "$4" = --include-blobs=true && cp "{export}" "$6"', monkeypatch)
     assert read(report)["gpu_slice"] == read(export)["gpu_slice"]
+
+
+def test_report_is_exported_by_an_nsys_that_knows_no_payloads(report, export, tmp_path, monkeypatch):
+    fake_nsys(tmp_path, f'test "$4" = --output && cp "{export}" "$5"', monkeypatch)
+    assert read(report)["gpu_slice"] == read(export)["gpu_slice"]
+
+
+def tables_of(export, folder, write, suffix):
+    """The tables of an export as files of a folder, as `nsys export --type parquetdir` and arrowdir write them."""
+    folder.mkdir()
+    with closing(sqlite3.connect(export)) as database:
+        for (name,) in database.execute("select name from sqlite_master where type = 'table'").fetchall():
+            rows = database.execute(f'select * from "{name}"')
+            columns = [column[0] for column in rows.description]
+            values = list(zip(*rows.fetchall(), strict=True)) or [[]] * len(columns)
+            write(
+                pa.table({key: list(of) for key, of in zip(columns, values, strict=True)}), folder / f"{name}{suffix}"
+            )
+    return folder
+
+
+def write_arrow(table, path):
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+
+
+@pytest.mark.parametrize(("write", "suffix"), [(pq.write_table, ".parquet"), (write_arrow, ".arrow")])
+def test_an_export_of_one_file_a_table_is_read_like_one_of_sqlite(export, tmp_path, write, suffix):
+    folder = tables_of(export, tmp_path / "one_dir", write, suffix)
+    (source,) = find_sources([folder])
+    assert source == find_sources([folder / f"{KERNEL}{suffix}"])[0]
+    assert source.shown == folder
+    assert len(source.files) == len(list(folder.iterdir()))
+    assert read(source.path) == read(export)
+
+
+def test_a_damaged_table_is_named(export, tmp_path):
+    folder = tables_of(export, tmp_path / "one_pqtdir", pq.write_table, ".parquet")
+    (folder / f"{KERNEL}.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(UnusableTrace, match=rf"{KERNEL}\.parquet: cannot be read .* export it again"):
+        read(find_sources([folder])[0].path)
+
+
+def test_a_folder_with_a_table_of_strings_is_no_export(tmp_path):
+    pq.write_table(pa.table({"id": [1], "value": ["x"]}), tmp_path / "StringIds.parquet")
+    assert not nsys.sniff(tmp_path / "StringIds.parquet")
 
 
 def test_report_nsys_cannot_read(report, tmp_path, monkeypatch):

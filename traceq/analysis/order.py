@@ -262,7 +262,7 @@ def _run_at_once(
     values: Values,
     memory: int | None = None,
 ) -> None:
-    """Run the analyses in one transaction; where DuckDB's memory does not suffice by one thread, then with all of `memory`, too."""
+    """Run the analyses in one transaction; where DuckDB's memory does not suffice again, by one thread, with all of `memory`."""
     try:
         _commit(connection, analyses, trace_id, values)
     except duckdb.OutOfMemoryException:
@@ -282,15 +282,9 @@ def _try_again(
     ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
     connection.execute("set threads = 1")
     free_memory = values.pop("free_memory", None)
-    _restore_limit(connection, values)
-    try:
-        _commit(connection, analyses, trace_id, values)
-    except duckdb.OutOfMemoryException:
-        connection.rollback()
-        if memory is None:
-            raise
+    if memory is not None:
         _let_hold(connection, values, memory)
-        _commit(connection, analyses, trace_id, values)
+    _commit(connection, analyses, trace_id, values)
     if free_memory is not None:
         values["free_memory"] = free_memory
     connection.execute(f"set threads = {threads}")

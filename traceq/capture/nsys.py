@@ -27,6 +27,8 @@ def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> li
         # What the launching thread computes between its calls, and when it has no core; nsys goes on without where it may not.
         "--sample=process-tree",
         "--cpuctxsw=process-tree",
+        # A DataLoader's workers are forked and never start another program: without this they are not in the capture.
+        "--trace-fork-before-exec=true",
         *window,
         *(["--cuda-memory-usage=true"] if memory else []),
         f"--output={_literal(output)}",

@@ -375,6 +375,44 @@ comment on column page_fault.faults is 'Faults of the group; 1 for the CPU.';
 comment on column page_fault.access is 'read, write, atomic or prefetch; NULL when unknown.';
 comment on column page_fault.function is 'Function whose instruction faulted, on the CPU; NULL when unknown.';
 
+create table if not exists graph_node (
+    trace_id integer not null,
+    pid bigint,
+    graph_node_id bigint not null,
+    original_node_id bigint,
+    thread_id integer not null,
+    ts bigint not null,
+    name varchar
+);
+comment on table graph_node is 'One row per node of a CUDA graph that was made, or copied from another, while nsys recorded: where the host was then.';
+comment on column graph_node.trace_id is 'Trace.';
+comment on column graph_node.pid is 'Process, in which ids of nodes are unique; NULL when the source does not say.';
+comment on column graph_node.graph_node_id is 'Node; see gpu_slice.graph_node_id.';
+comment on column graph_node.original_node_id is 'Node that it is a copy of, as those of a graph that is made ready to run are; NULL for one that was captured.';
+comment on column graph_node.thread_id is 'Thread that made it.';
+comment on column graph_node.ts is 'When, ns.';
+comment on column graph_node.name is 'Call that made it; NULL when unknown.';
+
+create table if not exists file_access (
+    trace_id integer not null,
+    thread_id integer not null,
+    ts bigint not null,
+    dur bigint,
+    operation varchar,
+    function varchar,
+    bytes bigint,
+    path varchar
+);
+comment on table file_access is 'One row per access to a file that nsys recorded; the call itself is in cpu_slice, too, where calls of the system were traced.';
+comment on column file_access.trace_id is 'Trace.';
+comment on column file_access.thread_id is 'Thread; see thread.';
+comment on column file_access.ts is 'Start, ns.';
+comment on column file_access.dur is 'Duration, ns; NULL when the source has no usable end.';
+comment on column file_access.operation is 'open, close, read or write; NULL when unknown.';
+comment on column file_access.function is 'Function that was called; NULL when unknown.';
+comment on column file_access.bytes is 'Bytes read or written; NULL when unknown.';
+comment on column file_access.path is 'File; NULL when unknown.';
+
 create table if not exists thread_state (
     trace_id integer not null,
     thread_id integer not null,

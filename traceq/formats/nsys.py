@@ -6,6 +6,7 @@ from traceq.formats.format import Capture, Format, Options
 
 _GRAPH_NODES = {"--cuda-graph-trace": ("node",)}
 _SAMPLES = {"--sample": ("process-tree",), "--cpuctxsw": ("process-tree",)}
+_FORKED = {"--trace-fork-before-exec": ("true",)}
 _KERNELS = {"--trace": ("cuda",), **_GRAPH_NODES}
 _NO_SHAPES = "no shapes of operators, so no FLOPs, unless emit_nvtx(record_shapes=True) is around the program"
 
@@ -38,7 +39,11 @@ _CAPTURES: dict[str, Capture | str] = {
         "kernels and NCCL's NVTX ranges; message sizes are in the blobs of nsys from 2026.2 on"
         " (leave --include-blobs out where nsys does not know it)",
     ),
-    "data": Capture({"--trace": ("cuda", "nvtx")}, "mark the loader: traceq.annotate.loader(dataloader)"),
+    "data": Capture(
+        {"--trace": ("cuda", "nvtx", "osrt"), **_FORKED},
+        "mark the loader: traceq.annotate.loader(dataloader); workers are forked processes, which nsys traces with"
+        " --trace-fork-before-exec=true only (leave it out if the program hangs)",
+    ),
     "memory": Capture(
         {"--trace": ("cuda",), "--cuda-memory-usage": ("true",)}, "what CUDA handed out: PyTorch's cache as a whole"
     ),
@@ -71,7 +76,7 @@ COMMON_WAYS = {
     "scheduling": "nsys profile --cpuctxsw=process-tree --sample=process-tree",
     "step_ranges": "calling `prof.step()` (PyTorch profiler) or by an NVTX range or record_function around each step",
     "process_groups": "PyTorch 2.2 and later, or NCCL 2.26 and later,",
-    "worker_activity": "nsys profile --trace=osrt of all processes",
+    "worker_activity": "nsys profile --trace=osrt --trace-fork-before-exec=true",
 }
 
 _WAYS = {
@@ -144,7 +149,7 @@ def _commands(options: Options) -> str:
 NSYS = Format(
     name="nsys",
     profiler="nsys",
-    suffixes=(".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep"),
+    suffixes=(".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep", "_pqtdir", "_arwdir"),
     captures=_CAPTURES,
     ways=_WAYS,
     call="nsys profile {}",

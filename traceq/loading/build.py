@@ -39,7 +39,7 @@ _OF_DUCKDB = 0.75
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
-    "cpu_sample", "import_note",
+    "graph_node", "file_access", "cpu_sample", "import_note",
 )  # fmt: skip
 
 
@@ -200,7 +200,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
-    path = task.source.path
+    path = task.source.shown
     connection.execute(
         "insert into trace by name"
         " select * replace ($trace_id as trace_id, $run as run, $path as path, $sha256 as sha256,"

@@ -222,4 +222,4 @@ def _count(connection: duckdb.DuckDBPyConnection, task: Task) -> IngestedTrace:
     counted = ", ".join(f"(select count(*) from {table} where trace_id = $trace_id)" for table in tables)
     (rows,) = connection.execute(f"select {counted}", {"trace_id": task.trace_id}).fetchall()
     cpu_slices, gpu_slices, notes = rows
-    return IngestedTrace(task.source.path, task.trace_id, cpu_slices, gpu_slices, notes)
+    return IngestedTrace(task.source.shown, task.trace_id, cpu_slices, gpu_slices, notes)

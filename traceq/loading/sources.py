@@ -37,6 +37,11 @@ class Source:
         return self.files[0]
 
     @property
+    def shown(self) -> Path:
+        """What the user knows the trace by: its file, or the folder of its files."""
+        return self.path if len(self.files) == 1 else self.path.parent
+
+    @property
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.stat().st_size for file in self.files)
@@ -137,7 +142,7 @@ def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> 
     if len(given) == 1 and directory.is_dir():
         return Path(f"{directory.name}.duckdb")
     if len(sources) == 1:
-        return Path(f"{_stem(sources[0].path)}.duckdb")
+        return Path(f"{_stem(sources[0].shown)}.duckdb")
     parents = {source.path.resolve().parent for source in sources}
     return Path(f"{parents.pop().name}.duckdb" if len(parents) == 1 else "traces.duckdb")
 

@@ -22,6 +22,14 @@ def found_waiting(trace):
     steps(trace, SEVERAL, 500)
 
 
+def found_waiting_for_workers_in_the_trace(trace):
+    """The name of the fetch does not say who makes batches; the workers are seen."""
+    steps(trace, "next_batch", 500)
+    trace.add("thread", thread_id=0, pid=1, tid=1)
+    trace.add("thread", thread_id=1, pid=2, tid=2, thread_name="pt_data_worker")
+    trace.cpu("os", "read", 100, 2500, thread=1)
+
+
 def clean(trace):
     """Batches are there when they are asked for."""
     steps(trace, SEVERAL, 5)

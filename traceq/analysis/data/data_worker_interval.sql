@@ -2,12 +2,14 @@
 
 create temp table _data_worker as
 with
+-- All threads of a worker process have its name; only its first one makes batches, the others hand them over.
 named as (
     select
         thread_id,
-        case when regexp_matches(coalesce(thread_name, ''), '^pt_data_pin') then 'pin_memory' else 'worker' end as role
+        case when regexp_matches(thread_name, '^pt_data_pin') then 'pin_memory' else 'worker' end as role
     from thread
-    where regexp_matches(coalesce(thread_name, ''), '^pt_data_(worker|pin)')
+    where regexp_matches(thread_name, '^pt_data_(worker|pin)')
+    qualify role = 'pin_memory' or tid = pid or not coalesce(bool_or(tid = pid) over (partition by pid), false)
 ),
 
 running as (

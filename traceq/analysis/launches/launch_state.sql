@@ -1,11 +1,6 @@
 -- What surrounds each launch beyond the slices around its call: the phase of training, and how much was queued before it.
 
--- A join a statement: one for all would hold the tables of all joins at once.
-create temp table _called_launch as
-select g.slice_id, g.device, g.launch_id, g.ts as started, c.thread_id, c.ts as launched
-from gpu_slice as g
-inner join cpu_slice as c on c.slice_id = g.launch_id;
-
+-- In two statements: one would hold the tables of all its joins at once.
 create temp table _launch as
 with
 -- Where the phase of the training thread changes: its segments lie in the order of time.
@@ -19,12 +14,18 @@ turn as (
 )
 
 select
-    c.*,
+    g.slice_id,
+    g.device,
+    g.launch_id,
+    g.ts as started,
+    c.thread_id,
+    c.ts as launched,
     -- Autograd launches the backward pass from a thread of its own: the training thread says what phase it waits in.
     coalesce(nullif(s.phase, 'other'), t.phase, 'other') as phase
-from _called_launch as c
-inner join _host_slice as s on s.slice_id = c.launch_id
-asof left join turn as t on c.launched >= t.ts;
+from gpu_slice as g
+inner join cpu_slice as c on c.slice_id = g.launch_id
+inner join _host_slice as s on s.slice_id = g.launch_id
+asof left join turn as t on c.ts >= t.ts;
 
 insert into launch_state
 with
@@ -48,5 +49,3 @@ select $trace_id as trace_id, l.slice_id, l.phase, d.queue_depth::bigint as queu
 from _launch as l
 inner join depth as d on d.device = l.device and d.launch_id = l.launch_id and d.change = 1
 order by l.slice_id;
-
-drop table _called_launch;

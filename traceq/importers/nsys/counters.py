@@ -1,13 +1,14 @@
-"""Time series: GPU metrics, allocated memory.
+"""Time series: GPU metrics, allocated memory, memory pools.
 
 Allocations (CUDA_GPU_MEMORY_USAGE_EVENTS) become running totals per device from the start of the capture; the
-single allocations, with their addresses, are not kept.
+single allocations, with their addresses, are not kept. Pools (cudaMallocAsync) say themselves how large they are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,13 +16,16 @@ import pyarrow.compute as pc
 from traceq.importers.nsys.columns import constant, labelled, looked_up
 from traceq.importers.nsys.context import Job, Rows, batch_of
 from traceq.importers.nsys.threads import pids
+from traceq.importers.rows import batches_of
 
 METRICS = "GPU_METRICS"
 MEMORY = "CUDA_GPU_MEMORY_USAGE_EVENTS"
-TABLES = (METRICS, MEMORY)
+POOLS = "CUDA_GPU_MEMORY_POOL_EVENTS"
+TABLES = (METRICS, MEMORY, POOLS)
 
 _GPU_INDEX = 0xFF
 _RELEASE = 1
+_POOL_DESTROYED = 2
 # memKind: host memory is counted apart, because it does not fill the device.
 _SERIES = {
     0: "memory_allocated_pageable",
@@ -30,12 +34,14 @@ _SERIES = {
     6: "memory_allocated_managed",
 }
 _DEVICE_SERIES = "memory_allocated"
+_POOL_SERIES = {"localMemoryPoolSize": "memory_pool_size", "localMemoryPoolUtilizedSize": "memory_pool_used"}
 
 
 def read_counters(job: Job) -> Rows:
     """All rows of counter."""
     yield from _metrics(job)
     yield from _memory(job)
+    yield from _pools(job)
 
 
 def _metrics(job: Job) -> Rows:
@@ -105,3 +111,39 @@ def _totals(job: Job, rows: pa.RecordBatch, totals: dict[tuple[int, str], int]) 
                 "value": running.cast(pa.float64(), safe=False),
             }
         )
+
+
+def _pools(job: Job) -> Rows:
+    """What the pools of each device hold and use, all together, after each event of one of them that says so."""
+    rows = [(start, device, *pool) for table in (MEMORY, POOLS) for start, device, *pool in _pool_events(job, table)]
+    rows.sort(key=lambda row: row[0])
+    for place, name in enumerate(_POOL_SERIES.values()):
+        sizes: dict[object, int] = {}
+        totals: dict[int, int] = {}
+        series: list[dict[str, Any]] = []
+        for start, device, pool, *values in rows:
+            size = values[place]
+            totals[device] = totals.get(device, 0) + size - sizes.get(pool, 0)
+            sizes[pool] = size
+            series.append(
+                {"device": device, "name": name, "unit": "bytes", "ts": start, "value": float(totals[device])}
+            )
+        yield from batches_of("counter", series)
+
+
+def _pool_events(job: Job, table: str) -> Iterator[tuple[Any, ...]]:
+    """Start (ns), device, the pool (its process and address), bytes that it holds, bytes in use; of one that is gone none."""
+    address = "localMemoryPoolAddress" if table == MEMORY else "address"
+    wanted = ["start", "globalPid", "deviceId", address, "operationType", *_POOL_SERIES]
+    if not {address, *_POOL_SERIES} <= job.source.columns(table).keys():
+        return
+    for batch in job.timed(table, wanted):
+        said = pc.and_(*(pc.greater_equal(batch.column(each), 0).fill_null(False) for each in _POOL_SERIES))
+        rows = batch.filter(pc.and_(said, pc.not_equal(batch.column(address), 0).fill_null(False)))
+        process_ids = pids(rows.column("globalPid"))
+        devices = job.devices.numbers(rows.column("deviceId"), process_ids)
+        is_gone = pc.equal(rows.column("operationType"), _POOL_DESTROYED).fill_null(False)
+        sizes = [pc.if_else(is_gone, 0, rows.column(each)) for each in _POOL_SERIES]
+        pools = zip(process_ids.to_pylist(), rows.column(address).to_pylist(), strict=True)
+        values = (each.to_pylist() for each in sizes)
+        yield from zip(rows.column("start").to_pylist(), devices.to_pylist(), pools, *values, strict=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys import export
+from traceq.importers.nsys import directory, export
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
 
 if TYPE_CHECKING:
@@ -64,9 +64,11 @@ def is_sqlite(path: Path) -> bool:
 
 
 def sniff(path: Path) -> bool:
-    """Whether this is an nsys SQLite export, plain or gzip'd, or a report in nsys' own format."""
+    """Whether this is an nsys SQLite export, plain or gzip'd, a table of another export, or a report in nsys' own format."""
     if not path.is_file():
         return False
+    if path.suffix in directory.SUFFIXES:
+        return bool(directory.files_of(path))
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head.startswith(_MAGIC):
@@ -98,11 +100,14 @@ def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
         _note_truncation(path, notes)
         yield path
         return
-    if not head.startswith(GZIP) and not export.is_report(path, head):
+    tables = directory.files_of(path)
+    if not tables and not head.startswith(GZIP) and not export.is_report(path, head):
         raise UnusableTrace(f"{path}: neither a SQLite file nor an nsys report; export the report again")
     with tempfile.TemporaryDirectory(prefix="traceq-") as folder:
         unpacked = Path(folder) / "export.sqlite"
-        if head.startswith(GZIP):
+        if tables:
+            directory.as_sqlite(tables, unpacked)
+        elif head.startswith(GZIP):
             _decompress(path, unpacked, notes)
         else:
             export.export(path, unpacked)

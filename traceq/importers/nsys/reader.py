@@ -8,7 +8,9 @@ from pathlib import Path
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import (
     counters,
+    file_accesses,
     gpu,
+    graph_nodes,
     host,
     mpi,
     nvtx,
@@ -35,6 +37,8 @@ _READERS = (
     mpi.read_mpi,
     counters.read_counters,
     page_faults.read_page_faults,
+    graph_nodes.read_graph_nodes,
+    file_accesses.read_file_accesses,
     nvtx.read_nvtx,  # after these, because open ranges end where everything else does
     scheduling.read_scheduling,  # last, because threads count of which there is something else
     samples.read_samples,
@@ -47,6 +51,8 @@ _TABLES = (
     *mpi.TABLES,
     *counters.TABLES,
     *page_faults.TABLES,
+    *graph_nodes.TABLES,
+    *file_accesses.TABLES,
     *nvtx.TABLES,
     *payload.TABLES,
     *scheduling.TABLES,

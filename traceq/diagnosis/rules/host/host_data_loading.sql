@@ -19,7 +19,8 @@
 --   computed on the same cores, leave some to the workers, or prepare the data once and store it. {%- endif %} {{
 --   busiest(facts) }}
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
--- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- else %}The name of
+-- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- elif facts.workers
+--   %}The loader's workers are in the trace, and the main thread does nothing else meanwhile. {%- else %}The name of
 --   the fetch says who makes the batches, and the main thread does nothing else meanwhile. {%- endif %}
 -- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
 --   hold, is what the steps wait for{% endif %}.
@@ -41,7 +42,7 @@ select
     p.dur as claimed,
     p.category as cause,
     p.piece_id as gap_id,
-    f.loader_kind,
+    coalesce(f.loader_kind, (select max('multi_process') from data_worker where trace_id = $trace_id and role = 'worker')) as loader_kind,
     f.dur as fetch_ns
 from host_time as p
 left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.context_slice_id
