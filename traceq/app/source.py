@@ -41,8 +41,9 @@ class Reading(StepOptions, total=False):
 
     What is said about steps, and `capture`, what tells of graphs, is for traces only: those of a database are fixed.
     DuckDB holds at most `memory_limit` bytes, by default a quarter of the memory at hand. `writes` are the files that are going
-    to be written, none of which may be one that is read. `progress` follows the ingest of a trace. Without `cache` a trace is ingested into a temporary database;
-    `note` gets a sentence where the cache cannot be used. `trace` is the trace_id to take where runs are compared.
+    to be written, none of which may be one that is read. `progress` follows the ingest of a trace. Without `cache` a trace is
+    ingested into a temporary database; `note` gets a sentence where the cache cannot be used. `trace` is the trace_id to take
+    where runs are compared.
     """
 
     capture: Captures

@@ -25,14 +25,6 @@ select * exclude (trace_id), null::bigint as external_id
 from collective
 limit 0;
 
--- When a node of a graph was created, and which one it is a copy of.
-create table staging.graph_node (
-    thread_id integer not null,
-    ts bigint not null,
-    graph_node_id bigint not null,
-    original_id bigint
-);
-
 create table staging.thread_switch (
     thread_id integer not null,
     ts bigint not null,

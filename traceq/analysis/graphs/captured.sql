@@ -67,25 +67,20 @@ select
 from (from captured union all by name from eager) as k
 inner join _kernel_call as c using (slice_id);
 
--- Nodes of graphs, where the trace tells when they were created (nsys): those of a copy of a graph by the node they were copied from.
+-- Calls that made nodes of graphs, where the trace tells (nsys): those of a copy of a graph by the node they were copied from.
 create temp table _captured_node as
-with recursive
-node as (
-    select n.*, t.pid from staging.graph_node as n inner join thread as t using (thread_id)
-),
-
-origin as (
-    select pid, graph_node_id, graph_node_id as at from node
+with recursive origin as (
+    select pid, graph_node_id, graph_node_id as at from graph_node
     union
-    select o.pid, o.graph_node_id, n.original_id
+    select o.pid, o.graph_node_id, n.original_node_id
     from origin as o
-    inner join node as n on n.pid = o.pid and n.graph_node_id = o.at
-    where n.original_id is not null
+    inner join graph_node as n on n.pid is not distinct from o.pid and n.graph_node_id = o.at
+    where n.original_node_id is not null
 )
 
 select distinct o.graph_node_id, c.number
 from origin as o
-inner join node as n on n.pid = o.pid and n.graph_node_id = o.at
+inner join graph_node as n on n.pid is not distinct from o.pid and n.graph_node_id = o.at
 asof inner join _captured_call as c on c.thread_id = n.thread_id and n.ts >= c.ts
 where n.ts <= c.ts_end and c.graph is not null;
 
