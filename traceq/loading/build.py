@@ -21,6 +21,7 @@ from traceq.database import sql
 from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
+from traceq.errors import UnusableTrace
 from traceq.loading.progress import State
 from traceq.loading.sources import Source
 
@@ -83,6 +84,11 @@ def _read_capture(task: Task, source: Source) -> Captured:
     with _loaded(replace(task, source=source, database=database), lambda _state: None) as (connection, _):
         captured = read_capture(connection, task.trace_id)
     database.unlink()
+    if not captured.kernels.num_rows:
+        raise UnusableTrace(
+            f"{source.path}: launches no kernel, so it tells nothing of graphs; --capture wants a trace of the program while it"
+            " captures its graphs, or without them (docs/capture.md)"
+        )
     return captured
 
 

@@ -97,10 +97,10 @@ class Templates:
     def _by_names(self, launch: Launch) -> Match:
         found = list(self._found(launch))
         if not found:
-            return Match(0.0, reason="no kernel of it is in the capture")
+            return Match(0.0, reason="no sequence of kernels like theirs is in the capture")
         best = max(share for share, _, _ in found)
         if best < ENOUGH:
-            return Match(best, reason="too few of its kernels are in one captured graph, in their order")
+            return Match(best, reason="too few of their kernels are in one captured graph, in their order")
         candidates = [(template, places) for share, template, places in found if share == best]
         return _of_same_size(launch, Match(best, tuple(candidates[:_MOST_CANDIDATES])))
 
@@ -161,7 +161,7 @@ def _of_same_size(launch: Launch, match: Match) -> Match:
     shares = [same / of if of else 1.0 for same, of in zip(equal, told, strict=True)]
     best = max(shares)
     if best < ENOUGH_GRIDS:
-        return Match(match.share, reason="its kernels have other grids than those captured: it is of another size")
+        return Match(match.share, reason="their kernels have other grids than those captured: they are of another size")
     kept = tuple(each for each, share in zip(match.candidates, shares, strict=True) if share == best)
     return replace(match, candidates=kept, chosen=tuple(range(len(kept))))
 
