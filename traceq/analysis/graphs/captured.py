@@ -44,10 +44,16 @@ def together(captures: Sequence[Captured]) -> Captured:
         kernels = _shifted(each.kernels, graph=graphs, number=calls, operator_id=operators)
         around = _shifted(each.operators, slice_id=operators, operator_id=operators)
         parts.append(Captured(kernels, around, _shifted(each.nodes, number=calls)))
-        graphs = max(graphs, (pc.max(kernels["graph"]).as_py() or -1) + 1)
+        graphs = max(graphs, _after(kernels["graph"]))
         calls += kernels.num_rows
-        operators = max(operators, (pc.max(around["slice_id"]).as_py() or -1) + 1)
+        operators = max(operators, _after(around["slice_id"]))
     return Captured(*(pa.concat_tables(tables) for tables in zip(*parts, strict=True)))
+
+
+def _after(column: pa.ChunkedArray) -> int:
+    """The number after all of the column."""
+    largest = pc.max(column).as_py()
+    return 0 if largest is None else largest + 1
 
 
 def _shifted(table: pa.Table, **by: int) -> pa.Table:

@@ -149,8 +149,8 @@ judged as (
         c.stream,
         c.section,
         c.is_product,
-        split_part(coalesce(r.operator, o.name), ',', 1) as operator,
-        coalesce(operator not in ('aten::mm', 'aten::addmm', 'aten::linear', 'aten::_addmm_activation'), true) as is_batched,
+        split_part(coalesce(r.operator, o.name), ',', 1) as launched_by,
+        coalesce(launched_by not in ('aten::mm', 'aten::addmm', 'aten::linear', 'aten::_addmm_activation'), true) as is_batched,
         1 - least(1, coalesce(x.flops / (1000 * x.peak * $efficiency) / nullif(x.gpu_dur, 0), 0.5)) as spare
     from candidate as c
     inner join busy as b on b.slice_id = c.slice_id
@@ -184,6 +184,6 @@ select
     ledger_dur * if(is_product, spare, 1) as claimed,
     'compute' as cause,
     slice_id as busy_id,
-    operator,
+    launched_by as operator,
     is_product
 from piece
