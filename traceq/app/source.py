@@ -72,7 +72,7 @@ def opened(
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
     writes = reading.get("writes", ())
-    check_writes(writes, [source])
+    check_writes(writes, [source, *several(reading.get("capture", ()))])
     with (
         _database(source, complete, reading) as database,
         closing(connect(database, memory_limit=reading.get("memory_limit"))) as connection,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import bar, capture_option, memory_option, step_options
+from traceq.cli._options import bar, capture_option, memory_option, note, step_options
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -42,11 +42,15 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
     Examples:
       traceq ingest profile.sqlite
       traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
+      traceq ingest decode.json.gz --capture graph_capture.json.gz
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.ingest import ingest
     from traceq.common.process import usable_cpus
 
-    click.echo(summary(ingest(jobs=jobs or usable_cpus(), progress=bar(), **options)))
+    result = ingest(jobs=jobs or usable_cpus(), progress=bar(), **options)
+    click.echo(summary(result))
+    if options["capture"] and result.skipped:
+        note("what was there already knows nothing of --capture: --force reads it again.")
 
 
 def summary(result: IngestResult) -> str:
