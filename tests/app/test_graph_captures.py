@@ -75,12 +75,12 @@ def test_the_command_takes_it_and_says_what_is_to_be_done_where_the_trace_is_the
     assert operators(database) == [(0, "aten::mm"), (1, None)]
 
 
-def test_a_report_on_a_trace_takes_it(trace, capture, tmp_path, monkeypatch):
+def test_commands_that_read_a_trace_take_it(trace, capture, tmp_path, monkeypatch):
     monkeypatch.delenv("TRACEQ_NO_CACHE")
     monkeypatch.setenv("TRACEQ_CACHE", str(tmp_path / "cache"))
-    without = run("report", trace, "--full").output
-    assert "aten::mm" in run("report", trace, "--full", "--capture", capture).output
-    assert "aten::mm" not in without
+    told = "2 GPU slices from inside graphs, 1 with operators from a capture"
+    assert told in " ".join(run("doctor", trace, "--capture", capture).output.split())
+    assert "with operators" not in run("doctor", trace).output
     assert len(cache.entries()) == 2
     report(trace, capture=[capture])
     assert len(cache.entries()) == 2
