@@ -88,7 +88,7 @@ def test_commands_that_read_a_trace_take_it(trace, capture, tmp_path, monkeypatc
 
 def test_a_database_takes_none(trace, capture, tmp_path):
     ingest(trace, tmp_path / "x.duckdb")
-    with pytest.raises(WrongUse, match="--capture is for traces"):
+    with pytest.raises(WrongUse, match="--capture and --inductor are for traces"):
         report(tmp_path / "x.duckdb", capture=capture)
 
 

@@ -11,6 +11,7 @@ import duckdb
 
 from traceq.analysis.graphs.captured import Captured, read_captured
 from traceq.analysis.graphs.graph_match import fill_matches, known_nodes
+from traceq.analysis.kernels.compiled_kernel import Compiled, fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_debt import fill_debt
@@ -109,6 +110,7 @@ TOPICS = (
     Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     # modules again below: what a trace tells of its graphs is known before what operators cost
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
+    Topic("compiled", ("compiled_kernel",)),
     Topic(
         "shapes",
         ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes"),
@@ -178,6 +180,9 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "idle_gap": lambda connection, values: fill_gaps(connection, values["trace_id"]),
     "kernel_family": lambda connection, _values: fill_classes(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
+    "compiled_kernel": lambda connection, values: fill_compiled(
+        connection, values["trace_id"], values.get("compiled", ())
+    ),
     "graph_match": lambda connection, values: fill_matches(connection, values.get("captures", ())),
     "graph_kernel": _if_any("_graph_launch", "graph_kernel"),
     "module": _if_any(
@@ -200,15 +205,20 @@ def fill(
     *,
     memory: int | None = None,
     captures: Sequence[Captured] = (),
+    compiled: Sequence[Compiled] = (),
 ) -> None:
-    """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps, `captures` tell of graphs.
+    """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps.
+
+    `captures` tell of its graphs, `compiled` of kernels of torch.compile.
 
     `progress` gets what is analysed next, and the share of the analyses that is done. `memory` is given for a large trace: the
     bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
     each topic: every commit waits for the disk.
     """
     topics = (*JOINED, *TOPICS, *NOTES)
-    _run_topics(connection, topics, trace_id, {"choice": choice, "captures": captures}, progress, memory)
+    _run_topics(
+        connection, topics, trace_id, {"choice": choice, "captures": captures, "compiled": compiled}, progress, memory
+    )
 
 
 def read_capture(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Captured:

@@ -14,5 +14,6 @@ select
     exists (from gpu_slice where is_communication) or exists (from collective)
     or exists (from communication_name where kind = 'range') as communication,
     exists (from gpu_slice where kind = 'kernel') or exists (from cpu_slice where kind = 'op') as kernels,
+    exists (from gpu_slice where kind = 'kernel' and name ^@ 'triton_') as compiled,
     -- costs follow from recorded shapes
     exists (from cpu_slice where kind = 'op' and args is not null) or exists (from cpu_slice where kind = 'runtime' and contains(name, 'GraphLaunch')) as shapes;

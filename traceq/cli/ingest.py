@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import bar, capture_option, memory_option, note, step_options
+from traceq.cli._options import bar, capture_option, inductor_option, memory_option, note, step_options
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
 @step_options
 @capture_option
+@inductor_option
 @memory_option
 def ingest(*, jobs: int | None, **options: Any) -> None:
     """Read trace files into a trace database.
@@ -49,8 +50,8 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
 
     result = ingest(jobs=jobs or usable_cpus(), progress=bar(), **options)
     click.echo(summary(result))
-    if options["capture"] and result.skipped:
-        note("what was there already knows nothing of --capture: --force reads it again.")
+    if (options["capture"] or options["inductor"]) and result.skipped:
+        note("what was there already knows nothing of --capture and --inductor: --force reads it again.")
 
 
 def summary(result: IngestResult) -> str:

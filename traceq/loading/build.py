@@ -22,6 +22,7 @@ from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
 from traceq.errors import UnusableTrace
+from traceq.loading.inductor import read_inductor
 from traceq.loading.progress import State
 from traceq.loading.sources import Source
 
@@ -48,7 +49,7 @@ _COPIED = (
 class Task:
     """What it takes to build the database of one trace: `jobs` processes may read it, `threads` work it out. Sizes in bytes.
 
-    `captures` tell of its graphs.
+    `captures` tell of its graphs, files of `inductor` of kernels of torch.compile.
     """
 
     source: Source
@@ -62,11 +63,13 @@ class Task:
     threads: int
     memory: int
     captures: tuple[Source, ...] = ()
+    inductor: tuple[Path, ...] = ()
 
 
 def build(task: Task, progress: Callable[[State], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` gets how far it is."""
     captures = [_read_capture(task, source) for source in task.captures]
+    compiled = read_inductor(task.inductor)
     with _loaded(task, progress) as (connection, rows):
         fill(
             connection,
@@ -75,6 +78,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
             lambda stage, share: progress(State(task.source.size, rows, stage, share)),
             memory=task.memory if rows > MOST_ROWS else None,
             captures=captures,
+            compiled=compiled,
         )
 
 

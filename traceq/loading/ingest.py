@@ -20,15 +20,17 @@ from traceq.database.publish import check_finished, fingerprint, publish, scratc
 from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError
 from traceq.loading.build import Task
+from traceq.loading.inductor import inductor_files
 from traceq.loading.parallel import build_all
 from traceq.loading.progress import Progress, Silent
 from traceq.loading.sources import (
-    Captures,
+    Beside,
     Source,
     capture_sources,
     content_hash,
     default_database,
     find_sources,
+    paths_of,
 )
 
 # Of a process that builds a database, bytes.
@@ -69,7 +71,8 @@ def ingest(
     run: str | None = None,
     jobs: int = 1,
     force: bool = False,
-    capture: Captures = (),
+    capture: Beside = (),
+    inductor: Beside = (),
     memory_limit: int | None = None,
     progress: Progress | None = None,
     complete: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
@@ -79,7 +82,8 @@ def ingest(
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps (StepOptions). `capture` are traces of the same program that tell of the kernels
-    of its graphs. DuckDB holds at most `memory_limit` bytes in
+    of its graphs, `inductor` files or folders of torch.compile that tell of its kernels, by default those beside each trace.
+    DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
     database. Raises a TraceqError and leaves the database as it was when any source fails.
     """
@@ -103,7 +107,10 @@ def ingest(
     try:
         with scratch_beside(target) as scratch:
             tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit))
-            tasks = [replace(task, captures=captures) for task in tasks]
+            tasks = [
+                replace(task, captures=captures, inductor=inductor_files(paths_of(inductor), task.source.path))
+                for task in tasks
+            ]
             build_all(tasks, jobs, teller)
             ingested: list[IngestedTrace] = []
 

@@ -16,8 +16,8 @@ from traceq.importers import Importer
 _SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
 
-# Traces beside those that are read: one, or several.
-Captures = str | Path | Sequence[str | Path]
+# Files beside those that are read: one, or several.
+Beside = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,14 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
     return list(sources.values())
 
 
-def capture_sources(given: Captures) -> tuple[Source, ...]:
+def paths_of(given: Beside) -> list[str | Path]:
+    """The paths, also of one."""
+    return [given] if isinstance(given, str | Path) else list(given)
+
+
+def capture_sources(given: Beside) -> tuple[Source, ...]:
     """The traces that tell of graphs; none where none is named."""
-    named = [given] if isinstance(given, str | Path) else list(given)
+    named = paths_of(given)
     return tuple(find_sources(named)) if named else ()
 
 
