@@ -65,6 +65,38 @@ having count(*) > 0;
 
 insert into import_note
 select
+    $trace_id, 'info', 'graph_kernel_without_operator', count(*),
+    'kernels of replayed graphs: nothing in the trace says which operators they are of; a trace of the capture of these graphs, or of the program without them, tells it: traceq ingest TRACE --capture FILE (docs/capture.md)'
+from gpu_slice as g
+inner join cpu_slice as l on l.slice_id = g.launch_id
+where g.kind = 'kernel' and contains(l.name, 'GraphLaunch') and not exists (from graph_launch)
+having count(*) > 0;
+
+insert into import_note
+select
+    $trace_id,
+    if(sum(matched_kernels) > 0, 'info', 'warning'),
+    'graph_capture',
+    count(*),
+    'launches of graphs, compared with what a capture holds: ' || sum(matched_kernels) || ' of ' || sum(kernels) || ' kernels, '
+    || round(sum(matched_dur) / 1e6, 3) || ' of ' || round(sum(dur) / 1e6, 3) || ' ms (' || floor(1000 * sum(matched_dur) / sum(dur)) / 10
+    || ' %), have their operators from it' || coalesce(', by ' || string_agg(distinct matched_by, ' and ' order by matched_by), '')
+    || if(
+        count(reason) > 0,
+        '; of ' || count(reason) || ' launches it is not known which graph they replay: '
+        || string_agg(distinct reason, '; ' order by reason),
+        ''
+    )
+    || if(
+        count(*) filter (candidates > 1) > 0,
+        '; ' || count(*) filter (candidates > 1) || ' launches fit several captured graphs: what these differ in is left open',
+        ''
+    )
+from graph_launch
+having count(*) > 0;
+
+insert into import_note
+select
     $trace_id, 'info', 'collective_not_described', count(*),
     'communication kernels without a row in collective: neither operation nor size nor group is known'
     || coalesce('; ' || (select words from _way where name = 'described_collectives'), '')

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from traceq.analysis.graphs.captured import Captured, read_captured
+from traceq.analysis.graphs.graph_match import fill_matches, known_nodes
+from traceq.analysis.kernels.compiled_kernel import Compiled, fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_debt import fill_debt
@@ -105,6 +108,9 @@ TOPICS = (
     ),
     Topic(None, ("communication_overlap",)),
     Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
+    # modules again below: what a trace tells of its graphs is known before what operators cost
+    Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
+    Topic("compiled", ("compiled_kernel",)),
     Topic(
         "shapes",
         ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes"),
@@ -160,6 +166,9 @@ def _fill_stall_debt(connection: duckdb.DuckDBPyConnection, values: Values) -> N
         fill_stall_debt(connection, values["trace_id"])
 
 
+# What a capture beside a trace needs before it tells of graphs; it has no steps.
+_OF_CAPTURES = ("host_name", "nesting", "communication", "launch", "gpu_slice", "module_slice", "module_timeline")
+
 # What SQL alone cannot say well.
 _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "nesting": _nest,
@@ -171,7 +180,14 @@ _IN_PYTHON: dict[str, Callable[[duckdb.DuckDBPyConnection, Values], None]] = {
     "idle_gap": lambda connection, values: fill_gaps(connection, values["trace_id"]),
     "kernel_family": lambda connection, _values: fill_classes(connection),
     "module_timeline": lambda connection, _values: fill_timeline(connection),
-    "module": _if_any("_module_slice", "module"),
+    "compiled_kernel": lambda connection, values: fill_compiled(
+        connection, values["trace_id"], values.get("compiled", ())
+    ),
+    "graph_match": lambda connection, values: fill_matches(connection, values.get("captures", ())),
+    "graph_kernel": _if_any("_graph_launch", "graph_kernel"),
+    "module": _if_any(
+        "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null)", "module"
+    ),
     "serving_mark": _if_any("_serving_annotation", "serving_mark"),
     "host_stall": _if_any("_long_stretch", "host_stall"),
     "stall_debt": _fill_stall_debt,
@@ -188,15 +204,32 @@ def fill(
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
     *,
     memory: int | None = None,
+    captures: Sequence[Captured] = (),
+    compiled: Sequence[Compiled] = (),
 ) -> None:
     """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps.
+
+    `captures` tell of its graphs, `compiled` of kernels of torch.compile.
 
     `progress` gets what is analysed next, and the share of the analyses that is done. `memory` is given for a large trace: the
     bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
     each topic: every commit waits for the disk.
     """
     topics = (*JOINED, *TOPICS, *NOTES)
-    _run_topics(connection, topics, trace_id, {"choice": choice}, progress, memory)
+    _run_topics(
+        connection, topics, trace_id, {"choice": choice, "captures": captures, "compiled": compiled}, progress, memory
+    )
+
+
+def read_capture(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Captured:
+    """What the trace, whose rows are staged, tells of the kernels of graphs."""
+    connection.begin()
+    connection.execute("create temp table _gpu_step (slice_id bigint, step integer)")
+    run(connection, _OF_CAPTURES, trace_id)
+    captured = read_captured(connection, with_eager=True)
+    captured = known_nodes(connection, captured)
+    connection.rollback()
+    return captured
 
 
 def analyse(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:

@@ -10,8 +10,10 @@ select
     exists (from counter) or exists (from cpu_slice where kind = 'other' and name = '[memory]') as samples,
     exists (from cpu_sample) as cpu_samples,
     exists (from cpu_slice where kind = 'runtime') as calls,
+    exists (from cpu_slice where kind = 'runtime' and contains(name, 'GraphLaunch')) as graph_launches,
     exists (from gpu_slice where is_communication) or exists (from collective)
     or exists (from communication_name where kind = 'range') as communication,
     exists (from gpu_slice where kind = 'kernel') or exists (from cpu_slice where kind = 'op') as kernels,
+    exists (from gpu_slice where kind = 'kernel' and name ^@ 'triton_') as compiled,
     -- costs follow from recorded shapes
-    exists (from cpu_slice where kind = 'op' and args is not null) as shapes;
+    exists (from cpu_slice where kind = 'op' and args is not null) or exists (from cpu_slice where kind = 'runtime' and contains(name, 'GraphLaunch')) as shapes;

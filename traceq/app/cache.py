@@ -23,7 +23,8 @@ from traceq.common.code_hash import code_hash
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
-from traceq.loading.sources import content_hash, find_sources
+from traceq.loading.inductor import inductor_files
+from traceq.loading.sources import Source, content_hash, find_sources
 
 _SUFFIX = ".duckdb"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -31,6 +32,16 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 
 Note = Callable[[str], None]
+
+
+class Beside(NamedTuple):
+    """What is read along with traces: captures of their graphs, files of torch.compile (none: those that lie beside them)."""
+
+    captures: Sequence[Source] = ()
+    inductor: Sequence[str | Path] = ()
+
+
+NOTHING_BESIDE = Beside()
 
 
 class Entry(NamedTuple):
@@ -62,7 +73,9 @@ def clear() -> list[Entry]:
     return removed
 
 
-def entry_for(source: str | Path, steps: StepOptions, make: Callable[[Path], object], note: Note) -> Path | None:
+def entry_for(
+    source: str | Path, steps: StepOptions, make: Callable[[Path], object], note: Note, beside: Beside = NOTHING_BESIDE
+) -> Path | None:
     """The database of the traces `source`, which `make` writes to a path where the cache has none.
 
     None, after a note that says why, where the cache cannot be used. Raises what `make` raises.
@@ -70,7 +83,7 @@ def entry_for(source: str | Path, steps: StepOptions, make: Callable[[Path], obj
     place = folder()
     try:
         prepare(place)
-        wanted = place / _name(source, steps)
+        wanted = place / _name(source, steps, beside)
         if wanted.exists():
             os.utime(wanted)
             return wanted
@@ -89,10 +102,16 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=2)
 
 
-def _name(source: str | Path, steps: StepOptions) -> str:
+def _name(source: str | Path, steps: StepOptions, beside: Beside) -> str:
     """The name of the entry: that of the source, and the hash of all that the database depends on."""
     traces = [(str(each.path.resolve()), content_hash(each.files)) for each in find_sources([source])]
-    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, sorted(steps.items())]
+    graphs = [content_hash(each.files) for each in beside.captures]
+    compiled = [
+        (str(file), content_hash([file]))
+        for each in find_sources([source])
+        for file in inductor_files(beside.inductor, each.path)
+    ]
+    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, graphs, compiled, sorted(steps.items())]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     stem = _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
     return f"{stem}-{key[:32]}{_SUFFIX}"

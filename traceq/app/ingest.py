@@ -12,6 +12,7 @@ from traceq.app.judge import judge_traces
 from traceq.loading.ingest import IngestResult
 from traceq.loading.ingest import ingest as load
 from traceq.loading.progress import Progress
+from traceq.loading.sources import Beside
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,6 +25,8 @@ def ingest(
     run: str | None = None,
     jobs: int = 1,
     force: bool = False,
+    capture: Beside = (),
+    inductor: Beside = (),
     memory_limit: int | None = None,
     progress: Progress | None = None,
     **steps: Unpack[StepOptions],
@@ -33,7 +36,9 @@ def ingest(
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps: `step_range`, a regular expression for the annotations that mark them;
     `steps_per`, how many there are in each unit found (2; 1/2 when two units are one); `window`, what to judge (gpu,
-    3.2s..4s, NAME..NAME). DuckDB holds at most `memory_limit` bytes in
+    3.2s..4s, NAME..NAME). `capture` are traces of the same program, of the capture of its CUDA graphs or without them: they give
+    the kernels of graphs their operators, shapes, modules and source lines. `inductor` are files or folders that torch.compile
+    wrote of its kernels (torch_compile_debug), by default those beside each trace. DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the memory at hand. What the rules find is in the table finding, and reports
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
     rules cannot run, the result's `not_judged` says why.
@@ -53,6 +58,8 @@ def ingest(
         run=run,
         jobs=jobs,
         force=force,
+        capture=capture,
+        inductor=inductor,
         memory_limit=memory_limit,
         progress=progress,
         complete=judge,

@@ -26,6 +26,7 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.errors import StoreError, WrongUse
 from traceq.loading.progress import Progress
+from traceq.loading.sources import Beside, capture_sources, paths_of
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
 from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
@@ -38,12 +39,15 @@ Complete = Callable[[duckdb.DuckDBPyConnection], None]
 class Reading(StepOptions, total=False):
     """How a use case reads its sources.
 
-    What is said about steps is for traces only: those of a database are fixed. DuckDB holds at most `memory_limit` bytes, by
-    default a quarter of the memory at hand. `writes` are the files that are going to be written, none of which may be one that is
-    read. `progress` follows the ingest of a trace. Without `cache` a trace is ingested into a temporary database;
-    `note` gets a sentence where the cache cannot be used. `trace` is the trace_id to take where runs are compared.
+    What is said about steps, and what tells of graphs (`capture`) and compiled kernels (`inductor`), is for traces only:
+    a database is fixed. DuckDB holds at most `memory_limit` bytes, by default a quarter of the memory at hand. `writes` are the
+    files that are going to be written, none of which may be one that is read. `progress` follows the ingest of a trace. Without
+    `cache` a trace is ingested into a temporary database; `note` gets a sentence where the cache cannot be used. `trace` is the
+    trace_id to take where runs are compared.
     """
 
+    capture: Beside
+    inductor: Beside
     memory_limit: int | None
     writes: Sequence[Path]
     progress: Progress | None
@@ -69,7 +73,7 @@ def opened(
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
     writes = reading.get("writes", ())
-    check_writes(writes, [source])
+    check_writes(writes, [source, *several(reading.get("capture", ()))])
     with (
         _database(source, complete, reading) as database,
         closing(connect(database, memory_limit=reading.get("memory_limit"))) as connection,
@@ -101,6 +105,10 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
                 "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
                 " with traceq ingest --force and --step-range, --steps-per or --window."
             )
+        if reading.get("capture") or reading.get("inductor"):
+            raise WrongUse(
+                "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
+            )
         yield Path(source)
         return
     cached = _cached(source, reading)
@@ -126,7 +134,8 @@ def _cached(source: Source, reading: Reading) -> Path | None:
     def make(path: Path) -> None:
         _load(source, path, reading, partial(_judge, reading=reading))
 
-    return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn))
+    beside = cache.Beside(capture_sources(reading.get("capture", ())), paths_of(reading.get("inductor", ())))
+    return cache.entry_for(source, step_options(reading), make, reading.get("note", cache.warn), beside)
 
 
 def _judge(connection: duckdb.DuckDBPyConnection, reading: Reading) -> None:
@@ -148,6 +157,8 @@ def _load(source: Source, path: Path, reading: Reading, complete: Complete | Non
         memory_limit=reading.get("memory_limit"),
         progress=reading.get("progress"),
         complete=complete,
+        capture=reading.get("capture", ()),
+        inductor=reading.get("inductor", ()),
         **step_options(reading),
     )
 

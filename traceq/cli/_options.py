@@ -115,6 +115,20 @@ _step_options = (
         help="What to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only.",
     ),
 )
+capture_option = click.option(
+    "--capture",
+    multiple=True,
+    metavar="FILE",
+    help="A trace of the capture of the program's CUDA graphs, or of the program without them: gives kernels of graphs their"
+    " operators; may be repeated; for traces only.",
+)
+inductor_option = click.option(
+    "--inductor",
+    multiple=True,
+    metavar="PATH",
+    help="What torch.compile wrote of its kernels: torch_compile_debug, files of provenance tracking; may be repeated; for traces"
+    " only. [default: what lies beside the trace]",
+)
 cache_option = click.option(
     "--no-cache",
     "cache",
@@ -147,8 +161,8 @@ noise_option = click.option(
 
 
 def reading_options(command: F) -> F:
-    """What is said about steps, --memory-limit and --no-cache, by the names that functions of traceq.app have for them."""
-    return step_options(memory_option(cache_option(command)))
+    """What is said about steps, what is read beside, --memory-limit and --no-cache, by the names that traceq.app has for them."""
+    return step_options(capture_option(inductor_option(memory_option(cache_option(command)))))
 
 
 def step_options(command: F) -> F:

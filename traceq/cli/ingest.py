@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traceq.cli._options import bar, memory_option, step_options
+from traceq.cli._options import bar, capture_option, inductor_option, memory_option, note, step_options
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
 @step_options
+@capture_option
+@inductor_option
 @memory_option
 def ingest(*, jobs: int | None, **options: Any) -> None:
     """Read trace files into a trace database.
@@ -41,11 +43,15 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
     Examples:
       traceq ingest profile.sqlite
       traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
+      traceq ingest decode.json.gz --capture graph_capture.json.gz
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.ingest import ingest
     from traceq.common.process import usable_cpus
 
-    click.echo(summary(ingest(jobs=jobs or usable_cpus(), progress=bar(), **options)))
+    result = ingest(jobs=jobs or usable_cpus(), progress=bar(), **options)
+    click.echo(summary(result))
+    if (options["capture"] or options["inductor"]) and result.skipped:
+        note("what was there already knows nothing of --capture and --inductor: --force reads it again.")
 
 
 def summary(result: IngestResult) -> str:

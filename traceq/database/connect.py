@@ -54,6 +54,7 @@ SCHEMA = (
     "analysis/memory/tables.sql",
     "analysis/communication/tables.sql",
     "analysis/kernels/tables.sql",
+    "analysis/graphs/tables.sql",
     "analysis/replay/tables.sql",
     "analysis/serving/tables.sql",
     "analysis/program/tables.sql",

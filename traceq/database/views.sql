@@ -53,8 +53,8 @@ select
     g.kind,
     g.name,
     c.name as api_name,
-    o.name as operator,
-    c.operator_id,
+    coalesce(r.operator, o.name) as operator,
+    coalesce(r.operator_id, c.operator_id) as operator_id,
     a.name as annotation,
     c.annotation_id,
     oa.name as outer_annotation,
@@ -72,13 +72,15 @@ left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
 left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = c.operator_id
 left join cpu_slice as a on a.trace_id = c.trace_id and a.slice_id = c.annotation_id
 left join cpu_slice as oa on oa.trace_id = c.trace_id and oa.slice_id = c.outer_annotation_id
-left join launch_state as q on q.trace_id = g.trace_id and q.slice_id = g.slice_id;
+left join launch_state as q on q.trace_id = g.trace_id and q.slice_id = g.slice_id
+left join graph_kernel as r on r.trace_id = g.trace_id and r.slice_id = g.slice_id;
 comment on view launch is 'One row per GPU slice, joined with the call that launched it, and the operator and annotation around that call; NULL where the call is not in the trace.';
 comment on column launch.slice_id is 'The gpu_slice.';
 comment on column launch.launch_slice_id is 'The launching call in cpu_slice.';
 comment on column launch.thread_id is 'Thread that launched it.';
 comment on column launch.api_name is 'Name of the launching call.';
-comment on column launch.operator is 'Name of the innermost operator around the launching call.';
+comment on column launch.operator is 'Name of the innermost operator around the launching call; of a kernel of a graph the one in graph_kernel, where that tells it.';
+comment on column launch.operator_id is 'That operator in cpu_slice, or in graph_operator.';
 comment on column launch.annotation is 'Name of the innermost annotation around the launching call.';
 comment on column launch.outer_annotation is 'Name of the outermost annotation around the launching call.';
 comment on column launch.phase is 'data, forward, backward, optimizer or other; see launch_state.';

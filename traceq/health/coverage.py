@@ -46,6 +46,7 @@ class Inputs:
     collectives: int
     whole_graphs: int
     graph_nodes: int
+    graph_nodes_with_operator: int
     devices: int
     devices_with_limits: int
     host_slices: int

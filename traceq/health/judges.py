@@ -214,8 +214,8 @@ def _flops(i: Inputs) -> Verdict:
 
 
 def _uncounted(i: Inputs) -> tuple[str | None, ...]:
-    """Work without known FLOPs: what CUDA graphs launch has no operator around it."""
-    inside = i.graph_nodes + i.whole_graphs
+    """Work without known FLOPs: what CUDA graphs launch has no operator around it, unless a capture tells."""
+    inside = i.graph_nodes - i.graph_nodes_with_operator + i.whole_graphs
     return (
         _known("FLOPs", i.convolutions_with_flops, i.convolutions, some(i.convolutions, "convolution")),
         f"{some(inside, 'GPU slice')} of CUDA graphs not counted" if inside else None,
@@ -258,6 +258,8 @@ def _graphs(i: Inputs) -> Verdict:
             f"{some(i.graph_launches or i.whole_graphs, 'graph launch', 'graph launches')}, nothing from inside"
         )
     facts = f"{some(i.graph_nodes, 'GPU slice')} from inside graphs"
+    if i.graph_nodes_with_operator:
+        facts += f", {i.graph_nodes_with_operator:,} with operators from a capture"
     return judged(facts, _whole_graphs(i, "hides what ran within"), needs="options")
 
 

@@ -7,19 +7,22 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from traceq.analysis.order import fill
+from traceq.analysis.graphs.captured import Captured
+from traceq.analysis.order import fill, read_capture
 from traceq.analysis.steps.choice import Choice
 from traceq.database import sql
 from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
+from traceq.errors import UnusableTrace
+from traceq.loading.inductor import read_inductor
 from traceq.loading.progress import State
 from traceq.loading.sources import Source
 
@@ -44,7 +47,10 @@ _COPIED = (
 
 @dataclass(frozen=True)
 class Task:
-    """What it takes to build the database of one trace: `jobs` processes may read it, `threads` work it out. Sizes in bytes."""
+    """What it takes to build the database of one trace: `jobs` processes may read it, `threads` work it out. Sizes in bytes.
+
+    `captures` tell of its graphs, files of `inductor` of kernels of torch.compile.
+    """
 
     source: Source
     database: Path
@@ -56,10 +62,43 @@ class Task:
     jobs: int
     threads: int
     memory: int
+    captures: tuple[Source, ...] = ()
+    inductor: tuple[Path, ...] = ()
 
 
 def build(task: Task, progress: Callable[[State], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` gets how far it is."""
+    captures = [_read_capture(task, source) for source in task.captures]
+    compiled = read_inductor(task.inductor)
+    with _loaded(task, progress) as (connection, rows):
+        fill(
+            connection,
+            task.trace_id,
+            task.choice,
+            lambda stage, share: progress(State(task.source.size, rows, stage, share)),
+            memory=task.memory if rows > MOST_ROWS else None,
+            captures=captures,
+            compiled=compiled,
+        )
+
+
+def _read_capture(task: Task, source: Source) -> Captured:
+    """What another trace tells of the graphs in that of the task; its own database is thrown away."""
+    database = task.database.with_suffix(".capture.duckdb")
+    with _loaded(replace(task, source=source, database=database), lambda _state: None) as (connection, _):
+        captured = read_capture(connection, task.trace_id)
+    database.unlink()
+    if not captured.kernels.num_rows:
+        raise UnusableTrace(
+            f"{source.path}: launches no kernel, so it tells nothing of graphs; --capture wants a trace of the program while it"
+            " captures its graphs, or without them (docs/capture.md)"
+        )
+    return captured
+
+
+@contextmanager
+def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
+    """The new database of the task with the rows of its source, most of them staged, and their number."""
     # One thread inserts while the importer reads on the other cores.
     config = writer_config(int(task.memory * _OF_DUCKDB), task.scratch, threads=1)
     # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
@@ -73,13 +112,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
             else:
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
             _copy(connection, task)
-            fill(
-                connection,
-                task.trace_id,
-                task.choice,
-                lambda stage, share: progress(State(task.source.size, rows, stage, share)),
-                memory=task.memory if rows > MOST_ROWS else None,
-            )
+            yield connection, rows
         connection.execute("checkpoint")
 
 

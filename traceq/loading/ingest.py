@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -20,9 +20,18 @@ from traceq.database.publish import check_finished, fingerprint, publish, scratc
 from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError
 from traceq.loading.build import Task
+from traceq.loading.inductor import inductor_files
 from traceq.loading.parallel import build_all
 from traceq.loading.progress import Progress, Silent
-from traceq.loading.sources import Source, content_hash, default_database, find_sources
+from traceq.loading.sources import (
+    Beside,
+    Source,
+    capture_sources,
+    content_hash,
+    default_database,
+    find_sources,
+    paths_of,
+)
 
 # Of a process that builds a database, bytes.
 _LEAST_MEMORY = 128 << 20
@@ -62,6 +71,8 @@ def ingest(
     run: str | None = None,
     jobs: int = 1,
     force: bool = False,
+    capture: Beside = (),
+    inductor: Beside = (),
     memory_limit: int | None = None,
     progress: Progress | None = None,
     complete: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
@@ -70,7 +81,9 @@ def ingest(
     """Read trace files, directories or globs into one trace database, beside what it holds already; the rules do not run.
 
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
-    `steps` is what the user says about the steps (StepOptions). DuckDB holds at most `memory_limit` bytes in
+    `steps` is what the user says about the steps (StepOptions). `capture` are traces of the same program that tell of the kernels
+    of its graphs, `inductor` files or folders of torch.compile that tell of its kernels, by default those beside each trace.
+    DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
     database. Raises a TraceqError and leaves the database as it was when any source fails.
     """
@@ -79,6 +92,7 @@ def ingest(
     sources = [sources] if isinstance(sources, (str, Path)) else sources
     jobs = max(1, min(jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1)))
     found = find_sources(sources)
+    captures = capture_sources(capture)
     given = Path(database) if database is not None else default_database(found, sources)
     # A link stays a link: what it points to is replaced.
     target = Path(os.path.realpath(given)) if os.path.islink(given) else given  # noqa: PTH114 - raises nothing
@@ -93,6 +107,10 @@ def ingest(
     try:
         with scratch_beside(target) as scratch:
             tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit))
+            tasks = [
+                replace(task, captures=captures, inductor=inductor_files(paths_of(inductor), task.source.path))
+                for task in tasks
+            ]
             build_all(tasks, jobs, teller)
             ingested: list[IngestedTrace] = []
 

@@ -16,6 +16,10 @@ from traceq.importers import Importer
 _SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
 
+# Files beside those that are read: one, or several.
+Beside = str | Path | Sequence[str | Path]
+
+
 @dataclass(frozen=True)
 class Source:
     """One trace and the importer that reads it. Mostly one file; of several, all but the first are read along with it."""
@@ -60,6 +64,17 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
     if not sources:
         raise NoTraces("no source was named; name trace files, directories or globs")
     return list(sources.values())
+
+
+def paths_of(given: Beside) -> list[str | Path]:
+    """The paths, also of one."""
+    return [given] if isinstance(given, str | Path) else list(given)
+
+
+def capture_sources(given: Beside) -> tuple[Source, ...]:
+    """The traces that tell of graphs; none where none is named."""
+    named = paths_of(given)
+    return tuple(find_sources(named)) if named else ()
 
 
 def _expand(given: str | Path) -> list[Source]:

@@ -160,11 +160,45 @@ comment on column gpu_model.host_link_source is 'Document that gives the bandwid
 
 create or replace view device_model as
 with
+-- ROCm numbers devices in two ways: one that works without being described is as those that are, where these are all alike.
+alike as (
+    select trace_id, any_value(columns([
+        'name', 'sm_count', 'memory_bytes', 'warp_size', 'max_threads_per_sm', 'registers_per_sm', 'shared_memory_per_sm'
+    ]))
+    from device
+    where source = 'trace'
+    group by trace_id
+    having count(distinct (coalesce(name, ''), sm_count, memory_bytes)) = 1 and min(warp_size) = 64
+),
+
+described as (
+    select
+        d.* replace (
+            coalesce(d.name, a.name) as name,
+            coalesce(d.sm_count, a.sm_count) as sm_count,
+            coalesce(d.memory_bytes, a.memory_bytes) as memory_bytes,
+            coalesce(d.warp_size, a.warp_size) as warp_size,
+            coalesce(d.max_threads_per_sm, a.max_threads_per_sm) as max_threads_per_sm,
+            coalesce(d.registers_per_sm, a.registers_per_sm) as registers_per_sm,
+            coalesce(d.shared_memory_per_sm, a.shared_memory_per_sm) as shared_memory_per_sm
+        )
+    from device as d
+    left join alike as a on a.trace_id = d.trace_id and d.source = 'unknown'
+),
+
 named as (
     select d.trace_id, d.device, arg_min(m.model, m.rank_order) as model
-    from device as d
+    from described as d
     inner join gpu_model as m on regexp_matches(d.name, m.pattern)
     group by d.trace_id, d.device
+    union all
+    -- ROCm leaves names empty: where compute units and memory are those of one model of AMD, it is that
+    select d.trace_id, d.device, any_value(m.model)
+    from described as d
+    inner join gpu_model as m on m.sm_count = d.sm_count and m.memory_bytes = round(d.memory_bytes / 1073741824) * 1000000000
+    where d.name is null and d.warp_size = 64 and m.compute_capability is null
+    group by d.trace_id, d.device
+    having count(*) = 1
 ),
 
 made as (
@@ -180,7 +214,7 @@ made as (
             when d.warp_size <> 32 or regexp_matches(d.name, '(?i)\b(AMD|Radeon|Instinct|Intel)\b') then null
             else coalesce(d.compute_capability, m.compute_capability)
         end as capability
-    from device as d
+    from described as d
     left join named as n on n.trace_id = d.trace_id and n.device = d.device
     left join gpu_model as m on m.model = n.model
 )

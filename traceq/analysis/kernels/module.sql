@@ -44,12 +44,14 @@ work as (
         l.thread_id,
         l.ts,
         l.phase_id,
+        q.module as replayed,
         k.exclusive_dur as dur,
         null::double as flops,
         null::double as seconds_at_peak
     from kernel_occupancy as k
     inner join gpu_slice as g using (slice_id)
     inner join cpu_slice as l on l.slice_id = g.launch_id
+    left join graph_kernel as q using (slice_id)
     where k.family <> 'communication'
     union all
     select
@@ -58,11 +60,19 @@ work as (
         c.thread_id,
         c.ts,
         c.phase_id,
+        null,
         0,
         o.flops,
         o.flops / (o.peak * 1e12)
     from operator_cost as o
     inner join cpu_slice as c using (slice_id)
+    where o.flops > 0 and o.device is not null
+    union all
+    select o.device, o.step, null, null, null, q.module, 0, o.flops, o.flops / (o.peak * 1e12)
+    from operator_cost as o
+    inner join (
+        select operator_id, any_value(module) as module from graph_kernel where operator_id is not null group by operator_id
+    ) as q on q.operator_id = o.slice_id
     where o.flops > 0 and o.device is not null
 ),
 
@@ -74,7 +84,7 @@ placed as (
         w.flops,
         w.seconds_at_peak,
         -- what is computed again in the backward pass runs inside of its module
-        coalesce(own.path, origin.path) as path,
+        coalesce(w.replayed, own.path, origin.path) as path,
         n.phase is not distinct from 'backward' as is_backward
     from work as w
     left join cpu_slice as p on p.slice_id = w.phase_id
@@ -82,7 +92,7 @@ placed as (
     left join _forward_place as f on f.slice_id = w.phase_id
     asof left join _module_timeline as own on own.thread_id = w.thread_id and w.ts >= own.ts
     asof left join _module_timeline as origin on origin.thread_id = f.thread_id and f.ts >= origin.ts
-    where w.step in (select step from _counted) and exists (from _module_timeline)
+    where w.step in (select step from _counted)
 )
 
 from placed where path is not null;
@@ -92,7 +102,7 @@ with
 -- with all modules around it
 around as (
     select path, place, array_to_string(names[1:place], '/') as module
-    from (select path, string_split(path, '/') as names from (select distinct path from _module_timeline where path is not null))
+    from (select path, string_split(path, '/') as names from (select distinct path from _module_work))
     cross join unnest(range(1, len(names) + 1)) as p (place)
 ),
 

@@ -2,7 +2,7 @@
 -- forward, and ranges (NVTX, record_function) that a program names like modules: a path with a number (layers.3.mlp), or a
 -- word of models.
 
-create temp table _module_slice as
+create or replace temp table _module_slice as
 with
 -- names are few, slices many
 named as materialized (

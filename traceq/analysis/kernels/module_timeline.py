@@ -71,10 +71,9 @@ def timeline(calls: Iterable[Call]) -> Iterator[Boundary]:
 
 
 def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
-    """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path).
-
-    Without rows of it they are not made.
-    """
+    """From _module_slice the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path)."""
+    connection.execute("create or replace temp table _module_timeline (thread_id integer, ts bigint, path varchar)")
+    connection.execute("create or replace temp table _module_call (number bigint, path varchar)")
     if not connection.execute("from _module_slice limit 1").fetchone():
         return
     connection.execute(
@@ -90,11 +89,11 @@ def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("insert into _module_boundary by name from found_boundary")
     # Of several at one instant the last holds.
     connection.execute(
-        "create temp table _module_timeline as"
+        "insert into _module_timeline"
         " select thread_id, ts, nullif(max_by(path, place), '') as path from _module_boundary group by thread_id, ts"
     )
     connection.execute(
-        "create temp table _module_call as"
+        "insert into _module_call"
         " select number, min_by(path, place) as path from _module_boundary where number is not null group by number"
     )
     connection.execute("drop table _module_boundary")

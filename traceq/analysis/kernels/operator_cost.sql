@@ -8,17 +8,27 @@ select
     s.signature is not null as has_cost,
     s.flops is not null as has_flops,
     n.name is not null as is_product
-from cpu_slice as c
+from (
+    select slice_id, operator_id, name from cpu_slice where kind = 'op'
+    union all
+    select slice_id, operator_id, name from graph_operator
+) as c
 left join _costed_operator as o using (slice_id)
 left join _signature_cost as s using (signature)
 left join _product_name as n on n.name = c.name
-where c.kind = 'op' and exists (from _signature_cost);
+where exists (from _signature_cost);
 
 create temp table _launched as
 select g.slice_id, l.operator_id
 from gpu_slice as g
 inner join cpu_slice as l on l.slice_id = g.launch_id
-where g.kind = 'kernel' and l.operator_id is not null and exists (from _signature_cost);
+where
+    g.kind = 'kernel'
+    and l.operator_id is not null
+    and exists (from _signature_cost)
+    and g.slice_id not in (select slice_id from graph_kernel where operator_id is not null)
+union all
+select slice_id, operator_id from graph_kernel where operator_id is not null and exists (from _signature_cost);
 
 -- From operators with kernels to the nearest one with a cost, and from each with a cost to the nearest above it; with the
 -- products on the way.
@@ -112,7 +122,11 @@ recorded as (
     where o.slice_id not in (select slice_id from outer_operator) and coalesce(s.flops, s.bytes) is not null
     union all
     select c.slice_id, c.ts, n.kind, null, null, null, null
-    from cpu_slice as c
+    from (
+        select slice_id, ts, name from cpu_slice
+        union all
+        select slice_id, ts, name from graph_operator
+    ) as c
     inner join _product_name as n using (name)
     where c.slice_id in (select slice_id from _unknown)
 ),

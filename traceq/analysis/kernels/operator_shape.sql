@@ -75,7 +75,7 @@ select
         when regexp_matches(name, '^aten::\w*conv(olution|_?\d|_depthwise|_transpose|_tbc|_dilated)') then 'convolution'
         when regexp_matches(name, '(?i)flash_?attn|flash_(fwd|bwd)|(flash|efficient|cudnn|fused|paged)_attention') then 'attention'
     end as kind
-from (select distinct name from cpu_slice where kind = 'op')
+from (select name from cpu_slice where kind = 'op' union select name from graph_operator)
 where kind is not null;
 
 create temp table _element_type as
@@ -108,8 +108,12 @@ from (
         ts,
         name,
         try(json_extract_string(args, ['$."Input Dims"', '$."Input type"', '$."Concrete Inputs"'])) as recorded
-    from cpu_slice
-    where kind = 'op' and args is not null and name in (select name from _costed_name)
+    from (
+        select slice_id, operator_id, ts, name, args from cpu_slice where kind = 'op'
+        union all
+        select slice_id, operator_id, ts, name, args from graph_operator
+    )
+    where args is not null and name in (select name from _costed_name)
 )
 where recorded[1] is not null;
 

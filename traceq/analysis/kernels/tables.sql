@@ -109,3 +109,31 @@ comment on column module.own_dur is 'The part of both that no module inside it h
 comment on column module.flops is 'Floating-point operations of matmul, convolution and attention of it, forward and backward; NULL when none are known (operator_cost).';
 comment on column module.mfu is 'Time that these operations take at the peak of their types, over the time of its kernels; NULL unless all peaks are known. A lower bound where operations are not known.';
 comment on column module.memory_growth is 'Bytes allocated at the end of a call of it above those at its start, median; of what the trace samples (memory_allocated). NULL without samples.';
+
+create table if not exists compiled_kernel (
+    trace_id integer not null,
+    name varchar not null,
+    kernel_hash varchar,
+    kernel_file varchar,
+    backend varchar,
+    kind varchar,
+    operators varchar,
+    lines varchar,
+    code varchar,
+    told_by varchar,
+    kernels bigint not null,
+    dur bigint not null
+);
+comment on table compiled_kernel is 'One row per kernel that torch.compile (Inductor) made and that ran: by its name, and by the file that holds it where the trace tells that; names are used again by every compiled graph.';
+comment on column compiled_kernel.trace_id is 'Trace.';
+comment on column compiled_kernel.name is 'gpu_slice.name.';
+comment on column compiled_kernel.kernel_hash is 'Name of the file that holds it, without suffix; NULL where the trace does not tell.';
+comment on column compiled_kernel.kernel_file is 'That file; NULL where the trace does not tell.';
+comment on column compiled_kernel.backend is 'What it was compiled for: triton; NULL where the trace does not tell.';
+comment on column compiled_kernel.kind is 'pointwise, reduction, persistent reduction, template (a product), foreach, split scan, cooperative reduction or mixed order reduction, from its name; NULL for others.';
+comment on column compiled_kernel.operators is 'Operators that are fused in it, with a comma between: aten::add, aten::relu. From its name they have no namespace and may not be all: Inductor writes at most ten. NULL where its name has none.';
+comment on column compiled_kernel.lines is 'Lines of the program that these come from, one a line: FILE(LINE): FUNCTION. NULL where no file of Inductor tells them (--inductor).';
+comment on column compiled_kernel.code is 'The code of each of these lines.';
+comment on column compiled_kernel.told_by is 'What told operators: provenance (files of Inductor''s provenance tracking), code (comments in the code that it generated), name. NULL for none.';
+comment on column compiled_kernel.kernels is 'How often it ran.';
+comment on column compiled_kernel.dur is 'Sum of its durations, ns.';

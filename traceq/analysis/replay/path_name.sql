@@ -5,4 +5,6 @@ from (
     select name from cpu_slice
     union
     select name from gpu_slice
+    union
+    select name from graph_operator
 );

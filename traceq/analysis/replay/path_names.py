@@ -48,8 +48,10 @@ class Names:
             self._operator[here] = self._host.positions(rows["operator_id"])
         self._operator = _at(self._name, self._operator)
         self._name_of_work, self._place = self._gpu.numbers(), self._gpu.numbers()
+        self._operator_of_work = self._gpu.numbers()
         for rows in _read(connection, "path_work", on_gpu):
-            self._name_of_work[self._gpu.positions(rows["slice_id"])] = rows["number"]
+            here = self._gpu.positions(rows["slice_id"])
+            self._name_of_work[here], self._operator_of_work[here] = rows["number"], rows["operator"]
         self._place[self._gpu.positions(recorded.work.slice_id)] = np.arange(len(recorded.work.slice_id))
 
     def work(self, slice_id: Integers) -> Integers:
@@ -57,9 +59,11 @@ class Names:
         return _at(self._place, self._gpu.positions(slice_id)).astype(np.int64)
 
     def of_work(self, place: Integers) -> tuple[Numbers, Numbers]:
-        """Names of GPU slices by their position in the work, and the operators around their launches."""
-        name = _at(self._name_of_work, self._gpu.positions(self._work.slice_id[place]))
-        return name, _at(self._operator, self._host.positions(self._launch[place]))
+        """Names of GPU slices by their position in the work, and the operators around their launches, or in their graphs."""
+        here = self._gpu.positions(self._work.slice_id[place])
+        operator = _at(self._operator_of_work, here)
+        launching = _at(self._operator, self._host.positions(self._launch[place]))
+        return _at(self._name_of_work, here), np.where(operator >= 0, operator, launching)
 
     def of_host(self, slice_id: Integers, or_itself: Booleans) -> tuple[Numbers, Numbers]:
         """Names of host slices, and the operators around them; where `or_itself` an operator is its own."""

@@ -37,10 +37,13 @@ written as (
         c.slice_id,
         from_json(json_extract_string(c.args, '$."Input Dims"'), '["JSON"]')[1:2] as sizes,
         from_json(json_extract_string(c.args, '$."Input type"'), '["VARCHAR"]')[3] as type
-    from cpu_slice as c
+    from (
+        select slice_id, name, args from cpu_slice where kind = 'op'
+        union all
+        select slice_id, name, args from graph_operator
+    ) as c
     where
-        c.kind = 'op'
-        and regexp_matches(c.name, '^(_C_cache_ops|vllm|sglang|sgl_kernel)::(reshape_and_cache(_flash)?|concat_and_cache_mla|store_cache)$')
+        regexp_matches(c.name, '^(_C_cache_ops|vllm|sglang|sgl_kernel)::(reshape_and_cache(_flash)?|concat_and_cache_mla|store_cache)$')
         and c.args is not null
 ),
 
@@ -55,11 +58,12 @@ cache as (
     -- fp8 is kept in bytes without a type
     inner join _element_type as t on t.type = w.type
     inner join (
-        select l.operator_id, min(g.step) as step, min(g.device) as device
+        select coalesce(k.operator_id, l.operator_id) as operator_id, min(g.step) as step, min(g.device) as device
         from gpu_slice as g
         inner join cpu_slice as l on l.slice_id = g.launch_id
-        where g.kind = 'kernel' and l.operator_id in (select slice_id from written)
-        group by l.operator_id
+        left join graph_kernel as k on k.slice_id = g.slice_id
+        where g.kind = 'kernel' and coalesce(k.operator_id, l.operator_id) in (select slice_id from written)
+        group by all
     ) as g on g.operator_id = w.slice_id
     where g.step in (select step from serving_step)
     group by g.step, g.device

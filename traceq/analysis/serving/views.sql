@@ -208,12 +208,13 @@ comment on column serving_stall.dur is 'Time they waited, ns: that of the prefil
 
 create or replace view serving_roofline as
 with
--- Operators do not show what a graph computes.
+-- Operators do not show what a graph computes, unless a capture does.
 graphed as (
     select distinct c.trace_id, s.step
     from cpu_slice as c
     asof join serving_step as s on c.trace_id = s.trace_id and c.ts >= s.ts
-    where c.kind = 'runtime' and contains(c.name, 'GraphLaunch') and c.ts < s.ts + s.dur
+    left join graph_launch as k on k.trace_id = c.trace_id and k.launch_id = c.slice_id
+    where c.kind = 'runtime' and contains(c.name, 'GraphLaunch') and c.ts < s.ts + s.dur and coalesce(k.matched_kernels = 0, true)
 ),
 
 -- What any pass over the model reads at least: the least of the steps whose operators are recorded.

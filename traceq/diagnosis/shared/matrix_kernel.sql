@@ -24,7 +24,7 @@ select
     b.name,
     b.slice_id,
     b.ledger_dur,
-    o.name as operator,
+    coalesce(r.operator, o.name) as operator,
     if(k.family = 'cudnn', 'convolution', 'matmul') as kind,
     n.is_old,
     n.has_tensor_cores,
@@ -43,7 +43,8 @@ inner join kernel_occupancy as k using (trace_id, slice_id)
 inner join named as n on n.name = b.name
 left join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
 left join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = l.operator_id
-left join operator_cost as x on x.trace_id = b.trace_id and x.slice_id = o.slice_id and x.kind in ('matmul', 'convolution')
+left join graph_kernel as r on r.trace_id = b.trace_id and r.slice_id = b.slice_id
+left join operator_cost as x on x.trace_id = b.trace_id and x.slice_id = coalesce(r.operator_id, o.slice_id) and x.kind in ('matmul', 'convolution')
 where
     b.category = 'compute'
     and k.family in ('cublas', 'cutlass', 'cudnn', 'nvjet')

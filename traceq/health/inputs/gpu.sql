@@ -12,13 +12,15 @@ slice as (
         g.kind = 'kernel' and g.grid_x is not null and g.block_x is not null and g.registers_per_thread is not null as has_shape,
         g.bytes is not null as has_bytes,
         (g.src_memory is not null and g.dst_memory is not null) or g.copy_kind is not distinct from 'um' as has_memory,
-        g.kind <> 'graph' and (g.graph_id is not null or c.slice_id is not null) as is_graph_node
+        g.kind <> 'graph' and (g.graph_id is not null or c.slice_id is not null) as is_graph_node,
+        k.operator_id is not null as has_operator
     from gpu_slice as g
     left join (
         select slice_id
         from cpu_slice
         where trace_id = $trace_id and kind = 'runtime' and contains(name, 'GraphLaunch')
     ) as c on c.slice_id = g.launch_id
+    left join graph_kernel as k on k.trace_id = g.trace_id and k.slice_id = g.slice_id
     where g.trace_id = $trace_id
 )
 
@@ -34,5 +36,6 @@ select
     count(*) filter (is_communication) as communication,
     count(*) filter (kind = 'graph') as whole_graphs,
     count(*) filter (is_graph_node) as graph_nodes,
+    count(*) filter (has_operator) as graph_nodes_with_operator,
     count(distinct device) as devices
 from slice

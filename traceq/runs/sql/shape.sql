@@ -1,7 +1,11 @@
 -- The inputs that the operators with most GPU time were given, where they were recorded: what tells batches apart.
 select o.name as operator, o.args ->> 'Input Dims' as dims, sum(c.gpu_dur)::bigint as dur
 from operator_cost as c
-inner join cpu_slice as o using (trace_id, slice_id)
+inner join (
+    select trace_id, slice_id, name, args from cpu_slice
+    union all
+    select trace_id, slice_id, name, args from graph_operator
+) as o using (trace_id, slice_id)
 inner join step as s on s.trace_id = c.trace_id and s.step = c.step
 where
     c.trace_id = $trace_id

@@ -57,12 +57,14 @@ select
     ))) as claimed,
     'compute' as cause,
     p.slice_id as busy_id,
-    o.name as operator,
-    o.args ->> 'Input Dims' as sizes,
+    coalesce(r.name, o.name) as operator,
+    coalesce(r.args, o.args) ->> 'Input Dims' as sizes,
     p.alignment,
     if(p.is_half, 8, 4) as multiple
 from product as p
 left join cpu_slice as l on l.trace_id = p.trace_id and l.slice_id = p.launch_id
 left join cpu_slice as o on o.trace_id = p.trace_id and o.slice_id = l.operator_id
-left join operator_cost as x on x.trace_id = p.trace_id and x.slice_id = o.slice_id
+left join graph_kernel as g on g.trace_id = p.trace_id and g.slice_id = p.slice_id
+left join graph_operator as r on r.trace_id = p.trace_id and r.slice_id = g.operator_id
+left join operator_cost as x on x.trace_id = p.trace_id and x.slice_id = coalesce(r.slice_id, o.slice_id)
 where p.alignment < if(p.is_half, 8, 4) and claimed > 0

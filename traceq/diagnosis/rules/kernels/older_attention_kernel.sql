@@ -67,11 +67,12 @@ select
     ) as claimed,
     'compute' as cause,
     a.slice_id as busy_id,
-    o.name as operator,
+    coalesce(r.operator, o.name) as operator,
     starts_with(a.capability, '10') as is_blackwell,
-    coalesce(starts_with(o.name, 'aten::') or regexp_matches(a.name, 'pytorch_flash|PyTorchMemEff'), false) as is_pytorch,
+    coalesce(starts_with(coalesce(r.operator, o.name), 'aten::') or regexp_matches(a.name, 'pytorch_flash|PyTorchMemEff'), false) as is_pytorch,
     sum(a.ledger_dur) over () as all_ns
 from attention as a
 left join cpu_slice as l on l.trace_id = a.trace_id and l.slice_id = a.launch_id
 left join cpu_slice as o on o.trace_id = a.trace_id and o.slice_id = l.operator_id
-left join operator_cost as x on x.trace_id = a.trace_id and x.slice_id = o.slice_id and x.kind = 'attention'
+left join graph_kernel as r on r.trace_id = a.trace_id and r.slice_id = a.slice_id
+left join operator_cost as x on x.trace_id = a.trace_id and x.slice_id = coalesce(r.operator_id, o.slice_id) and x.kind = 'attention'

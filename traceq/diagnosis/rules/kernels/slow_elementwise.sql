@@ -63,8 +63,8 @@ select
     b.ledger_dur * x.excess as claimed,
     'compute' as cause,
     b.slice_id as busy_id,
-    o.name as operator,
-    o.args ->> 'Input Dims' as sizes,
+    coalesce(r.name, o.name) as operator,
+    coalesce(r.args, o.args) ->> 'Input Dims' as sizes,
     x.bytes,
     x.achieved_bandwidth,
     x.peak_bandwidth,
@@ -72,6 +72,8 @@ select
     regexp_matches(b.name, '(^|[^d])_elementwise_kernel|[: ]elementwise_kernel') as is_strided
 from busy as b
 inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
-inner join cost as x on x.slice_id = l.operator_id
-inner join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = x.slice_id
+left join graph_kernel as g on g.trace_id = b.trace_id and g.slice_id = b.slice_id
+inner join cost as x on x.slice_id = coalesce(g.operator_id, l.operator_id)
+left join cpu_slice as o on o.trace_id = b.trace_id and o.slice_id = x.slice_id
+left join graph_operator as r on r.trace_id = b.trace_id and r.slice_id = x.slice_id
 where b.category = 'compute'

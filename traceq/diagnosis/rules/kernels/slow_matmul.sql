@@ -49,6 +49,16 @@ kernel as (
     inner join cpu_slice as l on l.trace_id = b.trace_id and l.slice_id = b.launch_id
     inner join cpu_slice as i on i.trace_id = b.trace_id and i.slice_id = l.operator_id
     left join cpu_slice as a on a.trace_id = b.trace_id and a.slice_id = i.operator_id
+    where
+        b.category = 'compute'
+        and exists (from cost)
+        and b.slice_id not in (select slice_id from graph_kernel where trace_id = $trace_id and operator_id is not null)
+    union all
+    select b.*, i.slice_id, i.operator_id, a.operator_id
+    from busy as b
+    inner join graph_kernel as g using (trace_id, slice_id)
+    inner join graph_operator as i on i.trace_id = b.trace_id and i.slice_id = g.operator_id
+    left join graph_operator as a on a.trace_id = b.trace_id and a.slice_id = i.operator_id
     where b.category = 'compute' and exists (from cost)
 ),
 
@@ -71,12 +81,13 @@ select
     w.ledger_dur * x.excess as claimed,
     'compute' as cause,
     w.slice_id as busy_id,
-    o.name as operator,
-    o.args ->> 'Input Dims' as sizes,
+    coalesce(r.name, o.name) as operator,
+    coalesce(r.args, o.args) ->> 'Input Dims' as sizes,
     x.kind,
     x.compute_type,
     x.achieved,
     x.peak
 from owned as w
 inner join cost as x on x.slice_id = w.cost_id
-inner join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = w.cost_id
+left join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = w.cost_id
+left join graph_operator as r on r.trace_id = $trace_id and r.slice_id = w.cost_id

@@ -149,14 +149,15 @@ judged as (
         c.stream,
         c.section,
         c.is_product,
-        split_part(o.name, ',', 1) as operator,
-        coalesce(operator not in ('aten::mm', 'aten::addmm', 'aten::linear', 'aten::_addmm_activation'), true) as is_batched,
+        split_part(coalesce(r.operator, o.name), ',', 1) as launched_by,
+        coalesce(launched_by not in ('aten::mm', 'aten::addmm', 'aten::linear', 'aten::_addmm_activation'), true) as is_batched,
         1 - least(1, coalesce(x.flops / (1000 * x.peak * $efficiency) / nullif(x.gpu_dur, 0), 0.5)) as spare
     from candidate as c
     inner join busy as b on b.slice_id = c.slice_id
     left join cpu_slice as l on l.trace_id = $trace_id and l.slice_id = b.launch_id
     left join cpu_slice as o on o.trace_id = $trace_id and o.slice_id = l.operator_id
-    left join operator_cost as x on x.trace_id = $trace_id and x.slice_id = o.slice_id
+    left join graph_kernel as r on r.trace_id = $trace_id and r.slice_id = b.slice_id
+    left join operator_cost as x on x.trace_id = $trace_id and x.slice_id = coalesce(r.operator_id, o.slice_id)
 ),
 
 batched as (
@@ -183,6 +184,6 @@ select
     ledger_dur * if(is_product, spare, 1) as claimed,
     'compute' as cause,
     slice_id as busy_id,
-    operator,
+    launched_by as operator,
     is_product
 from piece

@@ -7,8 +7,9 @@
 --   the GPU, products not tuned for a few rows, attention that does not split long caches.
 -- measured: serving_roofline of the counted steps of kind decode: bytes from the shapes of matrix products and of what
 --   writes to the cache, times the tokens that the step's annotation says are in it; of steps in CUDA graphs the weights
---   that the least of the other steps of the trace reads. Experts and quantised weights whose operators have no shapes are
---   not in it, so it is the least. Against the time in which kernels run; said where that is more than twice as long as at
+--   that the least of the other steps of the trace reads, unless a capture beside it (`--capture`) tells those of the graph.
+--   Quantised weights whose operators have no shapes are not in it, so it is the least. Against the time in which kernels
+--   run, those of experts left aside, whose weights stand in no shape; said where that is more than twice as long as at
 --   0.8 of the bandwidth, which copies and reductions reach. Claimed is what is above, wholly. Shares: 0.1 low, 0.4
 --   likely, 0.8 high: larger batches compute, too, and small layers leave memory waiting between them.
 -- try: Another attention backend, tuned matrix kernels, fusion of the small kernels between them; then fewer bytes:
@@ -23,7 +24,8 @@
 --   tuned for a few rows {%- endif %}. Weights and cache in fp8 halve what is read. A decode step of {{
 --   plural(facts.requests, 'request') }} has to read {{ size(facts.weight_bytes) }} of weights {%- if facts.kv_bytes
 --   %} and {{ size(facts.kv_bytes) }} of keys and values{% endif %}, {{ time(facts.least_ns) }} at the peak of
---   memory; its kernels take {{ time(facts.busy_ns) }} (medians), mostly {{ kernel(worst.name) }}.
+--   memory; its kernels take {{ time(facts.busy_ns) }} (medians {%- if facts.expert_ns > 1000 %}, {{
+--   time(facts.expert_ns) }} of experts left aside{% endif %}), mostly {{ kernel(worst.name) }}.
 -- confidence: medium
 -- reason: The bytes follow from shapes and from the step's own annotation; how near kernels can come to the bandwidth with
 --   these sizes is estimated.
@@ -43,11 +45,11 @@
 -- high: 0.8
 -- threshold: reachable = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- threshold: slow = 2: twice the time of reading: beyond what kernels, batches and contexts of other sizes differ by
--- uses: busy
+-- uses: dense_busy
 -- categories: compute
 with
 step_busy as (
-    select step, sum(ledger_dur) as dur from busy where category = 'compute' group by step
+    select step, sum(ledger_dur) as dur from dense_busy group by step
 ),
 
 slow as (
@@ -69,8 +71,6 @@ select
     b.ledger_dur * s.spare as claimed,
     'compute' as cause,
     b.slice_id as busy_id,
-    k.family
-from busy as b
+    b.family
+from dense_busy as b
 inner join slow as s using (step)
-inner join kernel_occupancy as k using (trace_id, slice_id)
-where b.category = 'compute'

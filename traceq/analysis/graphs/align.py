@@ -1,0 +1,131 @@
+"""Which kernels of a replayed graph are which of a captured one, or of a stretch of kernels that ran without a graph."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+# Share of the kernels, of the longer of both, that must agree: products of another batch size are other kernels, and a layer
+# has one for every three to ten kernels.
+ENOUGH = 0.9
+
+# Of kernels whose grids both sides tell: below, they are of another size.
+ENOUGH_GRIDS = 0.5
+
+# Cells of the table by which two sequences are aligned, once what agrees at both ends is taken off: 2 bytes each.
+_MOST_CELLS = 50_000_000
+
+# Kernels in a row by which stretches that look alike are found, and how many stretches are looked at.
+_IN_A_ROW = 4
+_MOST_STRETCHES = 64
+
+# Share of the kernels in a row that such a stretch has at least: every kernel that differs is in several of them.
+_ENOUGH_ROWS = 0.5
+
+# How the place of a kernel was found.
+NONE, ORDER, NAME, COUNT, NODE = range(5)
+
+
+class Places(NamedTuple):
+    """For each replayed kernel its place among the captured ones, -1 for none, and how it was found."""
+
+    place: Integers
+    how: Integers
+
+    @property
+    def matched(self) -> int:
+        """Kernels with a place."""
+        return int((self.place >= 0).sum())
+
+
+def aligned(replayed: Integers, captured: Integers) -> Places | None:
+    """The places by the longest common sequence of names (codes; -1 is no name), then by names that only order tells apart.
+
+    None where both are too long and too different for that.
+    """
+    place = np.full(len(replayed), -1)
+    same = _common(replayed, captured)
+    place[:same] = np.arange(same)
+    tail = _common(replayed[same:][::-1], captured[same:][::-1])
+    place[len(replayed) - tail :] = np.arange(len(captured) - tail, len(captured))
+    ours, theirs = replayed[same : len(replayed) - tail], captured[same : len(captured) - tail]
+    if len(ours) * len(theirs) > _MOST_CELLS:
+        return None
+    for mine, its in _longest_common(ours, theirs):
+        place[same + mine] = same + its
+    how = np.where(place >= 0, ORDER, NONE)
+    _pair_by_name(replayed, captured, place, how)
+    return Places(place, how)
+
+
+def counted(kernels: int) -> Places:
+    """The places where nothing but the number of the kernels is known: one after the other."""
+    return Places(np.arange(kernels), np.full(kernels, COUNT))
+
+
+def most_in_common(replayed: Integers, captured: Integers) -> int:
+    """How many kernels could agree at most."""
+    mine, its = Counter(replayed.tolist()), Counter(captured.tolist())
+    return sum(min(count, its[name]) for name, count in mine.items() if name >= 0)
+
+
+def stretches(replayed: Integers, eager: Integers) -> list[int]:
+    """Where in a long sequence of kernels those of the replayed graph may begin, by kernels in a row that both have."""
+    row = min(_IN_A_ROW, len(replayed))
+    places = defaultdict(list)
+    for at, key in enumerate(_rows(eager, row)):
+        places[key].append(at)
+    votes: Counter[int] = Counter()
+    for at, key in enumerate(_rows(replayed, row)):
+        votes.update(found - at for found in places.get(key, ()))
+    enough = _ENOUGH_ROWS * (len(replayed) - row + 1)
+    found = [(count, start) for start, count in votes.items() if count >= enough]
+    return [start for _, start in sorted(found, key=lambda each: (-each[0], each[1]))[:_MOST_STRETCHES]]
+
+
+def _rows(codes: Integers, row: int) -> Iterator[tuple[int, ...]]:
+    return zip(*(codes[first:].tolist() for first in range(row)), strict=False)
+
+
+def _common(ours: Integers, theirs: Integers) -> int:
+    """How many names agree from the start."""
+    length = min(len(ours), len(theirs))
+    differ = np.flatnonzero((ours[:length] != theirs[:length]) | (ours[:length] < 0))
+    return int(differ[0]) if len(differ) else length
+
+
+def _longest_common(ours: Integers, theirs: Integers) -> Iterator[tuple[int, int]]:
+    """Pairs of positions of a longest common sequence, the last one first."""
+    lengths = np.zeros((len(ours) + 1, len(theirs) + 1), np.uint16)
+    for row, name in enumerate(ours, start=1):
+        above = lengths[row - 1]
+        extended = above[:-1] + ((theirs == name) & (name >= 0))
+        np.maximum.accumulate(np.maximum(above[1:], extended), out=lengths[row, 1:])
+    mine, its = len(ours), len(theirs)
+    while mine and its:
+        if ours[mine - 1] == theirs[its - 1] and ours[mine - 1] >= 0:
+            mine, its = mine - 1, its - 1
+            yield mine, its
+        elif lengths[mine - 1, its] >= lengths[mine, its - 1]:
+            mine -= 1
+        else:
+            its -= 1
+
+
+def _pair_by_name(replayed: Integers, captured: Integers, place: Integers, how: Integers) -> None:
+    """Kernels of branches run in another order than they were captured in: those left, where both have equally many of a name."""
+    left = np.flatnonzero(place < 0)
+    free = np.setdiff1d(np.arange(len(captured)), place)
+    for name in np.unique(replayed[left]):
+        mine, its = left[replayed[left] == name], free[captured[free] == name]
+        if name >= 0 and len(mine) == len(its):
+            place[mine], how[mine] = its, NAME

@@ -1,0 +1,63 @@
+"""What a capture tells of the kernels of graphs: calls that launch kernels, with the operators around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traceq.database.sql import relation, run, statement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+
+
+class Captured(NamedTuple):
+    """What a trace tells of graphs.
+
+    `kernels`: a row for each call that launches one, numbered in their order; `operators` around them, by id; `nodes`: the number
+    of the call that made a node of a graph.
+    """
+
+    kernels: pa.Table
+    operators: pa.Table
+    nodes: pa.Table
+
+
+def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) -> Captured:
+    """What the trace of the connection holds, when its modules are known; `with_eager` with kernels that ran without graphs."""
+    run(connection, "analysis/graphs/captured.sql", with_eager=with_eager)
+    return Captured(
+        relation(connection, statement("analysis/graphs/captured_kernel.sql")).to_arrow_table(),
+        connection.table("_captured_operator").to_arrow_table(),
+        connection.table("_captured_node").to_arrow_table(),
+    )
+
+
+def together(captures: Sequence[Captured]) -> Captured:
+    """Several as one: graphs, calls and operators numbered on."""
+    parts, graphs, calls, operators = [], 0, 0, 0
+    for each in captures:
+        kernels = _shifted(each.kernels, graph=graphs, number=calls, operator_id=operators)
+        around = _shifted(each.operators, slice_id=operators, operator_id=operators)
+        parts.append(Captured(kernels, around, _shifted(each.nodes, number=calls)))
+        graphs = max(graphs, _after(kernels["graph"]))
+        calls += kernels.num_rows
+        operators = max(operators, _after(around["slice_id"]))
+    return Captured(*(pa.concat_tables(tables) for tables in zip(*parts, strict=True)))
+
+
+def _after(column: pa.ChunkedArray) -> int:
+    """The number after all of the column."""
+    largest = pc.max(column).as_py()
+    return 0 if largest is None else largest + 1
+
+
+def _shifted(table: pa.Table, **by: int) -> pa.Table:
+    for name, more in by.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, name, pc.add(table[name].cast(pa.int64()), more))
+    return table

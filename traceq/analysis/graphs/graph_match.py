@@ -1,0 +1,243 @@
+"""Which call of a capture launched each kernel of a replayed graph: the temporary tables that graph_kernel.sql reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from traceq.analysis.graphs.align import COUNT, NAME, NODE, ORDER
+from traceq.analysis.graphs.captured import Captured, read_captured, together
+from traceq.analysis.graphs.match import Launch, Match, Template, Templates, in_order
+from traceq.database.sql import relation, statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import duckdb
+
+    from traceq.analysis.graphs.align import Integers
+
+_HOW = {NODE: "node id", ORDER: "order", NAME: "name", COUNT: "count"}
+
+# Servers annotate the capture of a graph with what it is for: capture_32_DECODE, capture_8192_PIECEWISE.
+_SIZE = re.compile(r"^capture_(\d+)(_|$)")
+
+
+def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captured]) -> None:
+    """Fill _graph_match, _graph_launch, _capture_kernel and _capture_operator from `captures` and from what the trace captures.
+
+    Without any capture of a graph or launch of one the tables stay empty.
+    """
+    captured = together([*captures, read_captured(connection, with_eager=False)])
+    replayed = _replayed(connection)
+    tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
+    tables |= _matched(captured, replayed, _tokens(connection)) if captured.kernels.num_rows else _nothing()
+    for name, table in tables.items():
+        connection.register("_rows", table)
+        connection.execute(f"create temp table {name} as from _rows")
+        connection.unregister("_rows")
+
+
+def known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Captured:
+    """With the nodes of the graphs that the capture replays itself: the first kernel of each node tells the call that made it."""
+    replayed = _replayed(connection)
+    nodes: dict[int, int] = {}
+    for (first, last), match in _matches(captured, replayed, lambda _ts: None):
+        if match.reason is None and len(match.candidates) == 1:
+            template, places = match.candidates[0]
+            ids = replayed["graph_node_id"].slice(first, last - first).to_pylist()
+            for node, place in zip(ids, places.place.tolist(), strict=True):
+                if node is not None and place >= 0:
+                    nodes.setdefault(node, template.first + place)
+    told = pa.table({"graph_node_id": pa.array(nodes, pa.int64()), "number": pa.array(nodes.values(), pa.int64())})
+    return captured._replace(nodes=pa.concat_tables([captured.nodes, told]))
+
+
+def _replayed(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    return relation(connection, statement("analysis/graphs/replayed.sql")).to_arrow_table()
+
+
+def _nothing() -> dict[str, pa.Table]:
+    return {"_graph_match": _table([], _KERNEL), "_graph_launch": _table([], _LAUNCH)}
+
+
+_KERNEL = {
+    "slice_id": pa.int64(),
+    "number": pa.int64(),
+    "place": pa.int32(),
+    "matched_by": pa.string(),
+    "has_operator": pa.bool_(),
+    "has_module": pa.bool_(),
+    "has_line": pa.bool_(),
+}
+_LAUNCH = {
+    "launch_id": pa.int64(),
+    "share": pa.float64(),
+    "matched_by": pa.string(),
+    "captured_graph": pa.int32(),
+    "capture": pa.string(),
+    "candidates": pa.int32(),
+    "reason": pa.string(),
+}
+
+
+def _table(rows: Sequence[Sequence[Any]], columns: Mapping[str, pa.DataType]) -> pa.Table:
+    arrays = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(columns.values())]
+    return pa.table(arrays, names=list(columns))
+
+
+def _matched(captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]) -> dict[str, pa.Table]:
+    annotations = captured.kernels["annotation"].to_pylist()
+    told = _Told(captured)
+    launches, kernels = [], []
+    slices = replayed["slice_id"].to_pylist()
+    launch_ids = replayed["launch_id"].to_pylist()
+    for (first, last), match in _matches(captured, replayed, tokens):
+        told_by, graph, name = None, None, None
+        if match.reason is None:
+            template, places = match.candidates[match.chosen[0]]
+            told_by, graph, name = _HOW[int(places.how.max())], template.graph, annotations[template.first]
+            kernels.append(told.rows(match, slices[first:last]))
+        launches.append((launch_ids[first], match.share, told_by, graph, name, len(match.candidates), match.reason))
+    return {
+        "_graph_match": pa.concat_tables([_table([], _KERNEL), *kernels]),
+        "_graph_launch": _table(launches, _LAUNCH),
+    }
+
+
+def _matches(
+    captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]
+) -> Iterator[tuple[tuple[int, int], Match]]:
+    """Of each launch the first and last row of its kernels, and what it replays."""
+    launch_ids = replayed["launch_id"].to_numpy()
+    firsts = np.flatnonzero(np.diff(launch_ids, prepend=-1)).tolist() if len(launch_ids) else []
+    parts = list(pairwise([*firsts, len(launch_ids)]))
+    names, our_names = _codes(captured.kernels["name"], replayed["name"])
+    grids, our_grids = _codes(captured.kernels["grid"], replayed["grid"])
+    columns = (our_names, our_grids, _numbers(replayed["stream"]), _numbers(replayed["graph_node_id"]))
+    graphs = list(_graphs(captured, names, grids))
+    nodes = dict(zip(captured.nodes["graph_node_id"].to_pylist(), captured.nodes["number"].to_pylist(), strict=True))
+    templates = Templates([each for each in graphs if each.graph is not None], _eager(graphs), nodes)
+    annotations, times = captured.kernels["annotation"].to_pylist(), replayed["launch_ts"].to_pylist()
+    found = []
+    for first, last in parts:
+        match = templates.match(Launch(*(column[first:last] for column in columns)))
+        found.append(_of_size(match, annotations, tokens(times[first])))
+    return zip(parts, in_order(found), strict=True)
+
+
+def _graphs(captured: Captured, names: Integers, grids: Integers) -> Iterator[Template]:
+    """The captured graphs, and what ran without one, in the order of their calls."""
+    graphs = _numbers(captured.kernels["graph"])
+    firsts = np.flatnonzero(np.diff(graphs, prepend=-2)).tolist()
+    for first, last in pairwise([*firsts, len(graphs)]):
+        graph = int(graphs[first])
+        yield Template(None if graph < 0 else graph, first, names[first:last], grids[first:last])
+
+
+def _eager(graphs: Sequence[Template]) -> Template | None:
+    """The longest of the sequences of kernels without a graph, of which each capture has one."""
+    return max((each for each in graphs if each.graph is None), key=lambda each: len(each.names), default=None)
+
+
+def _of_size(match: Match, annotations: Sequence[str | None], tokens: int | None) -> Match:
+    """Of graphs that agree equally those of the least size that holds the tokens of the step, where both are told."""
+    if tokens is None or len(match.candidates) <= 1:
+        return match
+    told = [_SIZE.match(annotations[template.first] or "") for template, _ in match.candidates]
+    sizes = [int(each[1]) if each else -1 for each in told]
+    least = min((size for size in sizes if size >= tokens), default=None)
+    if least is None or -1 in sizes:
+        return match
+    kept = tuple(each for each, size in zip(match.candidates, sizes, strict=True) if size == least)
+    return replace(match, candidates=kept, chosen=tuple(range(len(kept))))
+
+
+class _Told:
+    """Whether the calls of a capture tell the same, as codes."""
+
+    def __init__(self, captured: Captured) -> None:
+        (self._module,) = _codes(captured.kernels["module"])
+        (self._line,) = _codes(captured.kernels["line"])
+        self._operator = _operator_codes(captured)
+
+    def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
+        """Rows of _graph_match: each kernel with its call, and on what the candidates agree."""
+        numbers = np.stack([_calls(template, places.place) for template, places in match.candidates])
+        chosen = numbers[list(match.chosen)]
+        _, places = match.candidates[match.chosen[0]]
+        return pa.table(
+            {
+                "slice_id": pa.array(slices, pa.int64()),
+                "number": pa.array(chosen[0], mask=chosen[0] < 0),
+                "place": pa.array(places.place.astype(np.int32), mask=places.place < 0),
+                "matched_by": pa.array([_HOW.get(how) for how in places.how.tolist()], pa.string()),
+                "has_operator": pa.array(_agree(self._operator, numbers)),
+                "has_module": pa.array(_agree(self._module, chosen)),
+                "has_line": pa.array(_agree(self._line, chosen)),
+            }
+        )
+
+
+def _calls(template: Template, place: Integers) -> Integers:
+    return np.where(place >= 0, place + template.first, -1)
+
+
+def _agree(codes: Integers, numbers: Integers) -> Any:
+    """Of each kernel, whether all candidates have it and tell the same of it."""
+    told = np.where(numbers >= 0, codes[numbers], -1)
+    return (told >= 0).all(axis=0) & (told == told[0]).all(axis=0)
+
+
+def _operator_codes(captured: Captured) -> Integers:
+    """A code for each call, equal where the operators around it have the same names and inputs; -1 without any."""
+    rows = zip(
+        *(captured.operators[name].to_pylist() for name in ("slice_id", "operator_id", "name", "args")), strict=True
+    )
+    around = {slice_id: rest for slice_id, *rest in rows}
+    known: dict[tuple[Any, ...], int] = {}
+    codes: dict[int | None, int] = {None: -1}
+    for slice_id in around:
+        # the outer ones first
+        chain = [slice_id]
+        while (outer := around[chain[-1]][0]) in around and outer not in codes:
+            chain.append(outer)
+        for each in reversed(chain):
+            outer, name, args = around[each]
+            key = (codes.get(outer, -1), name, args)
+            codes[each] = known.setdefault(key, len(known))
+    return np.array([codes.get(each, -1) for each in captured.kernels["operator_id"].to_pylist()], np.int64)
+
+
+def _codes(*columns: pa.ChunkedArray) -> list[Integers]:
+    """Numbers for the texts of the columns, equal for equal ones; -1 for NULL."""
+    encoded = pa.chunked_array([chunk for column in columns for chunk in column.cast(pa.string()).chunks], pa.string())
+    whole = encoded.combine_chunks().dictionary_encode()
+    codes = _numbers(whole.indices)
+    ends = np.cumsum([len(column) for column in columns])
+    return np.split(codes, ends[:-1])
+
+
+def _numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
+    """The numbers of a column, -1 for NULL."""
+    found: Integers = column.cast(pa.int64()).fill_null(-1).to_numpy().astype(np.int64)
+    return found
+
+
+def _tokens(connection: duckdb.DuckDBPyConnection) -> Callable[[int], int | None]:
+    """How many tokens the step of a server computes in which the host is at a time, where it says so."""
+    marks = connection.execute(
+        "select ts, ts + dur, new_tokens from serving_mark where thread_id is not null and new_tokens is not null order by ts"
+    ).fetchall()
+    starts = np.array([ts for ts, _, _ in marks], np.int64)
+
+    def tokens(ts: int) -> int | None:
+        at = int(np.searchsorted(starts, ts, side="right")) - 1
+        return marks[at][2] if at >= 0 and ts < marks[at][1] else None
+
+    return tokens

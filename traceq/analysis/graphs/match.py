@@ -1,0 +1,194 @@
+"""Which captured graph each launch of a graph replays: the one whose kernels agree best, by nodes, by order or by number."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from traceq.analysis.graphs.align import (
+    ENOUGH,
+    ENOUGH_GRIDS,
+    NODE,
+    NONE,
+    Places,
+    aligned,
+    counted,
+    most_in_common,
+    stretches,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from traceq.analysis.graphs.align import Integers
+
+# Graphs that agree equally with one launch: more are as good as none.
+_MOST_CANDIDATES = 4096
+
+
+class Launch(NamedTuple):
+    """A launch of a graph: of each kernel the code of its name, of its grid (-1: not told), of its stream, and its node (-1)."""
+
+    names: Integers
+    grids: Integers
+    streams: Integers
+    nodes: Integers
+
+
+class Template(NamedTuple):
+    """A captured graph, or a stretch of kernels without one: `first` is the number of its first call."""
+
+    graph: int | None
+    first: int
+    names: Integers
+    grids: Integers
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a launch replays: of `candidates`, which agree equally, those of `chosen` follow from the launches around it, too.
+
+    `share`: that of the kernels that agree with what is nearest. Without candidates `reason` says why.
+    """
+
+    share: float
+    candidates: tuple[tuple[Template, Places], ...] = ()
+    chosen: tuple[int, ...] = ()
+    reason: str | None = None
+
+
+class Templates:
+    """All that launches are compared with; what agrees with one is worked out once for each sequence of kernels."""
+
+    def __init__(self, graphs: Sequence[Template], eager: Template | None, nodes: Mapping[int, int]) -> None:
+        self._graphs = graphs
+        self._eager = eager
+        self._nodes = nodes
+        self._alike: dict[bytes, list[Template]] = defaultdict(list)
+        for each in graphs:
+            self._alike[each.names.tobytes()].append(each)
+        self._known: dict[tuple[bytes, ...], Match] = {}
+
+    def match(self, launch: Launch) -> Match:
+        """What agrees best with the launch."""
+        key = tuple(each.tobytes() for each in launch)
+        if key not in self._known:
+            self._known[key] = self._by_nodes(launch) or self._by_names(launch)
+        return self._known[key]
+
+    def _by_nodes(self, launch: Launch) -> Match | None:
+        """By the nodes' ids, which tell the call that made each; None where too few are known, or kernels have other names."""
+        calls = np.array([self._nodes.get(node, -1) for node in launch.nodes.tolist()])
+        for graph in self._graphs:
+            inside = (calls >= graph.first) & (calls < graph.first + len(graph.names))
+            if not inside.any():
+                continue
+            place = np.where(inside, calls - graph.first, -1)
+            name = graph.names[place]
+            place[(name >= 0) & (name != launch.names)] = -1
+            found = Places(place, np.where(place >= 0, NODE, NONE))
+            if (share := found.matched / len(launch.names)) >= ENOUGH:
+                return Match(share, ((graph, found),), (0,))
+        return None
+
+    def _by_names(self, launch: Launch) -> Match:
+        found = list(self._found(launch))
+        if not found:
+            return Match(0.0, reason="no sequence of kernels like theirs is in the capture")
+        best = max(share for share, _, _ in found)
+        if best < ENOUGH:
+            return Match(best, reason="too few of their kernels are in one captured graph, in their order")
+        candidates = [(template, places) for share, template, places in found if share == best]
+        return _of_same_size(launch, Match(best, tuple(candidates[:_MOST_CANDIDATES])))
+
+    def _found(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
+        """Graphs that agree as far as is worth knowing; where none agrees well enough, stretches without a graph, too."""
+        if same := self._alike.get(launch.names.tobytes()):
+            places = aligned(launch.names, launch.names)
+            yield from ((1.0, each, places) for each in same if places is not None)
+            return
+        best = 0.0
+        for templates in self._alike.values():
+            of = max(len(launch.names), len(templates[0].names))
+            if not of or most_in_common(launch.names, templates[0].names) / of < max(best, 1e-9):
+                continue
+            places = aligned(launch.names, templates[0].names)
+            if places is not None:
+                best = max(best, places.matched / of)
+                yield from ((places.matched / of, each, places) for each in templates)
+        if best < ENOUGH:
+            yield from self._without_names(launch)
+            yield from self._without_graph(launch)
+
+    def _without_names(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
+        """Captures that do not name kernels, with as many calls as the launch has kernels, which run one after the other."""
+        if len(np.unique(launch.streams)) == 1:
+            for each in self._graphs:
+                if len(each.names) == len(launch.names) and (each.names < 0).all():
+                    yield 1.0, each, counted(len(launch.names))
+
+    def _without_graph(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
+        if self._eager is None:
+            return
+        length = len(launch.names)
+        for start in stretches(launch.names, self._eager.names):
+            # one kernel more or less moves the rest
+            first, last = max(0, start), start + length
+            template = replace_range(self._eager, first, last)
+            places = aligned(launch.names, template.names)
+            if places is not None:
+                yield places.matched / length, template, places
+
+
+def replace_range(template: Template, first: int, last: int) -> Template:
+    """The part of a stretch from place `first` to before `last`."""
+    names, grids = template.names[first:last], template.grids[first:last]
+    return Template(template.graph, template.first + first, names, grids)
+
+
+def _of_same_size(launch: Launch, match: Match) -> Match:
+    """Only candidates whose grids agree most often; none where that is too seldom: they are of another batch size."""
+    equal, told = [], []
+    for template, places in match.candidates:
+        has = places.place >= 0
+        mine, its = launch.grids[has], template.grids[places.place[has]]
+        both = (mine >= 0) & (its >= 0)
+        told.append(int(both.sum()))
+        equal.append(int((mine == its)[both].sum()))
+    shares = [same / of if of else 1.0 for same, of in zip(equal, told, strict=True)]
+    best = max(shares)
+    if best < ENOUGH_GRIDS:
+        return Match(match.share, reason="their kernels have other grids than those captured: they are of another size")
+    kept = tuple(each for each, share in zip(match.candidates, shares, strict=True) if share == best)
+    return replace(match, candidates=kept, chosen=tuple(range(len(kept))))
+
+
+def in_order(matches: list[Match]) -> list[Match]:
+    """With the graphs chosen that follow one another in the capture as their launches do: the layer of graphs with equal kernels.
+
+    Each run of launches takes the longest runs of captured graphs that agree with it.
+    """
+    graphs = [{each[0].graph: number for number, each in enumerate(match.candidates)} for match in matches]
+    done = list(matches)
+    at = 0
+    while at < len(matches):
+        lengths = {first: _run(graphs, at, first) for first in graphs[at] if first is not None}
+        longest = max(lengths.values(), default=1)
+        if longest > 1:
+            firsts = [first for first, length in lengths.items() if length == longest]
+            for more in range(longest):
+                chosen = tuple(graphs[at + more][first + more] for first in firsts)
+                done[at + more] = replace(done[at + more], chosen=chosen)
+        at += longest
+    return done
+
+
+def _run(graphs: Sequence[Mapping[int | None, int]], at: int, first: int) -> int:
+    """For how many launches from `at` on the captured graphs from `first` on agree."""
+    length = 0
+    while at + length < len(graphs) and first + length in graphs[at + length]:
+        length += 1
+    return length

@@ -1,0 +1,185 @@
+"""What torch.compile wrote of its kernels: torch_compile_debug, files of Inductor's provenance, what tlparse makes of a log."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from traceq.analysis.kernels.compiled_kernel import Compiled, Origin
+from traceq.errors import UnusableTrace
+
+# By the names that PyTorch and tlparse give them.
+_MAPPINGS = "inductor_provenance_tracking_node_mappings*.json"
+_TRACES = "inductor_provenance_tracking_kernel_stack_traces*.json"
+_INFORMATION = "kernel_information.json"
+_GRAPHS = ("*after_post_grad_graph*.txt", "fx_graph_transformed.py", "fx_graph_readable.py")
+_CODE = ("output_code.py", "inductor_output_code*.txt")
+_NAMES = (_MAPPINGS, _TRACES, _INFORMATION, *_GRAPHS, *_CODE)
+
+# What lies beside a trace and is taken without being named.
+_BESIDE = (_MAPPINGS, _TRACES, _INFORMATION)
+_FOLDER = "torch_compile_debug"
+
+# add: "f32[32, 32]" = torch.ops.aten.add.Tensor(...), under the line of the program that it comes from
+_NODE = re.compile(r"^\s*(\w+)\b[^=]*= torch\.ops\.(\w+)\.(\w+)")
+_PLACE = re.compile(r"^\s*# File: (.+?):(\d+) in (\S+?)(?:, code: (.*))?$")
+# The same in a traceback.
+_FRAME = re.compile(r'File "(.+?)", line (\d+), in (.+)')
+
+_KERNEL_PATH = re.compile(r"^# kernel path: .*?([\w-]+)\.py\s*$")
+_NODE_OF_SOURCE = re.compile(r"^#\s+\S.* => (.+)$")
+_DEFINED = re.compile(r"^(\w+) = async_compile\.\w+\(")
+
+# Kernels have their number among all calls behind their name: triton_poi_fused_add_0:3.
+_HANDLE = re.compile(r":\d+$")
+_NUMBER = re.compile(r"_\d+$")
+
+
+def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]:
+    """The files that tell of compiled kernels: those in `given`, files or folders; without any those beside the trace."""
+    if not given:
+        beside = [path for pattern in _BESIDE for path in trace.parent.glob(pattern)]
+        return tuple(sorted([*beside, *_inside(trace.parent / _FOLDER)]))
+    found: list[Path] = []
+    for path in map(Path, given):
+        if not path.exists():
+            raise UnusableTrace(f"{path}: no such file")
+        inside = [path] if path.is_file() else _inside(path)
+        if not inside:
+            raise UnusableTrace(f"{path}: holds nothing that Inductor writes of its kernels; see docs/capture.md")
+        found += inside
+    return tuple(found)
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and _is(path, *_NAMES))
+
+
+def _is(path: Path, *patterns: str) -> bool:
+    return any(fnmatch(path.name, pattern) for pattern in patterns)
+
+
+def read_inductor(files: Sequence[Path]) -> list[Compiled]:
+    """What the files tell of kernels, those of a folder together; UnusableTrace where one cannot be read."""
+    folders: defaultdict[Path, list[Path]] = defaultdict(list)
+    for file in files:
+        folders[file.parent].append(file)
+    return [each for folder in folders.values() for each in _of_folder(folder)]
+
+
+def _of_folder(files: Sequence[Path]) -> Iterator[Compiled]:
+    nodes: dict[str, Origin] = {}
+    for pattern in reversed(_GRAPHS):
+        for file in files:
+            if _is(file, pattern):
+                nodes |= _nodes(_text(file))
+    hashes: dict[str, str] = {}
+    in_code: dict[str, list[str]] = {}
+    for file in files:
+        if _is(file, *_CODE):
+            for name, path, mapped in _kernels(_text(file)):
+                in_code[name] = mapped
+                if path is not None:
+                    hashes[name] = path
+    told = _provenance(files)
+    for name in told.keys() | in_code.keys():
+        origins = [*(_origin(node, nodes) for node in told.get(name, in_code.get(name, [])))]
+        if any(origins):
+            yield Compiled(name, hashes.get(name), _once(origins), "provenance" if name in told else "code")
+
+
+def _once(origins: Iterable[Origin]) -> tuple[Origin, ...]:
+    return tuple(sorted({each for each in origins if any(each)}, key=lambda each: tuple(map(str, each))))
+
+
+def _origin(node: str | Origin, nodes: dict[str, Origin]) -> Origin:
+    if isinstance(node, Origin):
+        return node
+    return nodes.get(node) or Origin(_NUMBER.sub("", node), None, None)
+
+
+def _nodes(text: str) -> dict[str, Origin]:
+    """The nodes of a graph as PyTorch prints it: their operators, and the line of the program above them."""
+    found = {}
+    line = code = None
+    for each in text.splitlines():
+        if place := _PLACE.match(each):
+            line, code = f"{place[1]}({place[2]}): {place[3]}", place[4]
+        elif node := _NODE.match(each):
+            found[node[1]] = Origin(f"{node[2]}::{node[3]}", line, code)
+        elif not each.strip():
+            # a node without a line stands apart from those that have one
+            line = code = None
+    return found
+
+
+def _kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
+    """Kernels of generated code: name, file that holds it, nodes that its comment names."""
+    path: str | None = None
+    mapped: list[str] = []
+    for each in text.splitlines():
+        if found := _KERNEL_PATH.match(each):
+            path, mapped = found[1], []
+        elif found := _NODE_OF_SOURCE.match(each):
+            mapped += [node.strip() for node in found[1].split(",")]
+        elif found := _DEFINED.match(each):
+            yield found[1], path, mapped
+            path, mapped = None, []
+
+
+def _provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
+    """Of kernels the nodes that they compute, and the lines that were recorded of them."""
+    found: defaultdict[str, list[str | Origin]] = defaultdict(list)
+    for file in files:
+        if _is(file, _MAPPINGS):
+            for name, nodes in _members(_json(file).get("cppCodeToPost")):
+                found[_HANDLE.sub("", name)] += _texts(nodes)
+        elif _is(file, _INFORMATION):
+            for name, told in _members(_json(file)):
+                if isinstance(told, dict):
+                    found[_HANDLE.sub("", name)] += _texts(told.get("post_grad_nodes"))
+                    found[_HANDLE.sub("", name)] += map(_recorded, _texts(told.get("stack_traces")))
+        elif _is(file, _TRACES):
+            for name, traces in _members(_json(file)):
+                found[_HANDLE.sub("", name)] += map(_recorded, _texts(traces))
+    return found
+
+
+def _recorded(trace: str) -> Origin:
+    """The innermost frame of a traceback, with its code."""
+    frames = list(_FRAME.finditer(trace))
+    code = trace.strip().splitlines()[-1].strip() if trace.strip() else None
+    if not frames:
+        return Origin(None, None, code)
+    frame = frames[-1]
+    return Origin(
+        None, f"{frame[1]}({frame[2]}): {frame[3]}", None if code is None or code.startswith("File ") else code
+    )
+
+
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _texts(value: Any) -> list[Any]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(_text(file))
+    except json.JSONDecodeError as error:
+        raise UnusableTrace(f"{file}: is no JSON: {error.msg} in line {error.lineno}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace")
+    except OSError as error:
+        raise UnusableTrace(f"{file}: cannot be read: {error.strerror}") from error
