@@ -94,7 +94,7 @@ def main() -> None:
         if "--write" in sys.argv:
             path.write_text(json.dumps({**label, "facts": found}, indent=2) + "\n", "utf-8")
         elif label["facts"] != found:
-            print(f"{path.stem}: {found}")
+            sys.stdout.write(f"{path.stem}: {found}\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,10 @@ from traceq.cli._options import (
     reading_options,
 )
 from traceq.cli._output import write, write_view
+
+if TYPE_CHECKING:
+    from traceq.app.compare_memory import MemoryComparisonView
+    from traceq.app.source import Reading
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")
@@ -70,7 +74,8 @@ def compare(
 ) -> None:
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
 
-    BASE and NEW are trace databases, what `traceq ingest` accepts, or baselines by name. The verdict is regression,
+    BASE and NEW are trace databases, what `traceq ingest` accepts, or baselines by name; or a memory snapshot of
+    PyTorch each, of which the peaks are compared. The verdict is regression,
     improvement, no change, or cannot tell with the reason; the exit status is 0 whatever it is: `traceq check` is
     for gates.
 
@@ -85,6 +90,11 @@ def compare(
     from traceq.app.compare import compare as compare_runs
 
     name = format_ or ("md" if ticket else "text")
+    of_times = (ticket, junit, sarif, code_quality)
+    memory = None if any(of_times) else _of_snapshots(base, new, options, reading(output))
+    if memory is not None:
+        write_view(memory, name, output, top=top)
+        return
     view = compare_runs(
         base, new, drawn=name == "html", ticket=ticket, **options, **reading(output, junit, sarif, code_quality)
     )
@@ -95,6 +105,16 @@ def compare(
     if code_quality is not None:
         write(view.to_code_quality(), code_quality)
     write_view(view, name, output, top=top)
+
+
+def _of_snapshots(
+    base: tuple[str, ...], new: tuple[str, ...], options: dict[str, Any], how: Reading
+) -> MemoryComparisonView | None:
+    """The comparison of two memory snapshots; None where they are none."""
+    from traceq.app.compare_memory import compare_memory
+
+    kept = {name: options[name] for name in ("memory_limit", "cache") if name in options}
+    return compare_memory(base, new, **kept, **how)
 
 
 def _sides(

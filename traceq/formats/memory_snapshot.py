@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from traceq.formats.format import Capture, Format
 
+WAY = "torch.cuda.memory._record_memory_history() and _dump_snapshot()"
 _A_TRACE = "a trace of torch.profiler or nsys"
 
 
@@ -15,12 +16,11 @@ def memory_snapshot(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
         name="memory_snapshot",
         profiler="the memory snapshot",
         is_recorded=False,
+        has_times=False,
         suffixes=(".pickle",),
         captures={
-            metric: Capture({}, "torch.cuda.memory._record_memory_history(), then _dump_snapshot()")
-            if metric == "memory"
-            else f"a memory snapshot holds none of it: {_A_TRACE} does"
+            metric: Capture({}, WAY) if metric == "memory" else f"a memory snapshot holds none of it: {_A_TRACE} does"
             for metric in metrics
         },
-        ways=dict.fromkeys(inputs, _A_TRACE),
+        ways={**dict.fromkeys(inputs, _A_TRACE), "allocations": WAY},
     )

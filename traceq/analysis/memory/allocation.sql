@@ -23,6 +23,19 @@ told as (
     left join away as v on v.device = l.device and v.number = coalesce(l.event_free, l.event_end)
 ),
 
+-- a round begins with the first forward after a backward or an optimizer
+round as (
+    select device, number, count(*) filter (phase = 'forward' and before in ('backward', 'optimizer')) over (partition by device order by number rows unbounded preceding) as round
+    from (
+        select e.device, e.number, s.phase, lag(s.phase) over (partition by e.device order by e.number) as before
+        from allocator_event as e
+        inner join allocation_stack as s using (stack_id)
+        where s.phase in ('forward', 'backward', 'optimizer')
+    )
+),
+
+rounds as (select device, max(round) as rounds from round group by device),
+
 last_event as (
     select e.device, arg_max(s.phase, e.number) as phase
     from allocator_event as e
@@ -60,10 +73,13 @@ select
         when t.phase = 'backward' and (t.free_phase is not null or (t.event_end is null and e.phase is distinct from 'backward')) then 'gradients'
     end as category,
     case when t.ts < s.ts_end then s.step end as step,
+    case when n.rounds > 0 and t.event is not null then coalesce(r.round, 0) end as round,
     coalesce(t.event, -1) <= coalesce(p.number, -1) and coalesce(t.event_end > coalesce(p.number, -1), true) as at_peak,
     t.is_lost
 from told as t
 left join memory_peak as p on p.device = t.device
 left join last_event as e on e.device = t.device
+left join rounds as n on n.device = t.device
+asof left join round as r on r.device = t.device and t.event >= r.number
 asof left join step as s on t.ts >= s.ts
 order by t.device, t.event nulls first, t.address;

@@ -113,6 +113,7 @@ create table if not exists allocation (
     phase varchar,
     category varchar,
     step integer,
+    round bigint,
     at_peak boolean not null,
     is_lost boolean not null
 );
@@ -137,6 +138,7 @@ comment on column allocation.compile_context is 'As allocator_event.compile_cont
 comment on column allocation.phase is 'Phase of training in which it was asked for: allocation_stack.phase.';
 comment on column allocation.category is 'parameters (and buffers: asked for where modules are made), gradients, optimizer (its state), activations (asked for in a forward and kept beyond it), inputs, temporary (released in the phase that asked for it); NULL: cannot tell, its stack does not say.';
 comment on column allocation.step is 'Step it was made in; NULL outside all steps.';
+comment on column allocation.round is 'Round of forward and backward it was made in, from 0, as the stacks tell; NULL when they do not, and when it was before the history.';
 comment on column allocation.at_peak is 'Whether it is there when most is in use on its device (memory_peak).';
 comment on column allocation.is_lost is 'Whether it was neither released in the history nor is there at its end: the history is incomplete.';
 

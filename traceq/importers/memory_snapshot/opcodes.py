@@ -24,7 +24,7 @@ _MOST_OBJECTS = 1 << 26
 _MOST_KEPT = 512 << 20
 _MOST_HELD = 4_000_000
 _LONGEST_TUPLE = 16
-_OVERHEAD = 100
+_OVERHEAD, _PER_ITEM = 100, 16
 
 _CHUNK = 1 << 18
 # No opcode with its argument is longer, texts aside: so much is in the buffer before one is read.
@@ -111,7 +111,9 @@ class Reader:
                 break
             step = steps[code]
             if step is None:
-                raise Malformed(f"opcode {bytes([code])!r} is none of those for numbers, text, lists and dicts; not read")
+                raise Malformed(
+                    f"opcode {bytes([code])!r} is none of those for numbers, text, lists and dicts; not read"
+                )
             step()
         if self._below or len(self._stack) != 1:
             raise Malformed("it ends with parts that belong to nothing")
@@ -222,8 +224,9 @@ class Reader:
             self._hold(len(values))
             return
         self._stack[-1] = made
+        place = self._keep(made, _PER_ITEM * len(items))
         if items.place != _NOWHERE:
-            self._memo[items.place] = self._keep(made)
+            self._memo[items.place] = place
 
     def _set_item(self) -> None:
         value, key = self._pop(), self._pop()
@@ -242,6 +245,9 @@ class Reader:
             pairs[key] = self._settled(value)
         self._stack.pop()
         made = self._finished_dict(pairs, self._level())
+        if made is GONE and self._stack:
+            # the only item of a list is taken from the stack
+            made = None
         if made is not GONE:
             self._stack.append(made)
         if made is pairs:
@@ -253,9 +259,8 @@ class Reader:
 
     def _level(self) -> list[Any] | None:
         """What is open below the items of a list, of which the next one is the first that is not gone; None elsewhere."""
-        if self._stack or not self._below or not self._below[-1] or type(self._below[-1][-1]) is not Items:
-            return None
-        return self._below[-1]
+        level = self._stack or (self._below[-1] if self._below else None)
+        return level if level and type(level[-1]) is Items else None
 
     def _hold(self, more: int) -> None:
         self._held += more
@@ -294,11 +299,11 @@ class Reader:
         else:
             self._memo.append(self._keep(value))
 
-    def _keep(self, value: Any) -> int:
-        """The place of a value among those kept, of which there is one of each."""
+    def _keep(self, value: Any, size: int = 0) -> int:
+        """The place of a value, of `size` bytes unless it is text, among those kept, of which there is one of each."""
         place = self._place_of.get(value)
         if place is None:
-            self._count(len(value) if isinstance(value, (str, bytes, tuple)) else 0)
+            self._count(len(value) if isinstance(value, (str, bytes)) else size)
             place = self._place_of[value] = len(self._kept)
             self._kept.append(value)
         return place
@@ -325,13 +330,13 @@ class Reader:
         raise Malformed("it refers to an object that is not complete, or is of no use twice")
 
     def _reference(self) -> None:
-        if not self._stack and self._level() is not None:
+        if not self._stack and self._level():
             self._references()
         else:
             self._stack.append(self._get(self._take(1)[0]))
 
     def _long_reference(self) -> None:
-        if not self._stack and self._level() is not None:
+        if not self._stack and self._level():
             self._references()
         else:
             self._stack.append(self._get(self._number(_FOUR)))
@@ -360,7 +365,8 @@ class Reader:
             is_first = not items
             self._stack = self._referred(run)
             self._appends()
-            if is_first and self._stack[-1] is not items:
+            # of a longer list this is the first part
+            if is_first and len(items) < _PART and self._stack[-1] is not items:
                 self._count(len(run))
                 self._made_of[run] = self._stack[-1]
             return
@@ -414,7 +420,7 @@ class Reader:
         return [known.get(bytes([code])) for code in range(256)]
 
     def _protocol(self) -> None:
-        if not 2 <= self._take(1)[0] <= 5:
+        if self._take(1)[0] not in _PROTOCOLS:
             raise Malformed("its protocol is none of 2 to 5")
 
     def _skip(self, size: int) -> None:
@@ -422,6 +428,9 @@ class Reader:
 
 
 _STOP = ord(".")
+# Picklers write longer lists in parts of so many items.
+_PART = 1000
+_PROTOCOLS = range(2, 6)
 _PRIMITIVES = (int, str, float, bool, type(None))
 _BYTE, _FOUR = struct.Struct("<B"), struct.Struct("<I")
 

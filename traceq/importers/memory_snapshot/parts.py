@@ -10,10 +10,15 @@ from traceq.importers.memory_snapshot.opcodes import GONE, Items, Malformed, Pai
 NS_PER_US = 1000
 _INT64 = 1 << 63
 _FEW = 4
+# Texts of one file can be in many rows.
+_LONGEST_NAME, _LONGEST_CONTEXT = 500, 200
+_MOST_DEVICES, _MOST_MARKS, _MOST_FRAMES = 1024, 1_000_000, 1_000_000
+# Sizes of all that was ever allocated: their sum is a number of 64 bits, too.
+_MOST_BYTES = 1 << 62
 
 
 class Frame:
-    """A frame of a stack: name, file, line. Each that the file writes is one of its own."""
+    """A frame of a stack: name, file, line. There is one of each."""
 
     __slots__ = ("file", "line", "name")
 
@@ -22,12 +27,13 @@ class Frame:
 
 
 class Stack:
-    """A stack; `number` is its id."""
+    """A stack, or the first part of a long one; `number` is its id from when it is used."""
 
-    __slots__ = ("number",)
+    __slots__ = ("frames", "number")
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, frames: tuple[Frame, ...]) -> None:
+        self.frames = frames
+        self.number: int | None = None
 
 
 class Block(NamedTuple):
@@ -58,12 +64,13 @@ class Parts:
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
+        self._frames: dict[tuple[str, str, int], Frame] = {}
         self._stacks: dict[tuple[Frame, ...], Stack] = {}
-        self._segments = 0
+        self._used_stacks = self._segments = 0
         # Events of each device so far.
         self.events: dict[int, int] = {}
         self.marks: list[Mark] = []
-        self.unknown_actions: dict[str, int] = {}
+        self._bytes = 0
 
     def list_of(self, items: Items) -> Any:
         """A stack where the items are frames, a tuple where they are a few numbers (the id of a pool), else the list."""
@@ -74,9 +81,7 @@ class Parts:
         frames = tuple(items)
         stack = self._stacks.get(frames)
         if stack is None:
-            stack = self._stacks[frames] = Stack(len(self._stacks))
-            for depth, frame in enumerate(frames):
-                self._sink("allocator_stack", (stack.number, depth, frame.name, frame.file, frame.line))
+            stack = self._stacks[frames] = Stack(frames)
         return stack
 
     def dict_of(self, pairs: Pairs, level: list[Any] | None) -> Any:
@@ -86,20 +91,30 @@ class Parts:
         elif "blocks" in pairs and "total_size" in pairs:
             self._segment(pairs)
         elif "filename" in pairs and "line" in pairs:
-            return Frame(_text(pairs, "name"), _text(pairs, "filename"), _whole(pairs, "line"))
+            return self._frame(pairs)
         elif "state" in pairs and "size" in pairs:
             return Block(
                 _maybe(pairs, "address"),
-                _size(pairs, "size"),
+                self._sized(pairs, "size"),
                 _maybe(pairs, "requested_size"),
-                _text(pairs, "state"),
-                _stack(pairs),
+                _text(pairs, "state")[:_LONGEST_CONTEXT],
+                self._stack(pairs),
             )
         elif "stage" in pairs and "time_us" in pairs:
             self._mark(pairs)
         else:
             return pairs
         return GONE if level else None
+
+    def _frame(self, pairs: Pairs) -> Frame:
+        name, file = _text(pairs, "name")[:_LONGEST_NAME], _text(pairs, "filename")[-_LONGEST_NAME:]
+        key = (name, file, _whole(pairs, "line"))
+        frame = self._frames.get(key)
+        if frame is None:
+            if len(self._frames) >= _MOST_FRAMES:
+                raise Malformed(f"it has more than {_MOST_FRAMES:,} distinct frames")
+            frame = self._frames[key] = Frame(*key)
+        return frame
 
     def _event(self, pairs: Pairs, device: int) -> None:
         number = self.events.get(device, 0)
@@ -112,14 +127,14 @@ class Parts:
             (
                 device,
                 number,
-                pairs["action"],
-                _whole(pairs, "time_us") * NS_PER_US,
+                pairs["action"][:_LONGEST_CONTEXT],
+                _time(pairs),
                 None if is_oom else _whole(pairs, "addr"),
-                _size(pairs, "size"),
+                self._sized(pairs, "size"),
                 _maybe(pairs, "device_free"),
                 _maybe(pairs, "stream"),
-                _stack(pairs),
-                _text(pairs, "compile_context") if "compile_context" in pairs else None,
+                self._stack(pairs),
+                _text(pairs, "compile_context")[:_LONGEST_CONTEXT] if "compile_context" in pairs else None,
             ),
         )
 
@@ -131,17 +146,17 @@ class Parts:
             "allocator_segment",
             (
                 segment,
-                _maybe(pairs, "device") or 0,
+                _device_of(pairs),
                 _whole(pairs, "address"),
-                _size(pairs, "total_size"),
+                self._sized(pairs, "total_size"),
                 _maybe(pairs, "allocated_size"),
                 _maybe(pairs, "active_size"),
                 _maybe(pairs, "requested_size"),
                 _maybe(pairs, "stream"),
-                pairs.get("segment_type") if isinstance(pairs.get("segment_type"), str) else None,
+                _text(pairs, "segment_type")[:_LONGEST_CONTEXT] if "segment_type" in pairs else None,
                 ".".join(map(str, pool)) if isinstance(pool, tuple) and pool else None,
                 pairs.get("is_expandable") is True,
-                _stack(pairs),
+                self._stack(pairs),
             ),
         )
         address = _whole(pairs, "address")
@@ -150,10 +165,32 @@ class Parts:
             self._sink("allocator_block", (segment, number, start, *block[1:]))
             address = start + block.bytes
 
+    def _stack(self, pairs: Pairs) -> int | None:
+        """The id of the stack, whose rows are given when it is first used; None for none."""
+        stack = pairs.get("frames", ())
+        if type(stack) is not Stack:
+            if stack not in ((), None):
+                raise Malformed("a stack holds more than frames")
+            return None
+        if stack.number is None:
+            stack.number = self._used_stacks
+            self._used_stacks += 1
+            for depth, frame in enumerate(stack.frames):
+                self._sink("allocator_stack", (stack.number, depth, frame.name, frame.file, frame.line))
+        return stack.number
+
+    def _sized(self, pairs: Pairs, key: str) -> int:
+        size = _whole(pairs, key)
+        self._bytes += abs(size)
+        if size < 0 or self._bytes >= _MOST_BYTES:
+            raise Malformed(f"'{key}' is no size")
+        return size
+
     def _mark(self, pairs: Pairs) -> None:
-        device = _maybe(pairs, "device") or 0
-        at = _whole(pairs, "time_us") * NS_PER_US
-        self.marks.append(Mark(pairs["stage"] == "START", _text(pairs, "name"), device, at))
+        if len(self.marks) >= _MOST_MARKS:
+            raise Malformed(f"it has more than {_MOST_MARKS:,} annotations")
+        name = _text(pairs, "name")[:_LONGEST_NAME]
+        self.marks.append(Mark(pairs["stage"] == "START", name, _device_of(pairs), _time(pairs)))
 
 
 def _device(level: list[Any]) -> int:
@@ -173,15 +210,6 @@ def _blocks(blocks: Any) -> Sequence[Block]:
     return blocks
 
 
-def _stack(pairs: Pairs) -> int | None:
-    stack = pairs.get("frames", ())
-    if type(stack) is Stack:
-        return stack.number
-    if stack not in ((), None):
-        raise Malformed("a stack holds more than frames")
-    return None
-
-
 def _text(pairs: Pairs, key: str) -> str:
     value = pairs.get(key)
     if type(value) is not str:
@@ -191,16 +219,24 @@ def _text(pairs: Pairs, key: str) -> str:
 
 def _whole(pairs: Pairs, key: str) -> int:
     value = pairs.get(key)
-    if type(value) is not int or not -_INT64 <= value * NS_PER_US < _INT64 * NS_PER_US or abs(value) >= _INT64:
+    if type(value) is not int or abs(value) >= _INT64:
         raise Malformed(f"'{key}' is no number of at most 64 bits")
     return value
 
 
-def _size(pairs: Pairs, key: str) -> int:
-    value = _whole(pairs, key)
-    if value < 0:
-        raise Malformed(f"'{key}' is negative")
-    return value
+def _time(pairs: Pairs) -> int:
+    """When, ns since the epoch."""
+    ns = _whole(pairs, "time_us") * NS_PER_US
+    if not 0 <= ns < _INT64:
+        raise Malformed("'time_us' is no time")
+    return ns
+
+
+def _device_of(pairs: Pairs) -> int:
+    device = _maybe(pairs, "device") or 0
+    if not 0 <= device < _MOST_DEVICES:
+        raise Malformed("'device' is no number of a GPU")
+    return device
 
 
 def _maybe(pairs: Pairs, key: str) -> int | None:

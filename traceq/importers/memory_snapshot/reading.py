@@ -19,6 +19,8 @@ from traceq.importers.rows import batches_of
 _ROWS = 50_000
 _WHOLE, _TEXT, _SMALL = pa.int64(), pa.string(), pa.int32()
 
+_UNREADABLE: tuple[type[Exception], ...] = (Malformed, *DAMAGED)
+
 SCHEMAS = {
     "allocator_event": pa.schema(
         {
@@ -74,7 +76,7 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
         try:
             for _ in reader.run():
                 yield from gathered.taken(_ROWS)
-        except (Malformed, *DAMAGED) as error:
+        except _UNREADABLE as error:
             raise UnusableTrace(f"{path}: no memory snapshot of PyTorch that can be read: {error}") from None
         whole = reader.result
     yield from gathered.taken(0)
@@ -113,12 +115,15 @@ def _settings(path: Path, whole: Any, parts: Parts) -> dict[str, Any]:
     if type(whole) is Items:
         return {}
     if type(whole) is not Pairs or not {"segments", "device_traces"} & set(whole):
-        raise UnusableTrace(f"{path}: a pickle, but no memory snapshot of PyTorch: it has neither segments nor device_traces")
+        raise UnusableTrace(
+            f"{path}: a pickle, but no memory snapshot of PyTorch: it has neither segments nor device_traces"
+        )
     traces = whole.get("device_traces", ())
     if sum(parts.events.values()) and not _are_in_place(traces, parts.events):
         raise UnusableTrace(f"{path}: its events are not in a list for each device, as PyTorch writes them")
     found = whole.get("allocator_settings", ())
-    return {key: value for key, value in found.items() if type(value) is not Pairs} if type(found) is Pairs else {}
+    kept = found.items() if type(found) is Pairs else ()
+    return {str(key): value for key, value in kept if type(value) in (bool, int, str)}
 
 
 def _are_in_place(traces: Any, events: dict[int, int]) -> bool:
@@ -133,7 +138,7 @@ def _trace(settings: dict[str, Any]) -> dict[str, Any]:
         "producer": "PyTorch memory snapshot",
         # times are microseconds of the host's clock
         "utc_origin_ns": 0,
-        "args": json.dumps({"allocator_settings": settings}, default=str),
+        "args": json.dumps({"allocator_settings": settings}),
     }
 
 
