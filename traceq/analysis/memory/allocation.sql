@@ -15,6 +15,7 @@ told as (
         a.phase,
         a.says,
         f.phase as free_phase,
+        f.says as free_says,
         w.times is distinct from v.times as is_kept_beyond
     from _life as l
     left join allocation_stack as a on a.stack_id = l.stack_id
@@ -63,7 +64,8 @@ select
     t.compile_context,
     t.phase,
     case
-        when t.says is not null and not (t.says = 'activations' and t.free_phase = 'forward' and not t.is_kept_beyond) then t.says
+        when t.says is not null and not (t.says = 'activations' and coalesce(t.free_says, '') = 'activations') then t.says
+        when t.says is not null then 'temporary'
         when t.phase = 'forward' then if(t.free_phase = 'forward' and not t.is_kept_beyond, 'temporary', 'activations')
         when t.phase = 'optimizer' then if(t.free_phase = 'optimizer', 'temporary', 'optimizer')
         when t.phase = 'data' then 'inputs'

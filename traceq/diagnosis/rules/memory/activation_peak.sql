@@ -19,6 +19,7 @@
 --   keeps none of it; where something is, checkpoint the layers that hold most:
 --   `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`.
 --   {%- endif %}
+-- for: pytorch
 -- needs: allocations
 -- unknown: {% if facts.unknown_share is defined and facts.unknown_share > 0.5 %}the stacks of
 --   {{ percent(facts.unknown_share) }} of what is in use at the peak do not say what it is

@@ -14,8 +14,10 @@
 --   never released: {{ size(facts.leaked_bytes) }} of {{ facts.leaking_steps }} steps are still there.
 --   {%- endif %}
 -- key: {{ facts.owner }}
--- fix: Look for what keeps the result of {{ cut(facts.owner) }} from step to step: `total += loss` keeps each graph, `total +=
---   loss.item()` or `loss.detach()` does not.
+-- fix: Look for what keeps the result of {{ cut(facts.owner) }} from step to step
+--   {%- if facts.trains %}: `total += loss` keeps each graph, `total += loss.item()` or `loss.detach()` does not
+--   {%- endif %}.
+-- for: pytorch
 -- needs: allocations
 -- unknown: {% if rows and facts.all_steps < enough_steps %}neither marks nor the stacks tell at least three steps of the history
 --   apart
@@ -54,7 +56,7 @@ leaking as (
     having count(*) >= $enough_steps and count(*) >= 0.9 * (any_value(n.last_step) - min(k.step) + 1) and median(k.bytes) >= $least_bytes
 )
 
-select l.*, n.all_steps
+select l.*, n.all_steps, exists (from allocation_stack where trace_id = $trace_id and phase = 'backward') as trains
 from known as n
 left join leaking as l on true
 order by l.leaked_bytes desc, l.owner

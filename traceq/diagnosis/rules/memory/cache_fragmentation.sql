@@ -23,6 +23,7 @@
 --   {%- else %}Set `PYTORCH_ALLOC_CONF=expandable_segments:True` before Python starts (before 2.9
 --   `PYTORCH_CUDA_ALLOC_CONF`); then let batches have few shapes, the largest first.
 --   {%- endif %}
+-- for: pytorch
 -- needs: allocations
 -- unknown: {% if not rows %}segments and events of the snapshot contradict each other, or it has no events: what was
 --   reserved when cannot be told

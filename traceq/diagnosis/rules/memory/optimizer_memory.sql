@@ -19,6 +19,7 @@
 --   {%- else %}Keep them in 8 bits: `bitsandbytes.optim.AdamW8bit` or `torchao.optim.AdamW8bit`. With several ranks shard
 --   them: `fully_shard(model)`, or `ZeroRedundancyOptimizer`.
 --   {%- endif %} `fused=True` saves the optimizer's temporary copies.
+-- for: pytorch
 -- needs: allocations
 -- threshold: least = 0.25: sharding or 8 bits then leave the peak at least a sixth lower
 -- remarks: yes
