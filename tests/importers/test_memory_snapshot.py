@@ -7,6 +7,7 @@ import io
 import pickle
 import random
 import struct
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from snapshots import frames, history, segment, snapshot, written
 
 from traceq.errors import UnusableTrace
-from traceq.importers.memory_snapshot import opcodes, read, sniff
+from traceq.importers.memory_snapshot import opcodes, read, reading, sniff
 
 EVENTS = """
     10 segment_alloc 1000 2048 init
@@ -300,3 +301,17 @@ def test_numbers_are_read_as_they_are_written(tmp_path):
     events = history("\n".join(f"{at} alloc {size} {size} main" for at, size in enumerate(sizes)))
     assert [row[5] for row in rows(written(tmp_path, snapshot(events)), "allocator_event")] == sizes
     assert struct.calcsize("<Q") == 8
+
+
+def test_memory_does_not_grow_with_the_history(tmp_path, monkeypatch):
+    """Rows are given while the file is read, and nothing of an event stays but the number that its objects have."""
+    monkeypatch.setattr(reading, "_ROWS", 1000)
+    peaks = []
+    for count in (20_000, 60_000):
+        path = written(tmp_path, snapshot(history("\n".join(f"{at} alloc {at} 1 main" for at in range(count)))))
+        tracemalloc.start()
+        for _ in read(path):
+            pass
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]

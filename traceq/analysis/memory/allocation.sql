@@ -4,7 +4,7 @@ insert into allocation by name
 with
 -- how often something else than the forward was done before an event: what outlives that is no scratch memory of a layer
 away as (
-    select e.device, e.number, count(*) filter (s.phase is distinct from 'forward') over (partition by e.device order by e.number rows unbounded preceding) as times
+    select e.device, e.number, (sum((s.phase is distinct from 'forward')::integer) over (partition by e.device order by e.number rows unbounded preceding))::bigint as times
     from allocator_event as e
     inner join allocation_stack as s using (stack_id)
 ),
@@ -26,7 +26,7 @@ told as (
 
 -- a round begins with the first forward after a backward or an optimizer
 round as (
-    select device, number, count(*) filter (phase = 'forward' and before in ('backward', 'optimizer')) over (partition by device order by number rows unbounded preceding) as round
+    select device, number, (sum((phase = 'forward' and coalesce(before in ('backward', 'optimizer'), false))::integer) over (partition by device order by number rows unbounded preceding))::bigint as round
     from (
         select e.device, e.number, s.phase, lag(s.phase) over (partition by e.device order by e.number) as before
         from allocator_event as e

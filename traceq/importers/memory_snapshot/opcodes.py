@@ -80,7 +80,8 @@ class Reader:
     ) -> None:
         self._file = file
         self._finished_dict, self._finished_list, self._progress = finished_dict, finished_list, progress
-        self._buffer, self._at, self._read, self._is_whole = b"", 0, 0, False
+        self._buffer, self._at, self._read = b"", 0, 0
+        self._is_whole = self._is_filled = False
         self._stack: list[Any] = []
         self._below: list[list[Any]] = []
         # Of each object that a pickler numbers, its place in _kept; most are not kept.
@@ -102,6 +103,8 @@ class Reader:
         while True:
             if len(self._buffer) - self._at < _AHEAD and not self._is_whole:
                 self._fill(_AHEAD)
+            if self._is_filled:
+                self._is_filled = False
                 yield
             if self._at >= len(self._buffer):
                 raise Malformed("it ends too early; copy it again")
@@ -131,7 +134,7 @@ class Reader:
             parts.append(part)
             there += len(part)
             self._read += len(part)
-        self._buffer, self._at = b"".join(parts), 0
+        self._buffer, self._at, self._is_filled = b"".join(parts), 0, True
         self._progress(self._read)
         if len(self._stack) + sum(map(len, self._below)) > _MOST_OPEN:
             raise Malformed(f"more than {_MOST_OPEN:,} objects are open at once")
