@@ -90,7 +90,7 @@ TOPICS = (
     Topic(None, ("data_copy", "data_stall")),
     Topic(
         "snapshot",
-        ("allocation_stack", "allocation_life", "memory_peak", "allocation", "snapshot_timeline"),
+        ("allocation_stack", "allocation_life", "memory_peak", "allocation", "snapshot_timeline", "snapshot_clock"),
         "who holds memory",
     ),
     Topic("samples", ("memory_timeline", "memory_step"), "memory"),

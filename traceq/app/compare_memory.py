@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from traceq.app import notebook
-from traceq.app.source import Reading, Source, Sources, is_trace, opened, several
+from traceq.app.source import Reading, Source, check_writes, is_trace, opened
 from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.database.connect import connect, is_database
@@ -53,21 +53,19 @@ class MemoryComparisonView(View[MemoryComparison]):
 _KEYS = ("base", "new", "delta_bytes", "categories", "owners", "segments_only_base", "segments_only_new")
 
 
-def compare_memory(base: Sources, new: Sources, **reading: Unpack[Reading]) -> MemoryComparisonView | None:
-    """What changed from one memory snapshot to another; None where neither side is one.
+def compare_memory(base: Source, new: Source, **reading: Unpack[Reading]) -> MemoryComparisonView:
+    """What changed from one memory snapshot to another: the peak, what it is made of, and who holds it.
 
-    Raises WrongUse where one side only is one, or a side has several.
+    Each is a file of torch.cuda.memory._dump_snapshot(), or a database of one. Raises WrongUse for anything else.
     """
-    sides = (several(base), several(new))
-    are = [_is_snapshot(source) for side in sides for source in side]
-    if not any(are):
-        return None
-    if not all(are) or len(are) != len(sides):
+    if not (is_snapshot(base) and is_snapshot(new)):
         raise WrongUse("A memory snapshot is compared with one other memory snapshot: nothing else has what it tells.")
-    return MemoryComparisonView(compared(*(_side(source, reading) for (source,) in sides)))
+    check_writes(reading.get("writes", ()), [base, new])
+    return MemoryComparisonView(compared(_side(base, reading), _side(new, reading)))
 
 
-def _is_snapshot(source: Source) -> bool:
+def is_snapshot(source: Source) -> bool:
+    """Whether the source is a memory snapshot of PyTorch, or a database of such."""
     path = Path(source)
     if not path.is_file():
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,10 +18,6 @@ from traceq.cli._options import (
     reading_options,
 )
 from traceq.cli._output import write, write_view
-
-if TYPE_CHECKING:
-    from traceq.app.compare_memory import MemoryComparisonView
-    from traceq.app.source import Reading
 
 
 @click.command(cls=Several, short_help="Say what changed from one run to another.")
@@ -90,10 +86,13 @@ def compare(
     from traceq.app.compare import compare as compare_runs
 
     name = format_ or ("md" if ticket else "text")
-    of_times = (ticket, junit, sarif, code_quality)
-    memory = None if any(of_times) else _of_snapshots(base, new, options, reading(output))
-    if memory is not None:
-        write_view(memory, name, output, top=top)
+    from traceq.app.compare_memory import compare_memory, is_snapshot
+
+    if any(map(is_snapshot, (*base, *new))):
+        if ticket or junit or sarif or code_quality or len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
+            raise click.UsageError("Two memory snapshots, one a side: --ticket, --junit and the like are for times.")
+        kept = {"memory_limit": options["memory_limit"], "cache": options["cache"]}
+        write_view(compare_memory(base[0], new[0], **kept, **reading(output)), name, output, top=top)
         return
     view = compare_runs(
         base, new, drawn=name == "html", ticket=ticket, **options, **reading(output, junit, sarif, code_quality)
@@ -105,16 +104,6 @@ def compare(
     if code_quality is not None:
         write(view.to_code_quality(), code_quality)
     write_view(view, name, output, top=top)
-
-
-def _of_snapshots(
-    base: tuple[str, ...], new: tuple[str, ...], options: dict[str, Any], how: Reading
-) -> MemoryComparisonView | None:
-    """The comparison of two memory snapshots; None where they are none."""
-    from traceq.app.compare_memory import compare_memory
-
-    kept = {name: options[name] for name in ("memory_limit", "cache") if name in options}
-    return compare_memory(base, new, **kept, **how)
 
 
 def _sides(

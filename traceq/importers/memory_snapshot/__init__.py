@@ -16,9 +16,12 @@ from traceq.importers.memory_snapshot.source import sniff
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NAME", "read", "sniff"]
+__all__ = ["NAME", "beside", "read", "sniff"]
 
 NAME = "memory_snapshot"
+
+# What of a snapshot stands beside a trace as it is; the trace has its own devices, annotations and clock.
+_BESIDE = ("allocator_segment", "allocator_block", "allocator_stack")
 
 
 def read(
@@ -29,3 +32,21 @@ def read(
 
     del jobs
     return read_snapshot(path, progress)
+
+
+def beside(
+    path: Path, utc_origin_ns: int, progress: Callable[[int], None] = lambda _bytes: None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (table, batch) for a snapshot of the process of a trace, on the trace's clock.
+
+    `utc_origin_ns` is that of the trace (trace.utc_origin_ns): both clocks count from the epoch. Staged with the rows of the trace
+    they are what the analyses of allocations need.
+    """
+    import pyarrow.compute as pc
+
+    for table, batch in read(path, progress):
+        if table == "allocator_event":
+            at = batch.schema.get_field_index("ts")
+            yield table, batch.set_column(at, "ts", pc.subtract(batch.column(at), utc_origin_ns))
+        elif table in _BESIDE:
+            yield table, batch
