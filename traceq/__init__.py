@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from traceq.app import plots
     from traceq.app.check import CheckView, check
     from traceq.app.compare import ComparisonView, compare
+    from traceq.app.compare_memory import MemoryComparisonView, compare_memory
     from traceq.app.doctor import HealthView, doctor
     from traceq.app.export import export
     from traceq.app.ingest import ingest
@@ -59,6 +60,7 @@ __all__ = [
     "CheckView",
     "ComparisonView",
     "HealthView",
+    "MemoryComparisonView",
     "MissingTool",
     "NoSuchFinding",
     "NoSuchRule",
@@ -87,6 +89,7 @@ __all__ = [
     "annotate",
     "check",
     "compare",
+    "compare_memory",
     "doctor",
     "export",
     "ingest",
@@ -105,6 +108,7 @@ __all__ = [
 _ELSEWHERE = {
     "CheckView": ("traceq.app.check", "CheckView"),
     "ComparisonView": ("traceq.app.compare", "ComparisonView"),
+    "MemoryComparisonView": ("traceq.app.compare_memory", "MemoryComparisonView"),
     "HealthView": ("traceq.app.doctor", "HealthView"),
     "NoiseView": ("traceq.app.noise", "NoiseView"),
     "ReportView": ("traceq.app.report", "ReportView"),
@@ -115,6 +119,7 @@ _ELSEWHERE = {
     "WhatIfView": ("traceq.app.whatif", "WhatIfView"),
     "check": ("traceq.app.check", "check"),
     "compare": ("traceq.app.compare", "compare"),
+    "compare_memory": ("traceq.app.compare_memory", "compare_memory"),
     "doctor": ("traceq.app.doctor", "doctor"),
     "export": ("traceq.app.export", "export"),
     "ingest": ("traceq.app.ingest", "ingest"),

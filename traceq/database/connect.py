@@ -66,6 +66,7 @@ SCHEMA = (
     "analysis/kernels/views.sql",
     "analysis/copies/views.sql",
     "analysis/data/views.sql",
+    "analysis/memory/views.sql",
     "analysis/communication/views.sql",
     "analysis/ledger/views.sql",
     "analysis/serving/views.sql",

@@ -44,4 +44,5 @@ NEEDS = {
     "message_sizes": Need("message_sizes", "message sizes of collectives are not known"),
     "host_alone": Need("host_alone", "a GPU works for this program, and its work was not captured"),
     "memory_samples": Need("memory_samples", "no samples of allocated memory"),
+    "allocations": Need("allocations", "no memory snapshot says who allocated what"),
 }

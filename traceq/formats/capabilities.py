@@ -14,10 +14,12 @@ from traceq.common.plugins import plugins
 from traceq.errors import UnknownMetric
 from traceq.formats.chrome import CHROME
 from traceq.formats.format import Capture, Format
+from traceq.formats.memory_snapshot import memory_snapshot
 from traceq.formats.nsys import NSYS
 from traceq.formats.operations import operations
 
-FORMATS: tuple[Format, ...] = (NSYS, CHROME, operations(NSYS.captures, {**NSYS.ways, **CHROME.ways}))
+_METRICS, _INPUTS = NSYS.captures, {**NSYS.ways, **CHROME.ways}
+FORMATS: tuple[Format, ...] = (NSYS, CHROME, operations(_METRICS, _INPUTS), memory_snapshot(_METRICS, _INPUTS))
 
 
 @cache

@@ -26,6 +26,8 @@ class Format:
     profiler: str = "the profiler"
     is_recorded: bool = True
     """Whether a profiler writes it, which can be told what to record."""
+    has_times: bool = True
+    """Whether it tells how long work takes. Else only rules on allocations are asked."""
     suffixes: tuple[str, ...] = ()
     """Endings of its files' names."""
     captures: Mapping[str, Capture | str] = field(default_factory=dict)

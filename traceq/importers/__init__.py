@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from traceq.common.plugins import plugins
 from traceq.errors import UnusablePlugin
-from traceq.importers import chrome, nsys, operations
+from traceq.importers import chrome, memory_snapshot, nsys, operations
 from traceq.importers.unknown import why_unknown
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Importer(Protocol):
         """
 
 
-IMPORTERS: tuple[Importer, ...] = (nsys, chrome, operations)
+IMPORTERS: tuple[Importer, ...] = (nsys, chrome, operations, memory_snapshot)
 
 
 @cache

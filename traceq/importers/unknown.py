@@ -21,6 +21,10 @@ _KNOWN_OTHERS = (
         "a SQLite database, but not an nsys export; make one with: nsys export --type sqlite REPORT",
     ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
+    (
+        b"\x80",
+        "a pickle, which was not opened, but no memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot)",
+    ),
     (b"PK\x03\x04", f"a zip archive without a JSON trace in it; {_WAY_OUT}"),
     (b"{", f"JSON, but not a Chrome trace: it has no traceEvents list; {_WAY_OUT}"),
     (b"[", f"a JSON list, but not of Chrome trace events; {_WAY_OUT}"),

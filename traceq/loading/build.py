@@ -41,7 +41,8 @@ _OF_DUCKDB = 0.75
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
-    "graph_node", "file_access", "cpu_sample", "import_note",
+    "graph_node", "file_access", "cpu_sample", "import_note", "allocator_event", "allocator_segment", "allocator_block",
+    "allocator_stack",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 -- Of a replay it knew the shares only.
 -- gpu_architecture and gpu_model were views, and device_model stands on them.
 
+alter table memory_timeline add column active bigint;
 alter table idle_gap add column late_after bigint;
 update idle_gap set late_after = drained_by;
 -- The rest of a gap in which a call still waits when it begins; of later gaps nothing was known.

@@ -80,5 +80,6 @@ select
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,
-    (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples
+    (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples,
+    (select count(*) from memory_peak where trace_id = $trace_id) as allocations
 from host, gpu, copies, communication, occupancy, operators
