@@ -150,4 +150,5 @@ NSYS = Format(
     call="nsys profile {}",
     spelled=_spelled,
     commands=_commands,
+    beside=("chrome",),
 )
