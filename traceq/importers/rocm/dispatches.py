@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -92,8 +93,9 @@ class Job:
         dur = np.array([end if isinstance(end, int) and end < _TIME_LIMIT else 0 for end in ends], np.int64) - ts
         self.notes[BACKWARD] += int((dur < 0).sum())
         first, self._next_id = self._next_id, self._next_id + len(usable)
-        made = {name: pa.array(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)}
+        made = {name: _column(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)}
         if "device" in made:
+            made["device"] = made["device"].fill_null(-1)
             self._use(made["device"])
         made |= {name: pa.array([value]).take(pa.array(np.zeros(len(ts), np.int8))) for name, value in same.items()}
         made |= {
@@ -116,15 +118,28 @@ class Job:
         columns = dict.fromkeys(key for row in self.devices.values() for key in row)
         devices = [{key: row.get(key) for key in columns} for _, row in sorted(self.devices.items())]
         threads = [
-            {"thread_id": number, "pid": pid, "tid": tid, "process_name": self._programs.get(pid), "thread_name": None}
+            {"thread_id": number, "pid": _whole(pid), "tid": _whole(tid), "process_name": self._programs.get(pid)}
             for (pid, tid), number in self._threads.items()
         ]
         return [*batches_of("device", devices), *batches_of("thread", threads), *notes_of(self.notes)]
 
 
-def blocks(grid: Sequence[int], group: Sequence[int]) -> tuple[int | None, ...]:
+def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    """The values as a column; what is of another type is NULL, as SQLite keeps any type in any column."""
+    if pa.types.is_integer(type_):
+        return pa.array([_whole(value, type_.bit_width) for value in values], type_)
+    return pa.array([value if isinstance(value, (str, bool)) else None for value in values], type_)
+
+
+def _whole(value: object, bits: int = 64) -> int | None:
+    """The number, if it is one of so many bits."""
+    return value if isinstance(value, int) and abs(value) < 1 << (bits - 1) else None
+
+
+def blocks(grid: Sequence[Any], group: Sequence[Any]) -> tuple[int | None, ...]:
     """Grid and block in x, y and z from a dispatch's sizes in work items."""
-    return (*(-(-whole // part) if part else None for whole, part in zip(grid, group, strict=True)), *group)
+    sizes = [(_whole(whole), _whole(part)) for whole, part in zip(grid, group, strict=True)]
+    return (*(-(-whole // part) if whole and part else None for whole, part in sizes), *(part for _, part in sizes))
 
 
 def kernel_name(name: str | None, number: object) -> str:
@@ -152,18 +167,32 @@ def copy(
     return f"Memcpy {sides[0][0]}to{sides[1][0]} ({' -> '.join(sides)})", kind, memories[0], memories[1]
 
 
-def gpu(number: int, agent: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of device for a GPU agent, as rocprofiler-sdk describes it. A die of a card with two is an agent of its own."""
-    waves, lanes = agent.get("max_waves_per_cu") or 0, agent.get("wave_front_size") or 0
-    banks = agent.get("mem_banks") or []
+class _Bank(msgspec.Struct):
+    size_in_bytes: int = 0
+
+
+class Agent(msgspec.Struct, kw_only=True):
+    """What rocprofiler-sdk says of an agent, as far as a device has columns for it; 0 where it is not known."""
+
+    name: str = ""
+    product_name: str = ""
+    cu_count: int = 0
+    wave_front_size: int = 0
+    max_waves_per_cu: int = 0
+    lds_size_in_kb: int = 0
+    mem_banks: list[_Bank] = []
+
+
+def gpu(number: int, agent: Agent) -> dict[str, Any]:
+    """The row of device for a GPU agent. A die of a card with two is an agent of its own."""
     return {
         "device": number,
-        "name": agent.get("product_name") or agent.get("name") or None,
-        "sm_count": agent.get("cu_count") or None,
-        "memory_bytes": sum(bank.get("size_in_bytes", 0) for bank in banks) or None,
-        "warp_size": lanes or None,
-        "max_threads_per_sm": waves * lanes or None,
-        "shared_memory_per_sm": (agent.get("lds_size_in_kb") or 0) * 1024 or None,
+        "name": agent.product_name or agent.name or None,
+        "sm_count": agent.cu_count or None,
+        "memory_bytes": sum(bank.size_in_bytes for bank in agent.mem_banks) or None,
+        "warp_size": agent.wave_front_size or None,
+        "max_threads_per_sm": agent.max_waves_per_cu * agent.wave_front_size or None,
+        "shared_memory_per_sm": agent.lds_size_in_kb * 1024 or None,
         "source": "trace",
     }
 

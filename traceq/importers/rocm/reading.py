@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
 from traceq.importers.rocm import rocpd, rocprofv3, rpd
 from traceq.importers.rocm.dispatches import Job, Rows
-from traceq.importers.rocm.source import columns_of, kind_of, opened
+from traceq.importers.rocm.source import DAMAGED_DATABASE, columns_of, kind_of, opened
 
 
 def read(path: Path, progress: Callable[[int], None]) -> Rows:
@@ -33,5 +32,6 @@ def _database(path: Path, job: Job, kind: str | None) -> Rows:
         with opened(path) as connection:
             tables = columns_of(connection)
             yield from (rpd.read if kind == "rpd" else rocpd.read)(connection, tables, job)
-    except sqlite3.Error as error:
-        raise UnusableTrace(f"{path}: the SQLite file is damaged ({error}); copy it again") from error
+    except DAMAGED_DATABASE as error:
+        why = " ".join(str(error).split())
+        raise UnusableTrace(f"{path}: the SQLite file is damaged ({why}); copy it again") from error

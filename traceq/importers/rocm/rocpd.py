@@ -13,7 +13,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from traceq.importers.rocm.dispatches import BATCH_ROWS, Job, Rows, blocks, copy, gpu, kernel_name, range_of
+import msgspec
+
+from traceq.importers.rocm.dispatches import BATCH_ROWS, Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
 from traceq.importers.rocm.source import quoted
 from traceq.importers.rows import batches_of
 
@@ -56,13 +58,13 @@ class _Process:
         self._job = job
         self._suffix = suffix
         self.node = dict(self.rows("info_node", "id", "hostname"))
-        self._strings = dict(self.rows("string", "id", "string"))
+        self._strings = {number: str(text) for number, text in self.rows("string", "id", "string")}
         self._threads = {number: (pid, tid) for number, pid, tid in self.rows("info_thread", "id", "pid", "tid")}
         self._pids = dict(self.rows("info_process", "id", "pid"))
         for pid, command in self.rows("info_process", "pid", "command"):
             job.program(pid, str(command).split(" ", 1)[0] if command else None)
         self._symbols = {
-            number: (name or mangled, (vectors or 0) + (accumulators or 0) or None)
+            number: (str(name or mangled or ""), _registers(vectors, accumulators))
             for number, name, mangled, vectors, accumulators in self.rows(
                 "info_kernel_symbol", "id", "display_name", "kernel_name", "arch_vgpr_count", "accum_vgpr_count"
             )
@@ -80,7 +82,7 @@ class _Process:
         """(node, index among the GPUs of the node, id, what the agent is) of each GPU."""
         wanted = ("nid", "type_index", "id", "type", "name", "product_name", "extdata")
         return [
-            (node, index, number, _object(extra) | {"name": name, "product_name": product})
+            (node, index, number, _agent(extra, name, product))
             for node, index, number, kind, name, product, extra in self.rows("info_agent", *wanted)
             if kind == "GPU"
         ]
@@ -154,8 +156,8 @@ class _Process:
         """Calls, ranges and the rest, by the category of their events."""
         calls, ranges, others = [], [], []
         for start, end, stack, category, extra, thread, name in rows:
-            group = str(self._strings.get(category, ""))
-            called = str(self._strings.get(name, f"region {name}"))
+            group = self._strings.get(category, "")
+            called = self._strings.get(name, f"region {name}")
             pid, tid = self._threads.get(thread, (None, thread))
             number = self._job.thread(self._pids.get(pid, pid), tid)
             if group.startswith("MARKER"):
@@ -172,12 +174,24 @@ class _Process:
             yield from self._job.batch(kind, found)
 
 
+def _agent(extra: object, name: object, product: object) -> Agent:
+    """What a row of info_agent says: its columns, and rocprofiler-sdk's own description as JSON."""
+    try:
+        agent = msgspec.json.decode(str(extra), type=Agent)
+    except (msgspec.DecodeError, UnicodeError):
+        agent = Agent()
+    agent.name, agent.product_name = str(name or ""), str(product or "")
+    return agent
+
+
 def _devices(processes: Sequence[_Process], job: Job) -> dict[tuple[Any, Any], int]:
     """Numbers by node and agent: the node's own where there is one node, else counted over all; each becomes a device."""
     agents = [agent for process in processes for agent in process.gpus()]
-    places = sorted({(node, index) for node, index, _, _ in agents})
+    places = sorted({(node, index) for node, index, _, _ in agents}, key=str)
     is_one = len({node for node, _ in places}) == 1
-    numbers = {place: place[1] if is_one else number for number, place in enumerate(places)}
+    numbers = {
+        place: place[1] if is_one and isinstance(place[1], int) else number for number, place in enumerate(places)
+    }
     for node, index, _, about in agents:
         job.devices.setdefault(numbers[node, index], gpu(numbers[node, index], about))
     return {(node, number): numbers[node, index] for node, index, number, _ in agents}
@@ -193,6 +207,10 @@ def _trace(processes: Sequence[_Process]) -> dict[str, Any]:
         "rank": rank,
         "world_size": size,
     }
+
+
+def _registers(*counts: object) -> int | None:
+    return sum(count for count in counts if isinstance(count, int)) or None
 
 
 def _object(text: object) -> dict[str, Any]:

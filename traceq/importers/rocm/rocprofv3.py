@@ -15,7 +15,7 @@ import msgspec
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
-from traceq.importers.rocm.dispatches import Job, Rows, blocks, copy, gpu, kernel_name, range_of
+from traceq.importers.rocm.dispatches import Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
 from traceq.importers.rows import batches_of
 
 # Text that is decoded in one go: records are short, and lists of them as long as the program ran.
@@ -23,7 +23,7 @@ _PART_BYTES = 8 << 20
 _CHUNK = 1 << 22
 _BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
 _GPU = 2
-_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError)
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, UnicodeDecodeError)
 
 _APIS = {"hip_api": "hip", "hsa_api": "hsa", "rocdecode_api": "rocdecode", "rocjpeg_api": "rocjpeg"}
 _READ = {*_APIS, "rccl_api", "marker_api", "kernel_dispatch", "memory_copy"}
@@ -41,6 +41,17 @@ class _Size(msgspec.Struct):
 
 class _Correlation(msgspec.Struct):
     internal: int = 0
+
+
+class _Visibility(msgspec.Struct):
+    hip: int = 1
+
+
+class _Agent(Agent):
+    id: _Handle
+    type: int
+    logical_node_type_id: int = 0
+    runtime_visibility: _Visibility = msgspec.field(default_factory=_Visibility)
 
 
 class _Info(msgspec.Struct):
@@ -106,7 +117,7 @@ class _Strings(msgspec.Struct):
 
 class _Tool(msgspec.Struct):
     metadata: dict[str, Any] = {}
-    agents: list[dict[str, Any]] = []
+    agents: list[_Agent] = []
     strings: _Strings = msgspec.field(default_factory=_Strings)
     kernel_symbols: list[_Symbol] = []
     callback_records: dict[str, msgspec.Raw] = {}
@@ -143,8 +154,8 @@ def _text(path: Path) -> bytes:
 
 def _trace(tools: list[_Tool]) -> dict[str, Any]:
     """The trace row; the machine's name becomes a pseudonym, and the command line stays where it is."""
-    names = [tool.metadata.get("node", {}).get("hostname") for tool in tools]
-    host = next((str(name) for name in names if name), None)
+    nodes = [tool.metadata.get("node") for tool in tools]
+    host = next((str(node["hostname"]) for node in nodes if isinstance(node, dict) and node.get("hostname")), None)
     return {
         "producer": "rocprofv3",
         "host": "host-" + hashlib.sha256(host.encode()).hexdigest()[:8] if host else None,
@@ -245,13 +256,11 @@ class _Process:
 
 def _gpus(tool: _Tool, job: Job) -> dict[int, int]:
     """Numbers of the GPU agents that the process could see, by their handles; each becomes a device."""
-    agents = [
-        each for each in tool.agents if each.get("type") == _GPU and each.get("runtime_visibility", {}).get("hip", 1)
-    ]
-    agents.sort(key=lambda agent: agent.get("logical_node_type_id", 0))
+    agents = [each for each in tool.agents if each.type == _GPU and each.runtime_visibility.hip]
+    agents.sort(key=lambda agent: agent.logical_node_type_id)
     for number, agent in enumerate(agents):
         job.devices.setdefault(number, gpu(number, agent))
-    return {agent.get("id", {}).get("handle"): number for number, agent in enumerate(agents)}
+    return {agent.id.handle: number for number, agent in enumerate(agents)}
 
 
 def _parts(raw: msgspec.Raw | None, record: type[_Record]) -> Iterator[list[_Record]]:

@@ -20,6 +20,9 @@ _SNIFF_BYTES = 4096
 _SCHEMA_BYTES = 1 << 20
 _CHUNK = 1 << 20
 
+# What reading a damaged file raises; SQLite's own words for it may be no UTF-8.
+DAMAGED_DATABASE: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+
 # Tables that say which of the two a SQLite file is; rocpd puts a UUID behind its names.
 _OF_RPD = {"rocpd_op", "rocpd_api", "rocpd_api_ops", "rocpd_string"}
 _OF_ROCPD = re.compile(r"rocpd_kernel_dispatch(_\w+)?|rocpd_region(_\w+)?|rocpd_info_agent(_\w+)?")
@@ -55,7 +58,7 @@ def _database_kind(path: Path) -> str | None:
     try:
         with closing(_connect(path)) as connection:
             names = set(_table_names(connection))
-    except sqlite3.Error:
+    except DAMAGED_DATABASE:
         # gzip'd, or damaged: names of tables stand in its schema all the same
         names = {name.decode() for name in re.findall(rb"\brocpd_\w+", _head(path, _SCHEMA_BYTES))}
     if names >= _OF_RPD:
@@ -67,7 +70,6 @@ def _database_kind(path: Path) -> str | None:
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that can only read, to the file or to what is in the gzip'd file."""
     with tempfile.TemporaryDirectory(prefix="traceq-") as folder, closing(_plain(path, Path(folder))) as connection:
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         yield connection
 
 
@@ -89,6 +91,8 @@ def _plain(path: Path, folder: Path) -> sqlite3.Connection:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
+    # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     # What the schema of a stranger's file says is not run.
     connection.execute("pragma trusted_schema = off")
     return connection

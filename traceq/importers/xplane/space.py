@@ -90,7 +90,7 @@ class Plane:
                     self.aggregated += 1
                     return None
         start = begin + offset
-        return Event(self.events.get(kind, f"event {kind}"), start // 1000, (start + duration) // 1000, stats)
+        return Event(self.events.get(kind) or f"event {kind}", start // 1000, (start + duration) // 1000, stats)
 
     def stat(self, span: Span) -> tuple[str, Value]:
         """Name and value of a stat; None for bytes, which are other messages."""
