@@ -14,7 +14,8 @@ _TORCH = "a capture by PyTorch's profiler"
 
 _CAPTURES: dict[str, Capture | str] = {
     "steps": Capture(
-        _MARKERS, "mark the steps: traceq.annotate.step(), or roctxRangePush and roctxRangePop around each"
+        _MARKERS,
+        'mark the steps: with torch.cuda.nvtx.range("step") is a range of roctx on ROCm; in C++ roctxRangePush and roctxRangePop',
     ),
     "idle": Capture({**_CALLS, **_MARKERS}, "operators are seen only as far as ranges of roctx name them"),
     "ledger": Capture(_WORK),
@@ -27,7 +28,7 @@ _CAPTURES: dict[str, Capture | str] = {
     "communication": Capture(
         {**_WORK, "--rccl-trace": ()}, "one trace per rank; sizes and groups of collectives are not recorded"
     ),
-    "data": Capture(_MARKERS, "mark the loader: traceq.annotate.loader(dataloader)"),
+    "data": Capture(_MARKERS, 'mark the loader: with torch.cuda.nvtx.range("load batch")'),
     "memory": "traceq reads no allocations of rocprofv3; PyTorch's profiler records its allocator's",
     "flops": _NO_SHAPES,
     "mfu": _NO_SHAPES,
@@ -39,12 +40,13 @@ _CAPTURES: dict[str, Capture | str] = {
 _GPU = "rocprofv3 --kernel-trace --memory-copy-trace"
 _HIP = "rocprofv3 --hip-trace"
 _SYS = "rocprofv3 --sys-trace"
-_MARKED = "rocprofv3 --marker-trace with traceq.annotate"
+_MARKED = "rocprofv3 --marker-trace, with torch.cuda.nvtx.range() or roctx in the program"
 _NOBODY = "nothing of ROCm's profilers"
 
 _WAYS = {
     **COMMON_WAYS,
-    # nsys is of no use on these GPUs
+    # nsys is of no use on these GPUs, and ranges of traceq.annotate are no ranges of roctx
+    "loader_mark": "a range of roctx called load batch",
     "fetch_work": "PyTorch's profile(with_stack=True)",
     "reads": "PyTorch's profile(with_stack=True)",
     "cpu_samples": "perf record, beside it,",
@@ -57,14 +59,14 @@ _WAYS = {
     "step_ranges": "a range of roctx around each step, or by calling `prof.step()` under PyTorch's profiler",
     "gpu": _GPU,
     "steps": _MARKED,
-    "several_steps": "mark steps, and capture more of them (traceq.annotate)",
+    "several_steps": "mark steps, and capture more of them",
     "launches": _HIP,
     "calls": _HIP,
     "operators": _TORCH,
     "annotations": _MARKED,
     "phases": _MARKED,
     "python_frames": f"{_TORCH} with_stack=True",
-    "fetches": "traceq.annotate.fetch around the loader",
+    "fetches": "a range of roctx called load batch",
     "synchronizations": _NOBODY,
     "copy_memory": f"{_TORCH}",
     "kernel_geometry": _GPU,
@@ -79,7 +81,7 @@ _WAYS = {
     # what single rules and sections name
     "early_work": "rocprofv3 --selected-regions, with roctxProfilerResume() in the program",
     "host_side": _SYS,
-    "idle_causes": f"{_SYS} with traceq.annotate",
+    "idle_causes": f"{_SYS}, with ranges of roctx",
     "later_start": "Start later: rocprofv3 --selected-regions, with roctxProfilerResume() after some steps.",
     "message_bytes": "PyTorch's profiler records them",
     "more_steps": "let the program run longer under rocprofv3",
