@@ -34,8 +34,8 @@ comment on column trace.run is 'Name of the run the file belongs to, as given by
 comment on column trace.path is 'Path of the source file as it was given.';
 comment on column trace.sha256 is 'Hash of the source file as it lies on disk: the identity of the trace.';
 comment on column trace.size_bytes is 'Size of the source file on disk, in bytes.';
-comment on column trace.format is 'Format of the source: nsys, chrome, operations or memory_snapshot.';
-comment on column trace.producer is 'Program that wrote the source: Nsight Systems, PyTorch Profiler, PyTorch memory snapshot, or NULL when it does not say.';
+comment on column trace.format is 'Format of the source: nsys, chrome, rocm, xplane, operations or memory_snapshot.';
+comment on column trace.producer is 'Program that wrote the source: Nsight Systems, PyTorch Profiler, rocprofv3, XProf, PyTorch memory snapshot, ..., or NULL when it does not say.';
 comment on column trace.producer_version is 'Version of the producer as it states it; NULL when it does not.';
 comment on column trace.schema_version is 'Version of the source''s own schema; NULL when it has none.';
 comment on column trace.host is 'Pseudonym of the machine (a hash of its name), so that ranks of one machine can be grouped; NULL when unknown.';

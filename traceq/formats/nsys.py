@@ -155,4 +155,5 @@ NSYS = Format(
     call="nsys profile {}",
     spelled=_spelled,
     commands=_commands,
+    beside=("chrome",),
 )

@@ -102,7 +102,7 @@ def _look_up(given: str | Path) -> list[Source]:
     found = [_source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
         raise NoTraces(
-            f"{given}: none of {len(candidates)} files here is an nsys SQLite export or a Chrome trace;"
+            f"{given}: none of {len(candidates)} files here is a trace (nsys export, Chrome trace, rocprofv3, XSpace);"
             " name a trace file, or a directory that holds some"
         )
     return found
