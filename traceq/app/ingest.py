@@ -11,6 +11,7 @@ from traceq.analysis.steps.choice import StepOptions
 from traceq.app.judge import judge_traces
 from traceq.loading.ingest import IngestResult
 from traceq.loading.ingest import ingest as load
+from traceq.loading.monitors import Beside
 from traceq.loading.progress import Progress
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def ingest(
     force: bool = False,
     memory_limit: int | None = None,
     progress: Progress | None = None,
+    logs: Sequence[str | Path] = (),
+    offset: float | None = None,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already, and run the rules.
@@ -34,7 +37,9 @@ def ingest(
     `steps` is what the user says about the steps: `step_range`, a regular expression for the annotations that mark them;
     `steps_per`, how many there are in each unit found (2; 1/2 when two units are one); `window`, what to judge (gpu,
     3.2s..4s, NAME..NAME). DuckDB holds at most `memory_limit` bytes in
-    all processes together, by default a quarter of the memory at hand. What the rules find is in the table finding, and reports
+    all processes together, by default a quarter of the memory at hand. `logs` are logs of monitors that ran beside (nvidia-smi,
+    iostat and others, docs/monitors.md): traces that are there already are then read again. `offset` is what to add to
+    their times (s), where that cannot be told. What the rules find is in the table finding, and reports
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
     rules cannot run, the result's `not_judged` says why.
     """
@@ -56,6 +61,7 @@ def ingest(
         memory_limit=memory_limit,
         progress=progress,
         complete=judge,
+        beside=Beside(tuple(map(Path, logs)), offset),
         **steps,
     )
     return replace(result, not_judged=reasons[0] if reasons else None)

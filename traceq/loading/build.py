@@ -20,6 +20,7 @@ from traceq.database import sql
 from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
+from traceq.loading.monitors import NOTHING, Beside, stage_logs
 from traceq.loading.progress import State
 from traceq.loading.sources import Source
 
@@ -38,7 +39,7 @@ _OF_DUCKDB = 0.75
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
-    "cpu_sample", "import_note",
+    "monitor_log", "cpu_sample", "import_note",
 )  # fmt: skip
 
 
@@ -56,6 +57,7 @@ class Task:
     jobs: int
     threads: int
     memory: int
+    beside: Beside = NOTHING
 
 
 def build(task: Task, progress: Callable[[State], None]) -> None:
@@ -72,6 +74,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
                 plan_plainly(connection, rows)
             else:
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
+            stage_logs(connection, task.source.path, task.beside)
             _copy(connection, task)
             fill(
                 connection,

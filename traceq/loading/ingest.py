@@ -20,6 +20,7 @@ from traceq.database.publish import check_finished, fingerprint, publish, scratc
 from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError
 from traceq.loading.build import Task
+from traceq.loading.monitors import NOTHING, Beside
 from traceq.loading.parallel import build_all
 from traceq.loading.progress import Progress, Silent
 from traceq.loading.sources import Source, content_hash, default_database, find_sources
@@ -65,6 +66,7 @@ def ingest(
     memory_limit: int | None = None,
     progress: Progress | None = None,
     complete: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    beside: Beside = NOTHING,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already; the rules do not run.
@@ -72,7 +74,8 @@ def ingest(
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps (StepOptions). DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
-    database. Raises a TraceqError and leaves the database as it was when any source fails.
+    database. `beside` are logs of monitors for all of the traces. Raises a TraceqError and leaves the database as it was when
+    any source fails.
     """
     choice = choice_of(**steps)
     _check_step_range(choice.step_range)
@@ -85,14 +88,14 @@ def ingest(
     check_name(target)
     before = fingerprint(target)
     known = _known_traces(target)
-    new, skipped, replaced = _split(found, known, force=force)
+    new, skipped, replaced = _split(found, known, force=force or bool(beside.logs))
     if not new:
         return IngestResult(given, (), tuple(skipped))
     teller = progress or Silent()
     teller.start(sum(source.size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
-            tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit))
+            tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit), beside)
             build_all(tasks, jobs, teller)
             ingested: list[IngestedTrace] = []
 
@@ -180,6 +183,7 @@ def _tasks(
     choice: Choice,
     jobs: int,
     memory: int,
+    beside: Beside,
 ) -> list[Task]:
     at_once = min(jobs, len(new))
     next_id = max(known.values(), default=0) + 1
@@ -201,6 +205,7 @@ def _tasks(
                 # whatever `jobs` says, a trace that is alone has all CPUs
                 threads=max(1, usable_cpus() // at_once),
                 memory=max(_LEAST_MEMORY, memory // at_once),
+                beside=beside,
             )
         )
     return tasks
