@@ -89,6 +89,7 @@ TOPICS = (
     Topic("workers", ("data_worker_interval", "host_piece", "data_part", "data_worker")),
     Topic(None, ("data_copy", "data_stall")),
     Topic("samples", ("memory_timeline", "memory_step"), "memory"),
+    Topic("monitors", ("monitor_step",)),
     Topic("calls", ("allocator_call",)),
     Topic(
         "communication",
