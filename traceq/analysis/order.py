@@ -97,6 +97,7 @@ TOPICS = (
         "who holds memory",
     ),
     Topic("samples", ("memory_timeline", "memory_step"), "memory"),
+    Topic("monitors", ("monitor_step",)),
     Topic("calls", ("allocator_call",)),
     Topic(
         "communication",

@@ -343,15 +343,49 @@ create table if not exists counter (
     name varchar not null,
     unit varchar,
     ts bigint not null,
-    value double not null
+    value double not null,
+    instance varchar,
+    log_id integer
 );
-comment on table counter is 'One row per sample of a time series.';
+comment on table counter is 'One row per sample of a time series, of the trace itself and of the logs of monitors beside it (log_id).';
 comment on column counter.trace_id is 'Trace.';
 comment on column counter.device is 'Device the sample is of; NULL for the host.';
-comment on column counter.name is 'Name of the series, e.g. memory_allocated, SMs Active [Throughput %].';
+comment on column counter.name is 'Name of the series, e.g. memory_allocated, SMs Active [Throughput %]; of logs a name that tools have in common (gpu_power, disk_utilization; docs/monitors.md lists them), or the tool''s own after the tool (sar:memory.dirty).';
 comment on column counter.unit is 'Unit of value: bytes, percent, ...; NULL when the source does not say.';
-comment on column counter.ts is 'When the sample was taken, ns.';
+comment on column counter.ts is 'When the sample was taken, ns; of a mean over an interval, its end.';
 comment on column counter.value is 'The sample.';
+comment on column counter.instance is 'What of the host the sample is of: a disk, a network interface, one CPU, a process (pid and command); NULL for all of it, and for GPUs.';
+comment on column counter.log_id is 'Log the sample is from; see monitor_log. NULL for samples in the trace itself.';
+
+create table if not exists monitor_log (
+    trace_id integer not null,
+    log_id integer not null,
+    path varchar not null,
+    tool varchar not null,
+    samples bigint not null,
+    kept bigint not null,
+    clock varchar not null,
+    placed_by varchar,
+    zone_ns bigint,
+    offset_ns bigint,
+    residual_ns bigint,
+    correlation double,
+    text varchar not null
+);
+comment on table monitor_log is 'One row per log of a monitor (nvidia-smi, iostat, ...) that was given with the trace, or lay beside it.';
+comment on column monitor_log.trace_id is 'Trace.';
+comment on column monitor_log.log_id is 'Number of the log within its trace, from 0; key of counter.log_id.';
+comment on column monitor_log.path is 'Path of the log as it was given.';
+comment on column monitor_log.tool is 'What wrote it: nvidia-smi, nvidia-smi dmon, dcgmi dmon, Prometheus exporter, Prometheus range, amd-smi, iostat, sar, vmstat, pidstat, traceq record.';
+comment on column monitor_log.samples is 'Samples in it.';
+comment on column monitor_log.kept is 'Rows of counter that came of it; 0 where it could not be placed.';
+comment on column monitor_log.clock is 'Its times: utc, local (of a zone that it does not name) or none.';
+comment on column monitor_log.placed_by is 'What tells where it lies on the clock of the trace: utc, zone (its times fit in one time zone only), load (that of the GPU), offset (the user); NULL where it cannot be told.';
+comment on column monitor_log.zone_ns is 'What its local times are ahead of UTC, ns; NULL where they are UTC, and where it is not known.';
+comment on column monitor_log.offset_ns is 'What was added to its times as they read, since 1970, to have them on the clock of the trace, ns; NULL where it is not placed.';
+comment on column monitor_log.residual_ns is 'How much later (ns) than where it was placed the load of the GPU fits best; NULL where the load does not tell.';
+comment on column monitor_log.correlation is 'Correlation of the utilization in the log with the busy share of the trace there; NULL as above.';
+comment on column monitor_log.text is 'The same in words, with what to do where it is not placed.';
 
 create table if not exists page_fault (
     trace_id integer not null,

@@ -17,7 +17,7 @@ _SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
 
 # Files beside those that are read: one, or several.
-Beside = str | Path | Sequence[str | Path]
+Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
     return list(sources.values())
 
 
-def paths_of(given: Beside) -> list[str | Path]:
+def paths_of(given: Paths) -> list[str | Path]:
     """The paths, also of one."""
     return [given] if isinstance(given, str | Path) else list(given)
 
 
-def capture_sources(given: Beside) -> tuple[Source, ...]:
+def capture_sources(given: Paths) -> tuple[Source, ...]:
     """The traces that tell of graphs; none where none is named."""
     named = paths_of(given)
     return tuple(find_sources(named)) if named else ()

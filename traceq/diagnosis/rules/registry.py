@@ -20,6 +20,8 @@ _PLACES: tuple[str, ...] = (
     # the profiler, and settings that make everything slow
     "program/profiler_overhead",
     "program/launch_blocking",
+    "program/swapping",
+    "program/cpu_starved",
     "program/host_preempted",
     # what the program does now and then
     "program/checkpoint_blocking",
@@ -34,6 +36,7 @@ _PLACES: tuple[str, ...] = (
     # servers
     "serving/serving_host_gap",
     # input
+    "input/disk_saturated",
     "input/epoch_boundary",
     "input/synchronous_loader",
     "input/slow_storage",
@@ -98,6 +101,8 @@ _PLACES: tuple[str, ...] = (
     "launching/python_bound",
     "launching/launch_latency",
     # kernels
+    "kernels/gpu_throttled",
+    "kernels/clocks_low",
     "kernels/clock_drift",
     "kernels/recompute",
     "kernels/unfused_attention",

@@ -58,6 +58,20 @@ occupancy as (
     where trace_id = $trace_id and device = $device
 ),
 
+-- of monitors only what they said while the trace was captured
+monitored as (
+    select
+        count(*) filter (c.device = $device and c.name = 'gpu_sm_clock') as gpu_clocks,
+        count(*) filter (c.device = $device and (starts_with(c.name, 'gpu_throttle_') or c.name = 'gpu_thermal_violation')) as throttle_reasons,
+        count(*) filter (c.name = 'disk_utilization') as disk_samples,
+        count(*) filter (c.name in ('run_queue', 'cpu_steal')) as cpu_samples_logged,
+        count(*) filter (c.name = 'cpu_steal') as steal,
+        count(*) filter (c.name = 'swap_in') as swap_samples
+    from counter as c
+    inner join trace as t using (trace_id)
+    where c.trace_id = $trace_id and c.log_id is not null and c.ts between t.ts and t.ts + t.dur
+),
+
 operators as (
     select count(*) as shapes, count(flops) as flops, count(peak) filter (flops > 0) as peaks
     from operator_cost
@@ -71,6 +85,8 @@ select
     communication.*,
     occupancy.*,
     operators.*,
+    monitored.*,
+    (select count(*) from counter where trace_id = $trace_id and log_id is not null and name = 'cpu_count') as cpu_count,
     exists (
         select 1 from cpu_slice where trace_id = $trace_id and kind = 'op' and contains(args, '"Input type"')
     )::integer as types,
@@ -82,4 +98,4 @@ select
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,
     (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples,
     (select count(*) from memory_peak where trace_id = $trace_id) as allocations
-from host, gpu, copies, communication, occupancy, operators
+from host, gpu, copies, communication, occupancy, operators, monitored
