@@ -65,6 +65,9 @@ def of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Wind
     if extent is None:
         raise WrongUse("--window: no annotation has this name, or it ends before it starts.")
     steps = _steps(connection, trace_id)
+    if [step["source"] for step in steps] == ["window"]:
+        # No whole step lies in it: then it is itself what is judged, until its work is done.
+        return _part(connection, trace_id, steps, [0], None)
     places = [
         place
         for place, step in enumerate(steps)
@@ -103,17 +106,18 @@ def _part(
     extent: Extent | None,
 ) -> Part:
     chosen = [steps[place] for place in places]
-    ts, ts_end = (chosen[0]["ts"], chosen[-1]["ts_end"]) if extent is None else extent
-    is_followed = bool(chosen) and places[-1] + 1 < len(steps)
+    ts, ts_end = chosen[0]["ts"], chosen[-1]["ts_end"]
+    if extent is not None:
+        ts, ts_end = min(ts, extent.ts), max(ts_end, extent.ts_end)
     training = ask(connection, _TRAINING, trace_id=trace_id)
     said = {
         "window": [ts, ts_end],
-        "source": chosen[0]["source"] if chosen else "window",
-        "unit": re.sub(r"#?\d+", "#", chosen[0]["name"]) if chosen else "window",
-        "clock": "gpu" if chosen and chosen[0]["is_gpu"] and chosen[0]["source"] == "recurrence" else "host",
-        "is_followed": is_followed or not chosen,
+        "source": chosen[0]["source"],
+        "unit": re.sub(r"#?\d+", "#", chosen[0]["name"]),
+        "clock": "gpu" if chosen[0]["is_gpu"] and chosen[0]["source"] == "recurrence" else "host",
+        "is_followed": places[-1] + 1 < len(steps),
         "training": training[0] if training else {},
-        "steps": [_said(step, is_last=step is steps[-1]) for step in chosen] or [_as_step(ts, ts_end)],
+        "steps": [_said(step, is_last=step is steps[-1]) for step in chosen],
     }
     return Part(ts, ts_end, said)
 
@@ -125,7 +129,3 @@ def _said(step: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
     told = {"name": step["name"], "ts": step["ts"], "ts_end": max(own_end, step["ts"] + 1)}
     told |= {key: step[key] for key in ("pid", "tid", "excluded") if step[key] is not None}
     return told
-
-
-def _as_step(ts: int, ts_end: int) -> dict[str, Any]:
-    return {"name": "window", "ts": ts, "ts_end": ts_end}

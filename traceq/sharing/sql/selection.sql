@@ -1,5 +1,5 @@
--- What of a trace belongs to the time from $ts to $ts_end: what runs then, what is launched then or launched what runs then, and
--- of what lies around it as much as the ledger of that time is worked out from. Slices are kept whole. _kept holds their ids.
+-- What of a trace belongs to the time from $ts to $ts_end: what runs, waits in a queue or is launched then, and of what lies
+-- around it as much as the ledger of that time is worked out from. Slices are kept whole. _kept holds their ids.
 
 create temp table _gpu as
 select g.slice_id, g.pid, g.device, g.context, g.stream, g.ts, g.ts_end, g.launch_id, g.correlation_id, c.ts as launched, c.ts_end as launch_end
@@ -8,10 +8,10 @@ left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
 where g.trace_id = $trace_id;
 
 create temp table _kept_gpu as
--- runs in it, or was launched in it
+-- runs in it, was launched in it, or waits in a queue then
 select slice_id
 from _gpu
-where (ts < $ts_end and (ts_end > $ts or ts = $ts)) or (launched >= $ts and launched < $ts_end)
+where (least(ts, launched) < $ts_end and (ts_end > $ts or ts = $ts)) or (launched >= $ts and launched < $ts_end)
 union
 -- what ends the last gap of each device, and what of it was launched, for what nobody launched waits for that
 select slice_id
@@ -147,6 +147,45 @@ from (
         and regexp_matches(c.name, '^(cuda|cu|hip)MemPrefetch')
     qualify row_number() over (partition by t.pid order by c.ts desc, c.slice_id desc) = 1
 );
+
+-- Operators that the numbers of autograd's graph tell forward from backward by: those of the time and the next before it and after
+-- it on each thread, with all that have the same numbers, whenever that was.
+create temp table _numbered as
+select
+    c.slice_id,
+    c.thread_id,
+    t.pid,
+    c.ts,
+    c.ts_end,
+    c.name like 'autograd::engine%' or c.name like '%Backward%' as is_backward,
+    try_cast(try(json_extract_string(c.args, '$."Sequence number"')) as bigint) as number
+from cpu_slice as c
+inner join thread as t on t.trace_id = c.trace_id and t.thread_id = c.thread_id
+where c.trace_id = $trace_id and c.kind = 'op' and contains(c.args, '"Sequence number"');
+
+insert into _kept_host
+with
+near as (
+    select pid, number, slice_id from _numbered where slice_id in (from _kept_host)
+    union all
+    select pid, number, slice_id
+    from (
+        select * from _numbered where ts_end <= $ts
+        qualify row_number() over (partition by thread_id, is_backward order by ts_end desc) = 1
+    )
+    union all
+    select pid, number, slice_id
+    from (
+        select * from _numbered where ts >= $ts_end
+        qualify row_number() over (partition by thread_id, is_backward order by ts) = 1
+    )
+)
+
+select slice_id
+from _numbered
+where
+    (slice_id in (select slice_id from near) or (coalesce(pid, -1), number) in (select coalesce(pid, -1), number from near))
+    and slice_id not in (from _kept_host);
 
 -- What is around them.
 insert into _kept_host

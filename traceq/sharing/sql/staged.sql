@@ -1,5 +1,5 @@
 -- The GPU work of a trace where analyses of steps look for it while a trace is ingested.
-attach if not exists ':memory:' as staging;
+attach if not exists ':memory:' as staging (read_write);
 
 create or replace table staging.gpu_slice as
 select * from gpu_slice where trace_id = $trace_id;
