@@ -65,7 +65,7 @@ def trim(
         output.mkdir(exist_ok=True)
     targets = [output / each.path.name if is_several else output for each in found]
     for each, target in zip(found, targets, strict=True):
-        _check_suffix(each, target)
+        check_suffix(each, target)
     reading["window"] = window
     return [_trim(each, target, span, reading) for each, target in zip(found, targets, strict=True)]
 
@@ -98,7 +98,8 @@ def _rank(source: TraceSource, reading: Reading) -> int | None:
         return None if rank is None else int(rank)
 
 
-def _check_suffix(source: TraceSource, target: Path) -> None:
+def check_suffix(source: TraceSource, target: Path) -> None:
+    """Refuse a name that says another format than that of the trace, and traces of formats that are only read."""
     suffixes = _SUFFIXES.get(source.importer.NAME)
     if suffixes is None:
         raise WrongUse(f"{source.path}: traces of this format cannot be trimmed; those of nsys and of the PyTorch profiler can.")
@@ -131,12 +132,12 @@ def _write(
     if source.importer.NAME == "chrome":
         with packed_write(target) as file:
             return chrome_part.write_part(connection, source.path, trace_id, part, file)
-    with _sqlite_target(target) as made, sqlite_file(source.path, Notes()) as export:
+    with sqlite_target(target) as made, sqlite_file(source.path, Notes()) as export:
         return nsys_part.write_part(connection, export, made, trace_id, part)
 
 
 @contextmanager
-def _sqlite_target(target: Path) -> Iterator[Path]:
+def sqlite_target(target: Path) -> Iterator[Path]:
     """A path for a SQLite file, which becomes `target` when the block ends without an error."""
     with scratch() as folder:
         made = folder / "part.sqlite"
