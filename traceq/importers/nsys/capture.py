@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def trace_row(job: Job) -> dict[str, Any]:
     """The one row of `trace`."""
     exported = _exported(job.source)
     rank, world_size = _rank(job)
-    options = _options(job.source)
+    options = _options(job.source) | _said_by_traceq(job.source)
     return {
         "producer": "Nsight Systems",
         "producer_version": _version(exported, "EXPORT_PRODUCT_VERSION"),
@@ -71,6 +72,14 @@ def _options(source: Source) -> dict[str, object]:
         else:
             options[str(name).lower().replace(":", "_")] = str(value)
     return options | ({"captured": sorted(kinds)} if kinds else {})
+
+
+def _said_by_traceq(source: Source) -> dict[str, object]:
+    """What traceq itself wrote into the file: which part of another it is."""
+    for (text,) in source.rows("TRACEQ", ["value"]):
+        with suppress(ValueError, RecursionError):
+            return {"traceq": json.loads(str(text))}
+    return {}
 
 
 def _host(source: Source) -> str | None:

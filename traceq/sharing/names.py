@@ -1,0 +1,242 @@
+"""What a name of a trace becomes when nobody may be named: itself where it is known to be harmless, else a pseudonym.
+
+Known are the names of kernels, of operators, of functions of CUDA, NCCL and the like, and the words by which traceq tells
+what annotations mean. Of any other name each word is replaced, the same one by the same; numbers that count stay, so that
+steps are still found:
+
+    train step 17                     train step 17
+    acme/llama: step 17               nbqzqkc/nodmwif: step 17
+    /home/alice/run.py(12): forward   ntyqpwa.py(12): forward
+
+A pseudonym is a keyed hash: who does not know the key cannot try words out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections import Counter
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from traceq.common.public_names import KERNEL, PUBLIC
+
+# Annotations that servers and frameworks make: numbers and these words, whole.
+_DIALECT = re.compile(
+    r"""ProfilerStep\#\d+ | traceq\.step\#\d+ | PyTorch\ Profiler\ \(\d+\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
+    | execute_(?:\d+|context|generation|new|cached|diffusion|sqsq|sksk|sqsk|sq|sk|x|_|\(|\))+
+    | step\[(?:EXTEND|SPLIT_PREFILL|DECODE|TARGET_VERIFY|VERIFY|MIXED)(?:\ (?:bs|toks|c|g|c_sq|c_sk|g_sq|g_sk)=\d+)*\]
+    | capture_\d+_[A-Z]{1,12}
+    | (?:prefill|decode)\[bs=\d+(?:/\d+)?\ tok=\d+(?:\ \w{1,4}=\d+)*\]
+    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]{10,60}\ \#\# | Torch-Compiled\ Region:\ \d+/\d+(?:_\d+)?
+    | \[memory\] | \[CUDA\ mem(?:cpy|set)[\ A-Za-z-]{0,40}\]
+    | Stream\ (?:Wait\ Event|Sync) | Event\ Sync | Context\ Sync""",
+    re.VERBOSE,
+)
+_OPERATOR = re.compile(
+    r"(?:aten|prims?|c10d?|_c10d_functional|torchvision|torchaudio|fbgemm|quantized|vllm|_C(?:_cache_ops)?|sgl_kernel|sglang"
+    r"|flash_attn(?:_\d)?|xformers|transformer_engine|tex|triton|inductor|profiler|autograd|torch|symm_mem|fsdp|FSDP)::[A-Za-z_][\w:.]{0,80}"
+    r"|triton_[a-z]{3}_fused_[a-z0-9_]{1,200}"
+    r"|[A-Z][A-Za-z]{1,60}Backward\d{0,2}|(?:torch::autograd::)?(?:AccumulateGrad|GraphRoot|CopySlices)|detach_?|record_param_comms"
+)
+# Functions of the C library that nsys traces are lower-case words; those of CUDA and its libraries begin with theirs.
+_C_FUNCTION = re.compile(r"_{0,2}[a-z][a-z0-9]{1,15}(?:_[a-z0-9]{1,12}){0,4}")
+_API = re.compile(
+    r"(?:cuda|cu|hip|hsa|nccl|rccl|cublas|cublasLt|cudnn|cufft|cusparse|nvrtc|nvml|roctx|nvtx|MPI_|ucp_|NVSHMEM|nvshmem)[A-Za-z]\w{0,80}"
+    r"|INVALID|Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Buffer Flush|Instrumentation|Resource"
+    r"|Driver Compiler|Activity Buffer Request|CUDA profiling data flush to disk|Start & Stop"
+)
+_THREAD = re.compile(
+    r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_\w{2,20}|pytest|torchrun|cuda-EvtHandlr|cuda\d{8,14}|jemalloc_bg_thd"
+    r"|NCCL [A-Za-z/ ]{1,24}|MPI Rank \d{1,7}|\[NSys[ A-Za-z]*\])\)?|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
+    r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d+\))?|CUDA functions|CPU functions"
+)
+_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}(?:::[A-Za-z0-9_<>]{1,60}){0,3}")
+_PYTHON_FRAME = re.compile(
+    r"(?:.*/)?((?:torch|torchvision|torchdata|torchaudio|numpy|webdataset|streaming|ffcv|lightning|pytorch_lightning|tensorflow"
+    r"|transformers|accelerate|triton|wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab|tqdm|loguru|logging|multiprocessing|threading"
+    r"|deepspeed|megatron|apex|vllm|sglang)/[\w/]{1,120}\.py\(\d{1,6}\): [\w<>.]{1,80}"
+    r"|(?:threading|queue|selectors|contextlib|functools|random|socket|pickle|copy|runpy)\.py\(\d{1,6}\): [\w<>]{1,60})"
+)
+_MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
+_GPU = re.compile(r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)?[ A-Z0-9a-z()-]{0,40}")
+_METRIC = re.compile(r"[A-Za-z0-9 /()%.:,_+-]{1,90}(?:\[[A-Za-z0-9 %/.]{1,40}\])?")
+
+_SEGMENT = re.compile(r"[^\W_]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,4})")
+_MOST_DIGITS = 6
+_JOINS = ".:-@/"
+_SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!@'\"~^$\n\t")
+
+# Beside the words of traceq's own queries: what programs call their parts, and classes of torch.nn.
+_WORDS = frozenset(
+    """
+    a an and at by for from in is of on or the to with without no not op id seq sizes input inputs output outputs nn module modules
+    forward backward fwd bwd optimizer optim opt step steps iter iteration iterations epoch epochs batch batches micro train training
+    eval evaluation valid validation test loss grad gradient gradients zero clip norm update scheduler lr data loader loading load
+    fetch next get read prefetch collate dataset sampler worker transform decode encode tokenize model layer layers block blocks
+    encoder decoder attention attn self cross mlp ffn feed head heads embedding embeddings embed linear conv pool relu gelu silu
+    softmax dropout residual norm rms layernorm batchnorm moe expert experts router gate token tokens prefill generate generation
+    sample sampling kv cache save checkpoint ckpt restore compile graph capture replay warmup warm up init start stop end begin
+    all reduce gather scatter broadcast reducescatter allreduce allgather alltoall send recv barrier wait sync synchronize async
+    copy memcpy memset alloc free malloc stream event kernel launch copyin copyout device h d log logging print metrics
+    profiler profile trace nvtx torch cuda nccl pipeline stage schedule bucket shard unshard fsdp ddp tensor parallel sequence
+    distributed built method function object py init call apply run main loop thread python
+    Linear Conv1d Conv2d Conv3d ConvTranspose2d BatchNorm1d BatchNorm2d BatchNorm3d LayerNorm RMSNorm GroupNorm Embedding
+    EmbeddingBag Dropout ReLU GELU SiLU Sigmoid Tanh Softmax MaxPool2d AvgPool2d AdaptiveAvgPool2d Flatten Identity Sequential
+    ModuleList ModuleDict Transformer TransformerEncoder TransformerEncoderLayer MultiheadAttention LSTM GRU RNN
+    CrossEntropyLoss MSELoss BCEWithLogitsLoss DistributedDataParallel DataParallel FullyShardedDataParallel
+    """.split()
+)
+# What machines are called after.
+_HOSTS = frozenset("gpu cpu node nodes host hosts server cluster machine pod login head user users team org com net corp local".split())
+_QUOTED = re.compile(r"'((?:[^'\n]|'')*)'")
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """Words, in lower case, that stay: those above, and those in the patterns by which traceq tells what names mean."""
+
+    def texts(folder: Traversable) -> list[str]:
+        found = []
+        for each in folder.iterdir():
+            if each.is_dir():
+                found += texts(each)
+            elif each.name.endswith(".sql"):
+                found.append(each.read_text("utf-8"))
+        return found
+
+    root = files("traceq")
+    quoted = (
+        literal for room in ("analysis", "diagnosis") for text in texts(root / room) for literal in _QUOTED.findall(text)
+    )
+    words = {part.lower() for literal in quoted for part in _PARTS.findall(literal)}
+    return frozenset(({word for word in words if len(word) > 2} | {word.lower() for word in _WORDS}) - _HOSTS)  # noqa: PLR2004
+
+
+class Names:
+    """Pseudonyms by one key, and how many different names of each kind were replaced."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._of: dict[tuple[str, str], str] = {}
+        self.replaced: Counter[str] = Counter()
+
+    def kernel(self, text: str) -> str:
+        """The name of a kernel."""
+        return text if _is_kernel(text) else self._replaced("names of kernels", text)
+
+    def operator(self, text: str) -> str:
+        """The name of an operator, or of what a program calls one."""
+        return text if _OPERATOR.fullmatch(text) else self.annotation(text, "names of operators")
+
+    def annotation(self, text: str, kind: str = "names of annotations") -> str:
+        """The name of a range or a mark."""
+        is_public = PUBLIC.fullmatch(text) or _DIALECT.fullmatch(text)
+        return text if is_public else self._replaced(kind, text)
+
+    def call(self, text: str) -> str:
+        """The name of a function of CUDA and its kin."""
+        return text if _API.fullmatch(text) else self._replaced("names of calls", text)
+
+    def os_call(self, text: str) -> str:
+        """The name of a function of the C library."""
+        return text if _C_FUNCTION.fullmatch(text) else self._replaced("names of calls", text)
+
+    def frame(self, text: str) -> str:
+        """A frame of Python: its path is cut down to a public package, or replaced."""
+        if match := _PYTHON_FRAME.fullmatch(text):
+            return match[1]
+        if (match := _MODULE.fullmatch(text)) and match[1].lower() in known_words():
+            return text
+        path, slash, rest = text.rpartition("/")
+        if slash and re.search(r"\.py\(\d{1,6}\): ", rest):
+            self.replaced["paths of files"] += (("paths of files", path) not in self._of) and 1
+            self._of["paths of files", path] = ""
+            text = rest
+        return self._replaced("names of Python's functions", text)
+
+    def thread(self, text: str) -> str:
+        """The name of a thread, a process or a track."""
+        return text if _THREAD.fullmatch(text) else self._replaced("names of threads and processes", text)
+
+    def program(self, text: str) -> str:
+        """The name of a process: the file of the program, without its folders and arguments."""
+        last = re.split(r"[/\\]", text.split(" -", 1)[0].strip())[-1].split(" ")[0]
+        return last if _THREAD.fullmatch(last) else self._replaced("names of threads and processes", last)
+
+    def gpu(self, text: str) -> str:
+        """The name of a model of GPUs."""
+        return text if PUBLIC.fullmatch(text) or (_GPU.fullmatch(text) and "GPU" in text) else self._replaced("names of devices", text)
+
+    def metric(self, text: str) -> str:
+        """The name of a counter of GPUs."""
+        return text if _METRIC.fullmatch(text) and self.words(text) == text else self._replaced("names of counters", text)
+
+    def other(self, text: str, kind: str = "other names") -> str:
+        """Any other name."""
+        return self._replaced(kind, text)
+
+    def type(self, text: str) -> str:
+        """The name of a type of data."""
+        return text if _TYPE.fullmatch(text) and self.words(text) == text else self._replaced("names of types", text)
+
+    def _replaced(self, kind: str, text: str) -> str:
+        found = self._of.get((kind, text))
+        if found is None:
+            found = self._of[kind, text] = self.words(text)
+            self.replaced[kind] += found != text
+        return found
+
+    def words(self, text: str) -> str:
+        """The text with a pseudonym for every word that is not known."""
+        pieces, at = [], 0
+        segments = list(_SEGMENT.finditer(text))
+        for place, match in enumerate(segments):
+            pieces.append(_between(text[at : match.start()]))
+            before = segments[place - 1] if place else None
+            after = segments[place + 1] if place + 1 < len(segments) else None
+            pieces.append(self._segment(text, match, before, after))
+            at = match.end()
+        return "".join([*pieces, _between(text[at:])])
+
+    def _segment(
+        self, text: str, match: re.Match[str], before: re.Match[str] | None, after: re.Match[str] | None
+    ) -> str:
+        segment = match[0]
+        if segment.isdigit():
+            is_joined = _joins(text, before, match) or _joins(text, match, after)
+            return segment if segment.isascii() and len(segment) <= _MOST_DIGITS and not is_joined else self._pseudonym(segment)
+        if segment.lower() in known_words():
+            return segment
+        if (numbered := _NUMBERED.fullmatch(segment)) is not None:
+            letters = numbered[1]
+            return (letters if letters.lower() in known_words() else self._pseudonym(letters)) + numbered[2]
+        parts = _PARTS.findall(segment) if segment.isascii() and segment.isalpha() else []
+        if "".join(parts) != segment or not any(part.lower() in known_words() and len(part) > 2 for part in parts):  # noqa: PLR2004
+            return self._pseudonym(segment)
+        return "".join(part if part.lower() in known_words() and len(part) > 2 else self._pseudonym(part) for part in parts)  # noqa: PLR2004
+
+    def _pseudonym(self, word: str) -> str:
+        digest = hmac.new(self._key, word.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+        return "n" + re.sub("[0-9]", "x", base64.b32encode(digest)[:7].decode().lower())
+
+
+def _joins(text: str, first: re.Match[str] | None, second: re.Match[str] | None) -> bool:
+    """Whether two numbers are parts of one, as those of an address or a date."""
+    if first is None or second is None or not (first[0].isdigit() and second[0].isdigit()):
+        return False
+    between = text[first.end() : second.start()]
+    return len(between) == 1 and between in _JOINS
+
+
+def _between(text: str) -> str:
+    return "".join(each if each in _SAFE else "?" for each in text)
+
+
+def _is_kernel(text: str) -> bool:
+    return bool(KERNEL.fullmatch(text.replace("$", "").replace("'", ""))) and not re.search(r"\d\.\d+\.\d", text)
