@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.common.units import some
-from traceq.importers.monitors import read_log, recorded
+from traceq.importers.monitors import read_log
 from traceq.importers.monitors.log import Log
 from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, beat_of, fits_best, load_of, place
+from traceq.loading.sources import logs_beside
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
@@ -30,13 +31,6 @@ class Beside:
 
 
 NOTHING = Beside()
-
-
-def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
-    """The logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
-    names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
-    own = [trace.with_name(name + recorded.SUFFIX) for name in names]
-    return [*given, *(each for each in own if each.is_file() and each not in given)]
 
 
 def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> None:
