@@ -306,6 +306,12 @@ def test_each_log_is_of_one_format_and_its_units_are_the_common_ones(path):
         assert ":" in each.name or each.unit == (SERIES[each.name][0] or None)
 
 
+def test_the_page_lists_all_names_that_tools_have_in_common():
+    page = (Path(__file__).parents[2] / "docs" / "monitors.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \| (\S*) ?\| (.*) \|$", page, re.MULTILINE)
+    assert {name: (unit, words) for name, unit, words in listed} == SERIES
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "hello, world\n", '{"traceEvents": []}', "timestamp,value\n1,2\n", "# a title\n", '{"sysstat": 1}', "{"],

@@ -10,6 +10,7 @@ MONITOR_WAYS = {
     "throttle_reasons": _GPU,
     "disk_samples": _HOST.format("iostat -x or sar"),
     "cpu_samples_logged": _HOST.format("vmstat or sar"),
+    "steal": _HOST.format("vmstat or sar"),
     "cpu_count": _HOST.format("iostat or sar, which say it,"),
     "swap_samples": _HOST.format("vmstat or sar"),
 }

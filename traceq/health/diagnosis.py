@@ -23,6 +23,23 @@ _INCOMPLETE = frozenset({"truncated", "table_damaged", "malformed_event"})
 
 
 @dataclass(frozen=True)
+class BesideLog:
+    """A log of a monitor, as the table monitor_log has it."""
+
+    path: str
+    tool: str
+    samples: int
+    kept: int
+    clock: str
+    placed_by: str | None
+    zone_ns: int | None
+    offset_ns: int | None
+    residual_ns: int | None
+    correlation: float | None
+    text: str
+
+
+@dataclass(frozen=True)
 class TraceHealth:
     """What can be said of one trace."""
 
@@ -36,6 +53,7 @@ class TraceHealth:
     inputs: Inputs
     identities: tuple[Checked, ...]
     metrics: tuple[MetricHealth, ...]
+    logs: tuple[BesideLog, ...]
 
     @property
     def broken(self) -> tuple[Checked, ...]:
@@ -55,6 +73,9 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceH
         inputs=held,
         identities=identities.check(connection, row["trace_id"]),
         metrics=_metrics(held, row["format"]),
+        logs=tuple(
+            BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
+        ),
     )
 
 

@@ -162,7 +162,7 @@ def _by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) -> Pla
 
 def _by_load_in(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[int, int]]) -> Placed:
     """The one of several zones in which the load fits."""
-    step = 2 * _beat(log)
+    step = 2 * beat_of(log)
     fits = [
         (fit, zone) for add, zone in places if (fit := _best(log, trace, pairs, add - step, add + step)) is not None
     ]
@@ -190,7 +190,7 @@ def _checked(log: Log, trace: TraceClock, pairs: Pairs, placed: Placed) -> Place
     """The place with what the load says of it; where that is certainly elsewhere close by, it is there."""
     if placed.add is None:
         return placed
-    beat = _beat(log)
+    beat = beat_of(log)
     fit = _best(log, trace, pairs, placed.add - _AROUND * beat, placed.add + _AROUND * beat)
     if fit is None:
         return placed
@@ -213,7 +213,7 @@ def _best(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: int) -> Fit
 
 def fits_best(log: Log, load: Load, devices: Sequence[int], add: int) -> int | None:
     """The GPU of the log whose utilization is that of the load, where the log is placed; None where several are, or none."""
-    beat = _beat(log)
+    beat = beat_of(log)
     found = [
         (fit, each)
         for each in devices
@@ -232,7 +232,7 @@ def _utilization(log: Log, device: int) -> tuple[Array, Array]:
     return np.array([ts for ts, _ in rows], dtype=np.int64), np.array([value for _, value in rows], dtype=float)
 
 
-def _beat(log: Log) -> int:
+def beat_of(log: Log) -> int:
     """The time between samples of a series, ns."""
     series = log.samples[0][1:4]
     gaps = np.diff([each.ts for each in log.samples if each[1:4] == series])

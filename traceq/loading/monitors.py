@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.common.units import some
-from traceq.importers.monitors import read_log, recorded
+from traceq.importers.monitors import read_log
 from traceq.importers.monitors.log import Log
-from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, fits_best, load_of, place
+from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, beat_of, fits_best, load_of, place
+from traceq.loading.sources import logs_beside
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
@@ -30,13 +31,6 @@ class Beside:
 
 
 NOTHING = Beside()
-
-
-def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
-    """The logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
-    names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
-    own = [trace.with_name(name + recorded.SUFFIX) for name in names]
-    return [*given, *(each for each in own if each.is_file() and each not in given)]
 
 
 def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> None:
@@ -60,8 +54,12 @@ def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Besid
 def _place(
     log: Log, clock: TraceClock, host: str | None, devices: Sequence[int], offset: float | None, zones: set[int]
 ) -> Placed:
-    if log.host and host and host != f"host-{hashlib.sha256(log.host.encode()).hexdigest()[:8]}":
-        return Placed(None, "it is of another machine than the trace")
+    if offset is None and log.host and host and host != f"host-{hashlib.sha256(log.host.encode()).hexdigest()[:8]}":
+        return Placed(
+            None,
+            "it is of a machine of another name than the trace; where that is the same (a container), give --offset 0"
+            " and times in UTC",
+        )
     pairs = [(of_log, of_trace) for of_log in _gpus(log) for of_trace in devices]
     same = [each for each in pairs if each[0] == each[1]]
     return place(log, clock, same if set(_gpus(log)) <= set(devices) else pairs, offset, zones)
@@ -126,14 +124,15 @@ def _stage(
 ) -> None:
     gpus, about = _devices_of(log, placed, clock, devices)
     rows = list(_counters(number, log, placed.add, gpus))
-    within = sum(clock.since <= each["ts"] <= clock.until for each in rows)
+    around = beat_of(log)
+    within = sum(clock.since - around <= each["ts"] <= clock.until + around for each in rows)
     if rows:
         _insert(connection, "counter", rows)
     said = f"{path.name}, a log of {log.tool}: "
     if placed.add is None:
         said += f"not placed, {some(len(log.samples), 'sample')} left out: {placed.words}"
     else:
-        said += f"{some(len(rows), 'sample')}, {within:,} within the trace; {placed.words}{_residual(placed)}{about}"
+        said += f"{some(len(rows), 'sample')}, {within:,} of the time of the trace; {placed.words}{_residual(placed)}{about}"
     told = {
         "log_id": number,
         "path": str(path),

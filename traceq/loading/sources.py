@@ -12,6 +12,7 @@ from traceq import importers
 from traceq.errors import NoTraces, StoreError, UnusableTrace
 from traceq.formats.capabilities import FORMATS
 from traceq.importers import Importer
+from traceq.importers.monitors.recorded import SUFFIX
 
 _SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
@@ -110,6 +111,13 @@ def _look_up(given: str | Path) -> list[Source]:
 
 def _source(path: Path, importer: Importer) -> Source:
     return Source(importers.files_of(importer, path), importer)
+
+
+def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
+    """The logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
+    names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
+    own = [trace.with_name(name + SUFFIX) for name in names]
+    return [*given, *(each for each in own if each.is_file() and each not in given)]
 
 
 def content_hash(files: Sequence[Path]) -> str:

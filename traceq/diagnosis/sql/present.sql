@@ -67,9 +67,9 @@ monitored as (
         count(*) filter (c.name in ('run_queue', 'cpu_steal')) as cpu_samples_logged,
         count(*) filter (c.name = 'cpu_steal') as steal,
         count(*) filter (c.name = 'swap_in') as swap_samples
-    from counter as c
+    from monitor_sample as c
     inner join trace as t using (trace_id)
-    where c.trace_id = $trace_id and c.log_id is not null and c.ts between t.ts and t.ts + t.dur
+    where c.trace_id = $trace_id and c.ts < t.ts + t.dur and c.ts_end > t.ts
 ),
 
 operators as (

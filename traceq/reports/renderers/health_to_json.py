@@ -31,4 +31,5 @@ def _part(trace: TraceHealth) -> dict[str, Any]:
         "metrics": trace.metrics,
         "inputs": inputs,
         "lost": lost,
+        "logs": [plain(log, {}) for log in trace.logs],
     }

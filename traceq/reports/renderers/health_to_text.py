@@ -28,6 +28,8 @@ def _part(trace: TraceHealth) -> Iterator[str]:
     yield "=" * min(width(title), _WIDTH)
     yield from _wrapped(printable(", ".join(_facts(trace))))
     yield from _lost(trace)
+    for log in trace.logs:
+        yield from _wrapped(printable(f"{'' if log.kept else '! '}{log.text}."), others=_INDENT)
     yield ""
     by_state = sorted(trace.metrics, key=lambda each: STATES.index(each.state))
     yield from _table((each.state, each.metric, each.reason) for each in by_state)
