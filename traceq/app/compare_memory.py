@@ -36,7 +36,7 @@ class MemoryComparisonView(View[MemoryComparison]):
     @property
     def verdict(self) -> str:
         """The peaks, their difference and who made most of it, in a line."""
-        return memory_verdict(self.content)
+        return "".join(memory_verdict(self.content))
 
     def blocks(self, top: int = _TOP, **_options: Any) -> Iterable[Block]:
         """The document, with at most `top` lines of the program."""

@@ -33,9 +33,9 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
 
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
     PyTorch profiler, gzipped or not; or a memory snapshot of PyTorch), a directory that holds traces, or a quoted
-    glob. The format is found by content, not by name. Content that is in the database already is skipped, so running it again changes
-    nothing. An ingest that fails or is interrupted leaves the database as it was. Finally the rules run; reports
-    read their findings from the table finding.
+    glob. The format is found by content, not by name. Content that is in the database already is skipped, so running
+    it again changes nothing. An ingest that fails or is interrupted leaves the database as it was. Finally the rules
+    run; reports read their findings from the table finding.
 
     \b
     Examples:
