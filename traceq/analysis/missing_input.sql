@@ -16,7 +16,7 @@ where
     not exists (select 1 from gpu_slice)
     and exists (select 1 from cpu_slice)
     -- of a memory snapshot nobody expects times
-    and not exists (select 1 from trace where format = 'memory_snapshot');
+    and not exists (select 1 from _way where name = 'timeless');
 
 insert into import_note
 select
@@ -42,7 +42,7 @@ select
 where
     exists (select 1 from _host_kind where kind in ('op', 'annotation', 'python'))
     and not exists (select 1 from host_name where phase is not null)
-    and not exists (select 1 from trace where format = 'memory_snapshot');
+    and not exists (select 1 from _way where name = 'timeless');
 
 -- With a single stream there is nothing else to wait for, and without such idle time nothing to tell apart.
 insert into import_note
@@ -115,7 +115,7 @@ select
     'nothing marks steps and no work recurs: the window of GPU work is judged as one step; mark steps with traceq.annotate.step()'
     || coalesce(' or ' || (select words from _way where name = 'step_call'), '') || ', or name annotations with --step-range'
 from step
-where source = 'window' and not exists (select 1 from trace where format = 'memory_snapshot');
+where source = 'window' and not exists (select 1 from _way where name = 'timeless');
 
 insert into import_note
 select

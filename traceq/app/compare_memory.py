@@ -14,6 +14,7 @@ from traceq.app.view import View
 from traceq.common.text import printable
 from traceq.database.connect import connect, is_database
 from traceq.errors import WrongUse
+from traceq.formats.capabilities import format_of
 from traceq.reports.comparison.memory import (
     MemoryComparison,
     MemorySide,
@@ -35,7 +36,7 @@ class MemoryComparisonView(View[MemoryComparison]):
     @property
     def verdict(self) -> str:
         """The peaks, their difference and who made most of it, in a line."""
-        return memory_verdict(self.content)
+        return "".join(memory_verdict(self.content))
 
     def blocks(self, top: int = _TOP, **_options: Any) -> Iterable[Block]:
         """The document, with at most `top` lines of the program."""
@@ -71,7 +72,8 @@ def is_snapshot(source: Source) -> bool:
         return False
     if is_database(path):
         with closing(connect(path)) as connection:
-            return bool(rows(connection, "snapshot_file")[0]["is_snapshot"])
+            formats = [row["format"] for row in rows(connection, "trace")]
+        return bool(formats) and not any(format_of(each).has_times for each in formats)
     from traceq.importers.memory_snapshot import sniff
 
     return is_trace(source) and sniff(path)

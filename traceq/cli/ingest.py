@@ -49,11 +49,11 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
     """Read trace files into a trace database.
 
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
-    PyTorch profiler, gzipped or not), a directory that holds traces, or a quoted glob. The format is found by
-    content, not by name. Content that is in the database already is skipped, so running it again changes
-    nothing. Logs of monitors become rows of the table counter, on the trace's clock (docs/monitors.md). An
-    ingest that fails or is interrupted leaves the database as it was. Finally the rules run; reports read their
-    findings from the table finding.
+    PyTorch profiler, gzipped or not; or a memory snapshot of PyTorch), a directory that holds traces, or a quoted
+    glob. The format is found by content, not by name. Content that is in the database already is skipped, so running
+    it again changes nothing. Logs of monitors become rows of the table counter, on the trace's clock
+    (docs/monitors.md). An ingest that fails or is interrupted leaves the database as it was. Finally the rules run;
+    reports read their findings from the table finding.
 
     \b
     Examples:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from traceq.formats.format import Capture, Format
+from traceq.formats.nsys import COMMON_WAYS
 
-WAY = "torch.cuda.memory._record_memory_history() and _dump_snapshot()"
 _A_TRACE = "a trace of torch.profiler or nsys"
 
 
@@ -19,8 +19,14 @@ def memory_snapshot(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
         has_times=False,
         suffixes=(".pickle",),
         captures={
-            metric: Capture({}, WAY) if metric == "memory" else f"a memory snapshot holds none of it: {_A_TRACE} does"
+            metric: Capture({}, COMMON_WAYS["allocations"])
+            if metric == "memory"
+            else f"a memory snapshot holds none of it: {_A_TRACE} does"
             for metric in metrics
         },
-        ways={**dict.fromkeys(inputs, _A_TRACE), "allocations": WAY},
+        ways={
+            **dict.fromkeys(inputs, _A_TRACE),
+            "allocations": COMMON_WAYS["allocations"],
+            "timeless": "a memory snapshot tells no times",
+        },
     )

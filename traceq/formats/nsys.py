@@ -62,6 +62,7 @@ _WITH_SHAPES = "torch.autograd.profiler.emit_nvtx(record_shapes=True)"
 # What brings an input whichever profiler wrote the trace: nsys can be run on the same program.
 COMMON_WAYS = {
     **MONITOR_WAYS,
+    "allocations": "torch.cuda.memory._record_memory_history() and _dump_snapshot()",
     "collections": "_ExperimentalConfig(record_python_gc_info=True) of PyTorch's profiler, or ranges made in gc.callbacks,",
     "allocator": "profile(profile_memory=True)",
     "allocator_totals": "a newer PyTorch with profile_memory=True",

@@ -31,4 +31,4 @@ select
     )
 from history as h
 cross join trace as t
-where h.events > 0 and t.format <> 'memory_snapshot' and t.ts is not null;
+where h.events > 0 and t.utc_origin_ns is distinct from 0 and t.ts is not null;

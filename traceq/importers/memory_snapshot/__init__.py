@@ -39,8 +39,8 @@ def beside(
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (table, batch) for a snapshot of the process of a trace, on the trace's clock.
 
-    `utc_origin_ns` is that of the trace (trace.utc_origin_ns): both clocks count from the epoch. Staged with the rows of the
-    trace they are what the analyses of allocations need.
+    `utc_origin_ns` is that of the trace (trace.utc_origin_ns): both clocks count from the epoch. Staged with the rows of a trace
+    they are what the analyses of allocations need.
     """
     import pyarrow.compute as pc
 

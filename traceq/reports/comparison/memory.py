@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from traceq.common.units import change_share, maybe, size
-from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Table, Verdict, table
+from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Spans, Table, Verdict, table
 from traceq.reports.queries import rows
 from traceq.reports.topics import MemoryCategory, MemoryHolder, SnapshotPeak
 
@@ -108,7 +108,7 @@ def _changes(base: Mapping[str, int], new: Mapping[str, int]) -> tuple[MemoryCha
 def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
     """The document: the peaks, then what changed by category and by line, at most `top` of them."""
     yield Heading(1, ("traceq compare",))
-    yield Verdict((memory_verdict(comparison),), _outcome(comparison))
+    yield Verdict(memory_verdict(comparison), _outcome(comparison))
     yield _sides(comparison)
     yield Paragraph(("At the peak, by what it is:",))
     yield _table("category", comparison.categories)
@@ -119,17 +119,17 @@ def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
         yield Paragraph((f"{left} more lines, {_signed(sum(each.delta_bytes for each in comparison.owners[top:]))}.",))
 
 
-def memory_verdict(comparison: MemoryComparison) -> str:
+def memory_verdict(comparison: MemoryComparison) -> Spans:
     """The peaks, their difference, and the line that changed most in that direction."""
     base, new = comparison.base.peak, comparison.new.peak
     delta = comparison.delta_bytes
     words = f"Peak: {size(base.peak_bytes)} -> {size(new.peak_bytes)}"
     if not delta:
-        return f"{words}, the same to the byte"
+        return (f"{words}, the same to the byte",)
     words += f" ({_signed(delta)}, {change_share(delta / base.peak_bytes)})"
     same_way = [each for each in comparison.owners if each.delta_bytes * delta > 0]
     first = same_way[0]
-    return f"{words}; {first.name} changed most, {_signed(first.delta_bytes)}"
+    return (f"{words}; ", Name(first.name), f" changed most, {_signed(first.delta_bytes)}")
 
 
 def _outcome(comparison: MemoryComparison) -> Outcome:

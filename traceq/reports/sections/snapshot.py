@@ -35,22 +35,22 @@ def is_snapshot(report: TraceReport) -> bool:
     return not format_of(report.trace.format).has_times
 
 
-def peak_line(memory: Memory) -> str:
+def peak_line(memory: Memory) -> Spans:
     """When most memory is in use, on the device where that is most, and who holds it."""
     peak = memory.snapshot[0]
     when = "" if peak.after_ns is None else f" after {duration(peak.after_ns)}"
-    return f"Peak: {size(peak.peak_bytes)} in use on GPU {peak.device}{when}; {_held(peak, memory)}"
+    return (f"Peak: {size(peak.peak_bytes)} in use on GPU {peak.device}{when}; ", *_held(peak, memory))
 
 
-def _held(peak: SnapshotPeak, memory: Memory) -> str:
-    owned = [each for each in memory.holders if each.device == peak.device and each.owner is not None]
+def _held(peak: SnapshotPeak, memory: Memory) -> Spans:
+    owned = [each for each in memory.holders if each.device == peak.device and each.owner]
     if not owned:
-        return "no stack says who holds it"
+        return ("no stack says who holds it",)
     first = owned[0]
     part = share(first.bytes / peak.peak_bytes)
     if first.bytes >= _WORTH_NAMING * peak.peak_bytes:
-        return f"{first.owner} holds {size(first.bytes)} ({part})"
-    return f"{some(peak.owners, 'line')} of the program hold it, none more than {size(first.bytes)} ({part})"
+        return (Name(first.owner), f" holds {size(first.bytes)} ({part})")
+    return (f"{some(peak.owners, 'line')} of the program hold it, none more than {size(first.bytes)} ({part})",)
 
 
 def verdict_of_snapshot(report: TraceReport) -> Verdict:
@@ -63,7 +63,7 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
     else:
         lines = (_by_category(memory), _reserved(memory.snapshot[0]))
     outcome: Outcome = "problem" if report.observations else "healthy"
-    return Verdict((peak_line(memory),), outcome, lines=tuple(line for line in lines if line))
+    return Verdict(peak_line(memory), outcome, lines=tuple(line for line in lines if line))
 
 
 def _by_category(memory: Memory) -> Spans:
@@ -111,7 +111,7 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
     if not memory.snapshot:
         return
     yield Heading(3, ("Who holds the memory",))
-    yield Paragraph((f"{peak_line(memory)}.",))
+    yield Paragraph((*peak_line(memory), "."))
     yield from (Paragraph((f"{words}.",)) for words in _doubts(memory.snapshot))
     yield table(
         memory.snapshot,
