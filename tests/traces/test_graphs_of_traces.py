@@ -108,7 +108,5 @@ def test_captures_of_other_programs_are_refused(capture, tmp_path):
     )
     with closing(connect(tmp_path / "x.duckdb")) as database:
         assert database.execute("select matched_kernels, share, candidates from graph_launch").fetchall() == [(0, 0, 0)]
-        notes = database.execute("select severity, text from import_note where code = 'graph_capture'").fetchall()
-    assert len(notes) == 1
-    assert notes[0][0] == "warning"
-    assert "0 of 544 kernels" in notes[0][1]
+        ((note,),) = database.execute("select text from import_note where code = 'graph_capture'").fetchall()
+    assert "0 of 544 kernels" in note

@@ -79,10 +79,7 @@ having count(*) > 0;
 
 insert into import_note
 select
-    $trace_id,
-    if(sum(matched_kernels) > 0, 'info', 'warning'),
-    'graph_capture',
-    count(*),
+    $trace_id, 'info', 'graph_capture', count(*),
     'launches of graphs, compared with what a capture holds: ' || sum(matched_kernels) || ' of ' || sum(kernels) || ' kernels, '
     || round(sum(matched_dur) / 1e6, 3) || ' of ' || round(sum(dur) / 1e6, 3) || ' ms (' || floor(1000 * sum(matched_dur) / sum(dur)) / 10
     || ' %), have their operators from it' || coalesce(', by ' || string_agg(distinct matched_by, ' and ' order by matched_by), '')

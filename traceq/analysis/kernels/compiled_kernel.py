@@ -29,7 +29,7 @@ _KINDS = {
 _NAME = re.compile(r"^triton_([a-z]{3})_fused_?(.*?)_?\d+$")
 
 # Operators of ATen with more than one word in their names, as far as Inductor fuses them; those of the trace are added.
-_WORDS = frozenset(
+_ATEN = (
     "_adaptive_avg_pool2d _assert_async _assert_scalar _foreach_add _fused_rms_norm _log_softmax"
     " _log_softmax_backward_data _native_batch_norm_legit _native_batch_norm_legit_functional"
     " _native_batch_norm_legit_no_training _scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention"
@@ -44,7 +44,7 @@ _WORDS = frozenset(
     " nll_loss_backward nll_loss_forward ones_like rand_like randn_like reflection_pad2d rms_norm scalar_tensor scaled_mm"
     " select_backward select_scatter sigmoid_backward silu_backward slice_backward slice_scatter smooth_l1_loss"
     " softplus_backward split_with_sizes sym_size tanh_backward threshold_backward upsample_bilinear2d upsample_nearest2d"
-    " var_mean zeros_like".split()  # noqa: SIM905 - a list of so many strings reads worse
+    " var_mean zeros_like"
 )
 
 
@@ -83,7 +83,7 @@ def fill_compiled(connection: duckdb.DuckDBPyConnection, trace_id: int, compiled
     names = connection.execute(
         "select distinct name from cpu_slice where kind = 'op' union select name from graph_operator"
     )
-    words = _WORDS | {name.rpartition("::")[2] for (name,) in names.fetchall() if "::" in name}
+    words = {*_ATEN.split()} | {name.rpartition("::")[2] for (name,) in names.fetchall() if "::" in name}
     by_name: defaultdict[str, list[Compiled]] = defaultdict(list)
     for each in compiled:
         by_name[each.name].append(each)
