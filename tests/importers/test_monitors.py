@@ -280,6 +280,17 @@ def test_prometheus_range():
     }
 
 
+def test_series_of_several_machines_are_refused(tmp_path):
+    """GPU 0 of one is not GPU 0 of the other."""
+    found = json.loads((LOGS / "prometheus_range.json").read_text())
+    found["data"]["result"][0]["metric"] |= {"Hostname": "node2"}
+    found["data"]["result"][1]["metric"] |= {"Hostname": "node1", "device": "sda"}
+    path = tmp_path / "range.json"
+    path.write_text(json.dumps(found))
+    with pytest.raises(UnusableTrace, match="machines"):
+        read_log(path)
+
+
 def test_what_is_recorded_by_traceq_itself(tmp_path):
     path = tmp_path / "train.monitor.jsonl"
     path.write_text(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from traceq.common.units import some
 from traceq.importers.monitors import read_log
-from traceq.importers.monitors.log import Log
+from traceq.importers.monitors.log import Log, Sample
 from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, beat_of, fits_best, load_of, place
 from traceq.loading.sources import logs_beside
 
@@ -123,22 +122,22 @@ def _stage(
     devices: Sequence[int],
 ) -> None:
     gpus, about = _devices_of(log, placed, clock, devices)
-    rows = list(_counters(number, log, placed.add, gpus))
-    around = beat_of(log)
-    within = sum(clock.since - around <= each["ts"] <= clock.until + around for each in rows)
-    if rows:
-        _insert(connection, "counter", rows)
+    add, around = placed.add or 0, beat_of(log)
+    kept = [each for each in log.samples if placed.add is not None and (each.device is None or each.device in gpus)]
+    within = sum(clock.since - around <= each.ts + add <= clock.until + around for each in kept)
+    if kept:
+        _insert(connection, "counter", _counters(number, kept, add, gpus))
     said = f"{path.name}, a log of {log.tool}: "
     if placed.add is None:
         said += f"not placed, {some(len(log.samples), 'sample')} left out: {placed.words}"
     else:
-        said += f"{some(len(rows), 'sample')}, {within:,} of the time of the trace; {placed.words}{_residual(placed)}{about}"
+        said += f"{some(len(kept), 'sample')}, {within:,} of the time of the trace; {placed.words}{_residual(placed)}{about}"
     told = {
         "log_id": number,
         "path": str(path),
         "tool": log.tool,
         "samples": len(log.samples),
-        "kept": len(rows),
+        "kept": len(kept),
         "clock": log.clock,
         "placed_by": placed.by,
         "zone_ns": placed.zone,
@@ -147,11 +146,11 @@ def _stage(
         "correlation": placed.correlation,
         "text": said,
     }
-    _insert(connection, "monitor_log", [told])
-    lost = placed.add is None or len(rows) < len(log.samples)
+    _insert(connection, "monitor_log", pa.Table.from_pylist([told]))
+    lost = placed.add is None or len(kept) < len(log.samples)
     code = "monitor_log_left_out" if lost else "monitor_log"
     note = {"severity": "data_loss" if lost else "info", "code": code, "count": len(log.samples), "text": said}
-    _insert(connection, "import_note", [note])
+    _insert(connection, "import_note", pa.Table.from_pylist([note]))
 
 
 def _residual(placed: Placed) -> str:
@@ -160,23 +159,22 @@ def _residual(placed: Placed) -> str:
     return f"; the load fits within {abs(placed.residual) / SECOND:.2g} s (correlation {placed.correlation:.2f})"
 
 
-def _counters(number: int, log: Log, add: int | None, gpus: dict[int, int]) -> Iterator[dict[str, Any]]:
-    if add is None:
-        return
-    for each in log.samples:
-        if each.device is None or each.device in gpus:
-            yield {
-                "device": None if each.device is None else gpus[each.device],
-                "name": each.name,
-                "unit": each.unit,
-                "ts": each.ts + add,
-                "value": each.value,
-                "instance": each.instance,
-                "log_id": number,
-            }
+def _counters(number: int, samples: Sequence[Sample], add: int, gpus: dict[int, int]) -> pa.Table:
+    """Rows of counter; their times on the clock of the trace."""
+    return pa.table(
+        {
+            "device": pa.array((None if each.device is None else gpus[each.device] for each in samples), pa.int32()),
+            "name": pa.array((each.name for each in samples), pa.string()),
+            "unit": pa.array((each.unit for each in samples), pa.string()),
+            "ts": pa.array((each.ts + add for each in samples), pa.int64()),
+            "value": pa.array((each.value for each in samples), pa.float64()),
+            "instance": pa.array((each.instance for each in samples), pa.string()),
+            "log_id": pa.array([number], pa.int32()).take(pa.array([0] * len(samples))),
+        }
+    )
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
-    connection.register("_rows", pa.Table.from_pylist(rows))
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    connection.register("_rows", rows)
     connection.execute(f"insert into staging.{table} by name from _rows")
     connection.unregister("_rows")

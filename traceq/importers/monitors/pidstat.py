@@ -18,7 +18,7 @@ _KNOWN = {
     "kB_wr/s": Meant("process_write", KIB),
     "majflt/s": Meant("process_major_faults"),
 }
-_NOT_VALUES = {"Time", "UID", "PID", "TGID", "TID", "CPU", "USER"}
+_NOT_VALUES = {"Time", "UID", "PID", "TGID", "TID", "CPU"}
 _FIRST = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>\S+)\s+\S+\s+\((?P<cpus>\d+) CPU\)")
 _HEADER = re.compile(r"^#?\s*Time\s+.*\b(PID|TID)\b.*Command\s*$", re.MULTILINE)
 

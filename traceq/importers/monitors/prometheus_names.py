@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from traceq.errors import UnusableTrace
 from traceq.importers.monitors.series import MIB, Meant, named, reasons
 
 TOOL = "prometheus"
@@ -73,6 +74,18 @@ def instance(labels: Mapping[str, str]) -> str | None:
 def host(labels: Mapping[str, str]) -> str | None:
     """The name of the machine."""
     return labels.get("Hostname") or labels.get("nodename")
+
+
+def address(labels: Mapping[str, str]) -> str | None:
+    """Where a series was scraped, without the port: exporters of one machine have one each."""
+    return labels.get("instance", "").rpartition(":")[0] or None
+
+
+def check_one(told: Iterable[str | None]) -> None:
+    """Raise UnusableTrace for several machines, of which GPUs and disks have the same names."""
+    found = sorted({each for each in told if each})
+    if len(found) > 1:
+        raise UnusableTrace(f"series of {len(found)} machines ({found[0]}, {found[1]}, ...); query those of one")
 
 
 def values(name: str, value: float) -> list[tuple[str, str | None, float]]:

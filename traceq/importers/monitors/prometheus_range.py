@@ -24,7 +24,10 @@ def read(text: str) -> Log:
     """The log: gauges as they are, of totals that are known what they grow by in a second."""
     samples: list[Sample] = []
     left_out, host = 0, None
-    for series in json.loads(text)["data"]["result"]:
+    result = json.loads(text)["data"]["result"]
+    for whose in (names.host, names.address):
+        names.check_one(whose(series["metric"]) for series in result)
+    for series in result:
         labels = series["metric"]
         host = host or names.host(labels)
         found = [(round(float(at) * SECOND), number(value)) for at, value in series["values"]]

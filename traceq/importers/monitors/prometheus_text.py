@@ -32,7 +32,8 @@ def read(text: str) -> Log:
     samples: list[Sample] = []
     before: dict[tuple[str, int | None, str | None], tuple[int, float]] = {}
     stamps: list[tuple[int, bool] | None] = []
-    host, now, left_out = None, None, 0
+    machines: set[str | None] = set()
+    now, left_out = None, 0
     for line in text.splitlines():
         if line.startswith("#") or stamp(line) is not None:
             now = stamp(line.lstrip("# ")) or now
@@ -43,7 +44,7 @@ def read(text: str) -> Log:
             left_out += bool(line.strip())
             continue
         labels = dict(_LABEL.findall(found[2] or ""))
-        host = host or names.host(labels)
+        machines.add(names.host(labels))
         time = (int(found[4]) * 1_000_000, True) if found[4] else now
         stamps.append(time)
         at = time[0] if time else 0
@@ -59,4 +60,5 @@ def read(text: str) -> Log:
             rate = (value - before[key][1]) / ((at - before[key][0]) / 1e9)
             samples.append(Sample(at, device, instance, meant.name, SERIES[meant.name][0] or None, rate * meant.factor))
         before[key] = (at, value)
-    return Log(TOOL, samples, clock_of(stamps), host, 0, left_out)
+    names.check_one(machines)
+    return Log(TOOL, samples, clock_of(stamps), max(filter(None, machines), default=None), 0, left_out)

@@ -28,6 +28,7 @@ from traceq.reports.model import DeviceLedger, Host, HostTime, Job, LedgerPart, 
 from traceq.reports.sections.brief import brief, critical_trace, job_screen, traces
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
+from traceq.reports.sections.conditions import conditions
 from traceq.reports.sections.copies import copies, no_copies
 from traceq.reports.sections.critical_path import critical_path, no_critical_path
 from traceq.reports.sections.data import data, no_data
@@ -171,6 +172,7 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
     yield from capture(report)
     yield from steps(report)
     yield from marks(report)
+    yield from conditions(report)
     yield from serving(report)
     yield from _ledger(report)
     yield from critical_path(report)
