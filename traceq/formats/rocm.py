@@ -47,6 +47,10 @@ _WAYS = {
     **COMMON_WAYS,
     # nsys is of no use on these GPUs, and ranges of traceq.annotate are no ranges of roctx
     "loader_mark": "a range of roctx called load batch",
+    "described_collectives": "PyTorch's profiler of PyTorch 2.2 and later describes them",
+    "matched_collectives": _TORCH,
+    "process_groups": _TORCH,
+    "collections": "_ExperimentalConfig(record_python_gc_info=True) of PyTorch's profiler",
     "fetch_work": "PyTorch's profile(with_stack=True)",
     "reads": "PyTorch's profile(with_stack=True)",
     "cpu_samples": "perf record, beside it,",

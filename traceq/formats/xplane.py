@@ -12,6 +12,7 @@ _ANNOTATE = "jax.profiler.TraceAnnotation"
 _STEPS = 'jax.profiler.StepTraceAnnotation("train", step_num=step)'
 _NOTHING = "nothing of JAX's profiler"
 _XPROF = "XProf's own pages"
+_HOST = "nsys on GPUs of NVIDIA, rocprof-sys-sample on those of AMD,"
 
 _CAPTURES: dict[str, Capture | str] = {
     "steps": Capture({}, f"mark the steps: {_STEPS}"),
@@ -35,6 +36,10 @@ _CAPTURES: dict[str, Capture | str] = {
 
 _WAYS = {
     **COMMON_WAYS,
+    **dict.fromkeys(
+        ("cpu_samples", "fetch_work", "locks", "os_calls", "reads", "scheduling", "worker_activity"), _HOST
+    ),
+    **dict.fromkeys(("collections", "graph_nodes", "page_faults"), _NOTHING),
     "allocator": _XPROF,
     "allocator_totals": _XPROF,
     "described_collectives": _XPROF,
@@ -108,5 +113,4 @@ XPLANE = Format(
     call="ProfileOptions({})",
     spelled=_spelled,
     commands=_commands,
-    beside=("nsys", "rocm"),
 )

@@ -18,6 +18,9 @@ from traceq.health.verdict import MetricHealth, Verdict
 if TYPE_CHECKING:
     import duckdb
 
+# Metrics that a capture of the host alone can bring: of others nothing is suggested where the device is no GPU.
+_OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})
+
 # Notes of severity data_loss that say that events are missing which any metric may stand on.
 _INCOMPLETE = frozenset({"truncated", "table_damaged", "malformed_event"})
 
@@ -90,7 +93,8 @@ def _metrics(held: Inputs, format_: str) -> tuple[MetricHealth, ...]:
 
 def _health(metric: Metric, held: Inputs, format_: str) -> MetricHealth:
     verdict = _less_what_is_lost(JUDGES[metric.name](held), held.lost)
-    more = suggestions(metric, format_) if verdict.needs else ()
+    is_of_gpu = metric.name not in _OF_HOST and any(each.code.endswith("_not_measured") for each in held.lost)
+    more = suggestions(metric, format_) if verdict.needs and not is_of_gpu else ()
     return MetricHealth(metric.name, metric.answers, verdict.state, verdict.reason, verdict.needs, more)
 
 

@@ -76,10 +76,19 @@ operators as (
     select count(*) as shapes, count(flops) as flops, count(peak) filter (flops > 0) as peaks
     from operator_cost
     where trace_id = $trace_id
+),
+
+-- work of devices that is in the trace and is not measured
+unmeasured as (
+    select count(*) as unmeasured
+    from import_note
+    where trace_id = $trace_id and regexp_matches(code, '_not_measured$')
 )
 
 select
-    host.* replace (greatest(host_alone, (gpu.gpu_slices > 0)::integer) as host_alone),
+    host.* replace (
+        greatest(host_alone * (unmeasured.unmeasured = 0)::integer, (gpu.gpu_slices > 0)::integer) as host_alone
+    ),
     gpu.*,
     copies.*,
     communication.*,
@@ -93,9 +102,10 @@ select
     (select count(*) from device where trace_id = $trace_id) as gpus,
     (select count(*) from thread_state where trace_id = $trace_id)
     + (select count(*) from cpu_sample where trace_id = $trace_id) as scheduling,
+    unmeasured.*,
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,
     (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples,
     (select count(*) from memory_peak where trace_id = $trace_id) as allocations
-from host, gpu, copies, communication, occupancy, operators, monitored
+from host, gpu, copies, communication, occupancy, operators, monitored, unmeasured

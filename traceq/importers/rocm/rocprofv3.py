@@ -6,6 +6,7 @@ Times are ns since boot. Records name calls by numbers into `strings`; a range o
 from __future__ import annotations
 
 import hashlib
+import mmap
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,12 +143,13 @@ def read(path: Path, job: Job) -> Rows:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again, or record it again") from error
 
 
-def _text(path: Path) -> bytes:
+def _text(path: Path) -> bytes | mmap.mmap:
+    """The document; of a plain file only the pages that are read are in memory."""
     with path.open("rb") as file:
         is_packed = file.read(len(GZIP)) == GZIP
         file.seek(0)
         if not is_packed:
-            return file.read()
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         stream = GzipStream(file)
         return b"".join(iter(lambda: stream.read(_CHUNK), b""))
 
@@ -265,14 +267,15 @@ def _gpus(tool: _Tool, job: Job) -> dict[int, int]:
 
 def _parts(raw: msgspec.Raw | None, record: type[_Record]) -> Iterator[list[_Record]]:
     """The records of a list, some MB of text at a time."""
-    text = memoryview(raw).tobytes() if raw is not None else b"[]"
+    text = memoryview(raw if raw is not None else b"[]")
     decoder = msgspec.json.Decoder(list[record])  # type: ignore[valid-type]
-    begin, last = text.find(b"[") + 1, text.rfind(b"]")
+    # msgspec gives a list as it stands, from one bracket to the other
+    begin, last = 1, len(text) - 1
     while last - begin > _PART_BYTES:
         for cut in _BETWEEN.finditer(text, begin + _PART_BYTES, last):
             part = text[begin : cut.start() + 1]
             try:
-                records = decoder.decode(b"[" + part + b"]")
+                records = decoder.decode(b"".join((b"[", part, b"]")))
             except msgspec.ValidationError:
                 raise
             except msgspec.DecodeError:  # inside a nested list or a text
@@ -282,5 +285,5 @@ def _parts(raw: msgspec.Raw | None, record: type[_Record]) -> Iterator[list[_Rec
             break
         else:
             break
-    if rest := decoder.decode(b"[" + text[begin:last] + b"]"):
+    if rest := decoder.decode(b"".join((b"[", text[begin:last], b"]"))):
         yield rest
