@@ -293,11 +293,12 @@ class Reader:
             raise Malformed("its objects are not numbered one after the other")
         if place >= _MOST_OBJECTS:
             raise Malformed(f"it has more than {_MOST_OBJECTS:,} objects")
-        if not self._stack:
-            raise Malformed("it refers to nothing")
-        value = self._stack[-1]
+        # PyTorch's C++ numbers objects when they are complete: that of a row is gone then.
+        value = self._stack[-1] if self._stack else GONE
         if type(value) is Items or type(value) is Pairs:
             value.place = place
+            self._memo.append(_NOWHERE)
+        elif value is GONE:
             self._memo.append(_NOWHERE)
         else:
             self._memo.append(self._keep(value))
