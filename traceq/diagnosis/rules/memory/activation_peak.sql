@@ -16,8 +16,8 @@
 --   {%- endif %}
 -- fix: {% if facts.trains %}Checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x,
 --   use_reentrant=False)` keeps their input only and computes the rest again in the backward.
---   {%- else %}Nothing in the history is a backward. Where nothing is trained, run it under `torch.inference_mode()`, which
---   keeps none of it; where something is, checkpoint the layers that hold most:
+--   {%- else %}Run it under `torch.inference_mode()`, which keeps none of it, unless it is trained: no backward is in the history.
+--   Where it is, checkpoint the layers that hold most:
 --   `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`.
 --   {%- endif %}
 -- for: pytorch
