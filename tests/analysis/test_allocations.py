@@ -103,6 +103,8 @@ def test_actions_that_were_skipped(left_out, expected):
         ("again", "again", "temporary"),
         ("optimizer", "-", "optimizer"),
         ("optimizer", "zero", "temporary"),
+        ("script", "-", "-"),
+        ("own", "-", "optimizer"),
         ("loader", "main", "inputs"),
         ("main", "-", "-"),
         ("operator", "-", "-"),

@@ -91,6 +91,37 @@ def test_pickler_in_python_and_no_memo(tmp_path):
     assert [row[:8] for row in rows(path, "allocator_event")] == expected
 
 
+def as_cpp(value, numbers):
+    """As PyTorch's C++ writes it, protocol 2: lists in one piece, and what is there twice is numbered when it is complete."""
+    if id(value) in numbers:
+        return b"j" + struct.pack("<I", numbers[id(value)][0])
+    if isinstance(value, dict):
+        done = b"}(" + b"".join(as_cpp(key, numbers) + as_cpp(each, numbers) for key, each in value.items()) + b"u"
+    elif isinstance(value, list):
+        done = b"](" + b"".join(as_cpp(each, numbers) for each in value) + b"e"
+    elif isinstance(value, tuple):
+        done = b"(" + b"".join(as_cpp(each, numbers) for each in value) + b"t"
+    elif isinstance(value, str):
+        text = value.encode()
+        done = b"X" + struct.pack("<I", len(text)) + text
+    elif isinstance(value, bool):
+        return b"\x88" if value else b"\x89"
+    else:
+        return b"\x8a\x08" + struct.pack("<q", value)
+    numbers[id(value)] = (len(numbers), value)
+    return done + b"r" + struct.pack("<I", len(numbers) - 1)
+
+
+def test_snapshots_of_cpp(tmp_path):
+    path = tmp_path / "snapshot.pickle"
+    content = snapshot(history(EVENTS), history("1 alloc 8 1 main"), segments=[SEGMENT])
+    expected = [row[:8] for row in rows(written(tmp_path, content), "allocator_event")]
+    path.write_bytes(b"\x80\x02" + as_cpp(content, {}) + b".")
+    assert sniff(path)
+    assert [row[:8] for row in rows(path, "allocator_event")] == expected
+    assert {row[8] for row in rows(path, "allocator_event")} == {0, 1, 2, 3}
+
+
 def test_every_device_has_a_list_of_its_own(tmp_path):
     """Also those without events."""
     one = history("1 alloc 8 1 main\n2 alloc 9 2 main")

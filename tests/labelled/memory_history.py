@@ -14,6 +14,8 @@ STACKS = {
     ),
     "accumulate": (("torch::autograd::AccumulateGrad::apply()", "", 0), ("torch::autograd::Engine::run()", "", 0)),
     "optimizer": (("_init_group", "/x/site-packages/torch/optim/adam.py", 2), ("main", "/app/app.py", 6)),
+    "script": (("main", "/app/train_adamw.py", 4),),
+    "own": (("step", "/app/my_optim.py", 4), ("main", "/app/app.py", 6)),
     "zero": (("zero_grad", "/x/site-packages/torch/optim/optimizer.py", 9), ("main", "/app/app.py", 7)),
     "loader": (("pin", "/x/site-packages/torch/utils/data/_utils/pin_memory.py", 4),),
     "ddp": (("__init__", "/x/site-packages/torch/nn/parallel/distributed.py", 5), ("main", "/app/app.py", 2)),

@@ -99,6 +99,12 @@ def test_tables_equal_the_independent_reading(told):
 
 
 @needs_shared
+def test_identities_hold(told):
+    _, _, database = told
+    assert traceq.doctor(database).broken == []
+
+
+@needs_shared
 def test_the_first_line_and_the_findings_are_those_of_the_label(told):
     known, _, database = told
     (report,) = traceq.report(database).content.traces

@@ -321,7 +321,7 @@ class MemoryPeak:
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """Memory of a device in one of 60 parts of the counted steps: most allocated, and what is left at the end."""
+    """Memory of a device in one of 60 parts of the counted steps, or of a history: the most, and what is left at the end."""
 
     device: int
     part: int
@@ -417,6 +417,7 @@ class Memory:
     timeline: tuple[MemoryPart, ...]
     calls: tuple[AllocatorCall, ...]
     snapshot: tuple[SnapshotPeak, ...] = ()
+    course: tuple[MemoryPart, ...] = ()
     categories: tuple[MemoryCategory, ...] = ()
     holders: tuple[MemoryHolder, ...] = ()
     fragmentation: tuple[Fragmentation, ...] = ()

@@ -30,3 +30,8 @@ def cannot_tell(trace):
 
 def cannot_tell_without_snapshot(trace):
     trace.kernel("gemm", 10, 20, launched=(2, 5))
+
+
+def cannot_tell_cache(trace):
+    """A cache of keys and values is kept by a forward, too, and never released."""
+    events(trace, "1 alloc 1 100 init\n2 alloc 2 200 forward")

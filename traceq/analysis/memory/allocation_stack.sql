@@ -25,7 +25,9 @@ known as (
             when not is_python then null
             when name in ('backward', '_engine_run_backward') then 'backward'
             when name = 'forward' or (name = '_call_impl' and regexp_matches(file, 'nn/modules/module\.py$')) then 'forward'
-            when regexp_matches(file, '(?i)(^|/)torch/optim/|[^/]*(optim|adam)[^/]*\.py$') then 'optimizer'
+            -- a script can be called after its optimizer, so that of others only their methods count
+            when regexp_matches(file, '(^|/)torch/optim/') then 'optimizer'
+            when regexp_matches(file, '(?i)(optim|adam)[^/]*\.py$') and regexp_matches(name, '^(step|update|zero_grad|_?init_(group|state)|_?(single|multi)_tensor|_fused)') then 'optimizer'
             when regexp_matches(file, 'torch/utils/data/') then 'data'
             when name in ('__init__', 'reset_parameters', '_apply', 'load_state_dict', '_load_from_state_dict') then 'init'
         end as phase,

@@ -2,7 +2,7 @@
 
 A pickle is a program. This reader knows the opcodes for numbers, text, lists, tuples and dicts and no other: it has nothing
 that imports, calls or builds an object, so that a pickle which asks for that ends in an error. Objects are handed to
-`finished` when they are complete, which may replace them by something smaller, or by GONE: nothing of a long history stays.
+whoever reads when they are complete, which may replace them by something smaller, or by GONE: nothing of a long history stays.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ _MOST_TEXT = 1 << 20
 _LONGEST_INTEGER = 9
 _MOST_OPEN = 4_000_000
 _MOST_OBJECTS = 1 << 26
-_MOST_KEPT = 512 << 20
+_MOST_KEPT = 1 << 30
 _MOST_HELD = 4_000_000
 _LONGEST_TUPLE = 16
-_OVERHEAD, _PER_ITEM = 100, 16
+_MOST_SETTLED = 1000
+# Bytes that a value that is kept takes, and each item of a stack.
+_OVERHEAD, _PER_ITEM = 100, 40
 
 _CHUNK = 1 << 18
 # No opcode with its argument is longer, texts aside: so much is in the buffer before one is read.
@@ -34,6 +36,13 @@ _MOST_AT_ONCE = 1 << 16
 # References to earlier objects, one after the other, as the frames of a stack are written.
 _REFERENCES = re.compile(rb"(?:h.|j.{4})+", re.DOTALL)
 _REFERENCE = re.compile(rb"h(.)|j(.{4})", re.DOTALL)
+
+_STOP = ord(".")
+# Picklers write longer lists in parts of so many items.
+_PART = 1000
+_PROTOCOLS = range(2, 6)
+_PRIMITIVES = (int, str, float, bool, type(None))
+_BYTE, _FOUR = struct.Struct("<B"), struct.Struct("<I")
 
 GONE: Any = object()
 _NOWHERE = -1
@@ -88,7 +97,7 @@ class Reader:
         self._memo = array("i")
         self._kept: list[Any] = [()]
         self._place_of: dict[Any, int] = {}
-        self._kept_bytes, self._held = 0, 0
+        self._kept_bytes = self._held = self._settlings = 0
         self._last: tuple[Items, Any] = (Items(), object())
         self._made_of: dict[bytes, Any] = {}
         self._steps = self._table()
@@ -293,11 +302,12 @@ class Reader:
             raise Malformed("its objects are not numbered one after the other")
         if place >= _MOST_OBJECTS:
             raise Malformed(f"it has more than {_MOST_OBJECTS:,} objects")
-        if not self._stack:
-            raise Malformed("it refers to nothing")
-        value = self._stack[-1]
+        # PyTorch's C++ numbers objects when they are complete: that of a row is gone then.
+        value = self._stack[-1] if self._stack else GONE
         if type(value) is Items or type(value) is Pairs:
             value.place = place
+            self._memo.append(_NOWHERE)
+        elif value is GONE:
             self._memo.append(_NOWHERE)
         else:
             self._memo.append(self._keep(value))
@@ -325,6 +335,9 @@ class Reader:
 
     def _settle_empty(self, number: int) -> None:
         """Take a list that has nothing in it for complete, if something was begun after it."""
+        self._settlings += 1
+        if self._settlings > _MOST_SETTLED:
+            raise Malformed("it refers to too many lists that are not complete")
         for level in (*self._below, self._stack):
             for value in level[:-1]:
                 if type(value) is Items and value.place == number and not value and value.tag is None:
@@ -428,14 +441,6 @@ class Reader:
 
     def _skip(self, size: int) -> None:
         self._take(size)
-
-
-_STOP = ord(".")
-# Picklers write longer lists in parts of so many items.
-_PART = 1000
-_PROTOCOLS = range(2, 6)
-_PRIMITIVES = (int, str, float, bool, type(None))
-_BYTE, _FOUR = struct.Struct("<B"), struct.Struct("<I")
 
 
 def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ _INT64 = 1 << 63
 _FEW = 4
 # Texts of one file can be in many rows.
 _LONGEST_NAME, _LONGEST_CONTEXT = 500, 200
+_DEEPEST = 100_000
 _MOST_DEVICES, _MOST_MARKS, _MOST_FRAMES = 1024, 1_000_000, 1_000_000
 # Sizes of all that was ever allocated: their sum is a number of 64 bits, too.
 _MOST_BYTES = 1 << 62
@@ -78,6 +79,8 @@ class Parts:
             return tuple(items)
         if not items or not all(type(item) is Frame for item in items):
             return items
+        if len(items) > _DEEPEST:
+            raise Malformed(f"a stack has more than {_DEEPEST:,} frames")
         frames = tuple(items)
         stack = self._stacks.get(frames)
         if stack is None:

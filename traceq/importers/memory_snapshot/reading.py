@@ -103,11 +103,14 @@ class _Gathered:
         """The batches of the tables that have more than `least` rows, which are gone then."""
         for table, rows in self._rows.items():
             if len(rows) > least:
-                schema = SCHEMAS[table]
-                columns = zip(*rows, strict=True)
-                arrays = [pa.array(values, kind) for values, kind in zip(columns, schema.types, strict=True)]
-                yield table, pa.RecordBatch.from_arrays(arrays, schema=schema)
+                for start in range(0, len(rows), _ROWS):
+                    yield table, _batch(SCHEMAS[table], rows[start : start + _ROWS])
                 rows.clear()
+
+
+def _batch(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _settings(path: Path, whole: Any, parts: Parts) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.units import count, duration, maybe, share, size, some
 from traceq.formats.capabilities import format_of
+from traceq.reports.charts.memory import course
 from traceq.reports.document import (
     Block,
     Commands,
+    Curve,
     Facts,
     Heading,
     Name,
@@ -126,6 +128,11 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
         },
     )
     yield Query(report.queries["memory_snapshot"])
+    if memory.course:
+        device = memory.snapshot[0].device
+        highest = tuple(map(float, course(device, memory.course)[0]))
+        yield Curve(highest, f"in use on GPU {device} over the history, 0 to {size(int(max(highest)))}")
+        yield Query(report.queries["memory_course"])
     yield Paragraph(("At the peak, by what it is:",))
     peaks = {each.device: each.peak_bytes for each in memory.snapshot}
     yield table(

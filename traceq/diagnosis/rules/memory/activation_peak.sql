@@ -4,7 +4,8 @@
 -- matters: What a forward keeps for the backward grows with the batch, the sequence and the number of layers; the rest
 --   does not. It decides which batch fits.
 -- measured: Allocations that are there at the peak (allocation.at_peak) whose stack is in a forward and that were
---   released outside of it (category activations), over memory_peak.bytes: at least 50 %.
+--   released outside of it (category activations), over memory_peak.bytes: at least 50 %. Without a backward in the
+--   history at least half of them must have been released in it: else they can be a cache.
 -- try: Activation checkpointing of the layers that hold most, half precision; without training: inference_mode, which
 --   keeps nothing.
 -- references: https://docs.pytorch.org/docs/stable/checkpoint.html
@@ -15,14 +16,16 @@
 --   {%- endif %}
 -- fix: {% if facts.trains %}Checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x,
 --   use_reentrant=False)` keeps their input only and computes the rest again in the backward.
---   {%- else %}Nothing in the history is a backward. Where nothing is trained, run it under `torch.inference_mode()`, which
---   keeps none of it; where something is, checkpoint the layers that hold most:
+--   {%- else %}Run it under `torch.inference_mode()`, which keeps none of it, unless it is trained: no backward is in the history.
+--   Where it is, checkpoint the layers that hold most:
 --   `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`.
 --   {%- endif %}
 -- for: pytorch
 -- needs: allocations
--- unknown: {% if facts.unknown_share is defined and facts.unknown_share > 0.5 %}the stacks of
---   {{ percent(facts.unknown_share) }} of what is in use at the peak do not say what it is
+-- unknown: {% if facts.unknown_share > 0.5 %}the stacks of {{ percent(facts.unknown_share) }} of what is in use at the peak
+--   do not say what it is
+--   {%- elif facts.held_share >= most and not facts.trains and facts.released_share < most %}what forwards keep at the peak was
+--   not released, and no backward is in the history: it can be a cache that is meant to stay
 --   {%- endif %}
 -- threshold: most = 0.5: by definition: the larger part
 -- remarks: yes
@@ -30,7 +33,12 @@
 select
     p.*,
     coalesce((select held_share from peak_memory where category = 'unknown'), 0) as unknown_share,
-    exists (from allocation_stack where trace_id = $trace_id and phase in ('backward', 'optimizer')) as trains
+    exists (from allocation_stack where trace_id = $trace_id and phase in ('backward', 'optimizer')) as trains,
+    (
+        select coalesce(sum(requested_bytes) filter (event_end is not null) / sum(requested_bytes), 0)
+        from allocation as a
+        where a.trace_id = $trace_id and a.device = p.device and a.at_peak and a.category = 'activations'
+    ) as released_share
 from (
     from peak_memory
     union all by name
