@@ -215,10 +215,10 @@ def fill(
     bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
     each topic: every commit waits for the disk.
     """
-    topics = (*JOINED, *TOPICS, *NOTES)
-    _run_topics(
-        connection, topics, trace_id, {"choice": choice, "captures": captures, "compiled": compiled}, progress, memory
-    )
+    values: Values = {"choice": choice, "captures": captures, "compiled": compiled}
+    _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, values, progress, memory)
+    if captures and not connection.execute("from graph_launch limit 1").fetchone():
+        sql.run(connection, "analysis/graphs/unused_capture.sql", trace_id=trace_id)
 
 
 def read_capture(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Captured:

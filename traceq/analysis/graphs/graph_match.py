@@ -34,9 +34,11 @@ def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captu
     Without any capture of a graph or launch of one the tables stay empty.
     """
     captured = together([*captures, read_captured(connection, with_eager=False)])
-    replayed = _replayed(connection)
     tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
-    tables |= _matched(captured, replayed, _tokens(connection)) if captured.kernels.num_rows else _nothing()
+    if captured.kernels.num_rows:
+        tables |= _matched(captured, _replayed(connection), _tokens(connection))
+    else:
+        tables |= {"_graph_match": _table([], _KERNEL), "_graph_launch": _table([], _LAUNCH)}
     for name, table in tables.items():
         connection.register("_rows", table)
         connection.execute(f"create temp table {name} as from _rows")
@@ -60,10 +62,6 @@ def known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Ca
 
 def _replayed(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return relation(connection, statement("analysis/graphs/replayed.sql")).to_arrow_table()
-
-
-def _nothing() -> dict[str, pa.Table]:
-    return {"_graph_match": _table([], _KERNEL), "_graph_launch": _table([], _LAUNCH)}
 
 
 _KERNEL = {
@@ -117,10 +115,8 @@ def _matches(
     launch_ids = replayed["launch_id"].to_numpy()
     firsts = np.flatnonzero(np.diff(launch_ids, prepend=-1)).tolist() if len(launch_ids) else []
     parts = list(pairwise([*firsts, len(launch_ids)]))
-    names, our_names = _codes(captured.kernels["name"], replayed["name"])
-    grids, our_grids = _codes(captured.kernels["grid"], replayed["grid"])
-    columns = (our_names, our_grids, _numbers(replayed["stream"]), _numbers(replayed["graph_node_id"]))
-    graphs = list(_graphs(captured, names, grids))
+    columns = tuple(_numbers(replayed[name]) for name in ("name", "grid", "stream", "graph_node_id"))
+    graphs = list(_graphs(captured, *(_numbers(captured.kernels[name]) for name in ("name", "grid"))))
     nodes = dict(zip(captured.nodes["graph_node_id"].to_pylist(), captured.nodes["number"].to_pylist(), strict=True))
     templates = Templates([each for each in graphs if each.graph is not None], _eager(graphs), nodes)
     annotations, times = captured.kernels["annotation"].to_pylist(), replayed["launch_ts"].to_pylist()
@@ -162,8 +158,7 @@ class _Told:
     """Whether the calls of a capture tell the same, as codes."""
 
     def __init__(self, captured: Captured) -> None:
-        (self._module,) = _codes(captured.kernels["module"])
-        (self._line,) = _codes(captured.kernels["line"])
+        self._module, self._line = _codes(captured.kernels["module"]), _codes(captured.kernels["line"])
         self._operator = _operator_codes(captured)
 
     def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
@@ -214,13 +209,9 @@ def _operator_codes(captured: Captured) -> Integers:
     return np.array([codes.get(each, -1) for each in captured.kernels["operator_id"].to_pylist()], np.int64)
 
 
-def _codes(*columns: pa.ChunkedArray) -> list[Integers]:
-    """Numbers for the texts of the columns, equal for equal ones; -1 for NULL."""
-    encoded = pa.chunked_array([chunk for column in columns for chunk in column.cast(pa.string()).chunks], pa.string())
-    whole = encoded.combine_chunks().dictionary_encode()
-    codes = _numbers(whole.indices)
-    ends = np.cumsum([len(column) for column in columns])
-    return np.split(codes, ends[:-1])
+def _codes(column: pa.ChunkedArray) -> Integers:
+    """Numbers for the texts of the column, equal for equal ones; -1 for NULL."""
+    return _numbers(column.cast(pa.string()).combine_chunks().dictionary_encode().indices)
 
 
 def _numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
