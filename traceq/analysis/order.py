@@ -107,9 +107,9 @@ TOPICS = (
         3,
     ),
     Topic(None, ("communication_overlap",)),
-    Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
-    # modules again below: what a trace tells of its graphs is known before what operators cost
+    # modules again below: what kernels of graphs are of is known before what kernels and operators are
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
+    Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     Topic("compiled", ("compiled_kernel",)),
     Topic(
         "shapes",
