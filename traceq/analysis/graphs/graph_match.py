@@ -31,14 +31,18 @@ _SIZE = re.compile(r"^capture_(\d+)(_|$)")
 def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captured]) -> None:
     """Fill _graph_match, _graph_launch, _capture_kernel and _capture_operator from `captures` and from what the trace captures.
 
-    Without any capture of a graph or launch of one the tables stay empty.
+    Without anything captured there is only _graph_launch, without rows.
     """
-    captured = together([*captures, read_captured(connection, with_eager=False)])
-    tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
-    if captured.kernels.num_rows:
+    # Planning what reads them takes as long as many an analysis.
+    if connection.execute(
+        "from cpu_slice where kind = 'runtime' and contains(name, 'StreamBeginCapture') limit 1"
+    ).fetchone():
+        captures = [*captures, read_captured(connection, with_eager=False)]
+    tables = {"_graph_launch": _table([], _LAUNCH)}
+    if any(each.kernels.num_rows for each in captures):
+        captured = together(captures)
+        tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
         tables |= _matched(captured, _replayed(connection), _tokens(connection))
-    else:
-        tables |= {"_graph_match": _table([], _KERNEL), "_graph_launch": _table([], _LAUNCH)}
     for name, table in tables.items():
         connection.register("_rows", table)
         connection.execute(f"create temp table {name} as from _rows")
