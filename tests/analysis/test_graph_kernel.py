@@ -242,3 +242,18 @@ def test_kernels_that_run_during_a_capture_are_not_captured():
     capture = World().capture(layer(8))
     capture.trace.kernel("other", 200, 5, launched=(21, 1), thread=1)
     assert World().replay(*LAYER).beside(capture).text(LAUNCHES) == "3 3 1.0 order 0 1 -"
+
+
+def test_costs_and_modules_of_a_graph_are_those_of_its_capture():
+    """Three steps launch it; the module was called once, when it was captured."""
+    world = World().capture(layer(8))
+    world.trace.cpu("python", "nn.Module: Layer_0", 8, 25)
+    for number in range(3):
+        first = world._at
+        world.replay(*LAYER)
+        world.trace.annotation(f"ProfilerStep#{number}", first, world._at - first)
+    trace = world.trace.fill_all()
+    assert trace.text(
+        "select step, kind, flops, kernels, gpu_dur from operator_cost where kernels > 0 order by all"
+    ) == ("\n".join(f"{number} {rest}" for number in range(3) for rest in ("elementwise - 2 10", "matmul 32768 1 5")))
+    assert trace.text("select module, forward_dur, flops from module") == f"Layer_0 45.0 {3 * 32768.0}"

@@ -311,3 +311,10 @@ def test_templates_of_inductor_are_told_by_the_operands_of_their_operator(tables
         operator_id=10,
     )
     assert analysed(tables, "family, tensor_core") == [("triton", told)]
+
+
+@pytest.mark.parametrize(("types", "told"), [("c10::BFloat16", True), ("float", None)])
+def test_templates_in_graphs_are_told_by_the_operands_that_a_capture_tells(tables, types, told):
+    kernel(tables, 0, name="triton_tem_fused_mm_12")
+    insert_row(tables, "graph_kernel", slice_id=0, launch_id=11, types=json.dumps([types, types]))
+    assert analysed(tables, "family, tensor_core") == [("triton", told)]

@@ -424,3 +424,19 @@ def test_an_operator_with_kernels_on_two_devices_is_on_neither(tables):
     launched(tables, 11, 0, step=0, dur=900, on=1)
     assert costs(tables, "device, kernels, peak") == [(None, 2, None)]
     assert tables.execute("from step_mfu").fetchall() == []
+
+
+def test_kernels_of_a_graph_are_of_the_operators_that_its_capture_tells(tables):
+    """Around the launch of the graph stands an operator as well, which has none of them; those without a capture are its."""
+    device(tables, 0)
+    dims = {"Input Dims": [[2, 3], [3, 5]], "Input type": [BF16, BF16]}
+    operator(tables, 1, "aten::mm", [[7, 7], [7, 7]], BF16)
+    launched(tables, 20, 1)
+    launched(tables, 21, 1, dur=500)
+    place = {"launch_id": 1020, "ts": 20}
+    insert_row(tables, "graph_operator", slice_id=5001, name="aten::linear", args=json.dumps(dims), **place)
+    insert_row(
+        tables, "graph_operator", slice_id=5000, name="aten::mm", args=json.dumps(dims), operator_id=5001, **place
+    )
+    insert_row(tables, "graph_kernel", slice_id=20, launch_id=1020, operator_id=5000, operator="aten::mm")
+    assert costs(tables, "slice_id, flops, kernels, gpu_dur") == [(1, 686, 1, 500), (5000, 60, 1, 1000)]

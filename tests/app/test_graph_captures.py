@@ -99,6 +99,14 @@ def test_what_launches_no_kernel_is_no_capture(trace, tmp_path):
     assert not (tmp_path / "x.duckdb").exists()
 
 
+def test_beside_a_trace_without_graphs_a_capture_tells_nothing(capture, tmp_path):
+    other = write(tmp_path / "other.json", event("kernel", "gemm", 20, 600, 7, device=0, stream=7, correlation=1))
+    ingest(other, tmp_path / "x.duckdb", capture=capture)
+    with closing(connect(tmp_path / "x.duckdb")) as connection:
+        notes = connection.execute("select code from import_note where code like 'graph%'").fetchall()
+    assert notes == [("graph_capture_unused",)]
+
+
 def test_a_note_says_how_much_was_matched(trace, capture, tmp_path):
     ingest(trace, tmp_path / "x.duckdb", capture=capture)
     ingest(trace, tmp_path / "y.duckdb")

@@ -87,3 +87,29 @@ def step(trace, number, at, works):
     end = max(gpu_at, host_at) + 2_000
     trace.annotation(f"ProfilerStep#{number}", start, end - start)
     return end
+
+
+def run_graph(trace, *works, steps=3):
+    """The kernels as a graph: captured before the first step, launched once in each."""
+    trace.call("hipStreamBeginCapture", 0, 100)
+    host_at = 1_000
+    for name, _, operators, args, _ in works:
+        for depth, operator in enumerate(operators):
+            innermost = depth == len(operators) - 1
+            trace.op(
+                operator, host_at + depth, 3 * _LAUNCH - 2 * depth, **({"args": args} if innermost and args else {})
+            )
+        trace.cpu("runtime", "hipLaunchKernel", host_at + 500, _LAUNCH, args=json.dumps({"kernel": name}))
+        host_at += 3 * _LAUNCH
+    trace.call("hipStreamEndCapture", host_at, 100)
+    at = host_at + 5_000
+    for number in range(steps):
+        trace.call("hipGraphLaunch", at + 1_000, _LAUNCH, 100_000 + number)
+        gpu_at = at + _FIRST
+        for name, dur, _, _, geometry in works:
+            trace.kernel(name, gpu_at, dur, correlation_id=100_000 + number, **geometry)
+            gpu_at += dur
+        trace.call("cudaDeviceSynchronize", at + 3_000, gpu_at - at)
+        end = gpu_at + 5_000
+        trace.annotation(f"ProfilerStep#{number}", at, end - at)
+        at = end

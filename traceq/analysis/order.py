@@ -113,9 +113,9 @@ TOPICS = (
         3,
     ),
     Topic(None, ("communication_overlap",)),
-    Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
-    # modules again below: what a trace tells of its graphs is known before what operators cost
+    # modules again below: what kernels of graphs are of is known before what kernels and operators are
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
+    Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     Topic("compiled", ("compiled_kernel",)),
     Topic(
         "shapes",
@@ -221,10 +221,10 @@ def fill(
     bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
     each topic: every commit waits for the disk.
     """
-    topics = (*JOINED, *TOPICS, *NOTES)
-    _run_topics(
-        connection, topics, trace_id, {"choice": choice, "captures": captures, "compiled": compiled}, progress, memory
-    )
+    values: Values = {"choice": choice, "captures": captures, "compiled": compiled}
+    _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, values, progress, memory)
+    if captures and not connection.execute("from graph_launch limit 1").fetchone():
+        sql.run(connection, "analysis/graphs/unused_capture.sql", trace_id=trace_id)
 
 
 def read_capture(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Captured:

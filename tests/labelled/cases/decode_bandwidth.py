@@ -13,17 +13,19 @@ def name(tokens, requests=8):
     return f"execute_context_0(sq0sk0sqsq0sqsk0)_generation_{requests}({sums})"
 
 
-def serve(trace, dur, tokens=800, args=PRODUCT, steps=4):
-    """Steps that decode: a product, what writes the cache, and the wait for the tokens."""
+def serve(trace, dur, tokens=800, args=PRODUCT, steps=4, experts=0):
+    """Steps that decode: a product, what writes the cache, experts, and the wait for the tokens."""
     at = 0
     for _ in range(steps):
-        trace.annotation(name(tokens), at, dur + 15_000)
+        trace.annotation(name(tokens), at, dur + experts + 15_000)
         trace.op("aten::mm", at + 1_000, 3_000, **({"args": args} if args else {}))
         trace.kernel(GEMM, at + 5_000, dur, launched=(at + 1_500, 1_000))
         trace.op("_C_cache_ops::reshape_and_cache_flash", at + 5_000, 3_000, args=WRITE)
         trace.kernel(CACHE, at + dur + 6_000, 2_000, launched=(at + 5_500, 1_000))
-        trace.call("cudaStreamSynchronize", at + 9_000, dur)
-        at += dur + 15_000
+        if experts:
+            trace.kernel("fused_moe_kernel", at + dur + 8_500, experts, launched=(at + 7_000, 1_000))
+        trace.call("cudaStreamSynchronize", at + 9_000, dur + experts)
+        at += dur + experts + 15_000
 
 
 def found(trace):
@@ -35,6 +37,12 @@ def found(trace):
 def clean_at_the_bandwidth(trace):
     a100(trace)
     serve(trace, 22_000)
+
+
+def clean_beside_experts(trace):
+    """What takes longest are experts, of whose weights nothing is known."""
+    a100(trace)
+    serve(trace, 22_000, experts=85_000)
 
 
 def clean_a_long_cache(trace):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from labelled.gpu_work import GEMM, a100, kernel, run, shapes
+from labelled.gpu_work import GEMM, a100, kernel, run, run_graph, shapes
 
 SQUARE = shapes([4096, 4096], [4096, 4096], dtype="c10::BFloat16")
 SKINNY = shapes([8, 8192], [8192, 8192], dtype="c10::BFloat16")
@@ -16,6 +16,12 @@ def found_emit_nvtx(trace):
     """Shapes without types: the kernel's name tells bf16."""
     a100(trace)
     run(trace, kernel(GEMM, 2_000_000, "aten::mm", shapes([4096, 4096], [4096, 4096], dtype=None)))
+
+
+def found_in_a_graph(trace):
+    """The trace holds the capture of its graph, which tells operators and shapes; the product stands inside another operator."""
+    a100(trace)
+    run_graph(trace, kernel(GEMM, 2_000_000, ("aten::linear", "aten::mm"), SQUARE))
 
 
 def clean_fast(trace):

@@ -78,12 +78,26 @@ def most_in_common(replayed: Integers, captured: Integers) -> int:
     return sum(min(count, its[name]) for name, count in mine.items() if name >= 0)
 
 
-def stretches(replayed: Integers, eager: Integers) -> list[int]:
+class Rows:
+    """Where in a long sequence of kernels a few in a row stand."""
+
+    def __init__(self, names: Integers) -> None:
+        self._names = names
+        self._places: dict[int, dict[tuple[int, ...], list[int]]] = {}
+
+    def of(self, row: int) -> dict[tuple[int, ...], list[int]]:
+        """The places of each `row` kernels that follow one another."""
+        if row not in self._places:
+            places = self._places[row] = defaultdict(list)
+            for at, key in enumerate(_rows(self._names, row)):
+                places[key].append(at)
+        return self._places[row]
+
+
+def stretches(replayed: Integers, eager: Rows) -> list[int]:
     """Where in a long sequence of kernels those of the replayed graph may begin, by kernels in a row that both have."""
     row = min(_IN_A_ROW, len(replayed))
-    places = defaultdict(list)
-    for at, key in enumerate(_rows(eager, row)):
-        places[key].append(at)
+    places = eager.of(row)
     votes: Counter[int] = Counter()
     for at, key in enumerate(_rows(replayed, row)):
         votes.update(found - at for found in places.get(key, ()))

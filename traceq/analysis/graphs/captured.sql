@@ -34,7 +34,7 @@ select c.slice_id, c.thread_id, t.pid, c.ts, c.ts_end, c.operator_id, c.line_id,
 from cpu_slice as c
 inner join thread as t using (thread_id)
 left join cpu_slice as p on p.slice_id = c.parent_id and p.kind = 'runtime' and p.name in (from named)
-where c.kind = 'runtime' and c.name in (from named) and p.slice_id is null;
+where c.kind = 'runtime' and c.name in (from named) and p.slice_id is null and ($with_eager or exists (from _graph_capture));
 
 create temp table _captured_call as
 with
@@ -52,7 +52,7 @@ captured as (
 ),
 
 eager as (
-    select null as capture, null::varchar as annotation, g.launch_id as slice_id, g.name, nullif(concat_ws(',', g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z), '') as grid
+    select null as capture, null::varchar as annotation, g.launch_id as slice_id, g.name, if(g.grid_x is null, null, concat_ws(',', g.grid_x, g.grid_y, g.grid_z, g.block_x, g.block_y, g.block_z)) as grid
     from gpu_slice as g
     where g.kind = 'kernel' and $with_eager
 )

@@ -1,10 +1,10 @@
--- The calls of _captured_call with what is around them; the module where _module_timeline is filled.
+-- The calls of _captured_call with what is around them. Names and grids as numbers, -1 for none: as text they would fill the memory.
 select
     c.graph,
     c.number,
     c.annotation,
-    c.name,
-    c.grid,
+    if(c.name is null, -1, (hash(c.name) >> 1)::bigint) as name,
+    if(c.grid is null, -1, (hash(c.grid) >> 1)::bigint) as grid,
     c.operator_id,
     m.path as module,
     l.name as line

@@ -31,12 +31,18 @@ _SIZE = re.compile(r"^capture_(\d+)(_|$)")
 def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captured]) -> None:
     """Fill _graph_match, _graph_launch, _capture_kernel and _capture_operator from `captures` and from what the trace captures.
 
-    Without any capture of a graph or launch of one the tables stay empty.
+    Without anything captured there is only _graph_launch, without rows.
     """
-    captured = together([*captures, read_captured(connection, with_eager=False)])
-    replayed = _replayed(connection)
-    tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
-    tables |= _matched(captured, replayed, _tokens(connection)) if captured.kernels.num_rows else _nothing()
+    # Planning what reads them takes as long as many an analysis.
+    if connection.execute(
+        "from cpu_slice where kind = 'runtime' and contains(name, 'StreamBeginCapture') limit 1"
+    ).fetchone():
+        captures = [*captures, read_captured(connection, with_eager=False)]
+    tables = {"_graph_launch": _table([], _LAUNCH)}
+    if any(each.kernels.num_rows for each in captures):
+        captured = together(captures)
+        tables = {"_capture_kernel": captured.kernels, "_capture_operator": captured.operators}
+        tables |= _matched(captured, _replayed(connection), _tokens(connection))
     for name, table in tables.items():
         connection.register("_rows", table)
         connection.execute(f"create temp table {name} as from _rows")
@@ -60,10 +66,6 @@ def known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Ca
 
 def _replayed(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return relation(connection, statement("analysis/graphs/replayed.sql")).to_arrow_table()
-
-
-def _nothing() -> dict[str, pa.Table]:
-    return {"_graph_match": _table([], _KERNEL), "_graph_launch": _table([], _LAUNCH)}
 
 
 _KERNEL = {
@@ -117,10 +119,8 @@ def _matches(
     launch_ids = replayed["launch_id"].to_numpy()
     firsts = np.flatnonzero(np.diff(launch_ids, prepend=-1)).tolist() if len(launch_ids) else []
     parts = list(pairwise([*firsts, len(launch_ids)]))
-    names, our_names = _codes(captured.kernels["name"], replayed["name"])
-    grids, our_grids = _codes(captured.kernels["grid"], replayed["grid"])
-    columns = (our_names, our_grids, _numbers(replayed["stream"]), _numbers(replayed["graph_node_id"]))
-    graphs = list(_graphs(captured, names, grids))
+    columns = tuple(_numbers(replayed[name]) for name in ("name", "grid", "stream", "graph_node_id"))
+    graphs = list(_graphs(captured, *(_numbers(captured.kernels[name]) for name in ("name", "grid"))))
     nodes = dict(zip(captured.nodes["graph_node_id"].to_pylist(), captured.nodes["number"].to_pylist(), strict=True))
     templates = Templates([each for each in graphs if each.graph is not None], _eager(graphs), nodes)
     annotations, times = captured.kernels["annotation"].to_pylist(), replayed["launch_ts"].to_pylist()
@@ -162,8 +162,7 @@ class _Told:
     """Whether the calls of a capture tell the same, as codes."""
 
     def __init__(self, captured: Captured) -> None:
-        (self._module,) = _codes(captured.kernels["module"])
-        (self._line,) = _codes(captured.kernels["line"])
+        self._module, self._line = _codes(captured.kernels["module"]), _codes(captured.kernels["line"])
         self._operator = _operator_codes(captured)
 
     def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
@@ -214,13 +213,9 @@ def _operator_codes(captured: Captured) -> Integers:
     return np.array([codes.get(each, -1) for each in captured.kernels["operator_id"].to_pylist()], np.int64)
 
 
-def _codes(*columns: pa.ChunkedArray) -> list[Integers]:
-    """Numbers for the texts of the columns, equal for equal ones; -1 for NULL."""
-    encoded = pa.chunked_array([chunk for column in columns for chunk in column.cast(pa.string()).chunks], pa.string())
-    whole = encoded.combine_chunks().dictionary_encode()
-    codes = _numbers(whole.indices)
-    ends = np.cumsum([len(column) for column in columns])
-    return np.split(codes, ends[:-1])
+def _codes(column: pa.ChunkedArray) -> Integers:
+    """Numbers for the texts of the column, equal for equal ones; -1 for NULL."""
+    return _numbers(column.cast(pa.string()).combine_chunks().dictionary_encode().indices)
 
 
 def _numbers(column: pa.ChunkedArray | pa.Array) -> Integers:

@@ -14,6 +14,7 @@ from traceq.analysis.graphs.align import (
     NODE,
     NONE,
     Places,
+    Rows,
     aligned,
     counted,
     most_in_common,
@@ -66,6 +67,7 @@ class Templates:
     def __init__(self, graphs: Sequence[Template], eager: Template | None, nodes: Mapping[int, int]) -> None:
         self._graphs = graphs
         self._eager = eager
+        self._rows = None if eager is None else Rows(eager.names)
         self._nodes = nodes
         self._alike: dict[bytes, list[Template]] = defaultdict(list)
         for each in graphs:
@@ -131,10 +133,10 @@ class Templates:
                     yield 1.0, each, counted(len(launch.names))
 
     def _without_graph(self, launch: Launch) -> Iterator[tuple[float, Template, Places]]:
-        if self._eager is None:
+        if self._eager is None or self._rows is None:
             return
         length = len(launch.names)
-        for start in stretches(launch.names, self._eager.names):
+        for start in stretches(launch.names, self._rows):
             # one kernel more or less moves the rest
             first, last = max(0, start), start + length
             template = replace_range(self._eager, first, last)

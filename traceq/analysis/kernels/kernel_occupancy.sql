@@ -146,7 +146,12 @@ inner join cpu_slice as o on o.slice_id = l.operator_id
 where
     g.kind = 'kernel'
     and starts_with(g.name, 'triton_tem_')
-    and regexp_matches(try(json_extract_string(o.args, '$."Input type"')), 'Half|BFloat16|Float8|signed char');
+    and regexp_matches(try(json_extract_string(o.args, '$."Input type"')), 'Half|BFloat16|Float8|signed char')
+union
+select g.slice_id
+from graph_kernel as k
+inner join gpu_slice as g using (slice_id)
+where starts_with(g.name, 'triton_tem_') and regexp_matches(k.types, 'Half|BFloat16|Float8|signed char');
 
 insert into kernel_occupancy
 with
