@@ -47,14 +47,18 @@ _C_FUNCTION = re.compile(r"_{0,2}[a-z][a-z0-9]{1,15}(?:_[a-z0-9]{1,12}){0,4}")
 _API = re.compile(
     r"(?:cuda|cu|hip|hsa|nccl|rccl|cublas|cublasLt|cudnn|cufft|cusparse|nvrtc|nvml|roctx|nvtx|MPI_|ucp_|NVSHMEM|nvshmem)[A-Za-z]\w{0,80}"
     r"|INVALID|Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Buffer Flush|Instrumentation|Resource"
-    r"|Driver Compiler|Activity Buffer Request|CUDA profiling data flush to disk|Start & Stop"
+    r"|Driver Compiler|Activity Buffer Request|CUDA profiling [a-z ]{1,40}|CUPTI [A-Za-z ]{1,40}|Start & Stop"
 )
 _THREAD = re.compile(
     r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_\w{2,20}|pytest|torchrun|cuda-EvtHandlr|cuda\d{8,14}|jemalloc_bg_thd"
     r"|NCCL [A-Za-z/ ]{1,24}|MPI Rank \d{1,7}|\[NSys[ A-Za-z]*\])\)?|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
     r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d+\))?|CUDA functions|CPU functions"
 )
-_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}(?:::[A-Za-z0-9_<>]{1,60}){0,3}")
+_TYPE = re.compile(
+    r"c10::(?:Half|BFloat16|Float\w{1,16}|complex<(?:float|double|c10::Half)>|q?u?int\d{1,2})"
+    r"|(?:unsigned |signed )?(?:char|short|int|long|long int|long long|float|double|bool|void)|Scalar|ScalarList|TensorList|GenericList|Tensor"
+    r"|Float|Double|Half|BFloat16|Float8_\w{1,12}|Long|Int|Short|Byte|Char|Bool|(?:u?int|float|bfloat|complex)\d{0,3}(?:_[a-z0-9]{1,8})?|None"
+)
 _PYTHON_FRAME = re.compile(
     r"(?:.*/)?((?:torch|torchvision|torchdata|torchaudio|numpy|webdataset|streaming|ffcv|lightning|pytorch_lightning|tensorflow"
     r"|transformers|accelerate|triton|wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab|tqdm|loguru|logging|multiprocessing|threading"
@@ -62,11 +66,15 @@ _PYTHON_FRAME = re.compile(
     r"|(?:threading|queue|selectors|contextlib|functools|random|socket|pickle|copy|runpy)\.py\(\d{1,6}\): [\w<>]{1,60})"
 )
 _MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
-_GPU = re.compile(r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)?[ A-Z0-9a-z()-]{0,40}")
+_GPU = re.compile(
+    r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)(?:[ -](?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN"
+    r"|RTX|GTX|PCIe|PCIE|SXM\d?|OAM|NVL|HBM\de?|DGX|DGXS|Graphics|Device|Laptop|GPU|Ti|SUPER|Super|Ada|Generation|MIG|PG\d{1,4}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}))*"
+)
 _METRIC = re.compile(r"[A-Za-z0-9 /()%.:,_+-]{1,90}(?:\[[A-Za-z0-9 %/.]{1,40}\])?")
 
 _SEGMENT = re.compile(r"[^\W_]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,4}")
 _NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,4})")
 _MOST_DIGITS = 6
 _JOINS = ".:-@/"
@@ -85,6 +93,8 @@ _WORDS = frozenset(
     all reduce gather scatter broadcast reducescatter allreduce allgather alltoall send recv barrier wait sync synchronize async
     copy memcpy memset alloc free malloc stream event kernel launch copyin copyout device h d log logging print metrics
     profiler profile trace nvtx torch cuda nccl pipeline stage schedule bucket shard unshard fsdp ddp tensor parallel sequence
+    features sparse dense global arch score list lengths offsets lookup vocab pooled request req fused scaled masked triangular
+    upper affine cache gelu cumsum representation top bottom over cpp fn functional save saved noop
     distributed built method function object py init call apply run main loop thread python
     Linear Conv1d Conv2d Conv3d ConvTranspose2d BatchNorm1d BatchNorm2d BatchNorm3d LayerNorm RMSNorm GroupNorm Embedding
     EmbeddingBag Dropout ReLU GELU SiLU Sigmoid Tanh Softmax MaxPool2d AvgPool2d AdaptiveAvgPool2d Flatten Identity Sequential
@@ -171,7 +181,7 @@ class Names:
 
     def gpu(self, text: str) -> str:
         """The name of a model of GPUs."""
-        return text if PUBLIC.fullmatch(text) or (_GPU.fullmatch(text) and "GPU" in text) else self._replaced("names of devices", text)
+        return text if PUBLIC.fullmatch(text) or _GPU.fullmatch(text) else self._replaced("names of devices", text)
 
     def metric(self, text: str) -> str:
         """The name of a counter of GPUs."""
@@ -183,7 +193,7 @@ class Names:
 
     def type(self, text: str) -> str:
         """The name of a type of data."""
-        return text if _TYPE.fullmatch(text) and self.words(text) == text else self._replaced("names of types", text)
+        return text if _TYPE.fullmatch(text) else self._replaced("names of types", text)
 
     def _replaced(self, kind: str, text: str) -> str:
         found = self._of.get((kind, text))
@@ -216,10 +226,18 @@ class Names:
         if (numbered := _NUMBERED.fullmatch(segment)) is not None:
             letters = numbered[1]
             return (letters if letters.lower() in known_words() else self._pseudonym(letters)) + numbered[2]
-        parts = _PARTS.findall(segment) if segment.isascii() and segment.isalpha() else []
-        if "".join(parts) != segment or not any(part.lower() in known_words() and len(part) > 2 for part in parts):  # noqa: PLR2004
+        parts = _PIECES.findall(segment)
+        kept = [part.lower() in known_words() for part in parts]
+        if "".join(parts) != segment or not any(kept):
             return self._pseudonym(segment)
-        return "".join(part if part.lower() in known_words() and len(part) > 2 else self._pseudonym(part) for part in parts)  # noqa: PLR2004
+        if all(is_kept or part.isdigit() for part, is_kept in zip(parts, kept, strict=True)):
+            return segment
+        if not segment.isalpha() or not any(is_kept and len(part) > 2 for part, is_kept in zip(parts, kept, strict=True)):  # noqa: PLR2004
+            return self._pseudonym(segment)
+        return "".join(
+            part if is_kept and len(part) > 2 else self._pseudonym(part)  # noqa: PLR2004
+            for part, is_kept in zip(parts, kept, strict=True)
+        )
 
     def _pseudonym(self, word: str) -> str:
         digest = hmac.new(self._key, word.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
@@ -239,4 +257,4 @@ def _between(text: str) -> str:
 
 
 def _is_kernel(text: str) -> bool:
-    return bool(KERNEL.fullmatch(text.replace("$", "").replace("'", ""))) and not re.search(r"\d\.\d+\.\d", text)
+    return bool(KERNEL.fullmatch(re.sub("[$'!]", "", text))) and not re.search(r"\d\.\d+\.\d", text)
