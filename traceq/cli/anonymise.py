@@ -13,7 +13,9 @@ from traceq.common.text import printable
 @click.command(short_help="Write a trace without what names anybody.")
 @click.argument("source", metavar="TRACE")
 @output_option
-@click.option("--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]")
+@click.option(
+    "--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]"
+)
 def anonymise(*, source: str, output: Path | None, seed: str | None) -> None:
     """Write a trace without what names anybody.
 

@@ -26,7 +26,8 @@ from traceq.common.public_names import KERNEL, PUBLIC
 
 # Annotations that servers and frameworks make: numbers and these words, whole.
 _DIALECT = re.compile(
-    r"""ProfilerStep\#\d+ | traceq\.step\#\d+ | PyTorch\ Profiler\ \(\d+\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
+    r"""ProfilerStep\#\d+ | traceq\.step\#\d+
+    | PyTorch\ Profiler\ \(\d+\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
     | execute_(?:\d+|context|generation|new|cached|diffusion|sqsq|sksk|sqsk|sq|sk|x|_|\(|\))+
     | step\[(?:EXTEND|SPLIT_PREFILL|DECODE|TARGET_VERIFY|VERIFY|MIXED)(?:\ (?:bs|toks|c|g|c_sq|c_sk|g_sq|g_sk)=\d+)*\]
     | capture_\d+_[A-Z]{1,12}
@@ -51,12 +52,14 @@ _API = re.compile(
 )
 _THREAD = re.compile(
     r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_\w{2,20}|pytest|torchrun|cuda-EvtHandlr|cuda\d{8,14}|jemalloc_bg_thd"
-    r"|NCCL [A-Za-z/ ]{1,24}|MPI Rank \d{1,7}|\[NSys[ A-Za-z]*\])\)?|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
+    r"|NCCL [A-Za-z/ ]{1,24}|MPI Rank \d{1,7}|\[NSys[ A-Za-z]*\])\)?"
+    r"|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
     r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d+\))?|CUDA functions|CPU functions"
 )
 _TYPE = re.compile(
     r"c10::(?:Half|BFloat16|Float\w{1,16}|complex<(?:float|double|c10::Half)>|q?u?int\d{1,2})"
-    r"|(?:unsigned |signed )?(?:char|short|int|long|long int|long long|float|double|bool|void)|Scalar|ScalarList|TensorList|GenericList|Tensor"
+    r"|(?:unsigned |signed )?(?:char|short|int|long|long int|long long|float|double|bool|void)"
+    r"|Scalar|ScalarList|TensorList|GenericList|Tensor"
     r"|Float|Double|Half|BFloat16|Float8_\w{1,12}|Long|Int|Short|Byte|Char|Bool|(?:u?int|float|bfloat|complex)\d{0,3}(?:_[a-z0-9]{1,8})?|None"
 )
 _PYTHON_FRAME = re.compile(
@@ -67,8 +70,9 @@ _PYTHON_FRAME = re.compile(
 )
 _MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
 _GPU = re.compile(
-    r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)(?:[ -](?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN"
-    r"|RTX|GTX|PCIe|PCIE|SXM\d?|OAM|NVL|HBM\de?|DGX|DGXS|Graphics|Device|Laptop|GPU|Ti|SUPER|Super|Ada|Generation|MIG|PG\d{1,4}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}))*"
+    r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)"
+    r"(?:[ -](?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|PCIe|PCIE|SXM\d?"
+    r"|OAM|NVL|HBM\de?|DGX|DGXS|Graphics|Device|Laptop|GPU|Ti|SUPER|Super|Ada|Generation|MIG|PG\d{1,4}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}))*"
 )
 _METRIC = re.compile(r"[A-Za-z0-9 /()%.:,_+-]{1,90}(?:\[[A-Za-z0-9 %/.]{1,40}\])?")
 
@@ -77,39 +81,25 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,4}")
 _NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,4})")
 _MOST_DIGITS = 6
+# Letters of a word that tells something within another.
+_LEAST = 3
 _JOINS = ".:-@/"
 _SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!@'\"~^$\n\t")
 
-# Beside the words of traceq's own queries: what programs call their parts, and classes of torch.nn.
-_WORDS = frozenset(
-    """
-    a an and at by for from in is of on or the to with without no not op id seq sizes input inputs output outputs nn module modules
-    forward backward fwd bwd optimizer optim opt step steps iter iteration iterations epoch epochs batch batches micro train training
-    eval evaluation valid validation test loss grad gradient gradients zero clip norm update scheduler lr data loader loading load
-    fetch next get read prefetch collate dataset sampler worker transform decode encode tokenize model layer layers block blocks
-    encoder decoder attention attn self cross mlp ffn feed head heads embedding embeddings embed linear conv pool relu gelu silu
-    softmax dropout residual norm rms layernorm batchnorm moe expert experts router gate token tokens prefill generate generation
-    sample sampling kv cache save checkpoint ckpt restore compile graph capture replay warmup warm up init start stop end begin
-    all reduce gather scatter broadcast reducescatter allreduce allgather alltoall send recv barrier wait sync synchronize async
-    copy memcpy memset alloc free malloc stream event kernel launch copyin copyout device h d log logging print metrics
-    profiler profile trace nvtx torch cuda nccl pipeline stage schedule bucket shard unshard fsdp ddp tensor parallel sequence
-    features sparse dense global arch score list lengths offsets lookup vocab pooled request req fused scaled masked triangular
-    upper affine cache gelu cumsum representation top bottom over cpp fn functional save saved noop
-    distributed built method function object py init call apply run main loop thread python
-    Linear Conv1d Conv2d Conv3d ConvTranspose2d BatchNorm1d BatchNorm2d BatchNorm3d LayerNorm RMSNorm GroupNorm Embedding
-    EmbeddingBag Dropout ReLU GELU SiLU Sigmoid Tanh Softmax MaxPool2d AvgPool2d AdaptiveAvgPool2d Flatten Identity Sequential
-    ModuleList ModuleDict Transformer TransformerEncoder TransformerEncoderLayer MultiheadAttention LSTM GRU RNN
-    CrossEntropyLoss MSELoss BCEWithLogitsLoss DistributedDataParallel DataParallel FullyShardedDataParallel
-    """.split()
-)
 # What machines are called after.
-_HOSTS = frozenset("gpu cpu node nodes host hosts server cluster machine pod login head user users team org com net corp local".split())
+_HOSTS = frozenset(
+    (
+        *("gpu", "cpu", "node", "nodes", "host", "hosts", "server", "cluster", "machine"),
+        *("pod", "login", "head", "user", "users", "team", "org", "com", "net"),
+        *("corp", "local"),
+    )
+)
 _QUOTED = re.compile(r"'((?:[^'\n]|'')*)'")
 
 
 @cache
 def known_words() -> frozenset[str]:
-    """Words, in lower case, that stay: those above, and those in the patterns by which traceq tells what names mean."""
+    """Words, in lower case, that stay: those of words.txt, and those in the patterns by which traceq tells what names mean."""
 
     def texts(folder: Traversable) -> list[str]:
         found = []
@@ -122,10 +112,14 @@ def known_words() -> frozenset[str]:
 
     root = files("traceq")
     quoted = (
-        literal for room in ("analysis", "diagnosis") for text in texts(root / room) for literal in _QUOTED.findall(text)
+        literal
+        for room in ("analysis", "diagnosis")
+        for text in texts(root / room)
+        for literal in _QUOTED.findall(text)
     )
     words = {part.lower() for literal in quoted for part in _PARTS.findall(literal)}
-    return frozenset(({word for word in words if len(word) > 2} | {word.lower() for word in _WORDS}) - _HOSTS)  # noqa: PLR2004
+    own = root.joinpath("sharing/words.txt").read_text("utf-8").lower().split()
+    return frozenset(({word for word in words if len(word) >= _LEAST} | {*own}) - _HOSTS)
 
 
 class Names:
@@ -185,7 +179,9 @@ class Names:
 
     def metric(self, text: str) -> str:
         """The name of a counter of GPUs."""
-        return text if _METRIC.fullmatch(text) and self.words(text) == text else self._replaced("names of counters", text)
+        return (
+            text if _METRIC.fullmatch(text) and self.words(text) == text else self._replaced("names of counters", text)
+        )
 
     def other(self, text: str, kind: str = "other names") -> str:
         """Any other name."""
@@ -220,24 +216,24 @@ class Names:
         segment = match[0]
         if segment.isdigit():
             is_joined = _joins(text, before, match) or _joins(text, match, after)
-            return segment if segment.isascii() and len(segment) <= _MOST_DIGITS and not is_joined else self._pseudonym(segment)
-        if segment.lower() in known_words():
-            return segment
-        if (numbered := _NUMBERED.fullmatch(segment)) is not None:
-            letters = numbered[1]
-            return (letters if letters.lower() in known_words() else self._pseudonym(letters)) + numbered[2]
-        parts = _PIECES.findall(segment)
+            is_count = segment.isascii() and len(segment) <= _MOST_DIGITS and not is_joined
+            return segment if is_count else self._pseudonym(segment)
+        if numbered := _NUMBERED.fullmatch(segment):
+            return self._compound(numbered[1]) + numbered[2]
+        return self._compound(segment)
+
+    def _compound(self, word: str) -> str:
+        """A word, or several written as one: DataLoader, AllToAll4D."""
+        parts = _PIECES.findall(word)
         kept = [part.lower() in known_words() for part in parts]
-        if "".join(parts) != segment or not any(kept):
-            return self._pseudonym(segment)
-        if all(is_kept or part.isdigit() for part, is_kept in zip(parts, kept, strict=True)):
-            return segment
-        if not segment.isalpha() or not any(is_kept and len(part) > 2 for part, is_kept in zip(parts, kept, strict=True)):  # noqa: PLR2004
-            return self._pseudonym(segment)
-        return "".join(
-            part if is_kept and len(part) > 2 else self._pseudonym(part)  # noqa: PLR2004
-            for part, is_kept in zip(parts, kept, strict=True)
-        )
+        is_whole = "".join(parts) == word
+        are_words = all(is_kept or part.isdigit() for part, is_kept in zip(parts, kept, strict=True))
+        if word.lower() in known_words() or (is_whole and any(kept) and are_words):
+            return word
+        tells = [is_kept and len(part) >= _LEAST for part, is_kept in zip(parts, kept, strict=True)]
+        if not is_whole or not word.isalpha() or not any(tells):
+            return self._pseudonym(word)
+        return "".join(part if each else self._pseudonym(part) for part, each in zip(parts, tells, strict=True))
 
     def _pseudonym(self, word: str) -> str:
         digest = hmac.new(self._key, word.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
