@@ -78,7 +78,9 @@ _NUMERIC = frozenset(
         *("blockLimitBarriers", "allocatedRegistersPerBlock", "allocatedSharedMemPerBlock"),
     )
 )
-_NUMERIC_TEXT = re.compile(r"[\d\s,.\[\]()+-]{0,5000}|True|False|None|inf|nan|")
+# A number or lists of them; no address is one.
+_ONE = r"-?\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
+_NUMERIC_TEXT = re.compile(rf"[\[(]*{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]*|\[\]|\(\)|True|False|None|inf|nan|")
 _OBJECTS = frozenset(("occupancy",))
 _FLAGS = (
     "schemaVersion", "record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "cupti_version",

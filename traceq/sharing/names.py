@@ -84,7 +84,7 @@ _MOST_DIGITS = 6
 # Letters of a word that tells something within another.
 _LEAST = 3
 _JOINS = ".:-@/"
-_SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!@'\"~^$\n\t")
+_SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
 
 # What machines are called after.
 _HOSTS = frozenset(

@@ -94,12 +94,19 @@ def _values(text: bytes, sign: _Sign) -> Iterator[bytes]:
     for needle in sign.needles:
         place = text.find(needle)
         while place >= 0:
-            first = max(0, place - sign.back)
-            # With what stands before it, so that a look behind sees it.
-            match = sign.pattern.search(text, first, place + _AHEAD) if sign.back else sign.pattern.match(text, place)
-            if match and match.start() <= place + len(needle):
+            end = place + 1
+            if match := _around(text, place, sign):
                 yield match[1] if match.groups() else match[0]
-            place = text.find(needle, max(place + 1, match.end() if match else 0))
+                end = max(end, match.end())
+            place = text.find(needle, end)
+
+
+def _around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | None:
+    """What matches with a needle at `place` in it."""
+    match = sign.pattern.search(text, max(0, place - sign.back), place + _AHEAD)
+    while match and match.end() <= place:
+        match = sign.pattern.search(text, match.end(), place + _AHEAD)
+    return match if match and match.start() <= place else None
 
 
 def _windows(path: Path) -> Iterator[bytes]:
