@@ -36,4 +36,4 @@ def anonymise(*, source: str, output: Path | None, seed: str | None) -> None:
     click.echo(printable(f"{written.path}: {written.records:,} records, {output.stat().st_size:,} bytes"))
     for title, counts in (("replaced", written.replaced), ("removed", written.removed)):
         for kind, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-            click.echo(printable(f"  {title} {count:>9,}  {kind}"))
+            click.echo(printable(f"  {title:8} {count:>9,}  {kind}"))

@@ -41,7 +41,7 @@ def trim(*, source: str, output: Path, **options: Any) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.trim import trim as write_part
 
-    for written in write_part(source, output, **options, **reading(output)):
+    for written in write_part(source, output, **options, **reading()):
         click.echo(
             printable(
                 f"{written.path}: {some(written.steps, 'step')}, {written.records:,} records,"
