@@ -132,7 +132,7 @@ def _part(connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int,
 
 def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part) -> int:
     if source.importer.NAME == "chrome":
-        with packed_write(target) as file:
+        with packed_write(target, is_small=True) as file:
             return chrome_part.write_part(connection, source.path, trace_id, part, file)
     with sqlite_target(target) as made, sqlite_file(source.path, Notes()) as export:
         return nsys_part.write_part(connection, export, made, trace_id, part)
@@ -144,6 +144,6 @@ def sqlite_target(target: Path) -> Iterator[Path]:
     with scratch() as folder:
         made = folder / "part.sqlite"
         yield made
-        with packed_write(target) as file, made.open("rb") as content:
+        with packed_write(target, is_small=True) as file, made.open("rb") as content:
             while chunk := content.read(1 << 20):
                 file.write(chunk)
