@@ -46,7 +46,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
     check_writes([output], [trace.path])
     names = Names(secrets.token_bytes(32) if seed is None else seed.encode())
     if trace.importer.NAME == "chrome":
-        with packed_write(output) as file:
+        with packed_write(output, is_small=True) as file:
             records, removed = chrome_names.write_anonymous(trace.path, names, file)
     else:
         with sqlite_target(output) as made, sqlite_file(trace.path, Notes()) as export:

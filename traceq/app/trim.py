@@ -42,7 +42,6 @@ def trim(
     output: str | Path,
     *,
     steps: str | None = None,
-    window: str | None = None,
     ranks: Sequence[int] = (),
     **reading: Unpack[Reading],
 ) -> list[Trimmed]:
@@ -52,6 +51,7 @@ def trim(
     touch the part are whole, and what its ledger is worked out from is kept with it: docs/sharing.md. `output` is a file, of a
     source with several traces a directory. Raises WrongUse for what does not go together or is not there.
     """
+    window = reading.get("window")
     if steps is not None and window is not None:
         raise WrongUse("--steps and --window are two ways to say one thing: give one.")
     if steps is None and window is None and not ranks:
@@ -66,7 +66,6 @@ def trim(
     targets = [output / each.path.name if is_several else output for each in found]
     for each, target in zip(found, targets, strict=True):
         check_suffix(each, target)
-    reading["window"] = window
     return [_trim(each, target, span, reading) for each, target in zip(found, targets, strict=True)]
 
 
@@ -88,7 +87,9 @@ def _chosen(source: str | Path, ranks: Sequence[int], reading: Reading) -> list[
     missing = [rank for rank in ranks if rank not in by_rank]
     if missing:
         there = ", ".join(str(rank) for rank in sorted(rank for rank in by_rank if rank is not None))
-        raise WrongUse(f"--ranks: no trace is of rank {missing[0]}; there {f'are {there}' if there else 'is none that says its rank'}.")
+        raise WrongUse(
+            f"--ranks: no trace is of rank {missing[0]}; there {f'are {there}' if there else 'is none that says its rank'}."
+        )
     return [by_rank[rank] for rank in ranks]
 
 
@@ -102,13 +103,18 @@ def check_suffix(source: TraceSource, target: Path) -> None:
     """Refuse a name that says another format than that of the trace, and traces of formats that are only read."""
     suffixes = _SUFFIXES.get(source.importer.NAME)
     if suffixes is None:
-        raise WrongUse(f"{source.path}: traces of this format cannot be trimmed; those of nsys and of the PyTorch profiler can.")
+        raise WrongUse(
+            f"{source.path}: traces of this format cannot be trimmed; those of nsys and of the PyTorch profiler can."
+        )
     if not target.name.lower().endswith(suffixes):
-        raise WrongUse(f"{target}: name a file that ends in {' or '.join(suffixes)}, as {source.path.name} is such a trace.")
+        raise WrongUse(
+            f"{target}: name a file that ends in {' or '.join(suffixes)}, as {source.path.name} is such a trace."
+        )
 
 
 def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, reading: Reading) -> Trimmed:
-    reading = {**reading, "writes": [*reading.get("writes", ()), target]}
+    reading = reading.copy()
+    reading["writes"] = [*reading.get("writes", ()), target]
     with opened(source.path, "trimmed", **reading) as connection:
         ((trace_id,),) = connection.execute("select trace_id from trace").fetchall()
         part = _part(connection, trace_id, span, reading)
@@ -117,20 +123,16 @@ def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, readi
     return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
 
 
-def _part(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, reading: Reading
-) -> Part:
+def _part(connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, reading: Reading) -> Part:
     if span is not None:
         return of_steps(connection, trace_id, *span)
     window = reading.get("window")
     return whole(connection, trace_id) if window is None else of_window(connection, trace_id, read_window(window))
 
 
-def _write(
-    connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part
-) -> int:
+def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part) -> int:
     if source.importer.NAME == "chrome":
-        with packed_write(target) as file:
+        with packed_write(target, is_small=True) as file:
             return chrome_part.write_part(connection, source.path, trace_id, part, file)
     with sqlite_target(target) as made, sqlite_file(source.path, Notes()) as export:
         return nsys_part.write_part(connection, export, made, trace_id, part)
@@ -142,6 +144,6 @@ def sqlite_target(target: Path) -> Iterator[Path]:
     with scratch() as folder:
         made = folder / "part.sqlite"
         yield made
-        with packed_write(target) as file, made.open("rb") as content:
+        with packed_write(target, is_small=True) as file, made.open("rb") as content:
             while chunk := content.read(1 << 20):
                 file.write(chunk)

@@ -13,7 +13,9 @@ from traceq.common.text import printable
 @click.command(short_help="Write a trace without what names anybody.")
 @click.argument("source", metavar="TRACE")
 @output_option
-@click.option("--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]")
+@click.option(
+    "--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]"
+)
 def anonymise(*, source: str, output: Path | None, seed: str | None) -> None:
     """Write a trace without what names anybody.
 
@@ -34,4 +36,4 @@ def anonymise(*, source: str, output: Path | None, seed: str | None) -> None:
     click.echo(printable(f"{written.path}: {written.records:,} records, {output.stat().st_size:,} bytes"))
     for title, counts in (("replaced", written.replaced), ("removed", written.removed)):
         for kind, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-            click.echo(printable(f"  {title} {count:>9,}  {kind}"))
+            click.echo(printable(f"  {title:8} {count:>9,}  {kind}"))

@@ -17,8 +17,12 @@ from traceq.common.units import some
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
 )
-@click.option("--steps", metavar="N..N", help="The steps to keep: 3..5, or 3; by the numbers in their names, if they have any.")
-@click.option("--window", metavar="A..B", help="The time to keep: 3.2s..4s (from the first GPU work), NAME..NAME, or gpu.")
+@click.option(
+    "--steps", metavar="N..N", help="The steps to keep: 3..5, or 3; by the numbers in their names, if they have any."
+)
+@click.option(
+    "--window", metavar="A..B", help="The time to keep: 3.2s..4s (from the first GPU work), NAME..NAME, or gpu."
+)
 @ranks_option
 @memory_option
 @cache_option
@@ -37,7 +41,7 @@ def trim(*, source: str, output: Path, **options: Any) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.trim import trim as write_part
 
-    for written in write_part(source, output, **options, **reading(output)):
+    for written in write_part(source, output, **options, **reading()):
         click.echo(
             printable(
                 f"{written.path}: {some(written.steps, 'step')}, {written.records:,} records,"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,8 +38,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def packed_write(path: Path) -> Iterator[BinaryIO]:
-    """The same, compressed if its name ends in .gz. No name and time in it: the same input makes the same bytes."""
+def packed_write(path: Path, *, is_small: bool = False) -> Iterator[BinaryIO]:
+    """The same, compressed if its name ends in .gz: quickly, or to be small. The same input makes the same bytes."""
     with atomic_write(path) as file:
         if path.suffix.lower() != ".gz":
             yield file
@@ -46,5 +47,8 @@ def packed_write(path: Path) -> Iterator[BinaryIO]:
         # A command that writes none should not wait for it.
         from isal import igzip
 
-        with igzip.IGzipFile(filename="", mode="wb", fileobj=file, mtime=0) as compressed:  # type: ignore[no-untyped-call]
+        pack = gzip.GzipFile if is_small else igzip.IGzipFile
+        level = 6 if is_small else 2
+        # No name and time in it.
+        with pack(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=level) as compressed:
             yield cast("BinaryIO", compressed)

@@ -14,34 +14,73 @@ from traceq.importers.chrome.loose import FAMILY_OF_CATEGORY
 from traceq.importers.chrome.records import Records
 from traceq.sharing.names import Names
 
-_NUMBER = re.compile(rb'-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?')
+_NUMBER = re.compile(rb"-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
 _QUOTED_NUMBER = re.compile(rb'"-?\d{1,25}(?:\.\d{1,12})?"')
+_MEMBERS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"))
 _PHASES = frozenset("XMBEisfCIPtbneNOD")
 _CATEGORIES = frozenset(
     (
         *FAMILY_OF_CATEGORY,
         *("Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Trace", "async", "ac2g", "fwdbwd", "cpu_instant_event"),
-        *("external_correlation", "collective_comm", "hardware_counters", "mtia_counters", "cuda_profiler_range", "traceq"),
+        *(
+            "external_correlation",
+            "collective_comm",
+            "hardware_counters",
+            "mtia_counters",
+            "cuda_profiler_range",
+            "traceq",
+        ),
     )
 )
 # Arguments that are numbers, or lists of numbers; of any other type they go.
 _NUMERIC = frozenset(
     (
         *("External id", "external id", "correlation", "device", "Device", "context", "stream", "grid", "block"),
-        *("registers per thread", "shared memory", "queued", "blocks per SM", "warps per SM", "est. achieved occupancy %"),
-        *("bytes", "memory bandwidth (GB/s)", "fromDevice", "inDevice", "toDevice", "fromContext", "inContext", "toContext"),
+        *(
+            "registers per thread",
+            "shared memory",
+            "queued",
+            "blocks per SM",
+            "warps per SM",
+            "est. achieved occupancy %",
+        ),
+        *(
+            "bytes",
+            "memory bandwidth (GB/s)",
+            "fromDevice",
+            "inDevice",
+            "toDevice",
+            "fromContext",
+            "inContext",
+            "toContext",
+        ),
         *("graph id", "graph node id", "priority", "channel", "channel_type", "hsa_queue", "cid", "cbid", "Ev Idx"),
-        *("Record function id", "Sequence number", "Fwd thread id", "Python id", "Python parent id", "Python module id"),
+        *(
+            "Record function id",
+            "Sequence number",
+            "Fwd thread id",
+            "Python id",
+            "Python parent id",
+            "Python module id",
+        ),
         *("Python thread", "In msg nelems", "Out msg nelems", "Group size", "Seq", "Rank", "Src Rank", "Dst Rank"),
         *("Global rank start", "Global rank stride", "Is asynchronized op", "In split size", "Out split size"),
         *("Device Type", "Device Id", "Bytes", "Total Allocated", "Total Reserved", "wait_on_stream", "event_id"),
         *("wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Op count", "num_warps", "num_stages"),
         *("sort_index", "ts", "dur", "Trace iteration", "finished", "Input Dims", "Input Strides", "ptr"),
-        *("activeBlocksPerMultiprocessor", "blockLimitRegs", "blockLimitSharedMem", "blockLimitWarps", "blockLimitBlocks"),
+        *(
+            "activeBlocksPerMultiprocessor",
+            "blockLimitRegs",
+            "blockLimitSharedMem",
+            "blockLimitWarps",
+            "blockLimitBlocks",
+        ),
         *("blockLimitBarriers", "allocatedRegistersPerBlock", "allocatedSharedMemPerBlock"),
     )
 )
-_NUMERIC_TEXT = re.compile(r"[\d\s,.\[\]()+-]{0,5000}|True|False|None|inf|nan|")
+# A number or lists of them; no address is one.
+_ONE = r"-?\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
+_NUMERIC_TEXT = re.compile(rf"[\[(]*{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]*|\[\]|\(\)|True|False|None|inf|nan|")
 _OBJECTS = frozenset(("occupancy",))
 _FLAGS = (
     "schemaVersion", "record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "cupti_version",
@@ -53,9 +92,13 @@ _OF_DEVICE = (
     "warpSize", "sharedMemPerBlock", "numSms", "regsPerMultiprocessor", "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor",
     "maxSharedMemoryPerMultiProcessor",
 )  # fmt: skip
-_BACKENDS = re.compile(r"(?:(?:cpu|cuda|hip):)?(?:nccl|gloo|mpi|ucc|rccl|xccl|hccl)(?:,(?:cpu|cuda):(?:nccl|gloo|mpi|ucc))?")
+_BACKENDS = re.compile(
+    r"(?:(?:cpu|cuda|hip):)?(?:nccl|gloo|mpi|ucc|rccl|xccl|hccl)(?:,(?:cpu|cuda):(?:nccl|gloo|mpi|ucc))?"
+)
 _VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,3}")
-_SYNC_KINDS = re.compile(r"(?:Event|Stream|Context) ?(?:Wait ?Event|Sync(?:hronize)?)?(?: Sync)?|EVENT_SYNC|STREAM_WAIT_EVENT|STREAM_SYNC|CONTEXT_SYNC")
+_SYNC_KINDS = re.compile(
+    r"(?:Event|Stream|Context) ?(?:Wait ?Event|Sync(?:hronize)?)?(?: Sync)?|EVENT_SYNC|STREAM_WAIT_EVENT|STREAM_SYNC|CONTEXT_SYNC"
+)
 _LIMITS = re.compile(r"(?:WARPS|REGS|SMEM|BLOCKS|BARRIERS|none|\||, ?| )*")
 _COPY_KINDS = re.compile(r"[HDAP](?:to|2)[HDAP]|Dispatch Kernel|(?:Host|Device)To(?:Host|Device)|Memset|\d{1,3}")
 
@@ -72,7 +115,7 @@ class Anonymiser:
         self._strings: dict[str, Callable[[str], str | None]] = {
             "Collective name": names.operator,
             "dtype": names.type,
-            "Process Group Name": lambda text: text if text.isdigit() and len(text) < 6 else names.other(text, "names of process groups"),  # noqa: PLR2004
+            "Process Group Name": self._group_name,
             "Process Group Description": lambda text: names.other(text, "names of process groups"),
             "Process Group Ranks": _numeric_text,
             "In split size": _numeric_text,
@@ -85,6 +128,9 @@ class Anonymiser:
             "Module Hierarchy": lambda text: names.other(text, "names of modules"),
         }
 
+    def _group_name(self, text: str) -> str:
+        return text if re.fullmatch(r"\d{1,5}", text) else self._names.other(text, "names of process groups")
+
     def event(self, raw: bytes | msgspec.Raw) -> bytes | None:
         """The event as it may be shown; None where nothing of it may."""
         try:
@@ -96,31 +142,25 @@ class Anonymiser:
         if phase not in _PHASES:
             self.removed["events of unknown kinds"] += 1
             return None
-        category = _text(members.get("cat"))
-        shown: dict[str, Any] = {"ph": phase}
-        if category is not None:
-            shown["cat"] = category if category in _CATEGORIES or category.lower() in _CATEGORIES else self._names.other(category)
-        family = FAMILY_OF_CATEGORY.get((category or "").lower(), "other")
         if phase == "M":
             return self._metadata(members)
+        category = _text(members.get("cat"))
+        shown: dict[str, Any] = {"ph": phase, "cat": None if category is None else self._category(category)}
         if "name" in members:
-            shown["name"] = self._name(_text(members["name"]), family, phase, category)
-        for key in ("pid", "tid"):
-            if key in members:
-                shown[key] = self._track(members[key])
-        for key in ("ts", "dur", "id"):
-            if key in members:
-                shown[key] = self._number(members[key], key)
+            shown["name"] = self._name(_text(members["name"]), phase, category)
+        shown |= {key: self._track(members[key]) for key in ("pid", "tid") if key in members}
+        shown |= {key: self._number(members[key], key) for key in ("ts", "dur", "id") if key in members}
         for key in ("bp", "s"):
-            if _text(members.get(key)) in ("e", "g", "p", "t"):
-                shown[key] = _text(members[key])
+            shown[key] = text if (text := _text(members.get(key))) in ("e", "g", "p", "t") else None
         if "args" in members:
             shown["args"] = self._args(members["args"], is_counter=phase == "C")
-        for key in members.keys() - {"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}:
-            self.removed["unknown members of events"] += 1
+        self.removed["unknown members of events"] += len(members.keys() - _MEMBERS)
         return msgspec.json.encode({key: value for key, value in shown.items() if value is not None})
 
-    def _name(self, text: str | None, family: str, phase: str, category: str | None) -> str | None:
+    def _category(self, text: str) -> str:
+        return text if text in _CATEGORIES or text.lower() in _CATEGORIES else self._names.other(text)
+
+    def _name(self, text: str | None, phase: str, category: str | None) -> str | None:
         if text is None:
             return None
         names = self._names
@@ -128,15 +168,16 @@ class Anonymiser:
             return text if text in _CATEGORIES or text == "launch" else names.other(text)
         if phase == "C":
             return names.metric(text)
-        if family in ("kernel",):
-            return names.kernel(text)
-        if family == "runtime" or family == "overhead":
-            return names.call(text)
-        if family == "op":
-            return names.operator(text)
-        if family == "python":
-            return names.frame(text)
-        return names.thread(text) if category == "Trace" else names.annotation(text)
+        family = "Trace" if category == "Trace" else FAMILY_OF_CATEGORY.get((category or "").lower(), "other")
+        ways = {
+            "kernel": names.kernel,
+            "runtime": names.call,
+            "overhead": names.call,
+            "op": names.operator,
+            "python": names.frame,
+            "Trace": names.thread,
+        }
+        return ways.get(family, names.annotation)(text)
 
     def _metadata(self, members: dict[str, msgspec.Raw]) -> bytes | None:
         name = _text(members.get("name"))
@@ -145,7 +186,11 @@ class Anonymiser:
         if name in ("process_sort_index", "thread_sort_index"):
             shown: Any = {"sort_index": args["sort_index"]} if isinstance(args.get("sort_index"), int) else {}
         elif name in ("process_name", "thread_name") and isinstance(args.get("name"), str):
-            shown = {"name": self._names.program(args["name"]) if name == "process_name" else self._names.thread(args["name"])}
+            shown = {
+                "name": self._names.program(args["name"])
+                if name == "process_name"
+                else self._names.thread(args["name"])
+            }
         elif name == "process_labels" and isinstance(args.get("labels"), str):
             shown = {"labels": self._names.thread(args["labels"])}
         else:
@@ -209,7 +254,9 @@ class Anonymiser:
 
     def header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
         """The members of the file beside its events, those that may be shown."""
-        shown: dict[str, Any] = {key: members[key] for key in _FLAGS if key in members and _NUMBER.fullmatch(bytes(members[key]))}
+        shown: dict[str, Any] = {
+            key: members[key] for key in _FLAGS if key in members and _NUMBER.fullmatch(bytes(members[key]))
+        }
         if _text(members.get("displayTimeUnit")) in ("ms", "ns"):
             shown["displayTimeUnit"] = _text(members["displayTimeUnit"])
         if isinstance(devices := _decoded(members.get("deviceProperties")), list):
@@ -229,7 +276,9 @@ class Anonymiser:
         return shown
 
     def _distributed(self, values: _Values) -> dict[str, Any]:
-        shown: dict[str, Any] = {key: values[key] for key in ("rank", "world_size", "pg_count") if _is_small(values.get(key))}
+        shown: dict[str, Any] = {
+            key: values[key] for key in ("rank", "world_size", "pg_count") if _is_small(values.get(key))
+        }
         shown |= {"backend": values["backend"]} if _BACKENDS.fullmatch(str(values.get("backend"))) else {}
         shown |= {"nccl_version": values["nccl_version"]} if _VERSION.fullmatch(str(values.get("nccl_version"))) else {}
         if isinstance(groups := values.get("pg_config"), list):
@@ -240,7 +289,7 @@ class Anonymiser:
         shown: dict[str, Any] = {}
         for key in ("pg_name", "pg_desc"):
             if isinstance(text := values.get(key), str | int):
-                shown[key] = self._strings["Process Group Name"](str(text))
+                shown[key] = self._group_name(str(text))
         if _BACKENDS.fullmatch(str(values.get("backend_config"))):
             shown["backend_config"] = values["backend_config"]
         if _is_small(values.get("pg_size")):
@@ -281,15 +330,37 @@ class Anonymiser:
     def _thread_of(self, values: Any) -> dict[str, str]:
         values = values if isinstance(values, dict) else {}
         found = {key: values[key] for key in ("pid", "tid") if isinstance(values.get(key), str)}
-        return {key: text if re.fullmatch(r"-?\d{1,20}", text) else self._names.thread(text) for key, text in found.items()}
+        return {
+            key: text if re.fullmatch(r"-?\d{1,20}", text) else self._names.thread(text) for key, text in found.items()
+        }
 
 
 _REASONS = re.compile(r"(?:warm-up|incomplete|outside|other work|[a-z]+): [a-z0-9 +,.'-]{1,100}|outside of --window")
 _KNOWN_TEXTS = frozenset(
-    ("Call stack", "Concrete Inputs", "Module Hierarchy", "kernel_file", "kernel_kwargs", "kernel_hash", "CallFrom", "Backend", "Trace name")
+    (
+        "Call stack",
+        "Concrete Inputs",
+        "Module Hierarchy",
+        "kernel_file",
+        "kernel_kwargs",
+        "kernel_hash",
+        "CallFrom",
+        "Backend",
+        "Trace name",
+    )
 )
 _KNOWN_MEMBERS = frozenset(
-    ("host_name", "traceName", "trace_id", "group_trace_id", "INFO", "WARNING", "ERROR", "PT_PROFILER_JOB_NAME", "otherData")
+    (
+        "host_name",
+        "traceName",
+        "trace_id",
+        "group_trace_id",
+        "INFO",
+        "WARNING",
+        "ERROR",
+        "PT_PROFILER_JOB_NAME",
+        "otherData",
+    )
 )
 
 

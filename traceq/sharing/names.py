@@ -26,7 +26,8 @@ from traceq.common.public_names import KERNEL, PUBLIC
 
 # Annotations that servers and frameworks make: numbers and these words, whole.
 _DIALECT = re.compile(
-    r"""ProfilerStep\#\d+ | traceq\.step\#\d+ | PyTorch\ Profiler\ \(\d+\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
+    r"""ProfilerStep\#\d+ | traceq\.step\#\d+
+    | PyTorch\ Profiler\ \(\d+\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
     | execute_(?:\d+|context|generation|new|cached|diffusion|sqsq|sksk|sqsk|sq|sk|x|_|\(|\))+
     | step\[(?:EXTEND|SPLIT_PREFILL|DECODE|TARGET_VERIFY|VERIFY|MIXED)(?:\ (?:bs|toks|c|g|c_sq|c_sk|g_sq|g_sk)=\d+)*\]
     | capture_\d+_[A-Z]{1,12}
@@ -47,14 +48,20 @@ _C_FUNCTION = re.compile(r"_{0,2}[a-z][a-z0-9]{1,15}(?:_[a-z0-9]{1,12}){0,4}")
 _API = re.compile(
     r"(?:cuda|cu|hip|hsa|nccl|rccl|cublas|cublasLt|cudnn|cufft|cusparse|nvrtc|nvml|roctx|nvtx|MPI_|ucp_|NVSHMEM|nvshmem)[A-Za-z]\w{0,80}"
     r"|INVALID|Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Buffer Flush|Instrumentation|Resource"
-    r"|Driver Compiler|Activity Buffer Request|CUDA profiling data flush to disk|Start & Stop"
+    r"|Driver Compiler|Activity Buffer Request|CUDA profiling [a-z ]{1,40}|CUPTI [A-Za-z ]{1,40}|Start & Stop"
 )
 _THREAD = re.compile(
     r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_\w{2,20}|pytest|torchrun|cuda-EvtHandlr|cuda\d{8,14}|jemalloc_bg_thd"
-    r"|NCCL [A-Za-z/ ]{1,24}|MPI Rank \d{1,7}|\[NSys[ A-Za-z]*\])\)?|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
+    r"|NCCL [A-Za-z/ ]{1,24}|MPI Rank \d{1,7}|\[NSys[ A-Za-z]*\])\)?"
+    r"|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
     r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d+\))?|CUDA functions|CPU functions"
 )
-_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}(?:::[A-Za-z0-9_<>]{1,60}){0,3}")
+_TYPE = re.compile(
+    r"c10::(?:Half|BFloat16|Float\w{1,16}|complex<(?:float|double|c10::Half)>|q?u?int\d{1,2})"
+    r"|(?:unsigned |signed )?(?:char|short|int|long|long int|long long|float|double|bool|void)"
+    r"|Scalar|ScalarList|TensorList|GenericList|Tensor"
+    r"|Float|Double|Half|BFloat16|Float8_\w{1,12}|Long|Int|Short|Byte|Char|Bool|(?:u?int|float|bfloat|complex)\d{0,3}(?:_[a-z0-9]{1,8})?|None"
+)
 _PYTHON_FRAME = re.compile(
     r"(?:.*/)?((?:torch|torchvision|torchdata|torchaudio|numpy|webdataset|streaming|ffcv|lightning|pytorch_lightning|tensorflow"
     r"|transformers|accelerate|triton|wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab|tqdm|loguru|logging|multiprocessing|threading"
@@ -62,44 +69,37 @@ _PYTHON_FRAME = re.compile(
     r"|(?:threading|queue|selectors|contextlib|functools|random|socket|pickle|copy|runpy)\.py\(\d{1,6}\): [\w<>]{1,60})"
 )
 _MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
-_GPU = re.compile(r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)?[ A-Z0-9a-z()-]{0,40}")
+_GPU = re.compile(
+    r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)"
+    r"(?:[ -](?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|PCIe|PCIE|SXM\d?"
+    r"|OAM|NVL|HBM\de?|DGX|DGXS|Graphics|Device|Laptop|GPU|Ti|SUPER|Super|Ada|Generation|MIG|PG\d{1,4}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}))*"
+)
 _METRIC = re.compile(r"[A-Za-z0-9 /()%.:,_+-]{1,90}(?:\[[A-Za-z0-9 %/.]{1,40}\])?")
 
 _SEGMENT = re.compile(r"[^\W_]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,4}")
 _NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,4})")
 _MOST_DIGITS = 6
+# Letters of a word that tells something within another.
+_LEAST = 3
 _JOINS = ".:-@/"
-_SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!@'\"~^$\n\t")
+_SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
 
-# Beside the words of traceq's own queries: what programs call their parts, and classes of torch.nn.
-_WORDS = frozenset(
-    """
-    a an and at by for from in is of on or the to with without no not op id seq sizes input inputs output outputs nn module modules
-    forward backward fwd bwd optimizer optim opt step steps iter iteration iterations epoch epochs batch batches micro train training
-    eval evaluation valid validation test loss grad gradient gradients zero clip norm update scheduler lr data loader loading load
-    fetch next get read prefetch collate dataset sampler worker transform decode encode tokenize model layer layers block blocks
-    encoder decoder attention attn self cross mlp ffn feed head heads embedding embeddings embed linear conv pool relu gelu silu
-    softmax dropout residual norm rms layernorm batchnorm moe expert experts router gate token tokens prefill generate generation
-    sample sampling kv cache save checkpoint ckpt restore compile graph capture replay warmup warm up init start stop end begin
-    all reduce gather scatter broadcast reducescatter allreduce allgather alltoall send recv barrier wait sync synchronize async
-    copy memcpy memset alloc free malloc stream event kernel launch copyin copyout device h d log logging print metrics
-    profiler profile trace nvtx torch cuda nccl pipeline stage schedule bucket shard unshard fsdp ddp tensor parallel sequence
-    distributed built method function object py init call apply run main loop thread python
-    Linear Conv1d Conv2d Conv3d ConvTranspose2d BatchNorm1d BatchNorm2d BatchNorm3d LayerNorm RMSNorm GroupNorm Embedding
-    EmbeddingBag Dropout ReLU GELU SiLU Sigmoid Tanh Softmax MaxPool2d AvgPool2d AdaptiveAvgPool2d Flatten Identity Sequential
-    ModuleList ModuleDict Transformer TransformerEncoder TransformerEncoderLayer MultiheadAttention LSTM GRU RNN
-    CrossEntropyLoss MSELoss BCEWithLogitsLoss DistributedDataParallel DataParallel FullyShardedDataParallel
-    """.split()
-)
 # What machines are called after.
-_HOSTS = frozenset("gpu cpu node nodes host hosts server cluster machine pod login head user users team org com net corp local".split())
+_HOSTS = frozenset(
+    (
+        *("gpu", "cpu", "node", "nodes", "host", "hosts", "server", "cluster", "machine"),
+        *("pod", "login", "head", "user", "users", "team", "org", "com", "net"),
+        *("corp", "local"),
+    )
+)
 _QUOTED = re.compile(r"'((?:[^'\n]|'')*)'")
 
 
 @cache
 def known_words() -> frozenset[str]:
-    """Words, in lower case, that stay: those above, and those in the patterns by which traceq tells what names mean."""
+    """Words, in lower case, that stay: those of words.txt, and those in the patterns by which traceq tells what names mean."""
 
     def texts(folder: Traversable) -> list[str]:
         found = []
@@ -112,10 +112,14 @@ def known_words() -> frozenset[str]:
 
     root = files("traceq")
     quoted = (
-        literal for room in ("analysis", "diagnosis") for text in texts(root / room) for literal in _QUOTED.findall(text)
+        literal
+        for room in ("analysis", "diagnosis")
+        for text in texts(root / room)
+        for literal in _QUOTED.findall(text)
     )
     words = {part.lower() for literal in quoted for part in _PARTS.findall(literal)}
-    return frozenset(({word for word in words if len(word) > 2} | {word.lower() for word in _WORDS}) - _HOSTS)  # noqa: PLR2004
+    own = root.joinpath("sharing/words.txt").read_text("utf-8").lower().split()
+    return frozenset(({word for word in words if len(word) >= _LEAST} | {*own}) - _HOSTS)
 
 
 class Names:
@@ -171,11 +175,13 @@ class Names:
 
     def gpu(self, text: str) -> str:
         """The name of a model of GPUs."""
-        return text if PUBLIC.fullmatch(text) or (_GPU.fullmatch(text) and "GPU" in text) else self._replaced("names of devices", text)
+        return text if PUBLIC.fullmatch(text) or _GPU.fullmatch(text) else self._replaced("names of devices", text)
 
     def metric(self, text: str) -> str:
         """The name of a counter of GPUs."""
-        return text if _METRIC.fullmatch(text) and self.words(text) == text else self._replaced("names of counters", text)
+        return (
+            text if _METRIC.fullmatch(text) and self.words(text) == text else self._replaced("names of counters", text)
+        )
 
     def other(self, text: str, kind: str = "other names") -> str:
         """Any other name."""
@@ -183,7 +189,7 @@ class Names:
 
     def type(self, text: str) -> str:
         """The name of a type of data."""
-        return text if _TYPE.fullmatch(text) and self.words(text) == text else self._replaced("names of types", text)
+        return text if _TYPE.fullmatch(text) else self._replaced("names of types", text)
 
     def _replaced(self, kind: str, text: str) -> str:
         found = self._of.get((kind, text))
@@ -210,16 +216,24 @@ class Names:
         segment = match[0]
         if segment.isdigit():
             is_joined = _joins(text, before, match) or _joins(text, match, after)
-            return segment if segment.isascii() and len(segment) <= _MOST_DIGITS and not is_joined else self._pseudonym(segment)
-        if segment.lower() in known_words():
-            return segment
-        if (numbered := _NUMBERED.fullmatch(segment)) is not None:
-            letters = numbered[1]
-            return (letters if letters.lower() in known_words() else self._pseudonym(letters)) + numbered[2]
-        parts = _PARTS.findall(segment) if segment.isascii() and segment.isalpha() else []
-        if "".join(parts) != segment or not any(part.lower() in known_words() and len(part) > 2 for part in parts):  # noqa: PLR2004
-            return self._pseudonym(segment)
-        return "".join(part if part.lower() in known_words() and len(part) > 2 else self._pseudonym(part) for part in parts)  # noqa: PLR2004
+            is_count = segment.isascii() and len(segment) <= _MOST_DIGITS and not is_joined
+            return segment if is_count else self._pseudonym(segment)
+        if numbered := _NUMBERED.fullmatch(segment):
+            return self._compound(numbered[1]) + numbered[2]
+        return self._compound(segment)
+
+    def _compound(self, word: str) -> str:
+        """A word, or several written as one: DataLoader, AllToAll4D."""
+        parts = _PIECES.findall(word)
+        kept = [part.lower() in known_words() for part in parts]
+        is_whole = "".join(parts) == word
+        are_words = all(is_kept or part.isdigit() for part, is_kept in zip(parts, kept, strict=True))
+        if word.lower() in known_words() or (is_whole and any(kept) and are_words):
+            return word
+        tells = [is_kept and len(part) >= _LEAST for part, is_kept in zip(parts, kept, strict=True)]
+        if not is_whole or not word.isalpha() or not any(tells):
+            return self._pseudonym(word)
+        return "".join(part if each else self._pseudonym(part) for part, each in zip(parts, tells, strict=True))
 
     def _pseudonym(self, word: str) -> str:
         digest = hmac.new(self._key, word.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
@@ -239,4 +253,4 @@ def _between(text: str) -> str:
 
 
 def _is_kernel(text: str) -> bool:
-    return bool(KERNEL.fullmatch(text.replace("$", "").replace("'", ""))) and not re.search(r"\d\.\d+\.\d", text)
+    return bool(KERNEL.fullmatch(re.sub("[$'!]", "", text))) and not re.search(r"\d\.\d+\.\d", text)

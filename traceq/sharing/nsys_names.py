@@ -1,7 +1,7 @@
 """An nsys export that names nobody: a new file with the tables and columns that are known, names as sharing.names makes them.
 
-Environments of all processes, command lines, paths and hosts stand in tables and strings that are not copied; pages that were freed
-in the old file are not either.
+Environments of all processes, command lines, paths and hosts stand in tables and strings that are not copied; pages that were
+freed in the old file are not either.
 """
 
 from __future__ import annotations
@@ -11,36 +11,20 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from traceq.importers.nsys import payload, samples
-from traceq.importers.nsys.capture import _OPTIONS, _PLAIN_WORD, _RANK_VARIABLES, _VERSION
-from traceq.importers.nsys.diagnostics import _LOST
+from traceq.importers.nsys.capture import OPTIONS, PLAIN_WORD, RANK_VARIABLES
+from traceq.importers.nsys.diagnostics import LOST
 from traceq.importers.nsys.files import quoted
 from traceq.sharing.chrome_names import Anonymiser
 from traceq.sharing.names import Names
 from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
 
 # Columns that hold numbers, of any table that is copied. What is no number in them goes.
-_NUMBERS = frozenset(
-    """
-    id start end timestamp rawTimestamp globalTid globalPid endGlobalTid eventClass correlationId returnValue callchainId overheadType
-    deviceId contextId streamId greenContextId gridX gridY gridZ blockX blockY blockZ registersPerThread staticSharedMemory
-    dynamicSharedMemory localMemoryPerThread localMemoryTotal sharedMemoryExecuted launchType graphId graphNodeId graphExecId
-    clusterX clusterY clusterZ bytes copyKind srcKind dstKind srcDeviceId dstDeviceId srcContextId dstContextId migrationCause
-    virtualAddress copyCount value memKind syncType deprecatedSyncType eventId eventSyncId eventType rangeId category color
-    domainId uint64Value int64Value uint32Value int32Value doubleValue floatValue numberOfPageFaults faultAccessType
-    memoryOperationType cpu isSchedIn threadState threadBlock stackDepth unresolved originalIP typeId metricId utcEpochNs
-    systemClockNs sessionStartCntVctNs pid cudaId gpuId commHandle size recvSize tag remoteRank rootRank rank peerWorkerUid packedSize
-    originalGraphId originalGraphNodeId severity nullStreamId hwId vmId processId flag priority
-    cuDevice smCount computeMajor computeMinor smMajor smMinor totalMemory threadsPerWarp maxWarpsPerSm maxBlocksPerSm
-    maxRegistersPerSm maxRegistersPerBlock maxShmemPerSm maxShmemPerBlock maxShmemPerBlockOptin memoryBandwidth clockRate asyncEngines
-    l2CacheSize constantMemory isDiscrete isMigSupported numMultiprocessors globalMemorySize numThreadsPerWarp
-    maxWarpsPerMultiprocessor maxBlocksPerMultiprocessor maxRegistersPerMultiprocessor maxSharedMemoryPerMultiprocessor
-    globalMemoryBandwidth computeCapabilityMajor computeCapabilityMinor coreClockRate
-    """.split()
-)
+_NUMBERS = frozenset(files("traceq").joinpath("sharing/numbers.txt").read_text("utf-8").split())
 
 _CALLS = {"nameId": "call"}
 _KERNELS = {"demangledName": "kernel", "shortName": "kernel", "mangledName": "kernel"}
@@ -53,24 +37,34 @@ _TABLES: dict[str, dict[str, str]] = {
     "CUPTI_ACTIVITY_KIND_OVERHEAD": _CALLS,
     "CUBLAS_EVENTS": _CALLS,
     "CUDNN_EVENTS": _CALLS,
-    **dict.fromkeys(("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"), {"textId": "call"}),
-    **dict.fromkeys(("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS"), {"textId": "call"}),
+    **{
+        table: {"textId": "call"}
+        for table in (
+            *("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"),
+            *("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS"),
+        )
+    },
     "NVTX_EVENTS": {"textId": "range", "jsonTextId": "payload"},
     "ThreadNames": {"nameId": "thread"},
     "SAMPLING_CALLCHAINS": {"symbol": "symbol", "module": "library"},
     "CUDA_UM_CPU_PAGE_FAULT_EVENTS": {"CpuInstruction": "symbol"},
-    **dict.fromkeys(
-        (
+    **{
+        table: {}
+        for table in (
             *("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
             *("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "GPU_METRICS"),
             *("CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "SCHED_EVENTS", "COMPOSITE_EVENTS"),
             *("MPI_COMMUNICATORS", "MPI_RANKS", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME"),
-            *("TARGET_INFO_CUDA_STREAM", "TARGET_INFO_CUDA_CONTEXT_INFO", "CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS"),
+            *(
+                "TARGET_INFO_CUDA_STREAM",
+                "TARGET_INFO_CUDA_CONTEXT_INFO",
+                "CUDA_GRAPH_EVENTS",
+                "CUDA_GRAPH_NODE_EVENTS",
+            ),
             *("PROCESSES", "DIAGNOSTIC_EVENT", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE"),
             *("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_GPU_METRICS", "TRACEQ"),
-        ),
-        {},
-    ),
+        )
+    },
 }
 # Columns that hold text, and the function that makes what is shown of it; rows of what it makes nothing of go with `_WHERE`.
 _TEXTS = {
@@ -91,7 +85,7 @@ _WHERE = {
     "EXPORT_META_DATA": "is_export(t.name, t.value)",
     "META_DATA_CAPTURE": "is_option(t.name, t.value)",
 }
-_RANK_NAMES = frozenset(name for pair in _RANK_VARIABLES for name in pair)
+_RANK_NAMES = frozenset(name for pair in RANK_VARIABLES for name in pair)
 _OF_PAYLOAD = (
     "NCCL communicator ID", "No. of ranks", "Rank", "CUDA device", "Message size [bytes]", "Bytes", "Peer rank", "Root",
 )  # fmt: skip
@@ -104,7 +98,9 @@ _PUBLIC_LIBRARY = re.compile(
     r"|cusparse|nccl|nvidia-[\w-]{1,24}|nvrtc[\w-]{0,12}|hip\w{0,12}|hsa\w{0,20}|torch\w{0,12}|c10\w{0,6}|mpi\w{0,8}|ToolsInjection\w{0,10}"
     r"|\w{0,12}Injection|cupti|nvToolsExt|mkl\w{0,16}|ssl|crypto|atomic)[-.].{0,24}"
 )
-_SYMBOL = re.compile(r"\[[A-Za-z ]{1,40}\]|0x[0-9a-fA-F]{1,16}|_start|main|__libc_start\w{0,16}|_Py\w{1,50}|Py[A-Z]\w{1,50}|clone|start_thread")
+_SYMBOL = re.compile(
+    r"\[[A-Za-z ]{1,40}\]|0x[0-9a-fA-F]{1,16}|_start|main|__libc_start\w{0,16}|_Py\w{1,50}|Py[A-Z]\w{1,50}|clone|start_thread"
+)
 
 
 def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tuple[int, Counter[str]]:
@@ -148,20 +144,24 @@ def _copy(files: sqlite3.Connection, table: str, columns: Columns, removed: Coun
     for name, role in strings.items():
         if name in columns:
             files.execute(
-                f"insert or ignore into temp.used_string select {quoted(name)}, ? from main.{quoted(table)}"  # noqa: S608
+                f"insert or ignore into temp.used_string select {quoted(name)}, ? from main.{quoted(table)}"
                 f" where typeof({quoted(name)}) = 'integer'",
                 [role],
             )
     if table in _WHERE:
-        ((before,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()  # noqa: S608
+        ((before,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()
         removed[f"rows of {table}"] += before - rows
     return rows
 
 
 def _count(files: sqlite3.Connection, table: str, removed: Counter[str]) -> None:
-    ((rows,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()  # noqa: S608
+    ((rows,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()
     # Other tables may have any name.
-    shown = table if re.fullmatch(r"(?:TARGET_INFO|ANALYSIS|CUPTI|CUDA|OSRT|NVTX|GPU|META_DATA|NET|NIC)_[A-Z0-9_]{1,40}", table) else "other tables"
+    shown = (
+        table
+        if re.fullmatch(r"(?:TARGET_INFO|ANALYSIS|CUPTI|CUDA|OSRT|NVTX|GPU|META_DATA|NET|NIC)_[A-Z0-9_]{1,40}", table)
+        else "other tables"
+    )
     removed[f"rows of {shown}"] += rows
 
 
@@ -211,8 +211,8 @@ def _give_functions(files: sqlite3.Connection, names: Names, removed: Counter[st
     give("shown_range", lambda text: _range(names, text))
     give("shown_payload", lambda text: _payload(text, removed))
     give("shown_program", names.program)
-    give("shown_message", lambda text: "events were dropped" if _LOST.search(text) else "")
-    give("shown_gpu", lambda text: names.gpu(text))
+    give("shown_message", lambda text: "events were dropped" if LOST.search(text) else "")
+    give("shown_gpu", names.gpu)
     give("shown_bus", lambda text: text if re.fullmatch(r"[0-9A-Fa-f:.]{1,20}", text) else "")
     give("shown_metric", names.metric)
     give("shown_option_name", lambda text: "PROCESS_0:ENVIRONMENT_VARIABLE" if "ENVIRONMENT_VARIABLE" in text else text)
@@ -243,32 +243,39 @@ def _payload(text: str, removed: Counter[str]) -> str:
         values = None
     values = values if isinstance(values, Mapping) else {}
     shown: dict[str, Any] = {key: values[key] for key in _OF_PAYLOAD if isinstance(values.get(key), int)}
-    if str(values.get("Reduction operation")) in payload._REDUCTIONS:
+    if str(values.get("Reduction operation")) in payload.REDUCTIONS:
         shown["Reduction operation"] = values["Reduction operation"]
     removed["payloads of ranges"] += shown.keys() != values.keys()
     return json.dumps(shown) if shown else ""
 
 
 def _symbol(names: Names, text: str) -> str:
-    is_public = _SYMBOL.fullmatch(text) or samples._NOT_OWN.match(text) and names.kernel(text) == text
+    is_public = _SYMBOL.fullmatch(text) or (samples.NOT_OWN.match(text) and names.kernel(text) == text)
     return text if is_public else names.other(text, "names of functions")
 
 
 def _library(names: Names, text: str) -> str:
     last = re.split(r"[/\\]", text)[-1]
-    is_public = _PUBLIC_LIBRARY.fullmatch(last) or re.fullmatch(r"(?:lib)?python\d[\d.]{0,6}(?:\.so[.\d]{0,8})?|ld-[\w.-]{1,24}|\[[a-z. ]{1,24}\]", last)
+    is_public = _PUBLIC_LIBRARY.fullmatch(last) or re.fullmatch(
+        r"(?:lib)?python\d[\d.]{0,6}(?:\.so[.\d]{0,8})?|ld-[\w.-]{1,24}|\[[a-z. ]{1,24}\]", last
+    )
     return last if is_public else names.other(last, "names of libraries and programs")
 
 
 def _is_export(name: str, value: str) -> bool:
-    return name.startswith(("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION")) and _VERSION.fullmatch(value) is not None and len(value) < 30 and bool(re.fullmatch(r"EXPORT_[A-Z_]{1,40}", name))  # noqa: PLR2004
+    return (
+        re.fullmatch(r"EXPORT_(?:PRODUCT|SCHEMA)_VERSION[A-Z_]{0,10}", name) is not None
+        and re.fullmatch(r"[0-9][0-9.]{0,20}(?:-[0-9v.]{1,20})?", value) is not None
+    )
 
 
 def _is_option(name: str, value: str) -> bool:
-    if name in _OPTIONS:
-        return _PLAIN_WORD.fullmatch(value) is not None
+    if name in OPTIONS:
+        return PLAIN_WORD.fullmatch(value) is not None
     variable, _, number = value.partition("=")
-    return "ENVIRONMENT_VARIABLE" in name and variable in _RANK_NAMES and re.fullmatch(r"[0-9]{1,7}", number) is not None
+    return (
+        "ENVIRONMENT_VARIABLE" in name and variable in _RANK_NAMES and re.fullmatch(r"[0-9]{1,7}", number) is not None
+    )
 
 
 def _part(anonymiser: Anonymiser, text: str) -> str:

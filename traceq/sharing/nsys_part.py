@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,18 +27,43 @@ _CALLS = frozenset(each.table for each in (*host.CALLS, *mpi.CALLS))
 _EVENT, _SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 _NVTX, _SAMPLES, _SWITCHES = "NVTX_EVENTS", "COMPOSITE_EVENTS", "SCHED_EVENTS"
 
+# Call chains, and the table and column of what they are the chains of.
+_CHAINS = {
+    "SAMPLING_CALLCHAINS": (_SAMPLES, "id"),
+    "CUDA_CALLCHAINS": ("CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId"),
+    "OSRT_CALLCHAINS": ("OSRT_API", "callchainId"),
+}
+
 # Filled in order, where they need others: chains of what stays, recordings that waits name, strings that rows refer to.
-_LATER = ("SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "OSRT_CALLCHAINS", _EVENT, "StringIds")
+_LATER = (*_CHAINS, _EVENT, "StringIds")
 
 # They describe what is in the other tables, whenever that was, or are few.
 _WHOLE = frozenset(
-    ("CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS", "CUDA_GPU_MEMORY_POOL_EVENTS", "DIAGNOSTIC_EVENT", "ANALYSIS_DETAILS")
+    (
+        "CUDA_GRAPH_EVENTS",
+        "CUDA_GRAPH_NODE_EVENTS",
+        "CUDA_GPU_MEMORY_POOL_EVENTS",
+        "DIAGNOSTIC_EVENT",
+        "ANALYSIS_DETAILS",
+    )
 )
 
 # Columns that hold ids of StringIds beside those whose names end in Id.
 _STRINGS = frozenset(
-    "module symbol srcFile funcName shortName mangledName demangledName varName taskName providerName kernelName description"
-    " CpuInstruction name value".split()
+    (
+        *(
+            "module",
+            "symbol",
+            "srcFile",
+            "funcName",
+            "shortName",
+            "mangledName",
+            "demangledName",
+            "varName",
+            "taskName",
+        ),
+        *("providerName", "kernelName", "description", "CpuInstruction", "name", "value"),
+    )
 )
 
 # NVTX: names of categories, threads and domains; and what NCCL says when it makes a communicator.
@@ -59,7 +84,7 @@ def write_part(connection: duckdb.DuckDBPyConnection, source: Path, target: Path
     with copying(source, target, source) as files:
         _fill_keys(files, connection, trace_id)
         known = tables(files)
-        ordered = sorted(known, key=lambda name: (_LATER.index(name) if name in _LATER else -1))
+        ordered = sorted(known, key=lambda name: _LATER.index(name) if name in _LATER else -1)
         values = {"ts": part.ts, "ts_end": part.ts_end}
         rows = 0
         for table in ordered:
@@ -79,36 +104,44 @@ def _fill_keys(files: sqlite3.Connection, connection: duckdb.DuckDBPyConnection,
         cursor = run(connection, f"sharing/sql/nsys_{name}.sql", trace_id=trace_id)
         places = ", ".join("?" for _ in cursor.description or ())
         while rows := cursor.fetchmany(10_000):
-            files.executemany(f"insert or ignore into temp.{table} values ({places})", rows)  # noqa: S608
+            files.executemany(f"insert or ignore into temp.{table} values ({places})", rows)
 
 
 def _condition(table: str, columns: Columns, known: dict[str, Columns]) -> str:
     """Which rows of a table stay, as SQL over its row t."""
     if table in _CALLS or table == _NVTX:
         return _of_calls(table, columns)
-    if table in _GPU and {"start", "end"} <= columns.keys():
-        correlation = "coalesce(t.correlationId, 0)" if "correlationId" in columns else "0"
-        key = f"('{_GPU[table]}', t.start, {correlation}) in (select kind, ts, correlation from temp.keep_gpu)"
-        return f"{_overlaps(columns)} or {key}"
-    if table == _SYNCHRONIZATION:
-        key = "(t.start, coalesce(t.correlationId, 0)) in (select ts, correlation from temp.keep_wait)"
-        return f"{_overlaps(columns)} or {key}" if {"start", "correlationId"} <= columns.keys() else "true"
-    if table == _EVENT:
-        return _of_events(columns, known)
-    if table in ("SAMPLING_CALLCHAINS",):
-        return f"t.id in (select id from main.{_SAMPLES})" if "id" in known.get(_SAMPLES, {}) else "true"
-    if table in ("CUDA_CALLCHAINS", "OSRT_CALLCHAINS"):
-        caller = "CUPTI_ACTIVITY_KIND_RUNTIME" if table == "CUDA_CALLCHAINS" else "OSRT_API"
-        return f"t.id in (select callchainId from main.{caller})" if "callchainId" in known.get(caller, {}) else "true"
-    if table == "CUDA_GPU_MEMORY_USAGE_EVENTS":
-        return "t.start < :ts_end"  # totals are sums from the start
+    if table in _GPU or table == _SYNCHRONIZATION:
+        return _of_work(table, columns)
+    if table in _CHAINS:
+        return _of_chains(table, known)
     if table in (_SWITCHES, _SAMPLES) and {"start", "globalTid"} <= columns.keys():
         return _with_neighbours(table)
-    if table == "StringIds":
-        return "t.id in (select id from temp.keep_string)"
-    if table in _WHOLE or table.startswith(("ENUM_", "TARGET_INFO_", "META_DATA_", "NVTX_PAYLOAD_")):
-        return "true"
+    others = {
+        _EVENT: _of_events(columns, known),
+        "CUDA_GPU_MEMORY_USAGE_EVENTS": "t.start < :ts_end",  # totals are sums from the start
+        "StringIds": "t.id in (select id from temp.keep_string)",
+        **dict.fromkeys(_WHOLE, "true"),
+    }
+    if table in others or table.startswith(("ENUM_", "TARGET_INFO_", "META_DATA_", "NVTX_PAYLOAD_")):
+        return others.get(table, "true")
     return _overlaps(columns) if "start" in columns else _at(columns)
+
+
+def _of_work(table: str, columns: Columns) -> str:
+    """Work of GPUs, and waits for it."""
+    if not {"start", "end", "correlationId"} <= columns.keys():
+        return _overlaps(columns) if "start" in columns else "true"
+    place = "t.start, coalesce(t.correlationId, 0)"
+    if table == _SYNCHRONIZATION:
+        return f"{_overlaps(columns)} or ({place}) in (select ts, correlation from temp.keep_wait)"
+    return f"{_overlaps(columns)} or ('{_GPU[table]}', {place}) in (select kind, ts, correlation from temp.keep_gpu)"
+
+
+def _of_chains(table: str, known: dict[str, Columns]) -> str:
+    """Call chains of the samples and calls that stay."""
+    caller, column = _CHAINS[table]
+    return f"t.id in (select {column} from main.{caller})" if column in known.get(caller, {}) else "true"
 
 
 def _of_calls(table: str, columns: Columns) -> str:
@@ -149,8 +182,9 @@ def _at(columns: Columns) -> str:
 def _with_neighbours(table: str) -> str:
     """Rows of the time, and of each thread two before it and after it."""
     near = (
-        "t.rowid in (select number from (select rowid as number, row_number() over (partition by globalTid order by start {order})"
-        " as place from src.{table} where start {side}) where place <= 2)"
+        "t.rowid in (select number from ("
+        "select rowid as number, row_number() over (partition by globalTid order by start {order}) as place"
+        " from src.{table} where start {side}) where place <= 2)"
     )
     before = near.format(order="desc", table=table, side="< :ts")
     after = near.format(order="", table=table, side=">= :ts_end")
@@ -164,7 +198,7 @@ def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
             continue
         for column in _string_columns(columns):
             files.execute(
-                f"insert or ignore into temp.keep_string select {quoted(column)} from main.{quoted(table)}"  # noqa: S608
+                f"insert or ignore into temp.keep_string select {quoted(column)} from main.{quoted(table)}"
                 f" where typeof({quoted(column)}) = 'integer'"
             )
 

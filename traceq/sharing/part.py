@@ -48,7 +48,7 @@ class Part:
 
 
 def of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> Part:
-    """The steps numbered from `first` to `last`: by the numbers in their own names, where they have such, else as traceq counts."""
+    """The steps numbered from `first` to `last`: by the numbers in their own names, if they have any, else as traceq counts."""
     steps = _steps(connection, trace_id)
     numbers = _own_numbers(steps) or [step["step"] for step in steps]
     places = [place for place, number in enumerate(numbers) if first <= number <= last]
@@ -71,8 +71,10 @@ def of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Wind
     places = [
         place
         for place, step in enumerate(steps)
-        if step["excluded"] != _OUTSIDE and extent.ts <= step["ts"] and step["ts_end"] <= extent.ts_end
+        if step["excluded"] != _OUTSIDE and extent.ts <= step["ts"] < extent.ts_end
     ]
+    if not places:
+        raise WrongUse("--window: no step begins in it.")
     return _part(connection, trace_id, steps, places, extent)
 
 

@@ -45,7 +45,7 @@ def tables(connection: sqlite3.Connection) -> dict[str, Columns]:
     """The tables of the source, with their columns: no views, and none that a module of SQLite makes up."""
     found: dict[str, Columns] = {}
     query = (
-        "select m.name, c.name, c.type, c.\"notnull\", c.pk, sum(c.pk > 0) over (partition by m.name)"
+        'select m.name, c.name, c.type, c."notnull", c.pk, sum(c.pk > 0) over (partition by m.name)'
         " from src.sqlite_master as m, pragma_table_xinfo(m.name, 'src') as c"
         " where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\'"
         " and m.sql not like 'create virtual%' and c.hidden = 0 order by m.rowid, c.cid"
@@ -82,5 +82,6 @@ def copy(
     create(connection, table, columns)
     names = ", ".join(map(quoted, columns))
     picked = ", ".join((expressions or {}).get(name, f"t.{quoted(name)}") for name in columns)
-    query = f"insert into main.{quoted(table)} ({names}) select {picked} from src.{quoted(table)} as t where {where} order by t.rowid"  # noqa: S608
+    rows = f"select {picked} from src.{quoted(table)} as t where {where} order by t.rowid"
+    query = f"insert into main.{quoted(table)} ({names}) {rows}"
     return connection.execute(query, values or {}).rowcount

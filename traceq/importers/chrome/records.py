@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -57,15 +58,8 @@ def nanoseconds(event: bytes | msgspec.Raw, head: Head) -> int | None:
     if is_inexact(ts):
         found = re.search(rb'"ts"\s*:\s*"?(-?[\d.eE+-]+)', bytes(event))
         ts = found[1].decode() if found else ts
-    values, valid = starts([ts], _Uncounted())
+    values, valid = starts([ts], Counter())
     return int(values[0]) if valid[0] and ts is not None else None
-
-
-class _Uncounted(dict[str, int]):
-    """Notes that nobody reads."""
-
-    def __missing__(self, key: str) -> int:
-        return 0
 
 
 class Records:
@@ -85,7 +79,7 @@ class Records:
         self.after = b""
         self._events: Sequence[bytes | msgspec.Raw] = ()
 
-    def __enter__(self) -> Records:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -78,9 +78,9 @@ SAME = {
 }
 # Whatever stands in the part stands in the whole.
 HELD = {
-    "gpu": _GPU.format(condition="true").replace(
-        "case when s.ts >= $ts and s.ts_end <= $ts_end then s.name end", "0"
-    ).replace("o.name as operator, a.name as annotation", "0"),
+    "gpu": _GPU.format(condition="true")
+    .replace("case when s.ts >= $ts and s.ts_end <= $ts_end then s.name end", "0")
+    .replace("o.name as operator, a.name as annotation", "0"),
     "host": _HOST.format(more="", condition="true"),
 }
 
@@ -96,7 +96,9 @@ def differences(whole, part):
     ts, ts_end = said(part)["window"]
     found = {}
     for name, query in SAME.items():
-        rows = [Counter(map(str, each.execute(query, {"ts": ts, "ts_end": ts_end}).fetchall())) for each in (whole, part)]
+        rows = [
+            Counter(map(str, each.execute(query, {"ts": ts, "ts_end": ts_end}).fetchall())) for each in (whole, part)
+        ]
         if rows[0] != rows[1]:
             lost, more = rows[0] - rows[1], rows[1] - rows[0]
             found[name] = (lost.total(), more.total(), [*lost][:2], [*more][:2])
