@@ -22,8 +22,8 @@ steps: how long steps take, how much they vary, samples or tokens per second
   costs           next to nothing: a few marks per step
   nsys            yes: mark the steps: traceq.annotate.step(), or an NVTX range around each
   torch.profiler  yes: call prof.step() after each step, or mark them: traceq.annotate.step()
-  rocprofv3       yes: mark the steps: traceq.annotate.step(), or roctxRangePush and roctxRangePop
-                  around each
+  rocprofv3       yes: mark the steps: with torch.cuda.nvtx.range("step") is a range of roctx on
+                  ROCm; in C++ roctxRangePush and roctxRangePop
   jax.profiler    yes: mark the steps: jax.profiler.StepTraceAnnotation("train", step_num=step)
   traceq record   --backend torch or --backend nsys
 

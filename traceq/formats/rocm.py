@@ -41,7 +41,7 @@ _GPU = "rocprofv3 --kernel-trace --memory-copy-trace"
 _HIP = "rocprofv3 --hip-trace"
 _SYS = "rocprofv3 --sys-trace"
 _MARKED = "rocprofv3 --marker-trace, with torch.cuda.nvtx.range() or roctx in the program"
-_NOBODY = "nothing of ROCm's profilers"
+_NOBODY = "nothing of ROCm's profilers that traceq reads"
 
 _WAYS = {
     **COMMON_WAYS,
@@ -57,7 +57,7 @@ _WAYS = {
     "graph_nodes": _GPU,
     "locks": "`rocprof-sys-sample` shows when threads wait.",
     "os_calls": "rocprof-sys-sample",
-    "page_faults": "rocprofv3 of ROCm 7.2 and later with --kfd-trace, which traceq does not read yet,",
+    "page_faults": _NOBODY,
     "scheduling": "rocprof-sys-sample",
     "worker_activity": "rocprof-sys-sample",
     "step_ranges": "a range of roctx around each step, or by calling `prof.step()` under PyTorch's profiler",
