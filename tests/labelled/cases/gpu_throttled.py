@@ -3,11 +3,14 @@ from __future__ import annotations
 from labelled.gpu_work import GEMM, kernel, run
 from labelled.monitors import gpu
 
-TIMES = range(0, 6_000_000, 50_000)
+TIMES = range(0, 7_000_000, 50_000)
+# When the third step has begun.
+HOT = 1_650_000
 
 
-def _loop(trace):
-    run(trace, lambda _number: [kernel(GEMM, 100_000) for _ in range(8)], steps=5)
+def _loop(trace, slow=100_000):
+    """Kernels of 100 us, from the third step on of `slow` ns."""
+    run(trace, lambda number: [kernel(GEMM, slow if number > 1 else 100_000) for _ in range(8)], steps=5)
 
 
 def _monitored(trace, clock, thermal, utilization=98, **series):
@@ -24,13 +27,13 @@ def _monitored(trace, clock, thermal, utilization=98, **series):
 
 
 def found(trace):
-    """From the first millisecond on hardware halves the clock; the trace alone shows nothing, all steps are alike."""
-    _loop(trace)
-    _monitored(trace, lambda ts: 1740 if ts < 1_000_000 else 870, lambda ts: ts >= 1_000_000)
+    """From the third step on hardware halves the clock."""
+    _loop(trace, 195_000)
+    _monitored(trace, lambda ts: 1740 if ts < HOT else 870, lambda ts: ts >= HOT)
 
 
 def found_all_along(trace):
-    """It is hot from before the capture."""
+    """It is hot from before the capture: the trace alone shows nothing, all steps are alike."""
     _loop(trace)
     _monitored(trace, 1095, 1)
 
@@ -49,7 +52,13 @@ def clean_capped(trace):
 def clean_hot_and_fast(trace):
     """The driver says that it is hot and takes away a few steps of the clock."""
     _loop(trace)
-    _monitored(trace, lambda ts: 1740 if ts < 1_000_000 else 1735, lambda ts: ts >= 1_000_000)
+    _monitored(trace, lambda ts: 1740 if ts < HOT else 1735, lambda ts: ts >= HOT)
+
+
+def clean_no_slower(trace):
+    """The clock is halved, and the same kernels take as long as before: they wait for memory."""
+    _loop(trace)
+    _monitored(trace, lambda ts: 1740 if ts < HOT else 870, lambda ts: ts >= HOT)
 
 
 def cannot_tell_without_reasons(trace):

@@ -68,7 +68,7 @@ def read(text: str) -> Log:
         time = stamp(cells.get("timestamp", ""))
         stamps.append(time)
         for name, cell in cells.items():
-            if name in ("gpu", "timestamp"):
+            if name in ("gpu", "xcp", "timestamp"):
                 continue
             value = number(cell)
             if value is None:

@@ -6,7 +6,8 @@
 -- measured: Samples beside the trace with a reason of heat (hardware's and software's), of the power brake or of the
 --   hardware's slowdown (NVML: clocks event reasons). Of a kernel's time (busy_piece) in such a sample the share counts by
 --   which the clock is below that of the busy samples without these reasons, or, where there are none, below the highest
---   clock of the GPU. Shares: low 0.3 (kernels that wait for memory do not follow the clock), likely 0.8, high 1.
+--   clock of the GPU; and no more than by which the kernel (name, grid, block) takes longer (medians) than in samples without
+--   them, where there are three. Shares: low 0.3 (kernels that wait for memory do not follow the clock), likely 0.8, high 1.
 -- try: Cooling first: fans, filters, the neighbour's warm air. Of a power brake the supplies and limits of the server or rack.
 -- references: https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 --   https://docs.nvidia.com/deploy/nvidia-smi/index.html
@@ -24,16 +25,18 @@
 -- needs: gpu, steps, gpu_clocks, throttle_reasons
 -- low: 0.3
 -- likely: 0.8
+-- threshold: each = 3: the median of three leaves one outlier out
 -- uses: busy, gpu_state
 -- categories: compute
 with
 kernel as (
-    select *, ts + dur // 2 as middle
-    from busy
-    where category = 'compute'
+    select b.*, b.ts + b.dur // 2 as middle, hash(b.name, g.grid_x, g.grid_y, g.grid_z, g.block_x, g.shared_memory) as kernel
+    from busy as b
+    inner join gpu_slice as g on g.trace_id = $trace_id and g.slice_id = b.slice_id
+    where b.category = 'compute'
 ),
 
-throttled as (
+watched as (
     select
         k.*,
         g.held_by,
@@ -43,7 +46,23 @@ throttled as (
         g.temperature
     from kernel as k
     asof inner join gpu_state as g on k.middle <= g.ts_end
-    where k.middle >= g.ts and g.held_by is not null
+    where k.middle >= g.ts
+),
+
+-- How long the same kernels take while nothing holds the clock down: what is no slower for it loses nothing.
+unheld as (
+    select kernel, median(dur) as free_ns
+    from watched
+    where held_by is null
+    group by kernel
+    having count(*) >= $each
+),
+
+throttled as (
+    select w.*, f.free_ns, median(w.dur) over (partition by w.kernel) as held_ns
+    from watched as w
+    left join unheld as f using (kernel)
+    where w.held_by is not null
 )
 
 select
@@ -52,7 +71,7 @@ select
     dur,
     name,
     slice_id,
-    ledger_dur * (1 - clock_mhz / free_clock_mhz) as claimed,
+    ledger_dur * least(1 - clock_mhz / free_clock_mhz, if(free_ns is null, 1, 1 - free_ns / held_ns)) as claimed,
     'compute' as cause,
     slice_id as busy_id,
     held_by,
@@ -62,4 +81,4 @@ select
     temperature,
     (select sum(ledger_dur) from throttled) / (select sum(ledger_dur) from kernel) as throttled_share
 from throttled
-where clock_mhz < free_clock_mhz
+where clock_mhz < free_clock_mhz and (free_ns is null or free_ns < held_ns)
