@@ -151,3 +151,24 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
     told = cli("report", path)
     assert "A line allocates memory in each step that is never released" in told
     assert "train.py:9 main allocates 2 MiB a step that are never released" in " ".join(told.split())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        snapshot([], []),
+        snapshot(history("5 alloc 1 0 main")),
+        snapshot([], history("1000000 free 7 5 -"), segments=[segment(1, "8 0 free -", device=2)]),
+        snapshot(history(f"1 alloc 1 {1 << 60} main\n{10**15} freed 1 {1 << 60} main")),
+        [segment(1, "8 4 waiting -")],
+    ],
+    ids=["nothing", "no bytes", "other devices", "decades of terabytes", "segments only"],
+)
+def test_odd_snapshots_are_told_as_they_are(tmp_path, cli, content):
+    path = written(tmp_path, content)
+    text = cli("report", path, "--full")
+    assert "Failed" not in text
+    assert "Peak:" in text or "neither memory in use nor a history" in text
+    assert "numbers that do not add up" not in cli("doctor", path)
+    if "Peak:" in text:
+        assert "the same to the byte" in cli("compare", path, path)

@@ -50,5 +50,4 @@ select
 from highest as h
 left join life as l using (device)
 left join segment as s using (device)
-where h.at.bytes > 0 or s.reserved_at_end > 0
 order by h.device;

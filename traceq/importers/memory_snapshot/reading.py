@@ -153,7 +153,7 @@ def _annotations(marks: Sequence[Mark]) -> Iterator[tuple[str, pa.RecordBatch]]:
         starts = opened_at.setdefault((mark.device, mark.name), [])
         if mark.is_start:
             starts.append(mark.ts)
-        elif starts:
+        elif starts and starts[-1] <= mark.ts:
             ranges.append((mark.device, mark.name, starts.pop(), mark.ts))
     if not ranges:
         return

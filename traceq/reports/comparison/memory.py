@@ -126,7 +126,8 @@ def memory_verdict(comparison: MemoryComparison) -> Spans:
     words = f"Peak: {size(base.peak_bytes)} -> {size(new.peak_bytes)}"
     if not delta:
         return (f"{words}, the same to the byte",)
-    words += f" ({_signed(delta)}, {change_share(delta / base.peak_bytes)})"
+    part = f", {change_share(delta / base.peak_bytes)}" if base.peak_bytes else ""
+    words += f" ({_signed(delta)}{part})"
     same_way = [each for each in comparison.owners if each.delta_bytes * delta > 0]
     first = same_way[0]
     return (f"{words}; ", Name(first.name), f" changed most, {_signed(first.delta_bytes)}")

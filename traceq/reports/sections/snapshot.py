@@ -49,10 +49,14 @@ def _held(peak: SnapshotPeak, memory: Memory) -> Spans:
     if not owned:
         return ("no stack says who holds it",)
     first = owned[0]
-    part = share(first.bytes / peak.peak_bytes)
+    part = _part(first.bytes, peak.peak_bytes)
     if first.bytes >= _WORTH_NAMING * peak.peak_bytes:
         return (Name(first.owner), f" holds {size(first.bytes)} ({part})")
     return (f"{some(peak.owners, 'line')} of the program hold it, none more than {size(first.bytes)} ({part})",)
+
+
+def _part(part: int, peak: int) -> str:
+    return share(part / peak) if peak else "-"
 
 
 def verdict_of_snapshot(report: TraceReport) -> Verdict:
@@ -71,7 +75,7 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
 def _by_category(memory: Memory) -> Spans:
     peak = memory.snapshot[0]
     parts = [
-        f"{each.category or _CANNOT_TELL} {size(each.bytes)} ({share(each.bytes / peak.peak_bytes)})"
+        f"{each.category or _CANNOT_TELL} {size(each.bytes)} ({_part(each.bytes, peak.peak_bytes)})"
         for each in memory.categories
         if each.device == peak.device
     ]
@@ -142,7 +146,7 @@ def snapshot(report: TraceReport) -> Iterator[Block]:
             "category": lambda each: each.category or _CANNOT_TELL,
             "allocations": lambda each: count(each.allocations),
             "in use": lambda each: size(each.bytes),
-            "share": lambda each: share(each.bytes / peaks[each.device]),
+            "share": lambda each: _part(each.bytes, peaks[each.device]),
         },
         text=(0, 1),
     )
@@ -186,7 +190,7 @@ def _holders(memory: Memory, most: int) -> Table:
             "asked for in": lambda each: each.phase or "-",
             "allocations": lambda each: count(each.allocations),
             "in use": lambda each: size(each.bytes),
-            "share": lambda each: share(each.bytes / peaks[each.device]),
+            "share": lambda each: _part(each.bytes, peaks[each.device]),
         },
         text=(0, 1, 2),
     )

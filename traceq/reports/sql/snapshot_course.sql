@@ -8,7 +8,7 @@ with history as (
 
 select
     m.device,
-    least((60 * (m.ts - h.ts)) // h.dur, 59)::integer as part,
+    least(60::hugeint * (m.ts - h.ts) // h.dur, 59)::integer as part,
     max(m.active) as highest_bytes,
     last(m.active order by m.ts, m.rowid) as last_bytes
 from memory_timeline as m
