@@ -20,8 +20,10 @@ from traceq.common.version import __version__
 if TYPE_CHECKING:
     from traceq import annotate
     from traceq.app import plots
+    from traceq.app.anonymise import anonymise
     from traceq.app.check import CheckView, check
     from traceq.app.compare import ComparisonView, compare
+    from traceq.app.compare_memory import MemoryComparisonView, compare_memory
     from traceq.app.doctor import HealthView, doctor
     from traceq.app.export import export
     from traceq.app.ingest import ingest
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from traceq.app.open import open_traces as open  # noqa: A004 - traceq.open reads as it should
     from traceq.app.report import ReportView, report
     from traceq.app.tradeoff import TradeoffView, tradeoff
+    from traceq.app.trim import trim
     from traceq.app.verify import VerificationView, verify
     from traceq.app.whatif import WhatIfChoicesView, WhatIfView, whatif, whatif_choices
     from traceq.capture.profile import profile
@@ -59,6 +62,7 @@ __all__ = [
     "CheckView",
     "ComparisonView",
     "HealthView",
+    "MemoryComparisonView",
     "MissingTool",
     "NoSuchFinding",
     "NoSuchRule",
@@ -85,8 +89,10 @@ __all__ = [
     "WrongUse",
     "__version__",
     "annotate",
+    "anonymise",
     "check",
     "compare",
+    "compare_memory",
     "doctor",
     "export",
     "ingest",
@@ -96,6 +102,7 @@ __all__ = [
     "profile",
     "report",
     "tradeoff",
+    "trim",
     "verify",
     "whatif",
     "whatif_choices",
@@ -105,6 +112,7 @@ __all__ = [
 _ELSEWHERE = {
     "CheckView": ("traceq.app.check", "CheckView"),
     "ComparisonView": ("traceq.app.compare", "ComparisonView"),
+    "MemoryComparisonView": ("traceq.app.compare_memory", "MemoryComparisonView"),
     "HealthView": ("traceq.app.doctor", "HealthView"),
     "NoiseView": ("traceq.app.noise", "NoiseView"),
     "ReportView": ("traceq.app.report", "ReportView"),
@@ -113,8 +121,10 @@ _ELSEWHERE = {
     "VerificationView": ("traceq.app.verify", "VerificationView"),
     "WhatIfChoicesView": ("traceq.app.whatif", "WhatIfChoicesView"),
     "WhatIfView": ("traceq.app.whatif", "WhatIfView"),
+    "anonymise": ("traceq.app.anonymise", "anonymise"),
     "check": ("traceq.app.check", "check"),
     "compare": ("traceq.app.compare", "compare"),
+    "compare_memory": ("traceq.app.compare_memory", "compare_memory"),
     "doctor": ("traceq.app.doctor", "doctor"),
     "export": ("traceq.app.export", "export"),
     "ingest": ("traceq.app.ingest", "ingest"),
@@ -123,6 +133,7 @@ _ELSEWHERE = {
     "profile": ("traceq.capture.profile", "profile"),
     "report": ("traceq.app.report", "report"),
     "tradeoff": ("traceq.app.tradeoff", "tradeoff"),
+    "trim": ("traceq.app.trim", "trim"),
     "verify": ("traceq.app.verify", "verify"),
     "whatif": ("traceq.app.whatif", "whatif"),
     "whatif_choices": ("traceq.app.whatif", "whatif_choices"),

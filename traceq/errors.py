@@ -38,7 +38,7 @@ class WrongUse(TraceqError, ValueError):
 
 
 class UnknownFormat(TraceqError):
-    """The content is neither an nsys SQLite export nor a Chrome trace."""
+    """The content is of no format that traceq knows."""
 
     slug = "unknown-format"
 

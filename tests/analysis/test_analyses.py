@@ -21,6 +21,7 @@ READ_ELSEWHERE = {
 }
 # Parts of an analysis that the tests know by its last table.
 WITHIN_OTHERS = {
+    "allocation_life",
     "collective_issued",
     "collective_shapes",
     "collective_wait",

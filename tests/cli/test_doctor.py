@@ -22,12 +22,17 @@ steps: how long steps take, how much they vary, samples or tokens per second
   costs           next to nothing: a few marks per step
   nsys            yes: mark the steps: traceq.annotate.step(), or an NVTX range around each
   torch.profiler  yes: call prof.step() after each step, or mark them: traceq.annotate.step()
+  rocprofv3       yes: mark the steps: traceq.annotate.step(), or roctxRangePush and roctxRangePop
+                  around each
+  jax.profiler    yes: mark the steps: jax.profiler.StepTraceAnnotation("train", step_num=step)
   traceq record   --backend torch or --backend nsys
 
 os: which system calls the host's threads block in
   costs           an event per blocking call
   nsys            yes
   torch.profiler  cannot: it sees no calls of the operating system
+  rocprofv3       cannot: it sees no calls of the operating system
+  jax.profiler    cannot: it sees no calls of the operating system
   traceq record   --backend nsys
 
 # nsys:
@@ -45,6 +50,19 @@ with profile(
     for batch in loader:
         train(batch)
         prof.step()
+
+# rocprofv3, all but os:
+rocprofv3 --marker-trace --output-format json --output-file trace -- python train.py
+
+# jax.profiler, all but os:
+import jax
+
+options = jax.profiler.ProfileOptions()
+with jax.profiler.trace("trace", profiler_options=options):
+    for step in range(5):
+        with jax.profiler.StepTraceAnnotation("train", step_num=step):
+            state = train(state, next(batches))
+    jax.block_until_ready(state)
 
 # traceq record:
 traceq record --backend nsys -- python train.py

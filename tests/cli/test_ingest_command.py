@@ -81,6 +81,7 @@ def test_options_reach_the_store(traceq, monkeypatch):
     assert asked == {
         "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
         "steps_per": "1/2", "window": "1s..2s", "memory_limit": 2 << 30, "progress": None, "capture": ("c",), "inductor": (),
+        "logs": (), "offset": None,
     }  # fmt: skip
     traceq("ingest", "a")
     assert (asked["database"], asked["jobs"]) == (None, usable_cpus())

@@ -19,7 +19,7 @@ from traceq.diagnosis.rules.registry import RULES
 from traceq.diagnosis.rules.shared.remedies import remedies, remedy
 
 DOCS = Path(__file__).parents[2] / "docs"
-GIVEN = {"workers": 4, "sizes": "Larger buckets", "bucket": 50, "kernel": "gemm"}
+GIVEN = {"workers": 4, "watts": "700", "limit": "400", "sizes": "Larger buckets", "bucket": 50, "kernel": "gemm"}
 QUERIES = {name: rule_query(name) for name in shelved("diagnosis/rules")}
 # Of rules that are for training, or that found the backward pass.
 OF_TRAINING = {"gradients_early", "gradients_fewer_bytes", "gradients_less_often", "join_gradients", "fused_optimizer"}

@@ -16,7 +16,10 @@ from traceq.diagnosis.rules.registry import RULES
 WHOM = ("PyTorch, training, graphs", "PyTorch, inference", "vLLM", "JAX", "CuPy", "OpenMP", "HIP C++", "unknown")
 # What is not the rule's own words.
 NAMES = "select distinct name from cpu_slice union select distinct name from gpu_slice"
-TRAINED = {"redundant-copy", "gradient-overlap", "small-messages", "same-stream-collective", "host-communication"}
+TRAINED = {
+    *("redundant-copy", "gradient-overlap", "small-messages", "same-stream-collective", "host-communication"),
+    *("allocation-leak", "optimizer-memory"),
+}
 
 
 @pytest.mark.parametrize("rule", RULES)

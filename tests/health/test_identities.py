@@ -12,6 +12,10 @@ from traceq.database.connect import connect
 from traceq.health.identities import IDENTITIES, check, check_one
 from traceq.loading.ingest import ingest
 
+NEVER_RELEASED = """
+    insert into allocation by name
+    select 1 as trace_id, 0 as allocation_id, 3 as device, 8 as address, 9 as requested_bytes, false as at_peak, false as is_lost
+"""
 # (identity, what breaks it, where it is found)
 BREAKING = (
     ("slice_time", "update gpu_slice set dur = -1 where name = 'relu' and device = 1", "slice 14"),
@@ -123,6 +127,8 @@ BREAKING = (
     ("data_stall", "update data_stall set data_stall = data_stall + 1 where step = 1", "step 1"),
     ("data_stall", "update data_stall set hidden = -1 where step = 1", "step 1"),
     ("data_stall", "delete from data_stall where step = 1", "step 1"),
+    ("allocation_peak", "insert into memory_peak values (1, 2, 0, 0, 5, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0, 9)", "device 2"),
+    ("allocation_peak", NEVER_RELEASED, "device 3"),
     ("dependency", "update dependency set lag = lag + 1 where kind = 'thread' and source_id = 4", "thread from 4 to 6"),
     (
         "dependency",
@@ -179,7 +185,7 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
         " idle_gap:8 idle_gap_cause:8 idle_culprit:20 idle_culprit_slice:18 wait_debt:0 host_ledger:2 stall_cost:0"
         " copy_overlap:1 copy_activity:1 copy_total:1 copy_could_overlap:1"
         " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 data_fetch:1 data_stall:2"
-        " dependency:17 critical_path:2 replay:11 replay_busy:2 replay_idle:7"
+        " allocation_peak:0 dependency:17 critical_path:2 replay:11 replay_busy:2 replay_idle:7"
     )
 
 
@@ -236,6 +242,7 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
         connection.execute(
             "insert into stall_cost select 2, 0, 'idle_data', gap_id, null, dur + 1 from idle_gap where trace_id = 2"
         )
+        connection.execute("insert into memory_peak values (2, 2, 0, 0, 5, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0, 9)")
         connection.execute("update gpu_slice set launch_id = null where trace_id = 2")
         connection.execute("update cpu_slice set depth = 5 where trace_id = 2")
         for table in ("copy_overlap", "collective_slice", "communication_overlap"):

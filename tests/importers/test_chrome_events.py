@@ -286,8 +286,88 @@ def test_arrows_are_counted(tmp_path):
 
 
 def test_what_no_table_holds_is_counted(tmp_path):
-    events = [x("async", "a", 1, None, ph=phase, id="0x1") for phase in ("b", "n", "e", "P", "N")]
+    events = [x("async", "a", 1, None, ph=phase, id="0x1") for phase in ("P", "N", "O", "D", "c")]
     assert notes(tables_of(tmp_path, op("a", 1, 1), *events, "{}")) == {"phase_not_stored": 5, "empty_event": 1}
+
+
+def half(phase, name, ts, tid=1, cat="net", **more):
+    return {"ph": phase, "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, **more}
+
+
+ASYNC = "name ts dur is_async"
+
+
+def test_asynchronous_ranges_need_not_nest(tmp_path):
+    events = [
+        half("b", "first", 1, id="0x1", args={"url": "a"}),
+        half("b", "second", 2, id="0x2"),
+        half("e", "first", 3, tid=7, id="0x1", args={"bytes": 5}),
+        half("e", "second", 4, id="0x2"),
+    ]
+    rows = tables_of(tmp_path, *events)["cpu_slice"]
+    assert picked(rows, ASYNC) == [("first", 1_000, 2_000, True), ("second", 2_000, 2_000, True)]
+    assert json.loads(rows[0]["args"]) == {"url": "a", "bytes": 5}
+    assert picked(rows, "thread_id kind category") == [(0, "other", "net")] * 2
+
+
+def test_asynchronous_ranges_of_one_id_are_nested(tmp_path):
+    events = [half(phase, "x", n, id=1) for n, phase in enumerate("bbnee", 1)]
+    assert picked(tables_of(tmp_path, *events)["cpu_slice"], "ts dur") == [(1_000, 4_000), (2_000, 2_000), (3_000, 0)]
+
+
+def test_older_asynchronous_ranges_belong_together_by_name(tmp_path):
+    events = [
+        half("S", "a", 1, id=1),
+        half("S", "b", 2, id=1),
+        half("T", "a", 3, id=1),
+        half("F", "a", 4, id=1),
+        half("F", "b", 6, id=1),
+    ]
+    rows = tables_of(tmp_path, *events)["cpu_slice"]
+    assert picked(rows, ASYNC) == [("a", 1_000, 3_000, True), ("b", 2_000, 4_000, True), ("a", 3_000, 0, True)]
+
+
+def test_ids_may_be_of_a_process_or_of_a_scope(tmp_path):
+    ids = (
+        {"id2": {"local": "0x1"}},
+        {"id2": {"global": "0x1"}},
+        {"id": "0x1", "scope": "s"},
+        {"id": "0x2", "scope": "t"},
+    )
+    events = [half("b", str(n), n, **each) for n, each in enumerate(ids)]
+    events += [half("e", str(n), 10 * n + 10, **each) for n, each in enumerate(ids)]
+    assert picked(tables_of(tmp_path, *events)["cpu_slice"], "name dur") == [
+        ("0", 10_000),
+        ("1", 19_000),
+        ("2", 28_000),
+        ("3", 37_000),
+    ]
+
+
+def test_halves_of_asynchronous_ranges_without_the_other(tmp_path):
+    tables = tables_of(tmp_path, op("a", 1, 9), half("b", "open", 2, id=1), half("e", "never begun", 3, id=2))
+    assert ("open", 2_000, 8_000, True) in picked(tables["cpu_slice"], ASYNC)
+    assert notes(tables) == {"unclosed_range": 1, "unmatched_end": 1}
+
+
+def test_arrows_of_other_tools_are_told_as_theirs(tmp_path):
+    arrows = [x("flow", "f", 1, None, ph=phase, id=5) for phase in "stf"]
+    assert notes(tables_of(tmp_path, x("generic", "a", 1, 1), *arrows)) == {"arrow_not_stored": 3}
+
+
+@pytest.mark.parametrize(
+    ("process", "code"),
+    [("/device:TPU:0", "tpu_not_measured"), ("Ascend Hardware", "npu_not_measured"), ("CANN", None)],
+)
+def test_lanes_of_other_devices_are_told_as_what_they_are(tmp_path, process, code):
+    lanes = [x(None, "MatMul", n, 1, tid=5, pid=4) for n in range(3)]
+    tables = tables_of(tmp_path, op("a", 1, 1), name_of("process_name", process, tid=0) | {"pid": 4}, *lanes)
+    assert notes(tables) == ({code: 1} if code else {})
+
+
+def test_work_of_mtia_is_told_as_what_it_is(tmp_path):
+    work = [x("mtia_ccp_events", "k", n, 1) for n in range(3)]
+    assert notes(tables_of(tmp_path, op("a", 1, 1), *work)) == {"mtia_not_measured": 3}
 
 
 def test_names_of_threads_and_processes(tmp_path):

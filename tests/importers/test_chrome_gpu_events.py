@@ -274,4 +274,4 @@ def test_jax(tmp_path):
     tables = tables_of(tmp_path, *events, "{}")
     assert picked(tables["cpu_slice"], "kind category name ts dur") == [("other", None, "fusion.1", 1_500, 2_250)]
     assert picked(tables["thread"], "process_name thread_name") == [("device:GPU:0", "Stream #118(MemcpyD2H)")]
-    assert notes(tables) == {"empty_event": 1}
+    assert notes(tables) == {"empty_event": 1, "jax_not_measured": 1}

@@ -18,6 +18,8 @@ OF_A_STEP = 0.05
 OF_THE_WINDOW = 0.01
 # The mark lasts 13.33 s beyond the last thing that happened: the tail of the capture, which the label's rule does not know.
 IDLE_TAIL = {"hta_triton_example"}
+# No launches are in the trace: the first step starts behind its first gather, which connects the ranks for 143 ms.
+LATE_FIRST_STEP = {"tracelens_rocprofv3_908": 0.015}
 
 COUNTED = (
     "select count(*) filter (excluded is null or starts_with(excluded, 'warm-up')) from step where source <> 'window'"
@@ -108,7 +110,8 @@ def test_the_window_is_the_labelled_one(label, path, databases):
     theirs = [window["start"] - since, window["end"] - since]
     # an unmarked step starts when the host is done with the one before: up to a step before its first kernel is launched
     ((is_unmarked,),) = databases(path).execute("select bool_or(source = 'recurrence') from step").fetchall()
-    near = max(OF_THE_WINDOW * (theirs[1] - theirs[0]), unit["period_ns"] if is_unmarked else 0)
+    share = LATE_FIRST_STEP.get(stem(path), OF_THE_WINDOW)
+    near = max(share * (theirs[1] - theirs[0]), unit["period_ns"] if is_unmarked else 0)
     assert abs(ours[0] - theirs[0]) <= near
     if stem(path) in IDLE_TAIL:
         assert ours[1] < theirs[1] / 10

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
 PROVEN = ROOT / "traceq" / "diagnosis" / "rules" / "proven.json"
 EXAMPLES = PROVEN.with_name("examples.json")
-_ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz")
+_ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".pickle")
 
 
 def traces() -> list[Path]:

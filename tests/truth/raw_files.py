@@ -1,18 +1,22 @@
-"""The slices of a raw trace file, read with sqlite3 and json only: no import of traceq, so that labels owe it nothing."""
+"""The slices of a raw trace file, read with sqlite3, json and bytes only: no import of traceq, so that labels owe it nothing."""
 
 import gzip
 import json
 import sqlite3
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 
+import raw_others
+
 SHARED = Path(__file__).parents[3] / "shared"
 
-_ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz")
+_ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".rpd", ".xplane.pb")
+_FOLDERS = ("traces", "judged/nsys", "judged/torch", "judged/rocm", "judged/xplane")
 _MEMCPY = {"gpu_memcpy", "Memcpy"}
 _MEMSET = {"gpu_memset", "Memset"}
 _CALLS = {"cuda_runtime", "cuda_driver", "Runtime"}
@@ -47,24 +51,39 @@ class Raw:
 
 
 def traces() -> list[Path]:
-    """The nsys exports and Chrome traces of ../shared that have a label."""
-    folders = [SHARED / "traces", SHARED / "judged" / "nsys", SHARED / "judged" / "torch"]
-    files = sorted(file for folder in folders for file in folder.rglob("*") if file.name.endswith(_ENDS))
+    """The traces of ../shared that have a label."""
+    files = sorted(file for folder in _FOLDERS for file in (SHARED / folder).rglob("*") if file.name.endswith(_ENDS))
     return [file for file in files if not file.name.startswith("._")]
 
 
 def stem(file: Path) -> str:
     """The name of a trace without the endings that tell its format."""
     name = file.name
-    for end in (".gz", ".json", ".sqlite", ".s37", ".trace", ".pt"):
+    for end in (".gz", ".json", ".sqlite", ".s37", ".trace", ".pt", ".rpd", ".pb", ".xplane"):
         name = name.removesuffix(end)
     return name
 
 
 @lru_cache(maxsize=1)
 def read(file: Path) -> Raw:
-    """The slices of a trace, by its ending."""
-    return _nsys(file) if ".sqlite" in file.name else _chrome(file)
+    """The slices of a trace, by its folder and its ending."""
+    if ".sqlite" in file.name:
+        return _nsys(file)
+    if file.name.endswith(".xplane.pb"):
+        return _sorted_out(raw_others.xplane(file))
+    if file.name.endswith(".rpd"):
+        return _sorted_out(raw_others.rpd(file))
+    return _sorted_out(raw_others.rocprofv3(file)) if file.parent.name == "rocm" else _chrome(file)
+
+
+def _sorted_out(rows: Iterable[raw_others.Row]) -> Raw:
+    """The slices of another format, each in the group of its kind."""
+    groups: dict[str, list[Slice]] = defaultdict(list)
+    names = {"range": "host", "call": "calls", "other": "other"}
+    for kind, name, start, end, track, shape, launch in rows:
+        launched, caller = launch or (None, None)
+        groups[names.get(kind, "gpu")].append(Slice(kind, name, start, end, track, shape, launched, caller))
+    return Raw(*(_by_start(groups[name]) for name in ("gpu", "host", "calls", "other")))
 
 
 def _nsys(file: Path) -> Raw:

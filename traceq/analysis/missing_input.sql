@@ -12,7 +12,11 @@ select
     $trace_id, 'info', 'no_gpu_work', 1,
     'no GPU work is in the trace: time_ledger, idle_gap and device_activity are empty, which does not say that a GPU was idle; host_ledger has the time of the host'
     || coalesce('; capture with ' || (select words from _way where name = 'gpu'), '')
-where not exists (select 1 from gpu_slice) and exists (select 1 from cpu_slice);
+where
+    not exists (select 1 from gpu_slice)
+    and exists (select 1 from cpu_slice)
+    -- of a memory snapshot nobody expects times
+    and not exists (select 1 from _way where name = 'timeless');
 
 insert into import_note
 select
@@ -37,7 +41,8 @@ select
     'no operator or annotation names a phase of training: launch.phase and host_ledger.phase are other throughout; mark phases with traceq.annotate.phase("forward") and so on'
 where
     exists (select 1 from _host_kind where kind in ('op', 'annotation', 'python'))
-    and not exists (select 1 from host_name where phase is not null);
+    and not exists (select 1 from host_name where phase is not null)
+    and not exists (select 1 from _way where name = 'timeless');
 
 -- With a single stream there is nothing else to wait for, and without such idle time nothing to tell apart.
 insert into import_note
@@ -107,7 +112,7 @@ select
     'nothing marks steps and no work recurs: the window of GPU work is judged as one step; mark steps with traceq.annotate.step()'
     || coalesce(' or ' || (select words from _way where name = 'step_call'), '') || ', or name annotations with --step-range'
 from step
-where source = 'window';
+where source = 'window' and not exists (select 1 from _way where name = 'timeless');
 
 insert into import_note
 select

@@ -59,3 +59,49 @@ select
 from idle_gap_cause
 where cause = 'idle_earlier_work'
 having count(*) > 0;
+
+-- A stream runs one thing after the other; inside graphs, and of migrations, the stream says less.
+insert into import_note
+select
+    $trace_id, 'data_loss', 'impossible_duration', count(*),
+    'GPU slices last beyond the end of one that ran after them on the same stream, by up to ' || round(max(ts_end - next_end) / 1e6, 3)
+    || ' ms: these durations cannot be right, nor what is summed from them; capture again, with a newer profiler or driver'
+from (
+    select ts_end, lead(ts_end) over (partition by device, context, stream order by ts, ts_end) as next_end
+    from gpu_slice
+    where stream is not null and graph_id is null and graph_node_id is null and kind <> 'graph' and copy_kind is distinct from 'um'
+)
+where next_end < ts_end
+having count(*) > 0;
+
+insert into import_note
+select
+    $trace_id, 'data_loss', 'starts_before_launch', count(*),
+    'GPU slices start before the call that launched them, by up to ' || round(max(c.ts - g.ts) / 1e6, 3)
+    || ' ms: the clocks of host and GPU differ or jumped, and times from one to the other (launch latency, what waits for what) are as wrong as that'
+from gpu_slice as g
+inner join cpu_slice as c on c.slice_id = g.launch_id
+where g.ts < c.ts
+having count(*) > 0;
+
+-- PyTorch's profiler loses the first kernels of a session at times. What is captured into a graph does not run, either.
+insert into import_note
+with
+launch as (
+    select c.slice_id, c.ts, g.launch_id is not null as has_work
+    from cpu_slice as c
+    left join (select distinct launch_id from gpu_slice) as g on g.launch_id = c.slice_id
+    where c.kind in ('runtime', 'driver') and regexp_matches(c.name, '^(cuda|hip|cu)\w*LaunchKernel')
+),
+
+first_with_work as (
+    select min(ts) as ts from launch where has_work
+)
+
+select
+    $trace_id, 'data_loss', 'first_work_missing', count(*),
+    'calls launched kernels before the first one whose kernel is in the trace: the profiler lost the first work of the capture, so the GPU seems idle then; leave the first step out, or let the profiler warm up (schedule(wait=1, warmup=1, ...))'
+from launch as l
+inner join first_with_work as f on l.ts < f.ts
+where not exists (from cpu_slice where regexp_matches(name, 'StreamBeginCapture'))
+having count(*) > 0;

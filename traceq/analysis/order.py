@@ -91,7 +91,13 @@ TOPICS = (
     Topic("fetches", ("host_piece", "data_part", "data_fetch"), "data loading"),
     Topic("workers", ("data_worker_interval", "host_piece", "data_part", "data_worker")),
     Topic(None, ("data_copy", "data_stall")),
+    Topic(
+        "snapshot",
+        ("allocation_stack", "allocation_life", "memory_peak", "allocation", "snapshot_timeline", "snapshot_clock"),
+        "who holds memory",
+    ),
     Topic("samples", ("memory_timeline", "memory_step"), "memory"),
+    Topic("monitors", ("monitor_step",)),
     Topic("calls", ("allocator_call",)),
     Topic(
         "communication",

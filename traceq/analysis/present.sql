@@ -7,7 +7,10 @@ select
     or exists (from thread where regexp_matches(thread_name, '^pt_data_(worker|pin)'))
     or exists (from cpu_slice where kind = 'python' and contains(name, 'torch/utils/data/_utils/')) as workers,
     -- before 1.10 PyTorch's profiler told changes as instants
-    exists (from counter) or exists (from cpu_slice where kind = 'other' and name = '[memory]') as samples,
+    exists (from counter where log_id is null) or exists (from allocator_event)
+    or exists (from cpu_slice where kind = 'other' and name = '[memory]') as samples,
+    exists (from allocator_event) or exists (from allocator_segment) as snapshot,
+    exists (from counter where log_id is not null) as monitors,
     exists (from cpu_sample) as cpu_samples,
     exists (from cpu_slice where kind = 'runtime') as calls,
     exists (from cpu_slice where kind = 'runtime' and contains(name, 'GraphLaunch')) as graph_launches,

@@ -24,7 +24,7 @@ from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
 from traceq.loading.inductor import inductor_files
-from traceq.loading.sources import Source, content_hash, find_sources
+from traceq.loading.sources import Source, content_hash, find_sources, logs_beside
 
 _SUFFIX = ".duckdb"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -104,14 +104,14 @@ def warn(text: str) -> None:
 
 def _name(source: str | Path, steps: StepOptions, beside: Beside) -> str:
     """The name of the entry: that of the source, and the hash of all that the database depends on."""
-    traces = [(str(each.path.resolve()), content_hash(each.files)) for each in find_sources([source])]
+    found = find_sources([source])
+    traces = [(str(each.path.resolve()), content_hash(each.files)) for each in found]
+    logs = [content_hash([log]) for each in found for log in logs_beside(each.path, ())]
     graphs = [content_hash(each.files) for each in beside.captures]
     compiled = [
-        (str(file), content_hash([file]))
-        for each in find_sources([source])
-        for file in inductor_files(beside.inductor, each.path)
+        (str(file), content_hash([file])) for each in found for file in inductor_files(beside.inductor, each.path)
     ]
-    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, graphs, compiled, sorted(steps.items())]
+    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, logs, graphs, compiled, sorted(steps.items())]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     stem = _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
     return f"{stem}-{key[:32]}{_SUFFIX}"

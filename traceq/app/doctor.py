@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Unpack
 
 from traceq.app.chosen import chosen_traces
-from traceq.app.source import Reading, Source, opened
+from traceq.app.source import Reading, Source, is_trace, opened
 from traceq.health.diagnosis import TraceHealth, diagnose
 from traceq.reports.renderers.health_to_json import health_to_json
 from traceq.reports.renderers.health_to_text import health_to_text
+from traceq.sharing.secrets import Found, secrets_in
 
 
 class HealthView:
-    """What each trace can answer; `content` is one TraceHealth for each."""
+    """What each trace can answer; `content` is one TraceHealth for each, `secrets` is what its files name, by path."""
 
-    def __init__(self, content: tuple[TraceHealth, ...]) -> None:
+    def __init__(self, content: tuple[TraceHealth, ...], secrets: dict[str, list[Found]] | None = None) -> None:
         self.content = content
+        self.secrets = secrets or {}
 
     @property
     def broken(self) -> list[str]:
@@ -25,11 +28,11 @@ class HealthView:
 
     def to_text(self) -> str:
         """As `traceq doctor` prints it."""
-        return health_to_text(self.content)
+        return health_to_text(self.content, self.secrets)
 
     def to_json(self) -> str:
         """For programs."""
-        return health_to_json(self.content)
+        return health_to_json(self.content, self.secrets)
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -44,4 +47,7 @@ def doctor(
     """
     with opened(source, "examined", **reading) as connection:
         wanted = chosen_traces(connection, traces, rank)
-        return HealthView(tuple(each for each in diagnose(connection) if each.trace_id in wanted))
+        content = tuple(each for each in diagnose(connection) if each.trace_id in wanted)
+    # Of a database the files may be gone, or others by now.
+    paths = [each.path for each in content] if is_trace(source) else []
+    return HealthView(content, {path: found for path in paths if (found := secrets_in(Path(path)))})

@@ -7,15 +7,14 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal, Unpack, cast
+from typing import BinaryIO, Literal, Unpack
 
 import duckdb
 from duckdb import ColumnExpression, ConstantExpression
-from isal import igzip
 
 from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, opened
-from traceq.common.files import atomic_write
+from traceq.common.files import atomic_write, packed_write
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
 from traceq.database.user_sql import interruptible
@@ -128,21 +127,10 @@ def _write_trace(
     findings: Mapping[int, Sequence[Finding]],
 ) -> Written:
     chosen = None if finding is None else choose(finding, findings)
-    with _file(output) as file:
+    with packed_write(output) as file:
         if chosen is not None:
             return write_finding(connection, chosen, findings, file, MOST_OF_FINDING)
         return write_trace(connection, traces, findings, file)
-
-
-@contextmanager
-def _file(output: Path) -> Iterator[BinaryIO]:
-    """The file, compressed if its name says so. No name and time in it: the same input makes the same bytes."""
-    with atomic_write(output) as file:
-        if output.suffix.lower() != ".gz":
-            yield file
-            return
-        with igzip.IGzipFile(filename="", mode="wb", fileobj=file, mtime=0) as compressed:  # type: ignore[no-untyped-call]
-            yield cast("BinaryIO", compressed)
 
 
 def _write_tables(

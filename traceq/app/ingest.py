@@ -11,8 +11,9 @@ from traceq.analysis.steps.choice import StepOptions
 from traceq.app.judge import judge_traces
 from traceq.loading.ingest import IngestResult
 from traceq.loading.ingest import ingest as load
+from traceq.loading.monitors import Beside
 from traceq.loading.progress import Progress
-from traceq.loading.sources import Beside
+from traceq.loading.sources import Paths
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,10 +26,12 @@ def ingest(
     run: str | None = None,
     jobs: int = 1,
     force: bool = False,
-    capture: Beside = (),
-    inductor: Beside = (),
+    capture: Paths = (),
+    inductor: Paths = (),
     memory_limit: int | None = None,
     progress: Progress | None = None,
+    logs: Sequence[str | Path] = (),
+    offset: float | None = None,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already, and run the rules.
@@ -39,7 +42,9 @@ def ingest(
     3.2s..4s, NAME..NAME). `capture` are traces of the same program, of the capture of its CUDA graphs or without them: they give
     the kernels of graphs their operators, shapes, modules and source lines. `inductor` are files or folders that torch.compile
     wrote of its kernels (torch_compile_debug), by default those beside each trace. DuckDB holds at most `memory_limit` bytes in
-    all processes together, by default a quarter of the memory at hand. What the rules find is in the table finding, and reports
+    all processes together, by default a quarter of the memory at hand. `logs` are logs of monitors that ran beside (nvidia-smi,
+    iostat and others, docs/monitors.md): traces that are there already are then read again. `offset` is what to add to
+    their times (s), where that cannot be told. What the rules find is in the table finding, and reports
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
     rules cannot run, the result's `not_judged` says why.
     """
@@ -63,6 +68,7 @@ def ingest(
         memory_limit=memory_limit,
         progress=progress,
         complete=judge,
+        beside=Beside(tuple(map(Path, logs)), offset),
         **steps,
     )
     return replace(result, not_judged=reasons[0] if reasons else None)

@@ -26,7 +26,7 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
 from traceq.errors import StoreError, WrongUse
 from traceq.loading.progress import Progress
-from traceq.loading.sources import Beside, capture_sources, paths_of
+from traceq.loading.sources import Paths, capture_sources, paths_of
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
 from traceq.runs.sources import baseline_runs, chosen_ranks, file_of, of_rank
@@ -46,8 +46,8 @@ class Reading(StepOptions, total=False):
     trace_id to take where runs are compared.
     """
 
-    capture: Beside
-    inductor: Beside
+    capture: Paths
+    inductor: Paths
     memory_limit: int | None
     writes: Sequence[Path]
     progress: Progress | None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from traceq.capture import nsys, status, supervise
 from traceq.capture.files import numbered
+from traceq.capture.monitor import SUFFIX, monitored
 from traceq.errors import MissingTool, StoreError, TraceqError
 
 _INJECT = Path(__file__).parent / "inject"
@@ -77,7 +78,7 @@ def record(request: Request, launch: Launch) -> Recorded:
     """
     for tool in (launch.command[0], request.command[0]):
         _check_tool(tool)
-    with _status_directory(launch) as told:
+    with _status_directory(launch) as told, monitored(launch.directory / f"{launch.name}{SUFFIX}"):
         try:
             exit_code = supervise.run(launch.command, {**os.environ, **launch.additions})
         except OSError as error:
@@ -127,7 +128,14 @@ def _free_name(directory: Path, name: str) -> str:
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
-        ours = (f"{name}.rank", f"{name}.duckdb", f"{name}.nsys-rep", f"{name}.sqlite", f".{name}.status")
+        ours = (
+            f"{name}.rank",
+            f"{name}.duckdb",
+            f"{name}.nsys-rep",
+            f"{name}.sqlite",
+            f"{name}{SUFFIX}",
+            f".{name}.status",
+        )
         return any(each.startswith(ours) for each in there)
 
     return next(each for each in numbered(name) if not is_taken(each))

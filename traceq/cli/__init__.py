@@ -29,6 +29,8 @@ class Commands(LazyGroup):
         "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
         "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
         "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
+        "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
+        "anonymise": ("traceq.cli.anonymise", "Write a trace without what names anybody."),
         "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
         "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
         "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),

@@ -70,7 +70,8 @@ def compare(
 ) -> None:
     """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
 
-    BASE and NEW are trace databases, what `traceq ingest` accepts, or baselines by name. The verdict is regression,
+    BASE and NEW are trace databases, what `traceq ingest` accepts, or baselines by name; or a memory snapshot of
+    PyTorch each, of which the peaks are compared. The verdict is regression,
     improvement, no change, or cannot tell with the reason; the exit status is 0 whatever it is: `traceq check` is
     for gates.
 
@@ -85,6 +86,14 @@ def compare(
     from traceq.app.compare import compare as compare_runs
 
     name = format_ or ("md" if ticket else "text")
+    from traceq.app.compare_memory import compare_memory, is_snapshot
+
+    if any(map(is_snapshot, (*base, *new))):
+        if ticket or junit or sarif or code_quality or len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
+            raise click.UsageError("Two memory snapshots, one a side: --ticket, --junit and the like are for times.")
+        kept = {"memory_limit": options["memory_limit"], "cache": options["cache"]}
+        write_view(compare_memory(base[0], new[0], **kept, **reading(output)), name, output, top=top)
+        return
     view = compare_runs(
         base, new, drawn=name == "html", ticket=ticket, **options, **reading(output, junit, sarif, code_quality)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 )
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
+@click.option(
+    "--with",
+    "logs",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="LOG",
+    help="Log of a monitor that ran beside (nvidia-smi, DCGM, iostat, sar, vmstat, ...); may be repeated.",
+)
+@click.option(
+    "--offset",
+    type=float,
+    metavar="SECONDS",
+    help="Add to the times of these logs. [default: found out, or said why not]",
+)
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
 @step_options
 @capture_option
@@ -34,16 +49,18 @@ def ingest(*, jobs: int | None, **options: Any) -> None:
     """Read trace files into a trace database.
 
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
-    PyTorch profiler, gzipped or not), a directory that holds traces, or a quoted glob. The format is found by
-    content, not by name. Content that is in the database already is skipped, so running it again changes
-    nothing. An ingest that fails or is interrupted leaves the database as it was. Finally the rules run; reports
-    read their findings from the table finding.
+    PyTorch profiler, gzipped or not; or a memory snapshot of PyTorch), a directory that holds traces, or a quoted
+    glob. The format is found by content, not by name. Content that is in the database already is skipped, so running
+    it again changes nothing. Logs of monitors become rows of the table counter, on the trace's clock
+    (docs/monitors.md). An ingest that fails or is interrupted leaves the database as it was. Finally the rules run;
+    reports read their findings from the table finding.
 
     \b
     Examples:
       traceq ingest profile.sqlite
       traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
       traceq ingest decode.json.gz --capture graph_capture.json.gz
+      traceq ingest profile.sqlite --with gpu.csv --with iostat.json
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.ingest import ingest
     from traceq.common.process import usable_cpus

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from traceq.errors import StoreError
 
@@ -34,3 +35,20 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     finally:
         if not direct:
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def packed_write(path: Path, *, is_small: bool = False) -> Iterator[BinaryIO]:
+    """The same, compressed if its name ends in .gz: quickly, or to be small. The same input makes the same bytes."""
+    with atomic_write(path) as file:
+        if path.suffix.lower() != ".gz":
+            yield file
+            return
+        # A command that writes none should not wait for it.
+        from isal import igzip
+
+        pack = gzip.GzipFile if is_small else igzip.IGzipFile
+        level = 6 if is_small else 2
+        # No name and time in it.
+        with pack(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=level) as compressed:
+            yield cast("BinaryIO", compressed)

@@ -34,8 +34,8 @@ comment on column trace.run is 'Name of the run the file belongs to, as given by
 comment on column trace.path is 'Path of the source file as it was given.';
 comment on column trace.sha256 is 'Hash of the source file as it lies on disk: the identity of the trace.';
 comment on column trace.size_bytes is 'Size of the source file on disk, in bytes.';
-comment on column trace.format is 'Format of the source: nsys, chrome or operations.';
-comment on column trace.producer is 'Program that wrote the source: Nsight Systems, PyTorch Profiler, or NULL when it does not say.';
+comment on column trace.format is 'Format of the source: nsys, chrome, rocm, xplane, operations or memory_snapshot.';
+comment on column trace.producer is 'Program that wrote the source: Nsight Systems, PyTorch Profiler, rocprofv3, XProf, PyTorch memory snapshot, ..., or NULL when it does not say.';
 comment on column trace.producer_version is 'Version of the producer as it states it; NULL when it does not.';
 comment on column trace.schema_version is 'Version of the source''s own schema; NULL when it has none.';
 comment on column trace.host is 'Pseudonym of the machine (a hash of its name), so that ranks of one machine can be grouped; NULL when unknown.';
@@ -343,15 +343,49 @@ create table if not exists counter (
     name varchar not null,
     unit varchar,
     ts bigint not null,
-    value double not null
+    value double not null,
+    instance varchar,
+    log_id integer
 );
-comment on table counter is 'One row per sample of a time series.';
+comment on table counter is 'One row per sample of a time series, of the trace itself and of the logs of monitors beside it (log_id).';
 comment on column counter.trace_id is 'Trace.';
 comment on column counter.device is 'Device the sample is of; NULL for the host.';
-comment on column counter.name is 'Name of the series, e.g. memory_allocated, SMs Active [Throughput %].';
+comment on column counter.name is 'Name of the series, e.g. memory_allocated, SMs Active [Throughput %]; of logs a name that tools have in common (gpu_power, disk_utilization; docs/monitors.md lists them), or the tool''s own after the tool (sar:memory.dirty).';
 comment on column counter.unit is 'Unit of value: bytes, percent, ...; NULL when the source does not say.';
-comment on column counter.ts is 'When the sample was taken, ns.';
+comment on column counter.ts is 'When the sample was taken, ns; of a mean over an interval, its end.';
 comment on column counter.value is 'The sample.';
+comment on column counter.instance is 'What of the host the sample is of: a disk, a network interface, one CPU, a process (pid and command); NULL for all of it, and for GPUs.';
+comment on column counter.log_id is 'Log the sample is from; see monitor_log. NULL for samples in the trace itself.';
+
+create table if not exists monitor_log (
+    trace_id integer not null,
+    log_id integer not null,
+    path varchar not null,
+    tool varchar not null,
+    samples bigint not null,
+    kept bigint not null,
+    clock varchar not null,
+    placed_by varchar,
+    zone_ns bigint,
+    offset_ns bigint,
+    residual_ns bigint,
+    correlation double,
+    text varchar not null
+);
+comment on table monitor_log is 'One row per log of a monitor (nvidia-smi, iostat, ...) that was given with the trace, or lay beside it.';
+comment on column monitor_log.trace_id is 'Trace.';
+comment on column monitor_log.log_id is 'Number of the log within its trace, from 0; key of counter.log_id.';
+comment on column monitor_log.path is 'Path of the log as it was given.';
+comment on column monitor_log.tool is 'What wrote it: nvidia-smi, nvidia-smi dmon, dcgmi dmon, Prometheus exporter, Prometheus range, amd-smi, iostat, sar, vmstat, pidstat, traceq record.';
+comment on column monitor_log.samples is 'Samples in it.';
+comment on column monitor_log.kept is 'Rows of counter that came of it; 0 where it could not be placed.';
+comment on column monitor_log.clock is 'Its times: utc, local (of a zone that it does not name) or none.';
+comment on column monitor_log.placed_by is 'What tells where it lies on the clock of the trace: utc, zone (its times fit in one time zone only), load (that of the GPU), offset (the user); NULL where it cannot be told.';
+comment on column monitor_log.zone_ns is 'What its local times are ahead of UTC, ns; NULL where they are UTC, and where it is not known.';
+comment on column monitor_log.offset_ns is 'What was added to its times as they read, since 1970, to have them on the clock of the trace, ns; NULL where it is not placed.';
+comment on column monitor_log.residual_ns is 'How much later (ns) than where it was placed the load of the GPU fits best; NULL where the load does not tell.';
+comment on column monitor_log.correlation is 'Correlation of the utilization in the log with the busy share of the trace there; NULL as above.';
+comment on column monitor_log.text is 'The same in words, with what to do where it is not placed.';
 
 create table if not exists page_fault (
     trace_id integer not null,
@@ -462,3 +496,95 @@ comment on column import_note.severity is 'info (nothing lost), data_loss (somet
 comment on column import_note.code is 'Short stable name of the oddity, e.g. truncated, not_a_number.';
 comment on column import_note.count is 'How many times it was met.';
 comment on column import_note.text is 'What it means, and what to do about it.';
+
+create table if not exists allocator_event (
+    trace_id integer not null,
+    device integer not null,
+    number bigint not null,
+    action varchar not null,
+    ts bigint not null,
+    address bigint,
+    bytes bigint not null,
+    device_free bigint,
+    stream bigint,
+    stack_id bigint,
+    compile_context varchar
+);
+comment on table allocator_event is 'One row per entry in the history of PyTorch''s caching allocator, as a memory snapshot has it: in its order, which times of one microsecond do not tell.';
+comment on column allocator_event.trace_id is 'Trace.';
+comment on column allocator_event.device is 'Device.';
+comment on column allocator_event.number is 'Place in the history of its device, from 0; what was there before is lost where the history was full (max_entries).';
+comment on column allocator_event.action is 'alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, segment_unmap, oom or snapshot.';
+comment on column allocator_event.ts is 'When, ns; the source has microseconds.';
+comment on column allocator_event.address is 'Address of the block or segment; NULL of oom.';
+comment on column allocator_event.bytes is 'Size of the segment; of a tensor what was asked for, which its block can exceed.';
+comment on column allocator_event.device_free is 'What the device had left when memory ran out, bytes; NULL of other actions.';
+comment on column allocator_event.stream is 'Stream, as the source numbers it.';
+comment on column allocator_event.stack_id is 'Stack that did it; NULL when none was recorded.';
+comment on column allocator_event.compile_context is 'What torch.compile was doing, as the source has it; NULL mostly.';
+
+create table if not exists allocator_segment (
+    trace_id integer not null,
+    segment_id bigint not null,
+    device integer not null,
+    address bigint not null,
+    bytes bigint not null,
+    allocated_bytes bigint,
+    active_bytes bigint,
+    requested_bytes bigint,
+    stream bigint,
+    kind varchar,
+    pool varchar,
+    is_expandable boolean not null,
+    stack_id bigint
+);
+comment on table allocator_segment is 'One row per segment that the caching allocator held of a device when the snapshot was taken.';
+comment on column allocator_segment.trace_id is 'Trace.';
+comment on column allocator_segment.segment_id is 'Key of the segment within its trace.';
+comment on column allocator_segment.device is 'Device.';
+comment on column allocator_segment.address is 'Where it starts.';
+comment on column allocator_segment.bytes is 'Its size, bytes.';
+comment on column allocator_segment.allocated_bytes is 'Blocks of it that tensors used, bytes, as the source says.';
+comment on column allocator_segment.active_bytes is 'The same with blocks that wait for another stream before they can be used again, bytes.';
+comment on column allocator_segment.requested_bytes is 'What was asked for in these, bytes.';
+comment on column allocator_segment.stream is 'Stream that its blocks are for.';
+comment on column allocator_segment.kind is 'small (blocks of at most 1 MiB) or large; NULL when the source does not say.';
+comment on column allocator_segment.pool is 'Id of its memory pool; 0.0 is the usual one, others belong to CUDA graphs and to pools of the program.';
+comment on column allocator_segment.is_expandable is 'Whether it can grow (expandable_segments).';
+comment on column allocator_segment.stack_id is 'Stack that asked for it; NULL when none was recorded.';
+
+create table if not exists allocator_block (
+    trace_id integer not null,
+    segment_id bigint not null,
+    number bigint not null,
+    address bigint not null,
+    bytes bigint not null,
+    requested_bytes bigint,
+    state varchar not null,
+    stack_id bigint
+);
+comment on table allocator_block is 'One row per block of a segment when the snapshot was taken.';
+comment on column allocator_block.trace_id is 'Trace.';
+comment on column allocator_block.segment_id is 'Segment it is a part of.';
+comment on column allocator_block.number is 'Place in the segment, from 0.';
+comment on column allocator_block.address is 'Where it starts.';
+comment on column allocator_block.bytes is 'Its size, bytes.';
+comment on column allocator_block.requested_bytes is 'What was asked for, bytes; of an inactive block what was asked for last.';
+comment on column allocator_block.state is 'active_allocated (a tensor uses it), active_awaiting_free (another stream may still use it) or inactive.';
+comment on column allocator_block.stack_id is 'Stack that asked for it; NULL when none was recorded.';
+
+create table if not exists allocator_stack (
+    trace_id integer not null,
+    stack_id bigint not null,
+    depth integer not null,
+    name varchar not null,
+    file varchar not null,
+    line bigint not null
+);
+comment on table allocator_stack is 'One row per frame of each distinct stack of a memory snapshot.';
+comment on column allocator_stack.trace_id is 'Trace.';
+comment on column allocator_stack.stack_id is 'Key of the stack within its trace.';
+comment on column allocator_stack.depth is 'Place of the frame, 0 the innermost.';
+comment on column allocator_stack.name is 'Function.';
+comment on column allocator_stack.file is 'File; ?? or empty of C++ functions without debug information.';
+comment on column allocator_stack.line is 'Line; 0 when unknown.';

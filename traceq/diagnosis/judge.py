@@ -22,6 +22,7 @@ from traceq.diagnosis.query import Scaled, Workspace, rule_query
 from traceq.diagnosis.rules.registry import Rule, built_in
 from traceq.diagnosis.same_fix import merged, overshadowed
 from traceq.diagnosis.subject import WORTH_LISTING, Goal, Subject
+from traceq.formats.capabilities import format_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -171,6 +172,8 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     clean: list[Clean] = []
     broken: list[Failed] = []
     asked, not_applicable = without_those_of_job(subject, rules)
+    if not format_of(subject.format).has_times:
+        asked = [rule for rule in asked if rule.of_allocations]
     for rule in asked:
         name, title = rule.name, rule.manual.title
         with outcomes(name, title, not_applicable, broken):

@@ -44,4 +44,12 @@ NEEDS = {
     "message_sizes": Need("message_sizes", "message sizes of collectives are not known"),
     "host_alone": Need("host_alone", "a GPU works for this program, and its work was not captured"),
     "memory_samples": Need("memory_samples", "no samples of allocated memory"),
+    "allocations": Need("allocations", "no memory snapshot says who allocated what"),
+    "gpu_clocks": Need("gpu_clocks", "no monitor logged the clock of the GPU beside the trace"),
+    "throttle_reasons": Need("throttle_reasons", "no monitor logged what holds the clock of the GPU down"),
+    "disk_samples": Need("disk_samples", "no monitor logged the disks beside the trace"),
+    "cpu_samples_logged": Need("cpu_samples_logged", "no monitor logged the run queue or the steal of the host"),
+    "cpu_count": Need("cpu_count", "how many CPUs the host has is in no log"),
+    "steal": Need("steal", "no monitor logged the steal of the host"),
+    "swap_samples": Need("swap_samples", "no monitor logged the swapping of the host"),
 }

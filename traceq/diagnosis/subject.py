@@ -24,6 +24,22 @@ Goal = Literal["throughput", "latency"]
 WORTH_LISTING = 0.01
 
 
+# What profilers record of GPUs: no option brings it of another device.
+_OF_DEVICES = frozenset(
+    {
+        "gpu",
+        "launches",
+        "calls",
+        "host_alone",
+        "synchronizations",
+        "copy_memory",
+        "kernel_geometry",
+        "occupancy",
+        "peaks",
+    }
+)
+
+
 @dataclass(frozen=True)
 class Subject:
     """A trace to judge. `device` is the one that is busy longest: a step cannot get shorter than that.
@@ -83,6 +99,8 @@ class Subject:
 
     def lacks(self, lacking: str, way: str, brings: str = "brings it") -> CannotTell:
         """The error for an input that is lacking, with what brings it."""
+        if way in _OF_DEVICES and self.present.get("unmeasured"):
+            return CannotTell(f"{lacking}; traceq measures no work of the device in it")
         words = self.way(way)
         return CannotTell(
             f"{lacking}; {words} {brings}" if words else f"{lacking}; its profiler would have to record it"

@@ -14,10 +14,21 @@ from traceq.common.plugins import plugins
 from traceq.errors import UnknownMetric
 from traceq.formats.chrome import CHROME
 from traceq.formats.format import Capture, Format
+from traceq.formats.memory_snapshot import memory_snapshot
 from traceq.formats.nsys import NSYS
 from traceq.formats.operations import operations
+from traceq.formats.rocm import ROCM
+from traceq.formats.xplane import XPLANE
 
-FORMATS: tuple[Format, ...] = (NSYS, CHROME, operations(NSYS.captures, {**NSYS.ways, **CHROME.ways}))
+_METRICS, _INPUTS = NSYS.captures, {**NSYS.ways, **CHROME.ways}
+FORMATS: tuple[Format, ...] = (
+    NSYS,
+    CHROME,
+    ROCM,
+    XPLANE,
+    operations(_METRICS, _INPUTS),
+    memory_snapshot(_METRICS, _INPUTS),
+)
 
 
 @cache
@@ -43,9 +54,17 @@ class Metric:
     record: tuple[str, ...] = ("torch", "nsys")
     options: str = ""
 
-    def captures(self) -> Iterable[tuple[Format, Capture | str]]:
-        """Each format of a profiler with the options that record the metric, or with the reason why its profiler cannot."""
-        return ((each, each.captures[self.name]) for each in FORMATS if each.is_recorded)
+    def captures(self, of: Format | None = None) -> Iterable[tuple[Format, Capture | str]]:
+        """Each format of a profiler with the options that record the metric, or with the reason why its profiler cannot.
+
+        `of`: a format and those beside it only.
+        """
+        names = None if of is None else (of.name, *of.beside)
+        return (
+            (each, each.captures[self.name])
+            for each in FORMATS
+            if each.is_recorded and (names is None or each.name in names)
+        )
 
 
 _PER_CALL = "an event per CUDA call and per kernel"

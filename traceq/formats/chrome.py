@@ -126,5 +126,6 @@ CHROME = Format(
     call="profile({})",
     spelled=_spelled,
     commands=_commands,
+    beside=("nsys",),
     costly_settings=("with_stack", "profile_memory", "with_modules"),
 )

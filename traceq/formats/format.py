@@ -26,6 +26,8 @@ class Format:
     profiler: str = "the profiler"
     is_recorded: bool = True
     """Whether a profiler writes it, which can be told what to record."""
+    has_times: bool = True
+    """Whether it tells how long work takes. Else only rules on allocations are asked."""
     suffixes: tuple[str, ...] = ()
     """Endings of its files' names."""
     captures: Mapping[str, Capture | str] = field(default_factory=dict)
@@ -38,6 +40,8 @@ class Format:
     """The options as they stand in the call."""
     commands: Callable[[Options], str] = str
     """What a user pastes to capture a trace with these options, from the first line to the file that traceq reads."""
+    beside: tuple[str, ...] = ()
+    """Formats whose profilers can record the same program, where its own cannot."""
     costly_settings: tuple[str, ...] = ()
     """Settings that lengthen every call on the host, and that the profiler writes into the trace only where they are on."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from traceq.formats.format import Capture, Format, Options
+from traceq.formats.monitors import MONITOR_WAYS
 
 _GRAPH_NODES = {"--cuda-graph-trace": ("node",)}
 _SAMPLES = {"--sample": ("process-tree",), "--cpuctxsw": ("process-tree",)}
@@ -60,6 +61,8 @@ _WITH_SHAPES = "torch.autograd.profiler.emit_nvtx(record_shapes=True)"
 
 # What brings an input whichever profiler wrote the trace: nsys can be run on the same program.
 COMMON_WAYS = {
+    **MONITOR_WAYS,
+    "allocations": "torch.cuda.memory._record_memory_history() and _dump_snapshot()",
     "collections": "_ExperimentalConfig(record_python_gc_info=True) of PyTorch's profiler, or ranges made in gc.callbacks,",
     "allocator": "profile(profile_memory=True)",
     "allocator_totals": "a newer PyTorch with profile_memory=True",
@@ -155,4 +158,5 @@ NSYS = Format(
     call="nsys profile {}",
     spelled=_spelled,
     commands=_commands,
+    beside=("chrome",),
 )

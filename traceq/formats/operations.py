@@ -24,4 +24,5 @@ def operations(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
             for metric in metrics
         },
         ways=dict.fromkeys(inputs, _A_RANK),
+        beside=("nsys", "chrome"),
     )

@@ -18,8 +18,28 @@ from traceq.health.verdict import MetricHealth, Verdict
 if TYPE_CHECKING:
     import duckdb
 
+# Metrics that a capture of the host alone can bring: of others nothing is suggested where the device is no GPU.
+_OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})
+
 # Notes of severity data_loss that say that events are missing which any metric may stand on.
 _INCOMPLETE = frozenset({"truncated", "table_damaged", "malformed_event"})
+
+
+@dataclass(frozen=True)
+class BesideLog:
+    """A log of a monitor, as the table monitor_log has it."""
+
+    path: str
+    tool: str
+    samples: int
+    kept: int
+    clock: str
+    placed_by: str | None
+    zone_ns: int | None
+    offset_ns: int | None
+    residual_ns: int | None
+    correlation: float | None
+    text: str
 
 
 @dataclass(frozen=True)
@@ -36,6 +56,7 @@ class TraceHealth:
     inputs: Inputs
     identities: tuple[Checked, ...]
     metrics: tuple[MetricHealth, ...]
+    logs: tuple[BesideLog, ...]
 
     @property
     def broken(self) -> tuple[Checked, ...]:
@@ -55,6 +76,9 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> TraceH
         inputs=held,
         identities=identities.check(connection, row["trace_id"]),
         metrics=_metrics(held, row["format"]),
+        logs=tuple(
+            BesideLog(**each) for each in ask(connection, statement("health/log.sql"), trace_id=row["trace_id"])
+        ),
     )
 
 
@@ -69,7 +93,8 @@ def _metrics(held: Inputs, format_: str) -> tuple[MetricHealth, ...]:
 
 def _health(metric: Metric, held: Inputs, format_: str) -> MetricHealth:
     verdict = _less_what_is_lost(JUDGES[metric.name](held), held.lost)
-    more = suggestions(metric, format_) if verdict.needs else ()
+    is_of_gpu = metric.name not in _OF_HOST and any(each.code.endswith("_not_measured") for each in held.lost)
+    more = suggestions(metric, format_) if verdict.needs and not is_of_gpu else ()
     return MetricHealth(metric.name, metric.answers, verdict.state, verdict.reason, verdict.needs, more)
 
 

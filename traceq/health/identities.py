@@ -70,6 +70,7 @@ IDENTITIES = (
     Identity("kernels", "kernel_occupancy", "kernels share the time in which any runs", "GPUs"),
     Identity("data", "data_fetch", "what is done in a fetch adds up to it", "fetches"),
     Identity("data", "data_stall", "waiting for input is what the ledgers say", "steps"),
+    Identity("memory", "allocation_peak", "allocations add up to the peak, and to the state at the end", "GPUs"),
     Identity("replay", "dependency", "an edge joins two slices, and its lag is the time between them", "edges"),
     Identity("replay", "critical_path", "the critical path adds up to each step without a hole", "steps"),
     Identity("replay", "replay", "savings lie in their bounds; a likely one needs a close replay", "scenarios"),

@@ -1,4 +1,4 @@
-"""How another capture brings a metric: the options of the profiler that made the trace, or else of the others."""
+"""How another capture brings a metric: the options of the profiler that made the trace, or else of those beside it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Suggestion:
 
 
 def suggestions(metric: Metric, trace_format: str) -> tuple[Suggestion, ...]:
-    """That of the trace's own profiler; those of all where it cannot give the metric; none where it is not known."""
+    """That of the trace's own profiler; those beside it where it cannot give the metric; none where it is not known."""
     own = format_of(trace_format)
     capture = own.captures.get(metric.name)
     if capture is None:
         return ()
     if isinstance(capture, Capture):
         return (_suggestion(own, capture),)
-    return tuple(_suggestion(form, each) for form, each in metric.captures())
+    return tuple(_suggestion(form, each) for form, each in metric.captures(own))
 
 
 def _suggestion(form: Format, capture: Capture | str) -> Suggestion:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from traceq.common.plugins import plugins
 from traceq.errors import UnusablePlugin
-from traceq.importers import chrome, nsys, operations
+from traceq.importers import chrome, memory_snapshot, nsys, operations, rocm, xplane
 from traceq.importers.unknown import why_unknown
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class Importer(Protocol):
         """
 
 
-IMPORTERS: tuple[Importer, ...] = (nsys, chrome, operations)
+# Chrome traces last of those in JSON: their list of events may stand far behind the beginning.
+IMPORTERS: tuple[Importer, ...] = (nsys, rocm, xplane, chrome, operations, memory_snapshot)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import IO
+from typing import IO, Protocol
 
 from isal import isal_zlib
 
@@ -15,6 +15,13 @@ DAMAGED: tuple[type[Exception], ...] = (EOFError, zlib.error, isal_zlib.error)  
 _GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
 _COMPRESSED_CHUNK = 1 << 18
 _LOST_BEFORE_DAMAGE = 1 << 18  # where data is damaged, isal keeps back what it has decompressed in the same call
+
+
+class Readable(Protocol):
+    """A file, as far as a stream needs it."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes, b"" at the end."""
 
 
 class GzipStream:

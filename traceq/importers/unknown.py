@@ -10,7 +10,7 @@ from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers.operations.source import PARQUET, lacks
 from traceq.importers.packed import GZIP
 
-_WAY_OUT = "name a file that torch.profiler or nsys export --type sqlite wrote"
+_WAY_OUT = "name a file that torch.profiler, nsys export --type sqlite, rocprofv3 or jax.profiler wrote"
 
 # (how the file begins, what it is and what to do)
 _KNOWN_OTHERS = (
@@ -18,11 +18,15 @@ _KNOWN_OTHERS = (
     (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
     (
         b"SQLite format 3\x00",
-        "a SQLite database, but not an nsys export; make one with: nsys export --type sqlite REPORT",
+        "a SQLite database, but not an nsys export, rocpd or RPD; make one with: nsys export --type sqlite REPORT",
     ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
+    (
+        b"\x80",
+        "a pickle, which was not opened, but no memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot)",
+    ),
     (b"PK\x03\x04", f"a zip archive without a JSON trace in it; {_WAY_OUT}"),
-    (b"{", f"JSON, but not a Chrome trace: it has no traceEvents list; {_WAY_OUT}"),
+    (b"{", f"JSON, but not a Chrome trace: it has no traceEvents list, nor one of rocprofv3; {_WAY_OUT}"),
     (b"[", f"a JSON list, but not of Chrome trace events; {_WAY_OUT}"),
 )
 
@@ -53,4 +57,6 @@ def why_unknown(path: Path) -> TraceqError:
     if what is not None:
         return UnknownFormat(f"{path}: gzip'd, contains {what}" if is_packed else f"{path}: {what}")
     but = "gzip'd, but contains " if is_packed else ""
-    return UnknownFormat(f"{path}: {but}neither an nsys SQLite export nor a Chrome trace; {_WAY_OUT}")
+    return UnknownFormat(
+        f"{path}: {but}neither an nsys SQLite export nor a Chrome trace, and none of rocprofv3, RPD or JAX; {_WAY_OUT}"
+    )

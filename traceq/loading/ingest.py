@@ -21,10 +21,11 @@ from traceq.database.user_sql import interruptible
 from traceq.errors import QueryError, StoreError
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
+from traceq.loading.monitors import NOTHING, Beside
 from traceq.loading.parallel import build_all
 from traceq.loading.progress import Progress, Silent
 from traceq.loading.sources import (
-    Beside,
+    Paths,
     Source,
     capture_sources,
     content_hash,
@@ -71,11 +72,12 @@ def ingest(
     run: str | None = None,
     jobs: int = 1,
     force: bool = False,
-    capture: Beside = (),
-    inductor: Beside = (),
+    capture: Paths = (),
+    inductor: Paths = (),
     memory_limit: int | None = None,
     progress: Progress | None = None,
     complete: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    beside: Beside = NOTHING,
     **steps: Unpack[StepOptions],
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already; the rules do not run.
@@ -85,7 +87,8 @@ def ingest(
     of its graphs, `inductor` files or folders of torch.compile that tell of its kernels, by default those beside each trace.
     DuckDB holds at most `memory_limit` bytes in
     all processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
-    database. Raises a TraceqError and leaves the database as it was when any source fails.
+    database. `beside` are logs of monitors for all of the traces. Raises a TraceqError and leaves the database as it was when
+    any source fails.
     """
     choice = choice_of(**steps)
     _check_step_range(choice.step_range)
@@ -99,14 +102,14 @@ def ingest(
     check_name(target)
     before = fingerprint(target)
     known = _known_traces(target)
-    new, skipped, replaced = _split(found, known, force=force)
+    new, skipped, replaced = _split(found, known, force=force or bool(beside.logs))
     if not new:
         return IngestResult(given, (), tuple(skipped))
     teller = progress or Silent()
     teller.start(sum(source.size for source, _ in new))
     try:
         with scratch_beside(target) as scratch:
-            tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit))
+            tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit), beside)
             tasks = [
                 replace(task, captures=captures, inductor=inductor_files(paths_of(inductor), task.source.path))
                 for task in tasks
@@ -198,6 +201,7 @@ def _tasks(
     choice: Choice,
     jobs: int,
     memory: int,
+    beside: Beside,
 ) -> list[Task]:
     at_once = min(jobs, len(new))
     next_id = max(known.values(), default=0) + 1
@@ -219,6 +223,7 @@ def _tasks(
                 # whatever `jobs` says, a trace that is alone has all CPUs
                 threads=max(1, usable_cpus() // at_once),
                 memory=max(_LEAST_MEMORY, memory // at_once),
+                beside=beside,
             )
         )
     return tasks

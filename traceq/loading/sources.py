@@ -12,12 +12,13 @@ from traceq import importers
 from traceq.errors import NoTraces, StoreError, UnusableTrace
 from traceq.formats.capabilities import FORMATS
 from traceq.importers import Importer
+from traceq.importers.monitors.recorded import SUFFIX
 
 _SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
 
 # Files beside those that are read: one, or several.
-Beside = str | Path | Sequence[str | Path]
+Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
     return list(sources.values())
 
 
-def paths_of(given: Beside) -> list[str | Path]:
+def paths_of(given: Paths) -> list[str | Path]:
     """The paths, also of one."""
     return [given] if isinstance(given, str | Path) else list(given)
 
 
-def capture_sources(given: Beside) -> tuple[Source, ...]:
+def capture_sources(given: Paths) -> tuple[Source, ...]:
     """The traces that tell of graphs; none where none is named."""
     named = paths_of(given)
     return tuple(find_sources(named)) if named else ()
@@ -102,7 +103,7 @@ def _look_up(given: str | Path) -> list[Source]:
     found = [_source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
         raise NoTraces(
-            f"{given}: none of {len(candidates)} files here is an nsys SQLite export or a Chrome trace;"
+            f"{given}: none of {len(candidates)} files here is a trace (nsys export, Chrome trace, rocprofv3, XSpace);"
             " name a trace file, or a directory that holds some"
         )
     return found
@@ -110,6 +111,13 @@ def _look_up(given: str | Path) -> list[Source]:
 
 def _source(path: Path, importer: Importer) -> Source:
     return Source(importers.files_of(importer, path), importer)
+
+
+def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
+    """The logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
+    names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
+    own = [trace.with_name(name + SUFFIX) for name in names]
+    return [*given, *(each for each in own if each.is_file() and each not in given)]
 
 
 def content_hash(files: Sequence[Path]) -> str:

@@ -30,6 +30,7 @@ _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "phases_of_run": ("phase_of_run", model.PhaseOfRun),
     "throughput": ("throughput", model.Throughput),
     "phases": ("phase", model.Phase),
+    "conditions": ("condition", model.Condition),
     "gaps": ("gap", model.Gap),
     "gap_sizes": ("gap_size", model.GapSize),
     "outliers": ("outlier", model.Outlier),

@@ -43,6 +43,11 @@ _FIELDS = {
         "peaks": ("memory", "memory_peak"),
         "timeline": ("memory_timeline", "memory_timeline"),
         "calls": ("allocator_calls", "allocator"),
+        "snapshot": ("memory_snapshot", "snapshot_peak"),
+        "course": ("memory_course", "snapshot_course"),
+        "categories": ("memory_categories", "snapshot_category"),
+        "holders": ("memory_holders", "snapshot_holder"),
+        "fragmentation": ("memory_fragmentation", "snapshot_fragmentation"),
     },
     "serving": {
         "summary": ("serving", "serving"),

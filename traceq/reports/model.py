@@ -151,6 +151,19 @@ class Throughput:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """A series that monitors logged, over the counted steps; `device` is None for the host, `instance` what of it it is of."""
+
+    device: int | None
+    instance: str | None
+    name: str
+    unit: str | None
+    mean: float
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
 class LedgerPart:
     """Time of one category on one device: over all counted steps, per step, and as a share of the steps."""
 
@@ -273,6 +286,7 @@ class TraceReport:
     phases_of_run: tuple[PhaseOfRun, ...]
     throughput: tuple[Throughput, ...]
     phases: tuple[Phase, ...]
+    conditions: tuple[Condition, ...]
     ledger: tuple[DeviceLedger, ...]
     step_ledgers: tuple[StepLedger, ...]
     gaps: tuple[Gap, ...]

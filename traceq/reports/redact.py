@@ -28,6 +28,7 @@ from importlib.resources.abc import Traversable
 from pathlib import PurePath
 from typing import Any
 
+from traceq.common.public_names import KERNEL, KERNEL_OF_LIBRARY, PUBLIC
 from traceq.common.text import shortened
 from traceq.reports.flame import Frame
 from traceq.reports.model import Device, DeviceLedger, Job, Report, Straggler, TraceFacts, TraceReport
@@ -65,31 +66,6 @@ _WORDS = re.compile(rf"[^{_BETWEEN}]+")
 _BEFORE, _AFTER = rf"(?<![^{_BETWEEN}])", rf"(?![^{_BETWEEN}.]|\.[^{_BETWEEN}])"
 _ALPHABETIC = re.compile(r"[^\W\d_]+")
 
-# Names that PyTorch, CUDA and libraries give, and kernels whose beginning tells that they are from one.
-_PUBLIC = re.compile(
-    r"""(?:aten|prims?|c10d?|_?c10d_functional|nccl|rccl|gloo|mpi|torch|torchvision|torch_nccl|inductor|quantized|profiler)
-        ::?[A-Za-z_][\w:.]*
-    | (?:autograd::engine::evaluate_function:\s|torch::autograd::)[A-Za-z][\w:]*
-    | (?:cuda|cu|cublas|cublasLt|cudnn|cufft|hip|hipblas|miopen|nccl|rccl|MPI_|omp_|pthread_)[A-Z]\w*
-    | Optimizer\.(?:step|zero_grad)\#(?:SGD|Adam|AdamW|Adagrad|RMSprop|Adafactor|Lion|Muon)\.\w+
-    | enumerate\(DataLoader\)\#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__
-    | torch(?:\.\w+)+
-    | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH|TORCHINDUCTOR)_[A-Z0-9_]+
-    | sequence\ of\ \d+\ launches | after\ a\ sequence\ of\ \d+\ collectives
-    | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
-    | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|DGXS|PG\d{3}|GPU
-        |Graphics|Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
-    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#
-    | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ \w+)[ A-Za-z-]*\]
-    | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)
-    | torch/(?:\w+/)*\w+\.py\(\d+\):\ \w+""",
-    re.VERBOSE,
-)
-_KERNEL = re.compile(r"[\w:<>(),&*\[\]{}#~.+ -]{1,5000}")
-_KERNEL_OF_LIBRARY = re.compile(
-    r"(?:first launch of )?(?:void (?:at|c10|cub|thrust|cutlass|cudnn|flash|fmha|fused|transformer_engine|vllm)\w*[:_]"
-    r"|ncclDevKernel|ncclKernel|cublas|cudnn|cutlass|nvjet|sm\d+_|ampere_|volta_|turing_|hopper_|triton_(?:poi|red|per|tem|fused)_|Cijk_|_ZN2at)"
-)
 _LEAST_OF_NAME, _MOST_OF_NAME = 4, 300
 _CUT = 80  # as rules write names
 _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|bz2|zip))*\Z")
@@ -149,7 +125,7 @@ class _StandIns:
 
     def __init__(self, texts: Sequence[tuple[str, str]], known: Mapping[str, str]) -> None:
         self._numbers: dict[str, str] = {}
-        self._kernels = {text for name, text in texts if name in _NAMES_OF_KERNELS and _KERNEL.fullmatch(text)}
+        self._kernels = {text for name, text in texts if name in _NAMES_OF_KERNELS and KERNEL.fullmatch(text)}
         self._known = dict(known)
         names = {text for name, text in texts if not _SENTENCES.fullmatch(name) and name != "span"}
         for text in sorted(name for name in names if _LEAST_OF_NAME <= len(name) <= _MOST_OF_NAME):
@@ -203,7 +179,7 @@ class _StandIns:
 
     def _is_shown(self, text: str) -> bool:
         is_word = not text or (" " not in text and _is_own(text))
-        return is_word or text in self._kernels or bool(_PUBLIC.fullmatch(text)) or _is_of_library(text)
+        return is_word or text in self._kernels or bool(PUBLIC.fullmatch(text)) or _is_of_library(text)
 
     def sentence(self, text: str) -> str:
         """Names that the report holds elsewhere as there, of the rest every word."""
@@ -217,7 +193,7 @@ class _StandIns:
         """`text` with a stand-in for each run of words that are not traceq's own."""
         runs: list[tuple[int, int]] = []
         for match in _WORDS.finditer(text):
-            if _is_own(match[0]) or _PUBLIC.fullmatch(match[0]):
+            if _is_own(match[0]) or PUBLIC.fullmatch(match[0]):
                 continue
             if runs and not _ALPHABETIC.search(text, runs[-1][1], match.start()):
                 runs[-1] = (runs[-1][0], match.end())
@@ -253,7 +229,7 @@ def _is_own(word: str) -> bool:
 
 
 def _is_of_library(text: str) -> bool:
-    return bool(_KERNEL_OF_LIBRARY.match(text) and _KERNEL.fullmatch(text))
+    return bool(KERNEL_OF_LIBRARY.match(text) and KERNEL.fullmatch(text))
 
 
 @cache

@@ -321,7 +321,7 @@ class MemoryPeak:
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """Memory of a device in one of 60 parts of the counted steps: most allocated, and what is left at the end."""
+    """Memory of a device in one of 60 parts of the counted steps, or of a history: the most, and what is left at the end."""
 
     device: int
     part: int
@@ -341,12 +341,86 @@ class AllocatorCall:
 
 
 @dataclass(frozen=True)
+class SnapshotPeak:
+    """When most was in use on a device of a memory snapshot, as in the table memory_peak.
+
+    `after_ns` is counted from the start of its history, None without one. `owners` are the lines of the program that hold it;
+    of `ownerless_bytes` no stack is known. `failures` are allocations that failed, the largest of `failed_bytes`.
+    """
+
+    device: int
+    peak_bytes: int
+    after_ns: int | None
+    reserved_bytes: int | None
+    most_reserved_bytes: int | None
+    older: int
+    older_bytes: int
+    lost: int
+    lost_bytes: int
+    at_end: int
+    bytes_at_end: int
+    requested_at_end: int
+    reserved_at_end: int | None
+    owners: int
+    ownerless_bytes: int
+    failures: int
+    failed_bytes: int | None
+
+
+@dataclass(frozen=True)
+class MemoryCategory:
+    """What of the peak of a device is of a category; None: cannot tell."""
+
+    device: int
+    category: str | None
+    allocations: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class MemoryHolder:
+    """What a line of the program holds at the peak of a device; None: no stack is known, or not all of it is of one kind."""
+
+    device: int
+    owner: str | None
+    category: str | None
+    phase: str | None
+    allocations: int
+    bytes: int
+    largest_bytes: int
+
+
+@dataclass(frozen=True)
+class Fragmentation:
+    """What the allocator held of a device when the snapshot was taken, as in the view memory_fragmentation."""
+
+    device: int
+    pool: str | None
+    kind: str | None
+    segments: int
+    reserved_bytes: int
+    active_bytes: int
+    rounding_bytes: int
+    free_segments_bytes: int
+    split_inactive_bytes: int
+    largest_free_bytes: int
+
+
+@dataclass(frozen=True)
 class Memory:
-    """Memory and the calls that ask for it; `calls` are the first --top."""
+    """Memory and the calls that ask for it; `calls` are the first --top, `holders` those of each device.
+
+    `snapshot` and what follows it are of a memory snapshot.
+    """
 
     peaks: tuple[MemoryPeak, ...]
     timeline: tuple[MemoryPart, ...]
     calls: tuple[AllocatorCall, ...]
+    snapshot: tuple[SnapshotPeak, ...] = ()
+    course: tuple[MemoryPart, ...] = ()
+    categories: tuple[MemoryCategory, ...] = ()
+    holders: tuple[MemoryHolder, ...] = ()
+    fragmentation: tuple[Fragmentation, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,17 @@
 -- The gaps of each device inside steps, and what the host did in them, as docs/metrics.md defines.
 
--- The training thread: the one that marks the steps, else the one that launches most, else the one with most operators.
+-- The training thread: the one that marks the steps, else that of the whole trace that this one was cut from, else the one that
+-- launches most, else the one with most operators.
 create temp table _training_thread as
 select coalesce(
     (select any_value(thread_id) from step),
+    (
+        select any_value(h.thread_id)
+        from trace as r
+        inner join thread as h
+            on coalesce(h.pid::varchar, h.process_name) = r.args ->> '$.traceq.trim.training.pid'
+            and coalesce(h.tid::varchar, h.thread_name) = r.args ->> '$.traceq.trim.training.tid'
+    ),
     (select c.thread_id from gpu_slice as g inner join cpu_slice as c on c.slice_id = g.launch_id group by c.thread_id order by count(*) desc, c.thread_id limit 1),
     (select thread_id from cpu_slice where kind = 'op' group by thread_id order by count(*) desc, thread_id limit 1),
     (select thread_id from cpu_slice where depth is not null group by thread_id order by count(*) desc, thread_id limit 1)

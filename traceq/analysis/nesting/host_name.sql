@@ -28,6 +28,9 @@ from (values
     ('runtime', '^(cuda|hip)(Stream|Device|Event|Ctx|Thread)Synchronize|^cu(Stream|Ctx|Event)Synchronize', null, null, 'synchronization'),
     ('runtime', '^(cuda|hip)Memcpy(2D|3D|Peer|ToSymbol|FromSymbol|ToArray|FromArray|WithStream)*$|^cuMemcpy([HDA]to[HDA])?(_v2)?$', null, null, 'synchronization'),
     ('op', '^aten::(item|_local_scalar_dense)$', null, null, 'synchronization'),
+    -- JAX waits for its arrays, in Python and in its runtime
+    ('python', ': (block_until_ready|try_to_block)$', null, null, 'synchronization'),
+    ('annotation', '(?i)Block(Host)?UntilReady|PjRtFuture.*::Await', null, null, 'synchronization'),
     ('runtime', '^(cuda|hip)(Malloc|Free|Host(Alloc|Free|Register|Unregister)|MemPool)|^cuMem(Alloc|Free|Host|Create|Map|Unmap|SetAccess|Release|Address|Pool)', null, null, 'allocation'),
     ('runtime', '^(cu|cuda|hip)(Module|Library)(?:[^L]|L[^a]|$)|^cuKernelGetFunction|^cuLink|^(nvrtc|hiprtc)', null, null, 'compile'),
     ('overhead', '(?i)lazy function loading|module loading', null, null, 'compile'),

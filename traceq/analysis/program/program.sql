@@ -108,6 +108,7 @@ from (values
     ('framework', 'JAX', 'annotation', '*hlo_module=pmap_*', 'what it had XLA compile'),
     ('framework', 'XLA', 'annotation', 'XlaModule:*', 'its modules'),
     ('framework', 'XLA', 'annotation', 'ThunkExecute:*', 'its executor'),
+    ('framework', 'XLA', 'annotation', '*:XLA GPU module', 'its programs, as its own profiler notes them'),
     ('framework', 'TensorFlow', 'kernel', '*tensorflow::*', 'its kernels'),
     ('framework', 'TensorFlow', 'kernel', '*Eigen::internal::EigenMetaKernel*', 'its elementwise kernels'),
     ('framework', 'TensorFlow', 'python', '*/tensorflow/*', 'its files'),

@@ -63,9 +63,11 @@ def _between_calls(recorded: Recorded) -> list[Any]:
     place = before_in(events.lane[calls])
     calls, other = calls[place >= 0], calls[place[place >= 0]]
     # Whole numbers first: times since 1970 are too large for a float.
-    lag = (events.begun[calls] - events.begun[other]) - events.call[other]
+    usual = (events.begun[calls] - events.begun[other]) - events.call[other]
+    # Of threads that take turns one may begin before the other has ended, now and then: the replay waits for the end.
+    lag = events.ts[calls] - events.ts_end[other]
     turns = (events.thread[calls] != events.thread[other]).astype(np.int8)
-    return [turns, events.slice_id[other], events.slice_id[calls], lag, lag, np.zeros(len(calls))]
+    return [turns, events.slice_id[other], events.slice_id[calls], lag, usual, np.zeros(len(calls))]
 
 
 def _between_slices(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from traceq.analysis.steps.choice import AS_FOUND, Choice
+from traceq.analysis.steps.kept import kept_steps
 from traceq.analysis.steps.level import SEVERAL, Annotations, Level, Loop, is_layer
 from traceq.analysis.steps.recurrence import Launches, recurrence
 from traceq.analysis.steps.recurring_communication import recurring_communication
@@ -62,7 +63,8 @@ def find_steps(
     """Fill the tables step, unit and phase_of_run. `free_memory` is called once the launches are read, as arrays."""
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
     loop, launched = _loop(connection, free_memory)
-    chosen = _chosen(connection, choice, annotations, loop)
+    kept = kept_steps(connection, trace_id) if choice.step_range is None else None
+    chosen = kept.level if kept else _chosen(connection, choice, annotations, loop)
     if choice.steps_per != 1:
         chosen = chosen._replace(marks=regrouped(chosen.marks, choice.steps_per, launched))
     has_step_range = choice.step_range is None or chosen.source == "step_range"
@@ -70,7 +72,15 @@ def find_steps(
     if extent:
         chosen = _judged(chosen, choice, extent)
     _keep(connection, chosen)
-    run(connection, "analysis/steps/step.sql", trace_id=trace_id, clock=chosen.clock)
+    is_followed = kept is not None and kept.is_followed
+    run(
+        connection,
+        "analysis/steps/step.sql",
+        trace_id=trace_id,
+        clock=chosen.clock,
+        is_settled=kept is not None,
+        is_followed=is_followed,
+    )
     fill_units(connection, trace_id, chosen, annotations, loop)
     run(connection, "analysis/steps/phase_of_run.sql", trace_id=trace_id)
     return Found(chosen.source if chosen.marks else None, has_step_range, extent is not None or choice.window is None)

@@ -1,4 +1,5 @@
 -- From marks (_step_mark: name, source, thread_id, ts, own_end, excluded) to steps that follow one another without gaps.
+-- Those of a trace that was cut out of a larger one are settled: which of them count, and, where more steps followed, their ends.
 
 -- The last mark may stay open until the profiler stops, long after the program did anything. In one that is longer than all
 -- others, time without any slice that is longer than all before it is the tail of the capture. A range whose name tells what
@@ -27,7 +28,11 @@ create temp table _step_span as
 select
     (row_number() over (order by ts) - 1)::integer as step,
     * replace (
-        if(row_number() over (order by ts desc) = 1, least(own_end, coalesce((from _quiet), own_end)), own_end) as own_end
+        if(
+            row_number() over (order by ts desc) = 1 and not $is_settled,
+            least(own_end, coalesce((from _quiet), own_end)),
+            own_end
+        ) as own_end
     ),
     lead(ts) over (order by ts) as next_ts
 from _step_mark;
@@ -47,7 +52,7 @@ where w.ts < coalesce(s.next_ts, s.own_end);
 create temp table _step_complete as
 select
     s.* exclude (own_end, next_ts, excluded), s.excluded as found_excluded,
-    coalesce(s.next_ts, greatest(s.own_end, g.ts_end)) - s.ts as dur,
+    coalesce(s.next_ts, if($is_followed, s.own_end, greatest(s.own_end, g.ts_end))) - s.ts as dur,
     g.ts as gpu_ts,
     g.ts_end - g.ts as gpu_dur
 from _step_span as s
@@ -154,7 +159,7 @@ select
     $trace_id as trace_id,
     s.* exclude (found_excluded),
     case
-        when s.found_excluded is not null then s.found_excluded
+        when s.found_excluded is not null or $is_settled then s.found_excluded
         when w.step is not null then 'warm-up: leading step, above median + 5 MAD'
         -- a profiler that stops at a step's start leaves a stub of it
         when

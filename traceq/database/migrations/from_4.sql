@@ -2,6 +2,7 @@
 -- Of a replay it knew the shares only.
 -- gpu_architecture and gpu_model were views, and device_model stands on them.
 
+alter table memory_timeline add column active bigint;
 alter table idle_gap add column late_after bigint;
 update idle_gap set late_after = drained_by;
 -- The rest of a gap in which a call still waits when it begins; of later gaps nothing was known.
@@ -20,6 +21,8 @@ where g.drained_by is not null and g.dur > coalesce(c.dur, 0);
 alter table cpu_slice add column module_id bigint;
 alter table cpu_slice add column line_id bigint;
 alter table thread add column rank integer;
+alter table counter add column instance varchar;
+alter table counter add column log_id integer;
 alter table collective add column group_rank integer;
 alter table collective add column reduction varchar;
 alter table idle_gap_cause add column slice_dur bigint;

@@ -20,6 +20,8 @@ _PLACES: tuple[str, ...] = (
     # the profiler, and settings that make everything slow
     "program/profiler_overhead",
     "program/launch_blocking",
+    "program/swapping",
+    "program/cpu_starved",
     "program/host_preempted",
     # what the program does now and then
     "program/checkpoint_blocking",
@@ -34,6 +36,7 @@ _PLACES: tuple[str, ...] = (
     # servers
     "serving/serving_host_gap",
     # input
+    "input/disk_saturated",
     "input/epoch_boundary",
     "input/synchronous_loader",
     "input/slow_storage",
@@ -98,6 +101,8 @@ _PLACES: tuple[str, ...] = (
     "launching/python_bound",
     "launching/launch_latency",
     # kernels
+    "kernels/gpu_throttled",
+    "kernels/clocks_low",
     "kernels/clock_drift",
     "kernels/recompute",
     "kernels/unfused_attention",
@@ -148,6 +153,10 @@ _PLACES: tuple[str, ...] = (
     "memory/memory_fragmentation",
     "memory/memory_growth",
     "memory/memory_unused",
+    "memory/cache_fragmentation",
+    "memory/activation_peak",
+    "memory/optimizer_memory",
+    "memory/allocation_leak",
     "steps/warm_up_counted",
     "steps/steps_not_marked",
     "steps/few_steps",
@@ -160,7 +169,8 @@ RULES = tuple(place.partition("/")[2] for place in _PLACES)
 class Rule(NamedTuple):
     """A rule: its id (kebab-case), its manual page, and its judgement.
 
-    `remarks`: it never says what a fix could win. `unproven`: nothing but made-up traces has triggered it.
+    `remarks`: it never says what a fix could win. `unproven`: nothing but made-up traces has triggered it. `of_allocations`:
+    it is about those of a memory snapshot.
     """
 
     name: str
@@ -168,6 +178,7 @@ class Rule(NamedTuple):
     judge: Judgement
     remarks: bool = False
     unproven: bool = False
+    of_allocations: bool = False
 
 
 @cache
@@ -194,15 +205,20 @@ def built_in() -> tuple[Rule, ...]:
 def _load(place: str) -> Rule:
     name = place.partition("/")[2]
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
-    remarks = "remarks" in query.header
-
     if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         judge = remarked(name, query) if "remark" in query.header else declared(claimed_by(name), query)
-        return _rule(name, declared_manual(name, query), judge, remarks=remarks)
+        return _rule(name, declared_manual(name, query), judge, query)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
-    return _rule(name, manual(module.__doc__ or ""), module.judge, remarks=remarks)
+    return _rule(name, manual(module.__doc__ or ""), module.judge, query)
 
 
-def _rule(name: str, page: Manual, judge: Judgement, *, remarks: bool) -> Rule:
+def _rule(name: str, page: Manual, judge: Judgement, query: Query) -> Rule:
     rule = name.replace("_", "-")
-    return Rule(rule, page, judge, remarks, unproven=not proven().get(rule))
+    return Rule(
+        rule,
+        page,
+        judge,
+        "remarks" in query.header,
+        unproven=not proven().get(rule),
+        of_allocations="allocations" in query.listed("needs"),
+    )

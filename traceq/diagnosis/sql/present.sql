@@ -58,27 +58,54 @@ occupancy as (
     where trace_id = $trace_id and device = $device
 ),
 
+-- of monitors only what they said while the trace was captured
+monitored as (
+    select
+        count(*) filter (c.device = $device and c.name = 'gpu_sm_clock') as gpu_clocks,
+        count(*) filter (c.device = $device and (starts_with(c.name, 'gpu_throttle_') or c.name = 'gpu_thermal_violation')) as throttle_reasons,
+        count(*) filter (c.name = 'disk_utilization') as disk_samples,
+        count(*) filter (c.name in ('run_queue', 'cpu_steal')) as cpu_samples_logged,
+        count(*) filter (c.name = 'cpu_steal') as steal,
+        count(*) filter (c.name = 'swap_in') as swap_samples
+    from monitor_sample as c
+    inner join trace as t using (trace_id)
+    where c.trace_id = $trace_id and c.ts < t.ts + t.dur and c.ts_end > t.ts
+),
+
 operators as (
     select count(*) as shapes, count(flops) as flops, count(peak) filter (flops > 0) as peaks
     from operator_cost
     where trace_id = $trace_id
+),
+
+-- work of devices that is in the trace and is not measured
+unmeasured as (
+    select count(*) as unmeasured
+    from import_note
+    where trace_id = $trace_id and regexp_matches(code, '_not_measured$')
 )
 
 select
-    host.* replace (greatest(host_alone, (gpu.gpu_slices > 0)::integer) as host_alone),
+    host.* replace (
+        greatest(host_alone * (unmeasured.unmeasured = 0)::integer, (gpu.gpu_slices > 0)::integer) as host_alone
+    ),
     gpu.*,
     copies.*,
     communication.*,
     occupancy.*,
     operators.*,
+    monitored.*,
+    (select count(*) from counter where trace_id = $trace_id and log_id is not null and name = 'cpu_count') as cpu_count,
     exists (
         select 1 from cpu_slice where trace_id = $trace_id and kind = 'op' and contains(args, '"Input type"')
     )::integer as types,
     (select count(*) from device where trace_id = $trace_id) as gpus,
     (select count(*) from thread_state where trace_id = $trace_id)
     + (select count(*) from cpu_sample where trace_id = $trace_id) as scheduling,
+    unmeasured.*,
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,
-    (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples
-from host, gpu, copies, communication, occupancy, operators
+    (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples,
+    (select count(*) from memory_peak where trace_id = $trace_id) as allocations
+from host, gpu, copies, communication, occupancy, operators, monitored, unmeasured

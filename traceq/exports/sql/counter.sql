@@ -3,7 +3,7 @@ select
     _event(
         '{"ph":"C"',
         '"counter"',
-        _quoted(c.name, $most),
+        _quoted(concat_ws(' ', c.name, c.instance), $most),
         t.pid,
         t.tid,
         c.ts - $origin,
@@ -19,4 +19,4 @@ where
     and c.ts between $since and $until
     and isfinite(c.value)
     and not (coalesce(c.unit = 'bytes', false) and regexp_matches(c.name, '^memory_(allocated|reserved)'))
-order by c.device, c.name, c.ts, c.rowid
+order by c.device, c.name, c.instance, c.ts, c.rowid

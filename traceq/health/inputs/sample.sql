@@ -6,6 +6,7 @@ select
         where
             c.trace_id = $trace_id
             and c.device is not null
+            and c.log_id is null
             and not starts_with(c.name, 'memory_')
             and not ends_with(c.name, '_page_faults')
     ) as metric_samples,

@@ -38,8 +38,16 @@ class _Sample(NamedTuple):
     value: float
 
 
+# Phases of events that begin a range, and of those that are instants of one; all others end one. Capitals of S, T, F: older.
+_BEGINS = frozenset("BbS")
+_INSTANTS = frozenset("nT")
+
+
 class RangeEnd(NamedTuple):
-    """A B or E event: half a range, to be paired over the whole file. ts in ns; args as JSON text."""
+    """Half a range, to be paired over the whole file, or an instant of one. ts in ns; args as JSON text.
+
+    `key`: what joins the halves of an asynchronous range, which may end on another thread; None for B and E.
+    """
 
     number: int
     phase: str
@@ -48,6 +56,7 @@ class RangeEnd(NamedTuple):
     category: str | None
     ts: int
     args: bytes
+    key: str | None = None
 
 
 def batches(
@@ -166,7 +175,7 @@ def counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> 
 
 
 def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int]) -> list[RangeEnd]:
-    """The B and E events of a block."""
+    """The events of a block that begin or end ranges."""
     return [
         RangeEnd(
             int(number),
@@ -176,19 +185,37 @@ def range_ends(events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[i
             None if event.cat is None else str(event.cat),
             int(start),
             bytes(event.args),
+            _async_key(event),
         )
         for event, number, start, thread in zip(events, ids, ts, threads, strict=True)
     ]
 
 
+def _async_key(event: Any) -> str | None:
+    """What the halves of an asynchronous range have in common: category, scope and id, which may be of the process alone."""
+    if event.ph in "BE":
+        return None
+    pair = event.id2 if isinstance(event.id2, dict) else {}
+    process = event.pid if "local" in pair else None
+    identity = next((each for each in (pair.get("global"), pair.get("local"), event.id) if each is not None), None)
+    # S, T and F belong together by their names, too
+    name = event.name if event.ph in "STF" else None
+    return json.dumps([event.cat, event.scope, identity, process, name], default=str)
+
+
 def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Batches:
-    """cpu_slice rows of B/E pairs: an E ends the innermost open B of its thread; what is left open lasts until `last`."""
-    open_ranges: dict[int, list[RangeEnd]] = {}
+    """cpu_slice rows of pairs: an E ends the innermost open B of its thread, asynchronous ones go by their key.
+
+    What is left open lasts until `last`.
+    """
+    open_ranges: dict[int | str, list[RangeEnd]] = {}
     closed: list[tuple[RangeEnd, int, bytes]] = []
     for end in sorted(ends, key=lambda e: (e.ts, e.number)):
-        stack = open_ranges.setdefault(end.thread_id, [])
-        if end.phase == "B":
+        stack = open_ranges.setdefault(end.thread_id if end.key is None else end.key, [])
+        if end.phase in _BEGINS:
             stack.append(end)
+        elif end.phase in _INSTANTS:
+            closed.append((end, end.ts, b""))
         elif stack:
             closed.append((stack.pop(), end.ts, end.args))
         else:
@@ -196,7 +223,9 @@ def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Bat
     for stack in open_ranges.values():
         notes["unclosed_range"] += len(stack)
         closed += [(begin, max(last, begin.ts), b"") for begin in stack]
-    return [("cpu_slice", _range_batch(sorted(closed), notes))] if closed else []
+    if not closed:
+        return []
+    return [("cpu_slice", _range_batch(sorted(closed, key=lambda row: row[0].number), notes))]
 
 
 def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str]) -> pa.RecordBatch:
@@ -212,6 +241,7 @@ def _range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str])
             "name": names,
             "ts": pa.array([b.ts for b in begins], pa.int64()),
             "dur": pa.array([end - begin.ts for begin, end, _ in closed], pa.int64()),
+            "is_async": pa.array([begin.key is not None for begin in begins]),
             "args": pa.array([json.dumps(each, ensure_ascii=False) if each else None for each in merged], pa.string()),
         }
     )

@@ -23,7 +23,7 @@ DROPPED = "dropped"
 _FLOWS = frozenset("stf")
 
 # Phase of other events than X -> family of rows.
-_FAMILY_OF_PHASE = {"i": "instant", "I": "instant", "B": "range", "E": "range", "C": "counter"}
+_FAMILY_OF_PHASE = {"i": "instant", "I": "instant", "C": "counter", **dict.fromkeys("BEbneSTF", "range")}
 
 # Chrome category -> family of rows. Capitalised names are those of 2021.
 FAMILY_OF_CATEGORY = {
@@ -47,7 +47,10 @@ _OLD_ANNOTATIONS = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)")
 _EMPTY = msgspec.Raw(b"{}")
 LooseEvent: Any = msgspec.defstruct(
     "LooseEvent",
-    [*((name, Any, None) for name in ("ph", "cat", "name", "pid", "tid", "ts", "dur")), ("args", msgspec.Raw, _EMPTY)],
+    [
+        *((name, Any, None) for name in ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "id2", "scope")),
+        ("args", msgspec.Raw, _EMPTY),
+    ],
 )
 """An event whose members may have any type; args stays text."""
 _loose_event = msgspec.json.Decoder(LooseEvent)

@@ -7,6 +7,10 @@ from collections import Counter
 from traceq.importers.rows import Batches, batches_of
 
 NOTES: dict[str, tuple[str, str]] = {
+    "arrow_not_stored": (
+        "info",
+        "flow events (arrows) were left out: launches are joined with their work by ids; ui.perfetto.dev shows the file's arrows",
+    ),
     "control_character": ("info", "raw control characters in JSON strings were read as blanks"),
     "duplicate_key": ("info", "arguments name a key twice; the last value was taken"),
     "duration_overflow": ("data_loss", "durations beyond seven days (a counter that overflowed) were set to 0"),
@@ -19,13 +23,29 @@ NOTES: dict[str, tuple[str, str]] = {
         "arguments that cannot be read (nested too deeply) were left out; their events are there",
     ),
     "malformed_event": ("data_loss", "events that are not valid JSON were left out"),
+    "jax_not_measured": (
+        "data_loss",
+        "lanes of a GPU as JAX draws them are host slices of kind other: use the .xplane.pb that JAX wrote beside this file",
+    ),
     "metadata_damaged": ("data_loss", "the keys around the list of events are not valid JSON and were left out"),
     "missing_device": ("data_loss", "GPU events that name no device were left out"),
     "missing_rank": ("info", "a distributed run whose trace does not say which rank it is"),
+    "mtia_not_measured": (
+        "data_loss",
+        "work of MTIA devices is kept as host slices of kind other: traceq measures GPUs, and tells here what the host does",
+    ),
     "negative_duration": ("info", "negative durations were set to 0"),
     "not_a_number": ("info", "NaN, Infinity or N/A in place of a number; read as null"),
-    "phase_not_stored": ("data_loss", "events of kinds that no table holds (async, object, sample) were left out"),
+    "npu_not_measured": (
+        "data_loss",
+        "lanes of an NPU (Ascend Hardware) are host slices of kind other: traceq measures GPUs; MindStudio Insight shows them",
+    ),
+    "phase_not_stored": ("data_loss", "events of kinds that no table holds (objects, samples) were left out"),
     "profiler_message": ("info", "messages of the profiler itself"),
+    "tpu_not_measured": (
+        "data_loss",
+        "lanes of a TPU are host slices of kind other: traceq measures GPUs; XProf shows them",
+    ),
     "trailing_comma": ("info", "a comma after the last event"),
     "truncated": (
         "data_loss",

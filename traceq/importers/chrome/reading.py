@@ -108,6 +108,7 @@ class _Reader:
         self._last = 0
         self._is_kineto = False
         self._first: int | None = None
+        self._has_gpu_work = False
 
     def events(self, stream: Stream, text: bytes, jobs: int) -> Iterator[_Batch]:
         """Batches of all blocks, in order."""
@@ -178,6 +179,10 @@ class _Reader:
     def _see(self, table: str, batch: pa.RecordBatch) -> None:
         if self._first is None and table in ("cpu_slice", "gpu_slice") and batch.num_rows:
             self._first = batch["ts"][0].as_py()
+        if table == "gpu_slice":
+            self._has_gpu_work = True
+        if table == "cpu_slice":
+            self.notes["mtia_not_measured"] += _mtia_events(batch)
         if "dur" in batch.schema.names and batch.num_rows:
             self._last = max(self._last, pc.max(pc.add(batch["ts"], batch["dur"])).as_py())
         if table == "gpu_slice" or (table == "cpu_slice" and not self._is_kineto and _has_kineto_kinds(batch)):
@@ -188,6 +193,10 @@ class _Reader:
         if self._ranges:
             self._last = max(self._last, *(end.ts for end in self._ranges))
             yield from host.pair_ranges(self._ranges, self._last, self.notes)
+        if not self._is_kineto:
+            self.notes["arrow_not_stored"] = self.notes.pop("flow_not_stored", 0)
+        if not self._has_gpu_work:
+            self.notes += self._threads.unmeasured()
         members: dict[str, Any] = header.parse(before, self._trailer, self.notes)
         if isinstance(messages := members.get("ERROR"), list):
             self.notes["profiler_message"] += len(messages)
@@ -196,6 +205,12 @@ class _Reader:
         yield from batches_of("device", header.device_rows(members))
         yield from self._threads.batches()
         yield from note_batches(self.notes)
+
+
+def _mtia_events(batch: pa.RecordBatch) -> int:
+    """How many slices are work of an MTIA device."""
+    others = batch["category"].filter(pc.equal(batch["kind"], "other"))
+    return (pc.sum(pc.starts_with(others.cast(pa.string()), "mtia_")).as_py() or 0) if len(others) else 0
 
 
 def _has_kineto_kinds(batch: pa.RecordBatch) -> bool:

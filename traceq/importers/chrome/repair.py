@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -32,11 +32,13 @@ class Repaired:
     """What could be read of a block.
 
     `rest` is text not used yet: after the end of the list when `ended`, else the beginning of an event that needs more text.
+    `events` are the texts of those that were read one by one; empty where `decode` read them.
     """
 
     rows: Rows | None
     rest: bytes
     ended: bool
+    events: list[bytes] = field(default_factory=list)
 
 
 def repair(text: bytes, decode: Callable[[bytes], Rows | None], *, is_last: bool) -> Repaired:
@@ -120,7 +122,7 @@ def _one_by_one(text: bytes, notes: Counter[str], *, is_last: bool) -> Repaired:
     events = [_numbers(event.translate(_BREAKS_AS_BLANKS), notes) for event in events]
     rows = Rows(len(events))
     add_loosely(rows, events, range(len(events)))
-    return Repaired(rows, rest, ended)
+    return Repaired(rows, rest, ended, events)
 
 
 # No event is this long; a missing end within it means that quotes are out of step.

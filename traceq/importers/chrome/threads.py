@@ -13,6 +13,12 @@ from traceq.importers.chrome.args import loads_pairs
 from traceq.importers.chrome.rows import Track
 from traceq.importers.rows import Batches, batches_of
 
+# Processes that are devices whose work is no GPU event: by name, the code of the note on their lanes.
+_DEVICES = (
+    (re.compile(r"/device:GPU:\d+.*"), "jax_not_measured"),
+    (re.compile(r"/device:TPU:\d+.*"), "tpu_not_measured"),
+    (re.compile(r"Ascend Hardware|NPU.*"), "npu_not_measured"),
+)
 _KINETO_THREAD_NAME = re.compile(r"thread -?\d+ \((.*)\)")
 
 
@@ -23,6 +29,7 @@ class Threads:
         self._numbers: dict[Track, int] = {}
         self._process_names: dict[Any, str] = {}
         self._thread_names: dict[Track, str] = {}
+        self._devices: dict[Any, str] = {}
 
     def numbers(self, tracks: Mapping[Track, int]) -> pa.Array:
         """thread_id of each track; new ones are numbered in the order of the numbers they are given with."""
@@ -37,10 +44,17 @@ class Threads:
             if not isinstance(name, str) or not name:
                 continue
             if kind == "process_name":
+                code = next((code for pattern, code in _DEVICES if pattern.fullmatch(name)), None)
+                if code:
+                    self._devices[_plain(track)[0]] = code
                 self._process_names[_plain(track)[0]] = name.rsplit("/", 1)[-1].split(" ", 1)[0]
             elif kind == "thread_name":
                 match = _KINETO_THREAD_NAME.fullmatch(name)
                 self._thread_names[_plain(track)] = match[1] if match else name
+
+    def unmeasured(self) -> Counter[str]:
+        """How many lanes are those of devices that traceq does not measure, by the code of the note on them."""
+        return Counter(self._devices[pid] for pid, _ in self._numbers if pid in self._devices)
 
     def batches(self) -> Batches:
         """A row per thread."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from traceq.importers.nsys.source import Source
 
 # Captures' own words for what was recorded; everything else in META_DATA_CAPTURE may be private.
-_OPTIONS = {
+OPTIONS = {
     "CAPTURE_EVENT_TYPE",
     "CUDA_GRAPH_TRACE_OPTIONS:MODE",
     "COLLECT_GPU_MEMORY_USAGE",
@@ -21,10 +22,10 @@ _OPTIONS = {
     "COLLECT_GPU_CTX_SW_TRACE",
     "RUN_DURATION_MS",
 }
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9]{1,30}")
+PLAIN_WORD = re.compile(r"[A-Za-z0-9]{1,30}")
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.-]{0,40}")
 # (rank, world size) as launchers announce them.
-_RANK_VARIABLES = (
+RANK_VARIABLES = (
     ("RANK", "WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
@@ -36,7 +37,7 @@ def trace_row(job: Job) -> dict[str, Any]:
     """The one row of `trace`."""
     exported = _exported(job.source)
     rank, world_size = _rank(job)
-    options = _options(job.source)
+    options = _options(job.source) | _said_by_traceq(job.source)
     return {
         "producer": "Nsight Systems",
         "producer_version": _version(exported, "EXPORT_PRODUCT_VERSION"),
@@ -64,13 +65,21 @@ def _options(source: Source) -> dict[str, object]:
     options: dict[str, object] = {}
     kinds: list[str] = []
     for name, value in source.rows("META_DATA_CAPTURE", ["name", "value"]):
-        if name not in _OPTIONS or not _PLAIN_WORD.fullmatch(str(value)):
+        if name not in OPTIONS or not PLAIN_WORD.fullmatch(str(value)):
             continue
         if name == "CAPTURE_EVENT_TYPE":
             kinds.append(str(value))
         else:
             options[str(name).lower().replace(":", "_")] = str(value)
     return options | ({"captured": sorted(kinds)} if kinds else {})
+
+
+def _said_by_traceq(source: Source) -> dict[str, object]:
+    """What traceq itself wrote into the file: which part of another it is."""
+    for (text,) in source.rows("TRACEQ", ["value"]):
+        with suppress(ValueError, RecursionError):
+            return {"traceq": json.loads(str(text))}
+    return {}
 
 
 def _host(source: Source) -> str | None:
@@ -105,7 +114,7 @@ def _rank_of_launcher(job: Job) -> tuple[int, int] | None:
     if len(job.gpu_pids) != 1:
         return None
     variables = _numeric_variables(job.source)
-    for rank_name, size_name in _RANK_VARIABLES:
+    for rank_name, size_name in RANK_VARIABLES:
         rank, size = variables.get(rank_name), variables.get(size_name)
         if rank is not None and size is not None and 0 <= rank < size:
             return rank, size
@@ -121,7 +130,7 @@ def _rank_of_nccl(job: Job) -> tuple[int | None, int | None]:
 
 def _numeric_variables(source: Source) -> dict[str, int]:
     """Those of the launchers' variables that are numbers; nothing else of the environment is looked at."""
-    wanted = {name for pair in _RANK_VARIABLES for name in pair}
+    wanted = {name for pair in RANK_VARIABLES for name in pair}
     found = {}
     where = "name like 'PROCESS%:ENVIRONMENT_VARIABLE'"
     for (text,) in source.rows("META_DATA_CAPTURE", ["value"], where):

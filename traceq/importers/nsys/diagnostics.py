@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 TABLE = "DIAGNOSTIC_EVENT"
 _WARNING, _ERROR = 2, 3
-_LOST = re.compile(
+LOST = re.compile(
     r"\b(dropped|discarded|lost|incomplete|truncated)\b"
     r"|buffers? (is |was |were )?(full|exhausted|overflow)"
     r"|not all .*(events|records|data)\b.*(collected|recorded)",
@@ -52,7 +52,7 @@ def note_diagnostics(job: Job) -> None:
         message = scrubbed(str(text or ""))
         if not message:
             continue
-        if _LOST.search(message):
+        if LOST.search(message):
             job.notes.error("events_dropped", 1, f"nsys: {message}")
         elif severity == _ERROR:
             job.notes.error("nsys_error", 1, f"nsys: {message}")

@@ -41,7 +41,7 @@ _SIZES = ("Message size [bytes]", "Bytes")
 _REDUCTION = "Reduction operation"
 _KEPT = {"Peer rank": "peer_rank", "Root": "root_rank"}
 # ncclRedOp_t of nccl.h; what a program makes for itself has larger numbers.
-_REDUCTIONS = ("Sum", "Prod", "Max", "Min", "Avg")
+REDUCTIONS = ("Sum", "Prod", "Max", "Min", "Avg")
 # NCCL counts the part of one rank here.
 _PER_RANK = ("ncclAllGather", "ncclReduceScatter", "ncclAlltoAll", "ncclAllToAll", "ncclGather", "ncclScatter")
 # Each rank counts those by itself.
@@ -222,7 +222,7 @@ def _reduction(value: object) -> str | None:
     if isinstance(value, str):
         return value
     number = _integer(value)
-    return _REDUCTIONS[number] if number is not None and 0 <= number < len(_REDUCTIONS) else None
+    return REDUCTIONS[number] if number is not None and 0 <= number < len(REDUCTIONS) else None
 
 
 def _bytes(message: _Message, ranks: int | None) -> int | None:

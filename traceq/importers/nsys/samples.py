@@ -39,7 +39,7 @@ _FOUNDATION = re.compile(
     r"|ld[-.]|ld-linux|\[|(lib)?python\d|pypy|lib(cuda|cudart|nvidia-|nvrtc|hip|amdhip64|hsa)|ntdll|kernel32|vmlinux"
 )
 # Code of the standard library and of CUDA's runtime that is compiled into the program, and what comes before main.
-_NOT_OWN = re.compile(
+NOT_OWN = re.compile(
     r"([\w&*]+ )*(std|__gnu_cxx|__cxxabiv1|cudart|thrust|cub|fmt)::"
     r"|_start$|__libc_start|__libc_csu|_dl_|libcudart_static|__cudart|__device_stub|(cuda|cu|hip)[A-Z]|NSYS_"
 )
@@ -154,7 +154,7 @@ def kind_of(symbol: str, module: str) -> int:
         return _NEITHER
     if _NO_NAME.match(symbol):
         return _ANY
-    return _NAMED if _FOUNDATION.match(module) or _NOT_OWN.match(symbol) else _CALLER
+    return _NAMED if _FOUNDATION.match(module) or NOT_OWN.match(symbol) else _CALLER
 
 
 def _innermost(frames: _Frames) -> _Frames:

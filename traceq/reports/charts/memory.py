@@ -32,7 +32,7 @@ def memory(report: TraceReport) -> Figure:
     peak = _peak(report)
     if peak is None:
         raise ValueError("the report says nothing of a device's memory; ask memory.applies() first")
-    highest, _ = course(peak, report)
+    highest, _ = course(peak.device, report.topics.memory.timeline)
     unit = unit_of_size(peak.peak_bytes)
     figure, axes = sheet(right=0.2)
     axes.stairs([each / unit.size for each in highest], fill=True, color=colour("allocated"))
@@ -67,7 +67,7 @@ def alt(report: TraceReport) -> str:
     peak = _peak(report)
     if peak is None:
         return ""
-    _, last = course(peak, report)
+    _, last = course(peak.device, report.topics.memory.timeline)
     least = "" if peak.is_total else "at least "
     text = f"Memory allocated on GPU {peak.device} over the counted steps: {least}{size(peak.peak_bytes)} at most"
     if peak.capacity_bytes:
@@ -86,11 +86,9 @@ def _is_near(peak: MemoryPeak) -> bool:
     return bool(peak.capacity_bytes) and peak.peak_bytes >= _NEAR * (peak.capacity_bytes or 0)
 
 
-def course(peak: MemoryPeak, report: TraceReport) -> tuple[Sequence[int], Sequence[int]]:
-    """Highest and last bytes of each part of the time, on the device of the peak; between samples nothing changes."""
-    by_part: dict[int, MemoryPart] = {
-        each.part: each for each in report.topics.memory.timeline if each.device == peak.device
-    }
+def course(device: int | None, timeline: Sequence[MemoryPart]) -> tuple[Sequence[int], Sequence[int]]:
+    """Highest and last bytes of each part of the time, on the device; between samples nothing changes."""
+    by_part: dict[int, MemoryPart] = {each.part: each for each in timeline if each.device == device}
     left = by_part[-1].last_bytes if -1 in by_part else 0
     highest, last = [], []
     for number in range(_PARTS):

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traceq.health.diagnosis import TraceHealth
 from traceq.reports.renderers.json_text import json_text, picked, plain
+from traceq.sharing.secrets import Found
 
 # Raised with every change that breaks a reader.
 SCHEMA_VERSION = 1
 
 
-def health_to_json(traces: Sequence[TraceHealth]) -> str:
-    """One object; its list `traces` has one object a trace, whether there are none, one or several."""
-    return json_text({"schema_version": SCHEMA_VERSION, "traces": [_part(trace) for trace in traces]})
+def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[Found]] | None = None) -> str:
+    """One object; its list `traces` has one object a trace, whether there are none, one or several.
+
+    `secrets` is what the files of traces name, by path.
+    """
+    found = secrets or {}
+    parts = [_part(trace, found.get(trace.path, ())) for trace in traces]
+    return json_text({"schema_version": SCHEMA_VERSION, "traces": parts})
 
 
-def _part(trace: TraceHealth) -> dict[str, Any]:
+def _part(trace: TraceHealth, secrets: Sequence[Found]) -> dict[str, Any]:
     held = plain(trace.inputs, {})
     lost = held.pop("lost")
     inputs = {
@@ -31,4 +37,6 @@ def _part(trace: TraceHealth) -> dict[str, Any]:
         "metrics": trace.metrics,
         "inputs": inputs,
         "lost": lost,
+        "logs": [plain(log, {}) for log in trace.logs],
+        "names": {each.kind: each.number for each in secrets},
     }

@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from traceq.common.text import printable, width
 from traceq.common.units import some
 from traceq.health.diagnosis import TraceHealth
 from traceq.health.identities import Checked
 from traceq.health.verdict import STATES
+from traceq.sharing.secrets import Found
 
 _WIDTH = 100
 _INDENT = "  "
 
 
-def health_to_text(traces: Sequence[TraceHealth]) -> str:
-    """One part a trace: what it is, per metric how far it goes, what brings more, and whether its numbers add up."""
+def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[Found]] | None = None) -> str:
+    """One part a trace: what it is, per metric how far it goes, what brings more, and whether its numbers add up.
+
+    `secrets` is what the files of traces name, by path.
+    """
     if not traces:
         return "The database holds no trace.\n"
-    return "\n\n".join("\n".join(_part(trace)) for trace in traces) + "\n"
+    found = secrets or {}
+    return "\n\n".join("\n".join(_part(trace, found.get(trace.path, ()))) for trace in traces) + "\n"
 
 
-def _part(trace: TraceHealth) -> Iterator[str]:
+def _part(trace: TraceHealth, secrets: Sequence[Found]) -> Iterator[str]:
     title = printable(trace.path)
     yield title
     yield "=" * min(width(title), _WIDTH)
     yield from _wrapped(printable(", ".join(_facts(trace))))
     yield from _lost(trace)
+    for log in trace.logs:
+        yield from _wrapped(printable(f"{'' if log.kept else '! '}{log.text}."), others=_INDENT)
     yield ""
     by_state = sorted(trace.metrics, key=lambda each: STATES.index(each.state))
     yield from _table((each.state, each.metric, each.reason) for each in by_state)
     yield from _ways(trace)
     yield ""
     yield from _identities(trace)
+    if secrets:
+        yield ""
+        names = ", ".join(f"{each.kind} ({each.number:,})" for each in secrets)
+        yield from _wrapped(
+            f"! The file names {names}. Before others get it: traceq anonymise TRACE -o FILE", others=_INDENT
+        )
 
 
 def _facts(trace: TraceHealth) -> Iterator[str]:

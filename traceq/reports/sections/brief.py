@@ -19,6 +19,7 @@ from traceq.reports.sections.job_ranks import ranks_of_job, usual
 from traceq.reports.sections.jobs import example, holds_up, in_a_line, judged, of_rank, verdict_of_job
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
+from traceq.reports.sections.snapshot import brief_snapshot, is_snapshot
 from traceq.reports.sections.verdict import verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
 
@@ -63,7 +64,10 @@ def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS)
             yield _next_of_job(critical, called, several=len(report.traces) > 1)
             return
     yield from _trace(critical, most)
-    yield _next(critical, called, chosen)
+    if is_snapshot(critical):
+        yield from brief_snapshot(critical, called)
+    else:
+        yield _next(critical, called, chosen)
 
 
 def _is_enough(report: Report, job: Job) -> bool:
@@ -113,6 +117,8 @@ def _trace(report: TraceReport, most: int) -> Iterator[Block]:
     warned = list(warnings(report.notes))
     yield from (Warn((shortened("".join(each.spans), _WARNING_LENGTH),)) for each in warned[:_MOST_WARNINGS])
     yield from verdicts(report)
+    if is_snapshot(report):
+        return
     yield from where_time_goes(report)
     if report.findings:
         yield ranking(report, most)

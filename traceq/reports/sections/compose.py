@@ -28,6 +28,7 @@ from traceq.reports.model import DeviceLedger, Host, HostTime, Job, LedgerPart, 
 from traceq.reports.sections.brief import brief, critical_trace, job_screen, traces
 from traceq.reports.sections.capture import capture, quality
 from traceq.reports.sections.communication import communication, no_communication
+from traceq.reports.sections.conditions import conditions
 from traceq.reports.sections.copies import copies, no_copies
 from traceq.reports.sections.critical_path import critical_path, no_critical_path
 from traceq.reports.sections.data import data, no_data
@@ -45,6 +46,7 @@ from traceq.reports.sections.outcomes import outcomes
 from traceq.reports.sections.pictures import pictures, pictures_of_job, ranks_picture
 from traceq.reports.sections.ranking import ranking
 from traceq.reports.sections.serving import serving
+from traceq.reports.sections.snapshot import is_snapshot, snapshot
 from traceq.reports.sections.steps import steps
 from traceq.reports.sections.verdict import verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
@@ -60,6 +62,7 @@ _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
     kernels: ("compute",),
     data: ("idle_data",),
     memory: ("idle_allocation",),
+    snapshot: (),
 }
 
 
@@ -158,6 +161,9 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
     yield header(report)
     yield from warnings(report.notes)
     yield from verdicts(report)
+    if is_snapshot(report):
+        yield from _snapshot(report, folds=folds, draws=draws)
+        return
     yield from pictures(report, "headline")
     yield from where_time_goes(report)
     if report.findings:
@@ -166,6 +172,7 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
     yield from capture(report)
     yield from steps(report)
     yield from marks(report)
+    yield from conditions(report)
     yield from serving(report)
     yield from _ledger(report)
     yield from critical_path(report)
@@ -179,6 +186,16 @@ def _trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> I
         yield from _host(report.host, report.queries)
     yield from outcomes(report)
     yield from quality(report)
+    yield from notes(report)
+    if not folds:
+        yield from finding_queries(report)
+
+
+def _snapshot(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
+    yield from findings(report, folds=folds, draws=draws)
+    yield from snapshot(report)
+    yield from capture(report)
+    yield from outcomes(report)
     yield from notes(report)
     if not folds:
         yield from finding_queries(report)

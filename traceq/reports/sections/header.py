@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.units import duration, share, size, some
+from traceq.formats.capabilities import format_of
 from traceq.reports.document import Header, Name, Spans
 from traceq.reports.model import TraceFacts, TraceReport
 from traceq.reports.sections.capture import program
@@ -50,6 +51,8 @@ def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
 
 def _unit(report: TraceReport) -> Spans:
     steps = report.steps
+    if not format_of(report.trace.format).has_times and not steps.counted - steps.is_window:
+        return (f"history of {duration(report.trace.dur)}" if report.trace.dur else "no history",)
     if steps.source is None:
         return ("no steps",)
     part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""

@@ -105,7 +105,7 @@ def _against_capacity(peak: MemoryPeak) -> BarRow:
 
 
 def _course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
-    values = tuple(map(float, course(peak, report)[0]))
+    values = tuple(map(float, course(peak.device, report.topics.memory.timeline)[0]))
     if max(values) > min(values):
         yield Curve(
             values,

@@ -9,14 +9,16 @@ from traceq.reports.document import Literal, Spans
 
 def brought_by(metric: str, trace_format: str) -> Spans:
     """How to capture a metric: with the profiler that made the trace, else with the one that can."""
-    own = format_of(trace_format).captures.get(metric)
+    form = format_of(trace_format)
+    own = form.captures.get(metric)
     if own is None:
         return ("its profiler would have to record it",)
     if isinstance(own, Capture):
         return ("capture with ", Literal(_call(trace_format, own)), *planned(metric))
-    able = ((each.name, capture) for each, capture in METRICS[metric].captures() if isinstance(capture, Capture))
-    name, capture = next(able)
-    return (f"{format_of(name).profiler} can record it: ", Literal(_call(name, capture)), *planned(metric))
+    for each, capture in METRICS[metric].captures(form):
+        if isinstance(capture, Capture):
+            return (f"{each.profiler} can record it: ", Literal(_call(each.name, capture)), *planned(metric))
+    return (own, *planned(metric))
 
 
 def planned(metric: str) -> Spans:

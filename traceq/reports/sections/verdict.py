@@ -11,6 +11,7 @@ from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.reports.document import Outcome, Spans, Verdict, with_code
 from traceq.reports.model import TraceReport
 from traceq.reports.savings import speed_up, step_ns, step_share
+from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
 
 # What to do where other ranks of a job stand for one.
 NOT_ASKED: Spans = with_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
@@ -36,6 +37,8 @@ def verdicts(report: TraceReport) -> Iterator[Verdict]:
 
 def verdict(report: TraceReport) -> Verdict:
     """What to do first, that nothing is worth doing, or that the trace cannot tell."""
+    if is_snapshot(report):
+        return verdict_of_snapshot(report)
     if report.findings:
         return _first(report.findings[0], report)
     if not report.rules_asked:

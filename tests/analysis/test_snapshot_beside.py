@@ -1,0 +1,71 @@
+"""A memory snapshot beside a trace: its allocations on the trace's clock, in the trace's steps."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from builder import TraceBuilder
+
+sys.path.append(str(Path(__file__).parents[1] / "importers"))
+
+from snapshots import history, segment, snapshot, written
+
+from traceq.importers.memory_snapshot import beside
+
+# us since the epoch, and what the trace calls 0
+START = 1_700_000_000_000_000
+HISTORY = "\n".join(
+    f"{START + 1000 * at} {what}"
+    for at, what in (
+        (0, "segment_alloc 1000 4096 main"),
+        (0, "alloc 1000 100 init"),
+        (5, "alloc 1512 200 forward"),
+        (15, "alloc 2024 300 forward"),
+        (16, "free 2024 300 backward"),
+        (16, "freed 2024 300 backward"),
+    )
+)
+
+
+def two_steps(tmp_path, malloc):
+    """Steps of 10 ms from the start of the history on; cudaMalloc ends `malloc` ns after it."""
+    trace = TraceBuilder()
+    trace.add("trace", producer="tests", utc_origin_ns=START * 1000)
+    for step in range(2):
+        trace.annotation(f"traceq.step#{step}", step * 10_000_000, 10_000_000)
+    if malloc is not None:
+        trace.call("cudaMalloc", malloc, 0)
+    blocks = segment(1000, "512 100 used init\n512 200 used forward\n3072 0 free -")
+    path = written(tmp_path, snapshot(history(HISTORY), segments=[blocks]))
+    for table, batch in beside(path, START * 1000):
+        for row in batch.to_pylist():
+            trace.add(table, **row)
+    return trace.fill_all()
+
+
+def test_allocations_have_steps(tmp_path):
+    trace = two_steps(tmp_path, 20_000)
+    assert trace.text("select ts, requested_bytes, category, step, at_peak from allocation") == (
+        "0 100 parameters 0 True\n5000000 200 activations 0 True\n15000000 300 activations 1 True"
+    )
+    assert trace.text("select step, peak, allocated_end from memory_step") == "0 300 300\n1 600 300"
+
+
+def test_calls_that_allocate_tell_how_far_the_clocks_are_apart(tmp_path):
+    note = "select text from import_note where code = 'snapshot_clock'"
+    ((text,),) = two_steps(tmp_path, 20_000).rows(note)
+    assert "1 of 1 segments come within 1 ms of a call that allocates, at the median 20.0 us" in text
+    ((text,),) = two_steps(tmp_path, None).rows(note)
+    assert "nothing in the trace shows how well" in text
+
+
+def test_samples_of_the_profiler_come_first(tmp_path):
+    """Where the trace has totals itself, the snapshot's stand not beside them."""
+    trace = TraceBuilder()
+    trace.add("counter", device=0, name="memory_allocated", unit="bytes", ts=5, value=7.0)
+    path = written(tmp_path, snapshot(history("1 alloc 1 8 main")))
+    for table, batch in beside(path, 0):
+        for row in batch.to_pylist():
+            trace.add(table, **row)
+    assert trace.fill_all().text("select ts, allocated from memory_timeline") == "5 7"

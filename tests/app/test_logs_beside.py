@@ -1,0 +1,223 @@
+"""A throttle, a saturated disk and a host without CPUs that only logs show come out first; without logs nobody sees them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures" / "make"))
+
+from labelled import simulated
+
+from traceq.app.doctor import doctor
+from traceq.app.ingest import ingest
+from traceq.app.report import report
+from traceq.cli import main
+from traceq.errors import UnknownFormat
+
+SECONDS = range(-30, 31)
+
+
+def trace(name, folder):
+    case = next(each for each in simulated.cases() if each.name == name)
+    return case.make(folder)
+
+
+def began(path, folder):
+    """When the trace begins, UTC."""
+    database = folder / "alone.duckdb"
+    ingest(path, database)
+    with duckdb.connect(str(database), read_only=True) as connection:
+        ((start, host),) = connection.execute("select utc_origin_ns + ts, host from trace").fetchall()
+    assert host
+    return datetime.fromtimestamp(start / 1e9, UTC)
+
+
+def rules(database):
+    with duckdb.connect(str(database), read_only=True) as connection:
+        return [rule for (rule,) in connection.execute("select rule from finding order by rank_order").fetchall()]
+
+
+def ask(database, query):
+    with duckdb.connect(str(database), read_only=True) as connection:
+        return connection.execute(query).fetchall()
+
+
+def gpu_log(path, start, *, zone=0, reasons=0x48, clock=990, beat=1.0):
+    """As `nvidia-smi --query-gpu=... --format=csv -l 1` writes it on a machine whose clock is `zone` hours ahead of UTC."""
+    lines = [
+        (
+            "timestamp, index, utilization.gpu [%], power.draw [W], temperature.gpu, clocks.current.sm [MHz],"
+            " clocks.max.sm [MHz], clocks_event_reasons.active"
+        )
+    ]
+    for second in SECONDS:
+        at = start + timedelta(hours=zone, seconds=second * beat + 0.25)
+        stamp = at.strftime("%Y/%m/%d %H:%M:%S.%f")[:-3]
+        lines.append(f"{stamp}, 0, 97 %, 412.50 W, 88, {clock} MHz, 1980 MHz, 0x{reasons:016x}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def disk_log(path, start, *, util=100.0, queue=31.5):
+    """As `iostat -x -t -o JSON 1` writes it with S_TIME_FORMAT=ISO."""
+    reports = [
+        {
+            "timestamp": (start + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S+0000"),
+            "avg-cpu": {"user": 10.0, "nice": 0.0, "system": 5.0, "iowait": 40.0, "steal": 0.0, "idle": 45.0},
+            "disk": [
+                {
+                    "disk_device": "nvme0n1",
+                    "r/s": 9000.0,
+                    "rkB/s": 450000.0,
+                    "w/s": 0.0,
+                    "wkB/s": 0.0,
+                    "aqu-sz": queue,
+                    "util": util,
+                }
+            ],
+        }
+        for second in SECONDS
+    ]
+    host = {"number-of-cpus": 8, "statistics": reports}
+    path.write_text(json.dumps({"sysstat": {"hosts": [host]}}))
+    return path
+
+
+def cpu_log(path, start, *, runnable=32):
+    """As `vmstat -t 1` writes it in UTC."""
+    lines = [
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----",
+        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC",
+    ]
+    for second in SECONDS:
+        at = (start + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S")
+        lines.append(
+            f"{runnable:2d}  0      0 5375220 130008 16735268    0    0     0     0  763  621 90 10  0  0  0 {at}"
+        )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def pick(path, start):
+    """A log that tells how many CPUs there are, and nothing else that is out of the way."""
+    return disk_log(path, start, util=2.0, queue=0.1)
+
+
+@pytest.mark.parametrize("kind", ["nsys", "kineto"])
+def test_a_throttle_that_only_the_log_shows_comes_out_first(kind, tmp_path):
+    source = trace(f"healthy {kind}", tmp_path)
+    start = began(source, tmp_path)
+    assert rules(tmp_path / "alone.duckdb") == []
+    log = gpu_log(tmp_path / "gpu.csv", start, zone=-5)
+    ingest(source, tmp_path / "x.duckdb", logs=[log])
+    assert rules(tmp_path / "x.duckdb")[0] == "gpu-throttled"
+    text = report(tmp_path / "x.duckdb").to_markdown()
+    assert "990 MHz" in text
+    assert "UTC-5" in text
+
+
+@pytest.mark.parametrize("kind", ["nsys", "kineto"])
+def test_a_disk_that_only_the_log_shows_comes_out_first(kind, tmp_path):
+    source = trace(f"slow_loader {kind}", tmp_path)
+    start = began(source, tmp_path)
+    assert rules(tmp_path / "alone.duckdb")[0] == "too-few-workers"
+    ingest(source, tmp_path / "x.duckdb", logs=[disk_log(tmp_path / "iostat.json", start)])
+    assert rules(tmp_path / "x.duckdb")[0] == "disk-saturated"
+    ingest(source, tmp_path / "y.duckdb", logs=[disk_log(tmp_path / "quiet.json", start, util=30.0, queue=0.4)])
+    assert rules(tmp_path / "y.duckdb")[0] == "too-few-workers"
+
+
+@pytest.mark.parametrize(("name", "alone"), [("launch_bound", "tiny-kernels"), ("frozen_host", "host-preempted")])
+@pytest.mark.parametrize("kind", ["nsys", "kineto"])
+def test_a_host_without_cpus_that_only_logs_show_comes_out_first(name, alone, kind, tmp_path):
+    source = trace(f"{name} {kind}", tmp_path)
+    start = began(source, tmp_path)
+    assert rules(tmp_path / "alone.duckdb")[0] == alone
+    logs = [cpu_log(tmp_path / "vmstat.txt", start), pick(tmp_path / "iostat.json", start)]
+    ingest(source, tmp_path / "x.duckdb", logs=logs)
+    assert rules(tmp_path / "x.duckdb")[0] == "cpu-starved"
+    logs[0] = cpu_log(tmp_path / "quiet.txt", start, runnable=3)
+    ingest(source, tmp_path / "y.duckdb", logs=logs)
+    assert rules(tmp_path / "y.duckdb")[0] == alone
+
+
+def test_what_cannot_be_placed_is_left_out_and_told(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    start = began(source, tmp_path)
+    log = gpu_log(tmp_path / "gpu.csv", start + timedelta(days=3))
+    ingest(source, tmp_path / "x.duckdb", logs=[log])
+    assert rules(tmp_path / "x.duckdb") == []
+    assert ask(tmp_path / "x.duckdb", "select kept, placed_by from monitor_log") == [(0, None)]
+    assert ask(tmp_path / "x.duckdb", "select count(*) from counter where log_id is not null") == [(0,)]
+    assert "not placed" in report(tmp_path / "x.duckdb").to_text()
+    assert "not placed" in str(doctor(tmp_path / "x.duckdb"))
+    # the user knows that the clock was three days ahead
+    ingest(source, tmp_path / "y.duckdb", logs=[log], offset=-3 * 86_400)
+    assert rules(tmp_path / "y.duckdb")[0] == "gpu-throttled"
+
+
+def test_all_samples_are_in_the_table_at_their_times(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    start = began(source, tmp_path)
+    log = disk_log(tmp_path / "iostat.json", start)
+    ingest(source, tmp_path / "x.duckdb", logs=[log])
+    reports = json.loads(log.read_text())["sysstat"]["hosts"][0]["statistics"][1:]
+    expected = [(each["timestamp"].replace("T", " ").replace("+0000", ""), each["disk"][0]["util"]) for each in reports]
+    query = (
+        "select strftime(make_timestamp_ns(c.ts + t.utc_origin_ns), '%Y-%m-%d %H:%M:%S'), c.value from counter as c"
+        " inner join trace as t using (trace_id) where c.name = 'disk_utilization' order by c.ts"
+    )
+    assert ask(tmp_path / "x.duckdb", query) == expected
+    query = "select sum(value), count(*) from counter where log_id = 0"
+    per_report = 10 + 5 + 40 + 45 + 9000 + 450_000 * 1024 + 31.5 + 100
+    assert ask(tmp_path / "x.duckdb", query) == [(len(reports) * per_report + 8, len(reports) * 12 + 1)]
+
+
+def test_the_log_that_record_wrote_is_taken_from_beside_the_trace(tmp_path):
+    source = trace("healthy kineto", tmp_path)
+    start = began(source, tmp_path)
+    lines = ['{"traceq_monitor":1,"host":null,"cpus":8}']
+    for second in SECONDS:
+        values = [
+            [0, None, "gpu_sm_clock", 990],
+            [0, None, "gpu_sm_clock_max", 1980],
+            [0, None, "gpu_throttle_thermal_hw", 1],
+        ]
+        lines.append(json.dumps({"ts": round((start.timestamp() + second) * 1e9), "values": values}))
+    (tmp_path / f"{source.name.split('.')[0]}.monitor.jsonl").write_text("\n".join(lines))
+    ingest(tmp_path, tmp_path / "x.duckdb")
+    assert rules(tmp_path / "x.duckdb")[0] == "gpu-throttled"
+
+
+def test_logs_are_named_on_the_command_line(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    start = began(source, tmp_path)
+    logs = [gpu_log(tmp_path / "gpu.csv", start), disk_log(tmp_path / "iostat.json", start)]
+    database = tmp_path / "x.duckdb"
+    done = CliRunner().invoke(main, ["ingest", str(source), "-o", str(database)])
+    assert done.exit_code == 0, done.output
+    # what is there already is read again: with the logs
+    done = CliRunner().invoke(
+        main, ["ingest", str(source), "-o", str(database), "--with", str(logs[0]), "--with", str(logs[1])]
+    )
+    assert done.exit_code == 0, done.output
+    assert ask(database, "select log_id, tool, placed_by from monitor_log order by all") == [
+        (0, "nvidia-smi", "zone"),
+        (1, "iostat", "utc"),
+    ]
+    assert ask(database, "select count(*) from trace") == [(1,)]
+
+
+def test_a_file_that_is_no_log_is_refused_and_nothing_is_written(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    (tmp_path / "notes.txt").write_text("hello\n")
+    with pytest.raises(UnknownFormat, match="no log of a monitor"):
+        ingest(source, tmp_path / "x.duckdb", logs=[tmp_path / "notes.txt"])
+    assert not (tmp_path / "x.duckdb").exists()

@@ -1,0 +1,153 @@
+"""Memory snapshots on the command line: a report, the comparison of two, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "importers"))
+
+from snapshots import history, segment, snapshot, written
+
+from traceq import WrongUse, compare_memory, ingest
+
+MIB = 1 << 20
+
+
+def training(folder, activations, name="snapshot.pickle"):
+    """A model of 8 MiB, what a forward keeps, and states of the optimizer."""
+    text = f"""
+        1000 segment_alloc 0 {64 * MIB} main
+        1001 alloc 0 {8 * MIB} init
+        1010 alloc {8 * MIB} {activations * MIB} forward
+        1020 free {8 * MIB} {activations * MIB} backward
+        1020 freed {8 * MIB} {activations * MIB} backward
+        1030 alloc {8 * MIB} {4 * MIB} optimizer
+        1031 oom 5 {99 * MIB} main
+    """
+    blocks = f"{8 * MIB} {8 * MIB} used init\n{4 * MIB} {4 * MIB} used optimizer\n{52 * MIB} 0 free -"
+    path = written(folder, snapshot(history(text), segments=[segment(0, blocks)]))
+    return path.rename(path.with_name(name))
+
+
+@pytest.fixture
+def cli(traceq):
+    """What the command prints, on stderr where it fails, as it has to with a `status`."""
+
+    def run(*arguments, status=0):
+        outcome = traceq(*arguments)
+        assert outcome.exit_code == status, outcome.output
+        return outcome.stderr if status else outcome.stdout
+
+    return run
+
+
+@pytest.fixture
+def pair(tmp_path):
+    return training(tmp_path, 32, "a.pickle"), training(tmp_path, 16, "b.pickle")
+
+
+def test_a_report_begins_with_the_peak(tmp_path, cli):
+    text = cli("report", training(tmp_path, 32))
+    assert text.splitlines()[2:5] == [
+        "Peak: 40.0 MiB in use on GPU 0 after 10.00 µs; model.py:7 forward holds 32.0 MiB (80.0 %)",
+        "  activations 32.0 MiB (80.0 %), parameters 8.0 MiB (20.0 %)",
+        "  64.0 MiB reserved at most; 1 allocation failed, of up to 99.0 MiB",
+    ]
+    assert "Activations make the memory peak" in text
+    assert len(text.splitlines()) <= 60
+
+
+def test_every_section(tmp_path, cli):
+    text = cli("report", training(tmp_path, 32), "--full")
+    assert "GPU  pool  segments  reserved    in use  rounding  free segments  free in used ones" in text
+    for words in ("How to read", "Where the time went", "What the host did"):
+        assert words not in text
+
+
+@pytest.mark.parametrize("format_", ["md", "html", "json", "llm"])
+def test_every_format(tmp_path, cli, format_):
+    assert "model.py:7 forward" in cli("report", training(tmp_path, 32), "--format", format_)
+
+
+def test_a_ticket_names_no_line_of_the_program(tmp_path, cli):
+    text = cli("report", training(tmp_path, 32), "--ticket")
+    assert "Peak: 40.0 MiB" in text
+    assert "model.py" not in text
+
+
+def test_two_snapshots_are_compared_by_their_peaks(pair, cli):
+    lines = cli("compare", *pair).splitlines()
+    assert lines[3] == ("Peak: 40.0 MiB -> 24.0 MiB (-16.0 MiB, -40.0 %); model.py:7 forward changed most, -16.0 MiB")
+    assert "activations  32.0 MiB  16.0 MiB   -16.0 MiB" in lines
+
+
+def test_the_comparison_for_programs(pair, cli):
+    told = json.loads(cli("compare", *pair, "--format", "json"))
+    assert told["delta_bytes"] == -16 * MIB
+    assert [(each["name"], each["base_bytes"], each["new_bytes"]) for each in told["categories"]] == [
+        ("activations", 32 * MIB, 16 * MIB),
+        ("parameters", 8 * MIB, 8 * MIB),
+    ]
+
+
+def test_databases_of_snapshots_are_compared(pair, tmp_path):
+    databases = [tmp_path / f"{each.stem}.duckdb" for each in pair]
+    for path, database in zip(pair, databases, strict=True):
+        ingest(path, database)
+    assert compare_memory(*databases).content == compare_memory(*pair).content
+    assert compare_memory(pair[0], databases[0]).verdict == "Peak: 40.0 MiB -> 40.0 MiB, the same to the byte"
+    with pytest.raises(WrongUse, match="one other memory snapshot"):
+        compare_memory(pair[0], tmp_path / "absent")
+
+
+def test_a_ticket_of_two_snapshots_is_refused(pair, cli):
+    assert "are for times" in cli("compare", *pair, "--ticket", status=2)
+
+
+class Evil:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.touch, (self.path,))
+
+
+def test_a_malicious_pickle_fails_in_one_line(tmp_path, cli):
+    called = tmp_path / "called"
+    content = snapshot(history("1 alloc 8 1 main"))
+    content["allocator_settings"]["evil"] = Evil(called)
+    text = cli("ingest", written(tmp_path, content), "-o", tmp_path / "x.duckdb", status=1)
+    assert len(text.strip().splitlines()) == 1
+    assert "no memory snapshot of PyTorch that can be read" in text
+    assert not called.exists()
+    assert not (tmp_path / "x.duckdb").exists()
+
+
+def test_another_pickle_is_not_opened(tmp_path, cli):
+    path = written(tmp_path, {"state_dict": Evil(tmp_path / "called")})
+    assert "a pickle, which was not opened" in cli("report", path, status=1)
+    assert not (tmp_path / "called").exists()
+
+
+def test_marks_of_the_program_are_steps(tmp_path, cli):
+    """Annotations that were recorded beside the history."""
+    marks = [
+        {
+            "stage": stage,
+            "name": f"ProfilerStep#{step}",
+            "device": 0,
+            "time_us": 1000 + 100 * step + 99 * (stage == "END"),
+        }
+        for step in range(5)
+        for stage in ("START", "END")
+    ]
+    text = "\n".join(f"{1000 + 100 * step + 50} alloc {step} {2 * MIB} main" for step in range(5))
+    blocks = [segment(step, f"{2 * MIB} {2 * MIB} used main") for step in range(5)]
+    path = written(tmp_path, snapshot(history(text), segments=blocks, annotations=marks))
+    told = cli("report", path)
+    assert "A line allocates memory in each step that is never released" in told
+    assert "train.py:9 main allocates 2 MiB a step that are never released" in " ".join(told.split())

@@ -1,0 +1,156 @@
+"""Where a log lies on the clock of a trace: found where that can be told, and "cannot tell" where it cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from traceq.importers.monitors.log import Log, Sample
+from traceq.loading.monitor_clock import SECOND, Load, TraceClock, fits_best, load_of, place
+
+# 2026-11-26 02:30:53 UTC at the trace's own 0
+ORIGIN = 1_795_660_253 * SECOND
+HOUR = 3600 * SECOND
+SAME = [(0, 0)]
+
+
+def bursts(seed=1, seconds=60, device_share=0.5):
+    """A load of bursts of random lengths, from 100 s on."""
+    rng = np.random.default_rng(seed)
+    at, starts, ends = 0.0, [], []
+    while at < seconds:
+        busy, idle = rng.exponential(device_share * 3), rng.exponential((1 - device_share) * 3)
+        starts.append(at)
+        ends.append(min(at + busy, seconds))
+        at += busy + idle
+    since = 100 * SECOND
+    scaled = [since + (np.array(each) * SECOND).astype(np.int64) for each in (starts, ends)]
+    return Load(scaled[0], scaled[1], since, since + seconds * SECOND)
+
+
+def clock(load, origin=ORIGIN):
+    return TraceClock(load.since, load.until, origin, {0: load})
+
+
+def log_of(load, ahead=0, *, beat=SECOND, pad=20, kind="local", origin=ORIGIN, noise=2.0, device=0, **rest):
+    """What nvidia-smi would write beside it, its clock `ahead` (ns) of UTC."""
+    rng = np.random.default_rng(7)
+    times = np.arange(load.since - pad * SECOND + beat // 3, load.until + pad * SECOND, beat)
+    share = np.clip(np.round(load.share(times, min(beat, SECOND)) + rng.normal(0, noise, times.size)), 0, 100)
+    outside = (times < load.since) | (times > load.until)
+    share[outside] = rng.integers(0, 100, outside.sum())
+    samples = [
+        Sample(int(time) + origin + ahead, device, None, "gpu_utilization", "percent", float(value))
+        for time, value in zip(times, share, strict=True)
+    ]
+    return Log("made up", samples, kind, **rest)
+
+
+def test_the_share_of_a_load():
+    load = load_of(np.array([0, 5, 20]), np.array([10, 2, 10]), 0, 40)
+    assert list(load.share(np.array([10, 15, 30, 40]), 10)) == [100, 50, 100, 0]
+
+
+def test_utc_is_what_it_says():
+    placed = place(log_of(bursts(), kind="utc"), clock(bursts()), SAME, None, set())
+    assert (placed.add, placed.by, placed.zone) == (-ORIGIN, "utc", None)
+    assert abs(placed.residual) <= SECOND / 4
+    assert placed.correlation > 0.95
+
+
+@pytest.mark.parametrize("zone", [-9.5, -5, 0, 1, 5.5, 5.75, 14])
+def test_one_zone_only_fits_a_short_log(zone):
+    placed = place(log_of(bursts(), round(zone * HOUR)), clock(bursts()), SAME, None, set())
+    assert (placed.add, placed.by, placed.zone) == (-ORIGIN - round(zone * HOUR), "zone", zone * HOUR)
+
+
+def test_the_load_tells_the_zone_of_a_long_log():
+    placed = place(log_of(bursts(), 2 * HOUR, pad=4000), clock(bursts()), SAME, None, set())
+    assert (placed.by, placed.zone) == ("load", 2 * HOUR)
+    assert placed.add == -ORIGIN - 2 * HOUR
+
+
+def test_without_load_a_long_log_fits_in_several_zones_and_cannot_be_placed():
+    log = log_of(bursts(), 2 * HOUR, pad=4000)
+    host = Log("vmstat", [each._replace(device=None, name="cpu_user") for each in log.samples], "local")
+    placed = place(host, clock(bursts()), [], None, set())
+    assert placed.add is None
+    assert "--offset" in placed.words
+    # the zone of another log of the same ingest decides
+    again = place(host, clock(bursts()), [], None, {2 * HOUR})
+    assert (again.add, again.by) == (-ORIGIN - 2 * HOUR, "zone")
+
+
+def test_day_and_month_the_other_way_round():
+    load = bursts()
+    wrong = 29 * 86_400 * SECOND
+    placed = place(log_of(load, HOUR - wrong, other_date=wrong), clock(load), SAME, None, set())
+    assert (placed.add, placed.zone) == (wrong - ORIGIN - HOUR, HOUR)
+
+
+@pytest.mark.parametrize("kind", ["utc", "local"])
+def test_a_log_of_another_day_is_not_placed(kind):
+    placed = place(log_of(bursts(), 40 * HOUR, kind=kind), clock(bursts()), SAME, None, set())
+    assert placed.add is None
+    assert "another time" in placed.words
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("beat", [SECOND, SECOND // 2])
+def test_without_an_absolute_time_the_load_decides(seed, beat):
+    load = bursts(seed)
+    placed = place(log_of(load, 123 * SECOND, beat=beat), clock(load, None), SAME, None, set())
+    assert placed.by == "load"
+    assert abs(placed.add - (-ORIGIN - 123 * SECOND)) <= beat / 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_load_of_another_run_fits_nowhere(seed):
+    placed = place(log_of(bursts(seed + 100)), clock(bursts(seed), None), SAME, None, set())
+    assert placed.add is None
+
+
+def test_a_load_that_repeats_itself_has_no_one_place():
+    starts = np.arange(100, 160, 4) * SECOND
+    load = Load(starts, starts + 2 * SECOND, 100 * SECOND, 160 * SECOND)
+    log = log_of(load)
+    repeated = [each._replace(value=float(100 * (each.ts // SECOND % 4 < 2))) for each in log.samples]
+    assert place(Log("made up", repeated, "local"), clock(load, None), SAME, None, set()).add is None
+
+
+def test_a_load_that_does_not_change_tells_nothing():
+    load = Load(np.array([100 * SECOND]), np.array([160 * SECOND]), 100 * SECOND, 160 * SECOND)
+    assert place(log_of(load), clock(load, None), SAME, None, set()).add is None
+    placed = place(log_of(load, kind="utc"), clock(load), SAME, None, set())
+    assert (placed.add, placed.residual, placed.correlation) == (-ORIGIN, None, None)
+
+
+def test_a_clock_that_is_wrong_by_seconds_shows():
+    load = bursts()
+    placed = place(log_of(load, 5 * SECOND, kind="utc"), clock(load), SAME, None, set())
+    assert placed.by == "load"
+    assert abs(placed.add - (-ORIGIN - 5 * SECOND)) <= SECOND / 2
+
+
+def test_the_user_knows_better():
+    load = bursts()
+    placed = place(log_of(load, 40 * HOUR), clock(load), SAME, -40 * 3600, set())
+    assert (placed.add, placed.by) == (-ORIGIN - 40 * HOUR, "offset")
+    assert abs(placed.residual) <= SECOND / 4
+    # of a trace without an absolute time: from its start to the first sample
+    log = log_of(load)
+    assert place(log, clock(load, None), SAME, -20, set()).add == load.since - 20 * SECOND - log.samples[0].ts
+
+
+def test_a_log_without_times_cannot_be_placed():
+    load = bursts()
+    placed = place(log_of(load, kind="none"), clock(load), SAME, 5, set())
+    assert placed.add is None
+
+
+def test_the_gpu_of_the_trace_is_found_by_its_load():
+    load = bursts(3)
+    samples = [each for seed in (1, 2, 3) for each in log_of(bursts(seed), device=seed, kind="utc").samples]
+    log = Log("made up", samples, "utc")
+    assert fits_best(log, load, [1, 2, 3], -ORIGIN) == 3
+    assert fits_best(log, bursts(9), [1, 2, 3], -ORIGIN) is None

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import alike
+import planted
+import pytest
+
+from traceq.app.anonymise import anonymise
+from traceq.app.ingest import ingest
+from traceq.app.trim import trim
+from traceq.database.connect import connect
+from traceq.errors import WrongUse
+from traceq.sharing.names import Names
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+KINETO = FIXTURES / "run" / "kineto_2026.json.gz"
+NSYS = FIXTURES / "run" / "nsys_2026.2.sqlite"
+_QUICK = ("kineto_2026", "nsys_2026.2")
+RUNS = [
+    pytest.param(path, id=path.name, marks=[] if path.name.startswith(_QUICK) else pytest.mark.slow)
+    for path in sorted((FIXTURES / "run").glob("*.*"))
+]
+
+
+@pytest.fixture
+def database(tmp_path):
+    """database(path): the database of a trace, judged."""
+    opened = []
+
+    def made(path):
+        target = tmp_path / f"{len(opened)}.duckdb"
+        ingest([path], target, jobs=1)
+        opened.append(connect(target))
+        return opened[-1]
+
+    yield made
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def chrome(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(planted.chrome()))
+    return path
+
+
+@pytest.fixture(params=["nsys_2022.1", "nsys_2023.4", "nsys_2026.2"])
+def nsys(tmp_path, request):
+    path = tmp_path / "export.sqlite"
+    path.write_bytes((FIXTURES / "run" / f"{request.param}.sqlite").read_bytes())
+    planted.plant_in_nsys(path)
+    return path
+
+
+def test_there_are_sixty_different_secrets():
+    assert len(set(planted.SECRETS)) == len(planted.SECRETS) == 60
+
+
+def test_all_are_found_where_they_are_planted(chrome, nsys):
+    assert planted.found_in(chrome.read_bytes()) == [*planted.SECRETS]
+    assert planted.found_in(nsys.read_bytes()) == [*planted.SECRETS]
+
+
+@pytest.mark.parametrize("name", ["shared.json", "shared.json.gz"])
+def test_no_secret_stands_in_a_chrome_trace(chrome, tmp_path, name):
+    written = anonymise(chrome, tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    assert planted.found_in(content) == []
+    text = gzip.decompress(content) if name.endswith(".gz") else content
+    assert planted.found_in(text) == []
+    shown = json.loads(text)
+    assert {each["name"] for each in shown["traceEvents"] if each.get("cat") == "kernel"} == {"gemm"}
+    assert {"ProfilerStep#1", "aten::mm", "cudaLaunchKernel"} <= {each["name"] for each in shown["traceEvents"]}
+    assert written.removed["unknown arguments"] > 0
+    assert written.removed["members of the file: host_name"] == 1
+
+
+def test_no_secret_stands_in_an_export(nsys, tmp_path):
+    target = tmp_path / "shared.sqlite"
+    written = anonymise(nsys, target)
+    assert planted.found_in(target.read_bytes()) == []
+    with closing(sqlite3.connect(target)) as shared:
+        values = [
+            str(value)
+            for (table,) in shared.execute("select name from sqlite_master where type = 'table'").fetchall()
+            for row in shared.execute(f'select * from "{table}"').fetchall()
+            for value in row
+            if isinstance(value, str | bytes)
+        ]
+        assert planted.found_in("\n".join(values).encode()) == []
+        assert shared.execute("pragma freelist_count").fetchall() == [(0,)]
+        assert shared.execute(
+            "select count(*) from sqlite_master where type <> 'table' and sql is not null"
+        ).fetchall() == [(0,)]
+    assert written.removed["strings that nothing kept refers to"] >= 1
+    assert written.removed["rows of TARGET_INFO_SYSTEM_ENV"] > 0
+    assert written.removed["rows of other tables"] >= 60
+
+
+def test_no_secret_stands_in_a_part_without_names(chrome, tmp_path):
+    trim(chrome, tmp_path / "part.json", steps="1")
+    anonymise(tmp_path / "part.json", tmp_path / "shared.json")
+    assert planted.found_in((tmp_path / "shared.json").read_bytes()) == []
+    assert "trim" in json.loads((tmp_path / "shared.json").read_text())["traceq"]
+
+
+@pytest.mark.parametrize("path", RUNS)
+def test_the_report_is_the_same_but_for_names(path, database, tmp_path):
+    target = tmp_path / ("shared.json.gz" if ".json" in path.name else "shared.sqlite")
+    anonymise(path, target)
+    assert alike.differences(database(path), database(target)) == {}
+
+
+@pytest.mark.parametrize("path", [KINETO, NSYS], ids=lambda path: path.name)
+def test_a_part_without_names_has_the_steps_of_the_part(path, database, tmp_path):
+    suffix = ".json" if ".json" in path.name else ".sqlite"
+    trim(path, tmp_path / f"part{suffix}", window="1ms..")
+    anonymise(tmp_path / f"part{suffix}", tmp_path / f"shared{suffix}")
+    assert alike.differences(database(tmp_path / f"part{suffix}"), database(tmp_path / f"shared{suffix}")) == {}
+
+
+def test_the_same_seed_makes_the_same_file_and_no_seed_another(chrome, tmp_path):
+    for name, seed in (("a", "s"), ("b", "s"), ("c", "t"), ("d", None), ("e", None)):
+        anonymise(chrome, tmp_path / f"{name}.json", seed=seed)
+    a, b, *others = ((tmp_path / f"{name}.json").read_bytes() for name in "abcde")
+    assert a == b
+    assert len({a, *others}) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("train step 17", "train step 17"),
+        ("## forward:layer_3 ##", "## forward:layer_3 ##"),
+        ("Optimizer.step#AdamW.step", "Optimizer.step#AdamW.step"),
+        ("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", None),
+        ("nccl:all_reduce", None),
+        ("execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk8000sqsq32sqsk8000)", None),
+        ("step[DECODE bs=32]", None),
+        ("traceq.step#3", None),
+        ("FSDP::pre_forward (layers.3)", None),
+    ],
+)
+def test_what_tells_something_stays(name, shown):
+    assert Names(b"key").annotation(name) == (shown or name)
+
+
+def test_other_words_are_replaced_and_numbers_that_count_stay():
+    names = Names(b"key")
+    first, second = names.annotation("acme: step 17"), names.annotation("acme: step 18")
+    assert first.startswith("n")
+    assert first.replace("17", "18") == second
+    assert "acme" not in first
+    for secret in planted.SECRETS:
+        assert secret not in names.annotation(secret)
+        assert secret not in names.operator(secret)
+        assert secret not in names.thread(secret)
+        assert secret not in names.frame(f"{secret}(3): f")
+
+
+def test_what_cannot_be_is_said(tmp_path):
+    with pytest.raises(WrongUse, match="sqlite"):
+        anonymise(NSYS, tmp_path / "shared.json")
+    with pytest.raises(WrongUse, match="what is read"):
+        anonymise(KINETO, KINETO)
+    job = tmp_path / "job"
+    job.mkdir()
+    for rank in range(2):
+        (job / f"{rank}.json").write_text(
+            '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]}'
+        )
+    with pytest.raises(WrongUse, match="2 traces"):
+        anonymise(job, tmp_path / "shared.json")

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import planted
+import pytest
+
+from traceq.app.anonymise import anonymise
+from traceq.app.doctor import doctor
+from traceq.sharing.secrets import secrets_in
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def kinds(path):
+    return {each.kind: each.number for each in secrets_in(path)}
+
+
+def test_every_kind_of_secret_is_seen(tmp_path):
+    (tmp_path / "trace.json").write_text(json.dumps(planted.chrome()))
+    found = kinds(tmp_path / "trace.json")
+    assert {*found} == {
+        *("home directories", "host names", "mail addresses", "network addresses", "tokens and passwords"),
+    }
+    assert found["tokens and passwords"] >= 10
+
+
+def test_environments_are_seen_behind_the_first_nul_and_in_compressed_files(tmp_path):
+    content = b"PATH=/bin\0USER=alice\0HOSTNAME=falcon\0HOME=/home/alice\0API_TOKEN=xyzzy\0"
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(content))
+    assert kinds(tmp_path / "a.json.gz") == {
+        "home directories": 1,
+        "host names": 1,
+        "users": 1,
+        "environment variables": 2,
+        "tokens and passwords": 1,
+    }
+
+
+def test_the_border_of_two_reads_hides_nothing(tmp_path):
+    token = b" hf_QwErTyUiOpAsDfGhJkLzXcVbNm "
+    for before in (0, 10, 20):
+        (tmp_path / "a").write_bytes(b"x" * ((4 << 20) - before) + token)
+        assert {*kinds(tmp_path / "a")} == {"tokens and passwords"}
+
+
+@pytest.mark.parametrize("name", ["kineto_2026.json.gz", "nsys_2026.2.sqlite"])
+def test_canaries_are_seen_until_the_trace_is_anonymised(name, tmp_path):
+    assert "home directories" in kinds(FIXTURES / "run" / name)
+    shared = tmp_path / f"shared{name[name.index('.json') if '.json' in name else name.rindex('.') :]}"
+    anonymise(FIXTURES / "run" / name, shared)
+    assert kinds(shared) == {}
+
+
+def test_doctor_says_what_a_trace_names_and_what_to_do(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(planted.chrome()))
+    view = doctor(path)
+    assert "The file names home directories (" in " ".join(view.to_text().split())
+    assert "traceq anonymise TRACE -o FILE" in " ".join(view.to_text().split())
+    assert json.loads(view.to_json())["traces"][0]["names"]["tokens and passwords"] >= 10
+    anonymise(path, tmp_path / "shared.json")
+    assert "anonymise" not in doctor(tmp_path / "shared.json").to_text()

@@ -1,0 +1,149 @@
+"""The slices of rocprofv3's JSON, RPD databases and XSpace protobufs, read with json, sqlite3 and bytes: no import of traceq."""
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+# RPD numbers what it did itself from here on.
+_OWN_CALLS = 1 << 31
+
+# (kind, name, start, end, track, shape, (start, track) of the launching call or None)
+Row = tuple[str, str, int, int, str, tuple[int, ...], tuple[int, str] | None]
+
+
+def rocprofv3(file: Path) -> Iterator[Row]:
+    """Dispatches and copies of the agents, calls and roctx ranges of the threads."""
+    text = gzip.decompress(file.read_bytes()) if file.name.endswith(".gz") else file.read_bytes()
+    for tool in json.loads(text)["rocprofiler-sdk-tool"]:
+        gpus = [agent["id"]["handle"] for agent in tool["agents"] if agent["type"] == 2]
+        symbols = {symbol["kernel_id"]: symbol["formatted_kernel_name"] for symbol in tool["kernel_symbols"]}
+        messages = {pair["key"]: pair["value"] for pair in tool["strings"]["marker_api"]}
+        operations = [kind["operations"] for kind in tool["strings"]["buffer_records"]]
+        records = tool["buffer_records"]
+        launches = {}
+        for table in ("hip_api", "hsa_api", "rccl_api", "marker_api"):
+            for each in records.get(table, []):
+                place = str(each["thread_id"])
+                number = each["correlation_id"]["internal"]
+                name = operations[each["kind"]][each["operation"]]
+                kind = "range" if table == "marker_api" else "call"
+                if kind == "call":
+                    launches[number] = (each["start_timestamp"], place)
+                else:
+                    name = messages.get(number, name)
+                yield kind, name, each["start_timestamp"], each["end_timestamp"], place, (), None
+        for each in records["kernel_dispatch"]:
+            info = each["dispatch_info"]
+            yield (
+                "kernel",
+                symbols[info["kernel_id"]],
+                each["start_timestamp"],
+                each["end_timestamp"],
+                f"{gpus.index(info['agent_id']['handle'])}/{each['stream_id']['handle']}",
+                (*info["grid_size"].values(), *info["workgroup_size"].values()),
+                launches.get(each["correlation_id"]["internal"]),
+            )
+        for each in records.get("memory_copy", []):
+            yield (
+                "memcpy",
+                operations[each["kind"]][each["operation"]],
+                each["start_timestamp"],
+                each["end_timestamp"],
+                "copies",
+                (),
+                launches.get(each["correlation_id"]["internal"]),
+            )
+
+
+def rpd(file: Path) -> Iterator[Row]:
+    """Operations of the GPUs, calls of the threads."""
+    with sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True) as connection:
+        strings = dict(connection.execute("select id, string from rocpd_string"))
+        calls = {}
+        for number, thread, start, end, name, args in connection.execute(
+            "select id, tid, start, end, apiName_id, args_id from rocpd_api"
+        ):
+            calls[number] = (start, str(thread))
+            if strings[name] == "UserMarker":
+                yield "range", strings[args], start, end, str(thread), (), None
+            else:
+                kind = "other" if number >= _OWN_CALLS else "call"
+                yield kind, strings[name], start, end, str(thread), (), None
+        owners = dict(connection.execute("select op_id, api_id from rocpd_api_ops"))
+        for number, gpu, queue, start, end, text, sort_id in connection.execute(
+            "select id, gpuId, queueId, start, end, description_id, opType_id from rocpd_op"
+        ):
+            sort = strings[sort_id]
+            kind = "memcpy" if sort.startswith("Copy") else "memset" if sort == "FillBuffer" else "kernel"
+            yield kind, strings[text] or sort, start, end, f"{gpu}/{queue}", (), calls.get(owners.get(number))
+
+
+def xplane(file: Path) -> Iterator[Row]:
+    """What the lines of streams hold, calls of the GPU's runtime, and what else the host's threads say."""
+    planes = [_message(plane) for plane in _message(file.read_bytes()).get(1, [])]
+    named = sorted(((_text(plane[2][0]), plane) for plane in planes), key=lambda pair: pair[0] != "/host:CPU")
+    launches = {}
+    for name, plane in named:
+        events = {key: _text(value.get(2, [b""])[0]) for key, value in _map(plane, 4).items()}
+        stats = {key: _text(value.get(2, [b""])[0]) for key, value in _map(plane, 5).items()}
+        gpu = name.rpartition(":")[2]
+        for line in map(_message, plane.get(3, [])):
+            label = _text(line.get(2, [b""])[0])
+            for event in map(_message, line.get(4, [])):
+                start = line.get(3, [0])[0] * 1000 + event.get(2, [0])[0]
+                start, end = start // 1000, (start + event.get(3, [0])[0]) // 1000
+                told = {stats[stat[1][0]]: stat for stat in map(_message, event.get(4, []))}
+                number = next(iter(_first(told.get("correlation_id"))), None)
+                what = events[event[1][0]]
+                if name.startswith("/device:GPU:"):
+                    track = f"{gpu}/{label.partition('#')[2].partition('(')[0]}"
+                    yield "kernel", what, start, end, track, (), launches.get(number)
+                elif name == "/host:CPU":
+                    is_call = number is not None
+                    if is_call:
+                        launches[number] = (start, label)
+                    yield "call" if is_call else "range", what, start, end, label, (), None
+
+
+def _first(stat: dict | None) -> list[int]:
+    return [] if stat is None else stat.get(3, stat.get(4, []))
+
+
+def _map(plane: dict, field: int) -> dict[int, dict]:
+    pairs = [_message(entry) for entry in plane.get(field, [])]
+    return {pair.get(1, [0])[0]: _message(pair[2][0]) for pair in pairs}
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")
+
+
+def _message(data: bytes) -> dict[int, list]:
+    """The fields of a protobuf message, by number, each with all its values."""
+    found: dict[int, list] = {}
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        wire = key & 7
+        if wire == 0:
+            value, place = _varint(data, place)
+        else:
+            length = {1: 8, 5: 4}.get(wire)
+            if length is None:
+                length, place = _varint(data, place)
+            value, place = data[place : place + length], place + length
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, place

@@ -1,0 +1,23 @@
+-- The rows of memory_timeline that a snapshot gives, the state before its first event in the first; and the time it covers.
+
+insert into memory_timeline by name
+select
+    $trace_id as trace_id,
+    m.device,
+    'device' as memory,
+    m.ts,
+    case when m.ts < s.ts_end then s.step end as step,
+    m.allocated,
+    if(p.reserved is null, null, m.reserved) as reserved,
+    m.active,
+    p.lost = 0 as is_total
+from _memory_state as m
+inner join memory_peak as p using (device)
+asof left join step as s on m.ts >= s.ts
+where m.ts is not null and not exists (from counter where name = 'memory_allocated' and device is not null)
+order by m.device, m.number;
+
+update trace
+set ts = e.ts, dur = e.dur
+from (select min(ts) as ts, max(ts) - min(ts) as dur from allocator_event) as e
+where trace.ts is null and e.ts is not null;

@@ -1,0 +1,54 @@
+"""Anonymise: a trace of the same format that names nobody."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from traceq.app.source import check_writes, is_trace
+from traceq.app.trim import check_suffix, sqlite_target
+from traceq.common.files import packed_write
+from traceq.errors import WrongUse
+from traceq.importers.nsys.files import sqlite_file
+from traceq.importers.nsys.notes import Notes
+from traceq.loading.sources import find_sources
+from traceq.sharing import chrome_names, nsys_names
+from traceq.sharing.names import Names
+
+
+@dataclass(frozen=True)
+class Anonymised:
+    """What was written: the file, its events or rows, how many different names became pseudonyms, and what went, by kind."""
+
+    path: Path
+    records: int
+    replaced: Counter[str]
+    removed: Counter[str]
+
+
+def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None) -> Anonymised:
+    """Write the trace `source` without what may name somebody to `output`.
+
+    Names of kernels, operators and calls stay, and what traceq knows the meaning of; of other names each word becomes a
+    pseudonym, the same one throughout, by a random key or by `seed`. Everything else that is not known to be harmless goes.
+    Raises WrongUse for what is no trace of nsys or of the PyTorch profiler.
+    """
+    if not is_trace(source) and Path(source).exists():
+        raise WrongUse(f"{source} is a trace database: name the trace that it was made from.")
+    output = Path(output)
+    found = find_sources([source])
+    if len(found) > 1:
+        raise WrongUse(f"{source} holds {len(found)} traces: name one at a time, and give all the same --seed.")
+    (trace,) = found
+    check_suffix(trace, output)
+    check_writes([output], [trace.path])
+    names = Names(secrets.token_bytes(32) if seed is None else seed.encode())
+    if trace.importer.NAME == "chrome":
+        with packed_write(output, is_small=True) as file:
+            records, removed = chrome_names.write_anonymous(trace.path, names, file)
+    else:
+        with sqlite_target(output) as made, sqlite_file(trace.path, Notes()) as export:
+            records, removed = nsys_names.write_anonymous(export, made, names, trace.path)
+    return Anonymised(output, records, +names.replaced, +removed)

@@ -1,0 +1,90 @@
+"""Compare two memory snapshots: what the peak is made of, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from html import escape
+from pathlib import Path
+from typing import Any, Unpack
+
+from traceq.app import notebook
+from traceq.app.source import Reading, Source, check_writes, is_trace, opened
+from traceq.app.view import View
+from traceq.common.text import printable
+from traceq.database.connect import connect, is_database
+from traceq.errors import WrongUse
+from traceq.formats.capabilities import format_of
+from traceq.reports.comparison.memory import (
+    MemoryComparison,
+    MemorySide,
+    compared,
+    compose_memory,
+    memory_side,
+    memory_verdict,
+)
+from traceq.reports.document import Block
+from traceq.reports.queries import rows
+from traceq.reports.renderers.json_text import json_text, picked
+
+_TOP = 10
+
+
+class MemoryComparisonView(View[MemoryComparison]):
+    """What changed from one memory snapshot to another; `content` is the comparison as plain data, in bytes."""
+
+    @property
+    def verdict(self) -> str:
+        """The peaks, their difference and who made most of it, in a line."""
+        return "".join(memory_verdict(self.content))
+
+    def blocks(self, top: int = _TOP, **_options: Any) -> Iterable[Block]:
+        """The document, with at most `top` lines of the program."""
+        return compose_memory(self.content, top)
+
+    def to_json(self) -> str:
+        """For programs: bytes."""
+        return json_text({"schema_version": 1, **picked(self.content, *_KEYS)})
+
+    def _repr_html_(self) -> str:
+        words = f"<p><strong>traceq compare</strong></p>\n<p>{escape(printable(self.verdict))}</p>"
+        return notebook.framed(self.to_html(), words, "traceq compare")
+
+
+_KEYS = ("base", "new", "delta_bytes", "categories", "owners", "segments_only_base", "segments_only_new")
+
+
+def compare_memory(base: Source, new: Source, **reading: Unpack[Reading]) -> MemoryComparisonView:
+    """What changed from one memory snapshot to another: the peak, what it is made of, and who holds it.
+
+    Each is a file of torch.cuda.memory._dump_snapshot(), or a database of one. Raises WrongUse for anything else.
+    """
+    if not (is_snapshot(base) and is_snapshot(new)):
+        raise WrongUse("A memory snapshot is compared with one other memory snapshot: nothing else has what it tells.")
+    check_writes(reading.get("writes", ()), [base, new])
+    return MemoryComparisonView(compared(_side(base, reading), _side(new, reading)))
+
+
+def is_snapshot(source: Source) -> bool:
+    """Whether the source is a memory snapshot of PyTorch, or a database of such."""
+    path = Path(source)
+    if not path.is_file():
+        return False
+    if is_database(path):
+        with closing(connect(path)) as connection:
+            formats = [row["format"] for row in rows(connection, "trace")]
+        return bool(formats) and not any(format_of(each).has_times for each in formats)
+    from traceq.importers.memory_snapshot import sniff
+
+    return is_trace(source) and sniff(path)
+
+
+def _side(source: Source, reading: Reading) -> MemorySide:
+    with opened(source, "compared", **reading) as connection:
+        traces = rows(connection, "trace")
+        if len(traces) != 1:
+            raise WrongUse(f"{source} holds {len(traces)} memory snapshots: compare files of one each.")
+        side = memory_side(connection, traces[0]["trace_id"], traces[0]["path"])
+    if side is None:
+        raise WrongUse(f"{source}: nothing is in use in this snapshot, and it has no history.")
+    return side

@@ -1,0 +1,149 @@
+"""Trim: a part of a trace as a trace of the same format, made of the file's own records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+import duckdb
+
+from traceq.analysis.steps.choice import read_window
+from traceq.app.source import Reading, check_writes, is_trace, opened, scratch
+from traceq.common.files import packed_write
+from traceq.database.sql import run
+from traceq.errors import WrongUse
+from traceq.importers.nsys.files import sqlite_file
+from traceq.importers.nsys.notes import Notes
+from traceq.loading.sources import Source as TraceSource
+from traceq.loading.sources import find_sources
+from traceq.sharing import chrome_part, nsys_part
+from traceq.sharing.part import Part, of_steps, of_window, whole
+
+_SUFFIXES = {"chrome": (".json", ".json.gz"), "nsys": (".sqlite", ".sqlite.gz", ".db")}
+
+
+@dataclass(frozen=True)
+class Trimmed:
+    """What was written: the file, its steps, its events or rows, and its size in bytes beside that of the whole."""
+
+    path: Path
+    steps: int
+    records: int
+    size: int
+    whole: int
+
+
+def trim(
+    source: str | Path,
+    output: str | Path,
+    *,
+    steps: str | None = None,
+    ranks: Sequence[int] = (),
+    **reading: Unpack[Reading],
+) -> list[Trimmed]:
+    """Write a part of a trace: the `steps` (3 or 3..5), or the `window` (as of a report); of a job, those of `ranks`.
+
+    A step's number is that in its own name, where it has one (ProfilerStep#3), else that of the table step. Slices that
+    touch the part are whole, and what its ledger is worked out from is kept with it: docs/sharing.md. `output` is a file, of a
+    source with several traces a directory. Raises WrongUse for what does not go together or is not there.
+    """
+    window = reading.get("window")
+    if steps is not None and window is not None:
+        raise WrongUse("--steps and --window are two ways to say one thing: give one.")
+    if steps is None and window is None and not ranks:
+        raise WrongUse("Say what to keep: --steps 3..5, --window START..END or --ranks 0,3.")
+    span = None if steps is None else read_steps(steps)
+    output = Path(output)
+    found = _chosen(source, ranks, reading)
+    check_writes([output], [each.path for each in found])
+    is_several = len(found) > 1 or output.is_dir()
+    if is_several:
+        output.mkdir(exist_ok=True)
+    targets = [output / each.path.name if is_several else output for each in found]
+    for each, target in zip(found, targets, strict=True):
+        check_suffix(each, target)
+    return [_trim(each, target, span, reading) for each, target in zip(found, targets, strict=True)]
+
+
+def read_steps(text: str) -> tuple[int, int]:
+    """First and last of "3..5" or "3". WrongUse for anything else."""
+    match = re.fullmatch(r"(\d{1,12})(?:\.\.(\d{1,12}))?", text.strip())
+    if match is None or int(match[2] or match[1]) < int(match[1]):
+        raise WrongUse(f"--steps {text}: give a step or the first and the last one, as 3 or 3..5.")
+    return int(match[1]), int(match[2] or match[1])
+
+
+def _chosen(source: str | Path, ranks: Sequence[int], reading: Reading) -> list[TraceSource]:
+    if not is_trace(source) and Path(source).exists():
+        raise WrongUse(f"{source} is a trace database: name the trace that it was made from.")
+    found = find_sources([source])
+    if not ranks:
+        return found
+    by_rank = {_rank(each, reading): each for each in found}
+    missing = [rank for rank in ranks if rank not in by_rank]
+    if missing:
+        there = ", ".join(str(rank) for rank in sorted(rank for rank in by_rank if rank is not None))
+        raise WrongUse(
+            f"--ranks: no trace is of rank {missing[0]}; there {f'are {there}' if there else 'is none that says its rank'}."
+        )
+    return [by_rank[rank] for rank in ranks]
+
+
+def _rank(source: TraceSource, reading: Reading) -> int | None:
+    with opened(source.path, "trimmed", **reading) as connection:
+        ((rank,),) = connection.execute("select any_value(rank) from trace").fetchall()
+        return None if rank is None else int(rank)
+
+
+def check_suffix(source: TraceSource, target: Path) -> None:
+    """Refuse a name that says another format than that of the trace, and traces of formats that are only read."""
+    suffixes = _SUFFIXES.get(source.importer.NAME)
+    if suffixes is None:
+        raise WrongUse(
+            f"{source.path}: traces of this format cannot be trimmed; those of nsys and of the PyTorch profiler can."
+        )
+    if not target.name.lower().endswith(suffixes):
+        raise WrongUse(
+            f"{target}: name a file that ends in {' or '.join(suffixes)}, as {source.path.name} is such a trace."
+        )
+
+
+def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, reading: Reading) -> Trimmed:
+    reading = reading.copy()
+    reading["writes"] = [*reading.get("writes", ()), target]
+    with opened(source.path, "trimmed", **reading) as connection:
+        ((trace_id,),) = connection.execute("select trace_id from trace").fetchall()
+        part = _part(connection, trace_id, span, reading)
+        run(connection, "sharing/sql/selection.sql", trace_id=trace_id, ts=part.ts, ts_end=part.ts_end)
+        records = _write(connection, source, target, trace_id, part)
+    return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
+
+
+def _part(connection: duckdb.DuckDBPyConnection, trace_id: int, span: tuple[int, int] | None, reading: Reading) -> Part:
+    if span is not None:
+        return of_steps(connection, trace_id, *span)
+    window = reading.get("window")
+    return whole(connection, trace_id) if window is None else of_window(connection, trace_id, read_window(window))
+
+
+def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: Part) -> int:
+    if source.importer.NAME == "chrome":
+        with packed_write(target, is_small=True) as file:
+            return chrome_part.write_part(connection, source.path, trace_id, part, file)
+    with sqlite_target(target) as made, sqlite_file(source.path, Notes()) as export:
+        return nsys_part.write_part(connection, export, made, trace_id, part)
+
+
+@contextmanager
+def sqlite_target(target: Path) -> Iterator[Path]:
+    """A path for a SQLite file, which becomes `target` when the block ends without an error."""
+    with scratch() as folder:
+        made = folder / "part.sqlite"
+        yield made
+        with packed_write(target, is_small=True) as file, made.open("rb") as content:
+            while chunk := content.read(1 << 20):
+                file.write(chunk)

@@ -1,0 +1,233 @@
+"""What the machine does while a program is recorded: a thread of `traceq record` samples it into a log beside the traces.
+
+It takes psutil for the host and pynvml (nvidia-ml-py) for GPUs, both of the extra `monitor`; what is not there is not sampled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+SUFFIX = ".monitor.jsonl"
+
+# Seconds between samples, at least.
+_BEAT = 1.0
+
+# Of one CPU; where a sample takes more than that of a beat, samples are further apart.
+_MOST_COST = 0.003
+
+# Device, instance, series (docs/monitors.md), value.
+Value = tuple[int | None, str | None, str, float]
+Source = Callable[[], list[Value]]
+
+
+@contextmanager
+def monitored(log: Path) -> Iterator[None]:
+    """Sample the machine into the file `log` while the block runs; no file where there is nothing to sample with."""
+    stopped = threading.Event()
+    thread = threading.Thread(target=_run, args=(log, stopped), daemon=True, name="traceq-monitor")
+    # The main thread waits for signals: this one must not get any.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        thread.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join(timeout=2 * _BEAT)
+
+
+def _run(log: Path, stopped: threading.Event) -> None:
+    # A program is recorded for its trace: whatever goes wrong here must not matter to it.
+    with suppress(Exception):
+        sources = [each for each in (_host(), _gpus()) if each is not None]
+        if sources:
+            with log.open("w", encoding="utf-8") as file:
+                file.write(json.dumps({"traceq_monitor": 1, "cpus": os.cpu_count()}) + "\n")
+                sample_until(stopped, sources, file.write)
+
+
+def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Callable[[str], Any]) -> None:
+    """Write a line of JSON a beat, of all values of the sources; the first of rates is of the second beat."""
+    due = time.monotonic()
+    while not stopped.is_set():
+        began = time.thread_time()
+        values = [value for source in sources for value in source()]
+        write(json.dumps({"ts": time.time_ns(), "values": values}, separators=(",", ":")) + "\n")
+        due = max(due + _BEAT, time.monotonic() + (time.thread_time() - began) / _MOST_COST)
+        stopped.wait(due - time.monotonic())
+
+
+def _host() -> Source | None:
+    """Samples of the host, by psutil; None without it."""
+    try:
+        psutil = import_module("psutil")
+    except ImportError:
+        return None
+    disks = _disks(psutil.disk_io_counters(perdisk=True))
+    before: list[tuple[float, dict[tuple[str | None, str], float], Any]] = []
+
+    def sample() -> list[Value]:
+        now, totals, cpus = time.monotonic(), _totals(psutil, disks), psutil.cpu_times()
+        found = _levels(psutil)
+        if before:
+            then, totals_then, cpus_then = before.pop()
+            found += _rates(totals_then, totals, now - then) + _cpus(cpus_then, cpus)
+        before.append((now, totals, cpus))
+        return found
+
+    return sample
+
+
+def _levels(psutil: Any) -> list[Value]:
+    memory, swap = psutil.virtual_memory(), psutil.swap_memory()
+    found: list[Value] = [
+        (None, None, "host_memory_available", memory.available),
+        (None, None, "host_memory_used", memory.used),
+        (None, None, "swap_used", swap.used),
+        (None, None, "load_1", psutil.getloadavg()[0]),
+    ]
+    names = {"procs_running": "run_queue", "procs_blocked": "blocked_threads"}
+    for line in _lines("/proc/stat"):
+        name, _, value = line.partition(" ")
+        if name in names:
+            # The thread that asks is one of those that run.
+            found.append((None, None, names[name], int(value) - (name == "procs_running")))
+    return found
+
+
+def _totals(psutil: Any, disks: Sequence[str]) -> dict[tuple[str | None, str], float]:
+    """By instance and series what is counted since boot, so that what it grows by in a second is the series."""
+    swap = psutil.swap_memory()
+    found: dict[tuple[str | None, str], float] = {(None, "swap_in"): swap.sin, (None, "swap_out"): swap.sout}
+    counters = psutil.disk_io_counters(perdisk=True) if disks else {}
+    for disk in disks:
+        count = counters.get(disk)
+        if count is not None:
+            found |= {
+                (disk, "disk_read"): count.read_bytes,
+                (disk, "disk_write"): count.write_bytes,
+                (disk, "disk_reads"): count.read_count,
+                (disk, "disk_writes"): count.write_count,
+            }
+            if hasattr(count, "busy_time"):
+                # of ms in a second to per cent
+                found[disk, "disk_utilization"] = count.busy_time / 10
+    for line in _lines("/proc/diskstats"):
+        words = line.split()
+        if words[2] in disks:
+            # the last of eleven: ms, times the requests that were under way
+            found[words[2], "disk_queue"] = int(words[13]) / 1000
+    for interface, traffic in psutil.net_io_counters(pernic=True).items():
+        found[interface, "network_receive"] = traffic.bytes_recv
+        found[interface, "network_send"] = traffic.bytes_sent
+    for resource in ("cpu", "io", "memory"):
+        for line in _lines(f"/proc/pressure/{resource}")[:1]:
+            # of us in a second to per cent
+            found[None, f"{resource}_pressure"] = int(line.rpartition("=")[2]) / 10_000
+    return found
+
+
+def _rates(
+    before: dict[tuple[str | None, str], float], after: dict[tuple[str | None, str], float], seconds: float
+) -> list[Value]:
+    return [
+        (None, instance, name, round((total - before[instance, name]) / seconds, 4))
+        for (instance, name), total in after.items()
+        if (instance, name) in before and total >= before[instance, name]
+    ]
+
+
+def _cpus(before: Any, after: Any) -> list[Value]:
+    """Per cent of the time of all CPUs."""
+    spent = {name: max(0.0, getattr(after, name) - getattr(before, name)) for name in after._fields}
+    # Time of guests is in that of programs already.
+    total = sum(value for name, value in spent.items() if not name.startswith("guest"))
+    kinds = ("user", "nice", "system", "iowait", "steal", "idle")
+    return [
+        (None, None, f"cpu_{kind}", round(100 * spent[kind] / total, 2)) for kind in kinds if kind in spent and total
+    ]
+
+
+def _disks(counters: Any) -> list[str]:
+    """Whole disks: neither their partitions, nor what is only in memory or a file."""
+    return [
+        name
+        for name in counters or {}
+        if not name.startswith(("loop", "ram", "zram"))
+        and (not Path("/sys/block").is_dir() or Path("/sys/block", name).exists())
+    ]
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def _gpus() -> Source | None:
+    """Samples of the GPUs that the program may use, numbered as it numbers them; None without NVML."""
+    try:
+        nvml = import_module("pynvml")
+        nvml.nvmlInit()
+    except Exception:  # noqa: BLE001 - NVML has an error class for each of its codes
+        return None
+    handles = list(enumerate(_handles(nvml)))
+
+    def sample() -> list[Value]:
+        return [(device, None, *each) for device, handle in handles for each in _gpu(nvml, handle)]
+
+    return sample if handles else None
+
+
+def _handles(nvml: Any) -> list[Any]:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return [nvml.nvmlDeviceGetHandleByIndex(each) for each in range(nvml.nvmlDeviceGetCount())]
+    names = [each.strip() for each in visible.split(",") if each.strip()]
+    return [
+        nvml.nvmlDeviceGetHandleByIndex(int(each)) if each.isdigit() else nvml.nvmlDeviceGetHandleByUUID(each)
+        for each in names
+    ]
+
+
+def _gpu(nvml: Any, handle: Any) -> Iterator[tuple[str, float]]:
+    """Series and value; what a GPU does not say is left out."""
+    reasons = (
+        getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", None) or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
+    )
+    asked: tuple[Callable[[], list[tuple[str, float]]], ...] = (
+        lambda: [("gpu_utilization", nvml.nvmlDeviceGetUtilizationRates(handle).gpu)],
+        lambda: [("gpu_power", nvml.nvmlDeviceGetPowerUsage(handle) / 1000)],
+        lambda: [("gpu_power_limit", nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000)],
+        lambda: [("gpu_power_limit_max", nvml.nvmlDeviceGetPowerManagementLimitConstraints(handle)[1] / 1000)],
+        lambda: [("gpu_temperature", nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))],
+        lambda: [("gpu_sm_clock", nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM))],
+        lambda: [("gpu_sm_clock_max", nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_SM))],
+        lambda: [("gpu_memory_used", nvml.nvmlDeviceGetMemoryInfo(handle).used)],
+        lambda: _reasons(reasons(handle)),
+    )
+    for ask in asked:
+        with suppress(nvml.NVMLError):
+            yield from ask()
+
+
+# Bits of NVML's mask (nvmlClocksEventReasons).
+_REASONS = (
+    "idle", "clock_setting", "power_cap", "hw_slowdown", "sync_boost", "thermal_sw", "thermal_hw", "power_brake",
+)  # fmt: skip
+
+
+def _reasons(mask: int) -> list[tuple[str, float]]:
+    return [(f"gpu_throttle_{name}", mask >> bit & 1) for bit, name in enumerate(_REASONS)]

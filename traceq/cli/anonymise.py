@@ -1,0 +1,39 @@
+"""traceq anonymise: a trace that names nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from traceq.cli._options import output_option
+from traceq.common.text import printable
+
+
+@click.command(short_help="Write a trace without what names anybody.")
+@click.argument("source", metavar="TRACE")
+@output_option
+@click.option(
+    "--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]"
+)
+def anonymise(*, source: str, output: Path | None, seed: str | None) -> None:
+    """Write a trace without what names anybody.
+
+    TRACE is a trace of the PyTorch profiler or an export of nsys. Names of kernels, operators and CUDA's functions stay,
+    times and sizes, and the words by which traceq tells what an annotation means. Every other word of a name becomes a
+    pseudonym; paths, hosts, users, environments, command lines and arguments that are not known go. What went is listed.
+
+    \b
+    Examples:
+      traceq anonymise profile.pt.trace.json.gz -o shared.json.gz
+      traceq anonymise report.sqlite -o shared.sqlite
+    """  # noqa: D301 - click wants the backspace itself
+    if output is None:
+        raise click.UsageError("Name the file to write: -o FILE.")
+    from traceq.app.anonymise import anonymise as write_anonymous
+
+    written = write_anonymous(source, output, seed=seed)
+    click.echo(printable(f"{written.path}: {written.records:,} records, {output.stat().st_size:,} bytes"))
+    for title, counts in (("replaced", written.replaced), ("removed", written.removed)):
+        for kind, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+            click.echo(printable(f"  {title:8} {count:>9,}  {kind}"))

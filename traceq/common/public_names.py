@@ -1,0 +1,31 @@
+"""Names that say nothing of who traced what: those that PyTorch, CUDA and libraries give, and how kernels are named."""
+
+from __future__ import annotations
+
+import re
+
+# Names that PyTorch, CUDA and libraries give, and kernels whose beginning tells that they are from one.
+PUBLIC = re.compile(
+    r"""(?:aten|prims?|c10d?|_?c10d_functional|nccl|rccl|gloo|mpi|torch|torchvision|torch_nccl|inductor|quantized|profiler)
+        ::?[A-Za-z_][\w:.]*
+    | (?:autograd::engine::evaluate_function:\s|torch::autograd::)[A-Za-z][\w:]*
+    | (?:cuda|cu|cublas|cublasLt|cudnn|cufft|hip|hipblas|miopen|nccl|rccl|MPI_|omp_|pthread_)[A-Z]\w*
+    | Optimizer\.(?:step|zero_grad)\#(?:SGD|Adam|AdamW|Adagrad|RMSprop|Adafactor|Lion|Muon)\.\w+
+    | enumerate\(DataLoader\)\#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__
+    | torch(?:\.\w+)+
+    | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH|TORCHINDUCTOR)_[A-Z0-9_]+
+    | sequence\ of\ \d+\ launches | after\ a\ sequence\ of\ \d+\ collectives
+    | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
+    | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|DGXS|PG\d{3}|GPU
+        |Graphics|Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
+    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#
+    | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ \w+)[ A-Za-z-]*\]
+    | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)
+    | torch/(?:\w+/)*\w+\.py\(\d+\):\ \w+""",
+    re.VERBOSE,
+)
+KERNEL = re.compile(r"[\w:<>(),&*\[\]{}#~.+ -]{1,5000}")
+KERNEL_OF_LIBRARY = re.compile(
+    r"(?:first launch of )?(?:void (?:at|c10|cub|thrust|cutlass|cudnn|flash|fmha|fused|transformer_engine|vllm)\w*[:_]"
+    r"|ncclDevKernel|ncclKernel|cublas|cudnn|cutlass|nvjet|sm\d+_|ampere_|volta_|turing_|hopper_|triton_(?:poi|red|per|tem|fused)_|Cijk_|_ZN2at)"
+)

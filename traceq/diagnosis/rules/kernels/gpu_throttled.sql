@@ -1,0 +1,65 @@
+-- Kernels that ran while heat or the power supply held the clock down, by logs of monitors; what they lost to the lower clock.
+-- title: The GPU is throttled by heat or by its power supply
+-- finds: Kernels that ran while nvidia-smi, DCGM or another monitor says that heat, the power brake or the hardware's
+--   slowdown held the clock of the GPU down.
+-- matters: Hardware's slowdown halves the clock at least. All kernels are slower then, and nothing in the program helps.
+-- measured: Samples beside the trace with a reason of heat (hardware's and software's), of the power brake or of the
+--   hardware's slowdown (NVML: clocks event reasons). Of a kernel's time (busy_piece) in such a sample the share counts by
+--   which the clock is below that of the busy samples without these reasons, or, where there are none, below the highest
+--   clock of the GPU. Shares: low 0.3 (kernels that wait for memory do not follow the clock), likely 0.8, high 1.
+-- try: Cooling first: fans, filters, the neighbour's warm air. Of a power brake the supplies and limits of the server or rack.
+-- references: https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
+--   https://docs.nvidia.com/deploy/nvidia-smi/index.html
+-- fix: {% if worst.held_by == 'heat' %}Cool the GPU: clean fans and filters, look at the temperature of the air that the server takes in
+--   {%- else %}Look at the power supplies and the power limit of the server (its BMC): {{ worst.held_by }} holds the GPU
+--   {%- endif %}; until then use another node. {{ worst.held_by | capitalize }} holds the clock at {{ '{:,.0f}'.format(worst.clock_mhz) }} MHz{%
+--   if worst.temperature is not none %}, at {{ '{:,.0f}'.format(worst.temperature) }} C{% endif %}, in {{ percent(worst.throttled_share)
+--   }} of the kernels' time; {% if worst.has_free %}otherwise it is{% else %}the GPU can have{% endif %} {{
+--   '{:,.0f}'.format(worst.free_clock_mhz) }} MHz.
+-- confidence: {% if worst.has_free %}high{% else %}medium{% endif %}
+-- reason: The monitor logged the reason and the clock{% if not worst.has_free %}; what the clock would be without is not in
+--   the log, and taken for the highest{% endif %}.
+-- wrong-if: With the reason gone the kernels take as long: they wait for memory, which has its own clock.
+-- heading: Cool the GPU, or mend its power: it is throttled
+-- needs: gpu, steps, gpu_clocks, throttle_reasons
+-- low: 0.3
+-- likely: 0.8
+-- uses: busy, gpu_state
+-- categories: compute
+with
+kernel as (
+    select *, ts + dur // 2 as middle
+    from busy
+    where category = 'compute'
+),
+
+throttled as (
+    select
+        k.*,
+        g.held_by,
+        g.clock_mhz,
+        coalesce(g.free_mhz, g.highest_mhz) as free_clock_mhz,
+        g.free_mhz is not null as has_free,
+        g.temperature
+    from kernel as k
+    asof inner join gpu_state as g on k.middle <= g.ts_end
+    where k.middle >= g.ts and g.held_by is not null
+)
+
+select
+    step,
+    ts,
+    dur,
+    name,
+    slice_id,
+    ledger_dur * (1 - clock_mhz / free_clock_mhz) as claimed,
+    'compute' as cause,
+    slice_id as busy_id,
+    held_by,
+    clock_mhz,
+    free_clock_mhz,
+    has_free,
+    temperature,
+    (select sum(ledger_dur) from throttled) / (select sum(ledger_dur) from kernel) as throttled_share
+from throttled
+where clock_mhz < free_clock_mhz

@@ -1,0 +1,32 @@
+"""What PyTorch's memory snapshots can hold: who allocated what when, and nothing of time that is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from traceq.formats.format import Capture, Format
+from traceq.formats.nsys import COMMON_WAYS
+
+_A_TRACE = "a trace of torch.profiler or nsys"
+
+
+def memory_snapshot(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
+    """The record of the format, with its words for each metric and input."""
+    return Format(
+        name="memory_snapshot",
+        profiler="the memory snapshot",
+        is_recorded=False,
+        has_times=False,
+        suffixes=(".pickle", ".pkl"),
+        captures={
+            metric: Capture({}, COMMON_WAYS["allocations"])
+            if metric == "memory"
+            else f"a memory snapshot holds none of it: {_A_TRACE} does"
+            for metric in metrics
+        },
+        ways={
+            **dict.fromkeys(inputs, _A_TRACE),
+            "allocations": COMMON_WAYS["allocations"],
+            "timeless": "a memory snapshot tells no times",
+        },
+    )

@@ -1,0 +1,176 @@
+"""The events of a Chrome trace as they stand in the file, numbered as `read` numbers slices: for those who copy some of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from traceq.errors import UnusableTrace
+from traceq.importers.chrome import cut
+from traceq.importers.chrome.decode import split
+from traceq.importers.chrome.host import RangeEnd
+from traceq.importers.chrome.repair import object_of_trailer, repair
+from traceq.importers.chrome.rows import Rows
+from traceq.importers.chrome.source import Stream
+from traceq.importers.chrome.threads import integer
+from traceq.importers.chrome.times import is_inexact, starts
+
+_LONGEST_TRAILER = 16 << 20
+_HALF_RANGE = re.compile(rb'"ph"\s*:\s*"[BE]"')
+_CHUNK = 1 << 20
+
+_raw_events = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class Head(msgspec.Struct, gc=False):
+    """What says whose an event is; members of other types than usual are as JSON has them."""
+
+    ph: Any = None
+    cat: Any = None
+    name: Any = None
+    pid: Any = None
+    tid: Any = None
+    ts: Any = None
+    dur: Any = None
+    id: Any = None
+
+
+_head = msgspec.json.Decoder(Head)
+
+
+def head_of(event: bytes | msgspec.Raw) -> Head:
+    """The members of an event; of one that is no JSON none."""
+    try:
+        return _head.decode(event)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return Head()
+
+
+def nanoseconds(event: bytes | msgspec.Raw, head: Head) -> int | None:
+    """The start of an event in ns, as `read` reads it; None where it has none."""
+    ts = head.ts
+    if is_inexact(ts):
+        found = re.search(rb'"ts"\s*:\s*"?(-?[\d.eE+-]+)', bytes(event))
+        ts = found[1].decode() if found else ts
+    values, valid = starts([ts], Counter())
+    return int(values[0]) if valid[0] and ts is not None else None
+
+
+class Records:
+    """The events of a file, once from its beginning to its end. A context manager.
+
+    `before` is the text before the list of events (b"" for a bare list); `after` that after it, once `blocks` is through.
+    Raises UnusableTrace when the file holds no list of events.
+    """
+
+    def __init__(self, path: Path, progress: Callable[[int], None] = lambda _bytes: None) -> None:
+        self._stream = Stream(path, progress)
+        before, self._text = cut.read_header(self._stream)
+        if before is None:
+            self._stream.close()
+            raise UnusableTrace(f"{path}: holds no list of trace events; was it written by a profiler?")
+        self.before = before
+        self.after = b""
+        self._events: Sequence[bytes | msgspec.Raw] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def blocks(self) -> Iterator[tuple[int, Sequence[bytes | msgspec.Raw]]]:
+        """The number of the first event of each block, and the texts of its events."""
+        first = 0
+        for events in self._blocks():
+            yield first, events
+            first += len(events)
+
+    def _blocks(self) -> Iterator[Sequence[bytes | msgspec.Raw]]:
+        texts = cut.blocks(self._stream, self._text)
+        text = next(texts, None)
+        while text is not None:
+            if self._decode(text):
+                yield self._events
+                text = next(texts, None)
+                continue
+            more = next(texts, None)
+            repaired = repair(text, self._decode, is_last=more is None)
+            if repaired.rows is not None:
+                yield repaired.events or self._events
+            if repaired.ended:
+                self.after = self._rest(repaired.rest + (more or b""), texts)
+                return
+            text = repaired.rest + (more or b"") if more is not None else None
+
+    def _decode(self, text: bytes) -> Rows | None:
+        block = split(text)
+        self._events = () if block is None else _raw_events.decode(block.text)
+        return None if block is None else Rows(block.events)
+
+    def _rest(self, text: bytes, texts: Iterator[bytes]) -> bytes:
+        for more in texts:
+            if len(text) < _LONGEST_TRAILER:
+                text += more
+        return text
+
+    def members_before(self) -> dict[str, msgspec.Raw] | None:
+        """The members of the file before its events, as they stand; None where that is no JSON."""
+        header = self.before.strip().rstrip(b",")
+        return _members(header + b"}" if header else b"{}")
+
+    def members_after(self) -> dict[str, msgspec.Raw]:
+        """Those that stand after the events; none where what stands there is no JSON."""
+        return _members(object_of_trailer(self.after)) or {}
+
+
+def _members(text: bytes) -> dict[str, msgspec.Raw] | None:
+    try:
+        return {
+            str(key): msgspec.Raw(bytes(value))
+            for key, value in msgspec.json.decode(text, type=dict[str, msgspec.Raw]).items()
+        }
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+
+
+def partners(path: Path) -> dict[int, int]:
+    """Of each range that is written as two events the number of its end, by that of its beginning; none where none is."""
+    if not _has_half_ranges(path):
+        return {}
+    ends: list[RangeEnd] = []
+    threads: dict[tuple[Any, Any], int] = {}
+    with Records(path) as records:
+        for first, events in records.blocks():
+            for number, event in enumerate(events, first):
+                head = head_of(event)
+                if head.ph not in ("B", "E") or (ts := nanoseconds(event, head)) is None:
+                    continue
+                track = tuple(str(each) if integer(each) is None else integer(each) for each in (head.pid, head.tid))
+                thread = threads.setdefault(track, len(threads))  # type: ignore[arg-type]
+                ends.append(RangeEnd(number, head.ph, thread, "", None, ts, b""))
+    found: dict[int, int] = {}
+    opened: dict[int, list[int]] = {}
+    for end in sorted(ends, key=lambda each: (each.ts, each.number)):
+        stack = opened.setdefault(end.thread_id, [])
+        if end.phase == "B":
+            stack.append(end.number)
+        elif stack:
+            found[stack.pop()] = end.number
+    return found
+
+
+def _has_half_ranges(path: Path) -> bool:
+    with closing(Stream(path, lambda _bytes: None)) as stream:
+        tail = b""
+        while text := stream.read(_CHUNK):
+            if _HALF_RANGE.search(tail + text):
+                return True
+            tail = text[-32:]
+    return False

@@ -1,0 +1,52 @@
+"""PyTorch's memory snapshots: pickles that torch.cuda.memory._dump_snapshot() writes.
+
+How the format maps: entries of `device_traces` become allocator_event rows, segments and their blocks allocator_segment and
+allocator_block rows, each distinct stack the rows of allocator_stack; external annotations become annotations. The file is read
+opcode by opcode, by a reader that knows none that could run anything, and memory does not grow with the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traceq.importers.memory_snapshot.source import sniff
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["NAME", "beside", "read", "sniff"]
+
+NAME = "memory_snapshot"
+
+# What of a snapshot stands beside a trace as it is; the trace has its own devices, annotations and clock.
+_BESIDE = ("allocator_segment", "allocator_block", "allocator_stack")
+
+
+def read(
+    path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (table, batch) for a memory snapshot; see traceq.importers for the contract. It is read by one process."""
+    from traceq.importers.memory_snapshot.reading import read as read_snapshot
+
+    del jobs
+    return read_snapshot(path, progress)
+
+
+def beside(
+    path: Path, utc_origin_ns: int, progress: Callable[[int], None] = lambda _bytes: None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (table, batch) for a snapshot of the process of a trace, on the trace's clock.
+
+    `utc_origin_ns` is that of the trace (trace.utc_origin_ns): both clocks count from the epoch. Staged with the rows of a trace
+    they are what the analyses of allocations need.
+    """
+    import pyarrow.compute as pc
+
+    for table, batch in read(path, progress):
+        if table == "allocator_event":
+            at = batch.schema.get_field_index("ts")
+            yield table, batch.set_column(at, "ts", pc.subtract(batch.column(at), utc_origin_ns))
+        elif table in _BESIDE:
+            yield table, batch

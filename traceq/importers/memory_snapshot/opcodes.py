@@ -1,0 +1,450 @@
+"""Pickles of primitives, opcode by opcode.
+
+A pickle is a program. This reader knows the opcodes for numbers, text, lists, tuples and dicts and no other: it has nothing
+that imports, calls or builds an object, so that a pickle which asks for that ends in an error. Objects are handed to
+whoever reads when they are complete, which may replace them by something smaller, or by GONE: nothing of a long history stays.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from traceq.importers.packed import Readable
+
+# What a file may ask for. Snapshots stay far below; whatever does not is refused before it takes the memory.
+_DEEPEST = 100
+_MOST_TEXT = 1 << 20
+_LONGEST_INTEGER = 9
+_MOST_OPEN = 4_000_000
+_MOST_OBJECTS = 1 << 26
+_MOST_KEPT = 1 << 30
+_MOST_HELD = 4_000_000
+_LONGEST_TUPLE = 16
+_MOST_SETTLED = 1000
+# Bytes that a value that is kept takes, and each item of a stack.
+_OVERHEAD, _PER_ITEM = 100, 40
+
+_CHUNK = 1 << 18
+# No opcode with its argument is longer, texts aside: so much is in the buffer before one is read.
+_AHEAD = 1 << 12
+_MOST_AT_ONCE = 1 << 16
+
+# References to earlier objects, one after the other, as the frames of a stack are written.
+_REFERENCES = re.compile(rb"(?:h.|j.{4})+", re.DOTALL)
+_REFERENCE = re.compile(rb"h(.)|j(.{4})", re.DOTALL)
+
+_STOP = ord(".")
+# Picklers write longer lists in parts of so many items.
+_PART = 1000
+_PROTOCOLS = range(2, 6)
+_PRIMITIVES = (int, str, float, bool, type(None))
+_BYTE, _FOUR = struct.Struct("<B"), struct.Struct("<I")
+
+GONE: Any = object()
+_NOWHERE = -1
+_EMPTY = 0
+
+
+class Malformed(Exception):
+    """The bytes are no pickle of primitives; the message says why, without the path."""
+
+
+class Items(list[Any]):
+    """A list on its way; `place` is where it stands among the objects that can be referred to, `tag` its owner's business."""
+
+    __slots__ = ("place", "tag")
+
+    def __init__(self) -> None:
+        self.place = _NOWHERE
+        self.tag: Any = None
+
+
+class Pairs(dict[Any, Any]):
+    """A dict on its way; `place` as that of Items."""
+
+    __slots__ = ("place",)
+
+    def __init__(self) -> None:
+        self.place = _NOWHERE
+
+
+class Reader:
+    """Reads one pickle from `file`.
+
+    `finished_dict(pairs, level)` is given each dict, and what is open below it where it goes into a list, the last of it; it
+    returns what to put in place of the dict, GONE for nothing, if it goes into a list. `finished_list(items)` is given each list
+    when it got items. Of dicts and lists only what these return in their place can be referred to later; it is hashable.
+    """
+
+    def __init__(
+        self,
+        file: Readable,
+        finished_dict: Callable[[Pairs, list[Any] | None], Any],
+        finished_list: Callable[[Items], Any],
+        progress: Callable[[int], None],
+    ) -> None:
+        self._file = file
+        self._finished_dict, self._finished_list, self._progress = finished_dict, finished_list, progress
+        self._buffer, self._at, self._read = b"", 0, 0
+        self._is_whole = self._is_filled = False
+        self._stack: list[Any] = []
+        self._below: list[list[Any]] = []
+        # Of each object that a pickler numbers, its place in _kept; most are not kept.
+        self._memo = array("i")
+        self._kept: list[Any] = [()]
+        self._place_of: dict[Any, int] = {}
+        self._kept_bytes = self._held = self._settlings = 0
+        self._last: tuple[Items, Any] = (Items(), object())
+        self._made_of: dict[bytes, Any] = {}
+        self._steps = self._table()
+        self.result: Any = None
+
+    def run(self) -> Iterator[None]:
+        """Read on, chunk by chunk, until `result` is the object; raises Malformed."""
+        self._fill(2)
+        if self._buffer[:1] != b"\x80":
+            raise Malformed("it does not begin like a pickle of protocol 2 or later")
+        steps = self._steps
+        while True:
+            if len(self._buffer) - self._at < _AHEAD and not self._is_whole:
+                self._fill(_AHEAD)
+            if self._is_filled:
+                self._is_filled = False
+                yield
+            if self._at >= len(self._buffer):
+                raise Malformed("it ends too early; copy it again")
+            code = self._buffer[self._at]
+            self._at += 1
+            if code == _STOP:
+                break
+            step = steps[code]
+            if step is None:
+                raise Malformed(
+                    f"opcode {bytes([code])!r} is none of those for numbers, text, lists and dicts; not read"
+                )
+            step()
+        if self._below or len(self._stack) != 1:
+            raise Malformed("it ends with parts that belong to nothing")
+        self.result = self._stack[0]
+
+    # --- bytes ---
+
+    def _fill(self, needed: int) -> None:
+        """Have `needed` bytes in the buffer, or all that are left."""
+        parts = [self._buffer[self._at :]]
+        there = len(parts[0])
+        while there < needed and not self._is_whole:
+            part = self._file.read(max(_CHUNK, needed - there))
+            self._is_whole = not part
+            parts.append(part)
+            there += len(part)
+            self._read += len(part)
+        self._buffer, self._at, self._is_filled = b"".join(parts), 0, True
+        self._progress(self._read)
+        if len(self._stack) + sum(map(len, self._below)) > _MOST_OPEN:
+            raise Malformed(f"more than {_MOST_OPEN:,} objects are open at once")
+
+    def _take(self, size: int) -> bytes:
+        if len(self._buffer) - self._at < size:
+            self._fill(size)
+        taken = self._buffer[self._at : self._at + size]
+        if len(taken) < size:
+            raise Malformed("it ends too early; copy it again")
+        self._at += size
+        return taken
+
+    def _number(self, layout: struct.Struct) -> int:
+        value: int = layout.unpack(self._take(layout.size))[0]
+        return value
+
+    # --- objects ---
+
+    def _push(self, value: Any) -> Callable[[], None]:
+        return lambda: self._stack.append(value)
+
+    def _push_number(self, layout: struct.Struct) -> Callable[[], None]:
+        return lambda: self._stack.append(layout.unpack(self._take(layout.size))[0])
+
+    def _long(self) -> None:
+        size = self._take(1)[0]
+        if size > _LONGEST_INTEGER:
+            raise Malformed(f"an integer of {size} bytes")
+        self._stack.append(int.from_bytes(self._take(size), "little", signed=True))
+
+    def _push_text(self, layout: struct.Struct, *, is_text: bool) -> Callable[[], None]:
+        def text() -> None:
+            size = self._number(layout)
+            if not 0 <= size <= _MOST_TEXT:
+                raise Malformed(f"a text of {size:,} bytes")
+            taken = self._take(size)
+            self._stack.append(self._kept[self._keep(taken.decode("utf-8", "replace") if is_text else taken)])
+
+        return text
+
+    def _mark(self) -> None:
+        if len(self._below) >= _DEEPEST:
+            raise Malformed(f"it is nested more than {_DEEPEST} deep")
+        self._below.append(self._stack)
+        self._stack = []
+
+    def _since_mark(self) -> list[Any]:
+        if not self._below:
+            raise Malformed("a part ends that never began")
+        taken = self._stack
+        self._stack = self._below.pop()
+        return taken
+
+    def _top(self, kind: type) -> Any:
+        if not self._stack or type(self._stack[-1]) is not kind:
+            raise Malformed("something is added to what is no list or dict, or is complete")
+        return self._stack[-1]
+
+    def _pop(self) -> Any:
+        if not self._stack:
+            raise Malformed("it takes something from nothing")
+        return self._stack.pop()
+
+    def _settled(self, value: Any) -> Any:
+        """What is added to something: a list without items is one from now on."""
+        if type(value) is Items and not value and value.tag is None:
+            if value.place != _NOWHERE:
+                self._memo[value.place] = _EMPTY
+            return ()
+        return value
+
+    def _append(self) -> None:
+        value = self._settled(self._pop())
+        self._extend([value])
+
+    def _appends(self) -> None:
+        self._extend([self._settled(value) for value in self._since_mark()])
+
+    def _extend(self, values: list[Any]) -> None:
+        # A long list comes in several parts, after the first of which it looked complete.
+        is_continued = bool(self._stack) and self._stack[-1] is self._last[1]
+        items = self._last[0] if is_continued else self._top(Items)
+        if items.place != _NOWHERE and self._memo[items.place] == _EMPTY:
+            raise Malformed("a list gets items after it was complete")
+        items.extend(values)
+        made = self._finished_list(items)
+        self._last = (items, made)
+        if made is items:
+            self._hold(len(values))
+            return
+        self._stack[-1] = made
+        place = self._keep(made, _PER_ITEM * len(items))
+        if items.place != _NOWHERE:
+            self._memo[items.place] = place
+
+    def _set_item(self) -> None:
+        value, key = self._pop(), self._pop()
+        self._update([key, value])
+
+    def _set_items(self) -> None:
+        self._update(self._since_mark())
+
+    def _update(self, flat: list[Any]) -> None:
+        pairs = self._top(Pairs)
+        if len(flat) % 2:
+            raise Malformed("a dict has a key without a value")
+        for key, value in zip(flat[::2], flat[1::2], strict=True):
+            if type(key) is not str and type(key) is not int:
+                raise Malformed("a key of a dict is neither text nor a number")
+            pairs[key] = self._settled(value)
+        self._stack.pop()
+        made = self._finished_dict(pairs, self._level())
+        if made is GONE and self._stack:
+            # the only item of a list is taken from the stack
+            made = None
+        if made is not GONE:
+            self._stack.append(made)
+        if made is pairs:
+            self._hold(len(flat))
+            return
+        self._held -= sum(len(value) for value in pairs.values() if type(value) is Items)
+        if made is not GONE and pairs.place != _NOWHERE:
+            self._memo[pairs.place] = self._keep(made)
+
+    def _level(self) -> list[Any] | None:
+        """What is open below the items of a list, of which the next one is the first that is not gone; None elsewhere."""
+        level = self._stack or (self._below[-1] if self._below else None)
+        return level if level and type(level[-1]) is Items else None
+
+    def _hold(self, more: int) -> None:
+        self._held += more
+        if self._held > _MOST_HELD:
+            raise Malformed(f"it has more than {_MOST_HELD:,} items that are no part of a snapshot")
+
+    def _tuple(self, size: int) -> Callable[[], None]:
+        def made() -> None:
+            if len(self._stack) < size:
+                raise Malformed("it takes something from nothing")
+            split = len(self._stack) - size
+            self._stack[split:] = [_plain(tuple(self._stack[split:]))]
+
+        return made
+
+    def _tuple_since_mark(self) -> None:
+        values = self._since_mark()
+        self._stack.append(_plain(tuple(values)))
+
+    # --- references ---
+
+    def _memoize(self) -> None:
+        self._put(len(self._memo))
+
+    def _put(self, place: int) -> None:
+        if place != len(self._memo):
+            raise Malformed("its objects are not numbered one after the other")
+        if place >= _MOST_OBJECTS:
+            raise Malformed(f"it has more than {_MOST_OBJECTS:,} objects")
+        # PyTorch's C++ numbers objects when they are complete: that of a row is gone then.
+        value = self._stack[-1] if self._stack else GONE
+        if type(value) is Items or type(value) is Pairs:
+            value.place = place
+            self._memo.append(_NOWHERE)
+        elif value is GONE:
+            self._memo.append(_NOWHERE)
+        else:
+            self._memo.append(self._keep(value))
+
+    def _keep(self, value: Any, size: int = 0) -> int:
+        """The place of a value, of `size` bytes unless it is text, among those kept, of which there is one of each."""
+        place = self._place_of.get(value)
+        if place is None:
+            self._count(len(value) if isinstance(value, (str, bytes)) else size)
+            place = self._place_of[value] = len(self._kept)
+            self._kept.append(value)
+        return place
+
+    def _count(self, size: int) -> None:
+        self._kept_bytes += size + _OVERHEAD
+        if self._kept_bytes > _MOST_KEPT:
+            raise Malformed(f"its distinct texts and stacks take more than {_MOST_KEPT >> 20} MiB")
+
+    def _get(self, number: int) -> Any:
+        if not 0 <= number < len(self._memo):
+            raise Malformed("it refers to an object that is not there")
+        if self._memo[number] == _NOWHERE:
+            self._settle_empty(number)
+        return self._kept[self._memo[number]]
+
+    def _settle_empty(self, number: int) -> None:
+        """Take a list that has nothing in it for complete, if something was begun after it."""
+        self._settlings += 1
+        if self._settlings > _MOST_SETTLED:
+            raise Malformed("it refers to too many lists that are not complete")
+        for level in (*self._below, self._stack):
+            for value in level[:-1]:
+                if type(value) is Items and value.place == number and not value and value.tag is None:
+                    self._memo[number] = _EMPTY
+                    return
+        raise Malformed("it refers to an object that is not complete, or is of no use twice")
+
+    def _reference(self) -> None:
+        if not self._stack and self._level():
+            self._references()
+        else:
+            self._stack.append(self._get(self._take(1)[0]))
+
+    def _long_reference(self) -> None:
+        if not self._stack and self._level():
+            self._references()
+        else:
+            self._stack.append(self._get(self._number(_FOUR)))
+
+    def _references(self) -> None:
+        """All references that a list begins with: mostly the frames of a stack, which most of the time was there before."""
+        self._at -= 1
+        if len(self._buffer) - self._at < _MOST_AT_ONCE and not self._is_whole:
+            self._fill(_MOST_AT_ONCE)
+        found = _REFERENCES.match(self._buffer, self._at)
+        if found is None:
+            raise Malformed("it ends too early; copy it again")
+        run = found.group()
+        self._at += len(run)
+        if self._buffer[self._at : self._at + 1] != b"e":
+            self._stack = self._referred(run)
+            return
+        self._at += 1
+        self._whole_list(run)
+
+    def _whole_list(self, run: bytes) -> None:
+        """A list of nothing but references, given as they are written."""
+        items = self._below[-1][-1]
+        made = None if items else self._made_of.get(run)
+        if made is None:
+            is_first = not items
+            self._stack = self._referred(run)
+            self._appends()
+            # of a longer list this is the first part
+            if is_first and len(items) < _PART and self._stack[-1] is not items:
+                self._count(len(run))
+                self._made_of[run] = self._stack[-1]
+            return
+        self._stack = self._below.pop()
+        self._stack[-1] = made
+        if items.place != _NOWHERE:
+            self._memo[items.place] = self._keep(made)
+
+    def _referred(self, run: bytes) -> list[Any]:
+        return [
+            self._get(small[0] if small else int.from_bytes(large, "little"))
+            for small, large in _REFERENCE.findall(run)
+        ]
+
+    def _table(self) -> list[Callable[[], None] | None]:
+        byte, two, four, eight = _BYTE, struct.Struct("<H"), _FOUR, struct.Struct("<Q")
+        known: dict[bytes, Callable[[], None]] = {
+            b"\x80": self._protocol,
+            b"\x95": lambda: self._skip(8),
+            b"(": self._mark,
+            b"N": self._push(None),
+            b"\x88": self._push(True),
+            b"\x89": self._push(False),
+            b"K": self._push_number(byte),
+            b"M": self._push_number(two),
+            b"J": self._push_number(struct.Struct("<i")),
+            b"G": self._push_number(struct.Struct(">d")),
+            b"\x8a": self._long,
+            b"\x8c": self._push_text(byte, is_text=True),
+            b"X": self._push_text(four, is_text=True),
+            b"\x8d": self._push_text(eight, is_text=True),
+            b"C": self._push_text(byte, is_text=False),
+            b"B": self._push_text(four, is_text=False),
+            b"]": lambda: self._stack.append(Items()),
+            b"}": lambda: self._stack.append(Pairs()),
+            b")": self._push(()),
+            b"\x85": self._tuple(1),
+            b"\x86": self._tuple(2),
+            b"\x87": self._tuple(3),
+            b"t": self._tuple_since_mark,
+            b"a": self._append,
+            b"e": self._appends,
+            b"s": self._set_item,
+            b"u": self._set_items,
+            b"\x94": self._memoize,
+            b"q": lambda: self._put(self._number(byte)),
+            b"r": lambda: self._put(self._number(four)),
+            b"h": self._reference,
+            b"j": self._long_reference,
+        }
+        return [known.get(bytes([code])) for code in range(256)]
+
+    def _protocol(self) -> None:
+        if self._take(1)[0] not in _PROTOCOLS:
+            raise Malformed("its protocol is none of 2 to 5")
+
+    def _skip(self, size: int) -> None:
+        self._take(size)
+
+
+def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tuple; raises Malformed where it holds more than numbers and text."""
+    if len(values) > _LONGEST_TUPLE or not all(type(value) in _PRIMITIVES for value in values):
+        raise Malformed("a tuple holds more than a few numbers and texts")
+    return values

@@ -1,0 +1,246 @@
+"""What the dicts and lists of a snapshot are, told by their keys: each becomes a row as soon as it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from traceq.importers.memory_snapshot.opcodes import GONE, Items, Malformed, Pairs
+
+NS_PER_US = 1000
+_INT64 = 1 << 63
+_FEW = 4
+# Texts of one file can be in many rows.
+_LONGEST_NAME, _LONGEST_CONTEXT = 500, 200
+_DEEPEST = 100_000
+_MOST_DEVICES, _MOST_MARKS, _MOST_FRAMES = 1024, 1_000_000, 1_000_000
+# Sizes of all that was ever allocated: their sum is a number of 64 bits, too.
+_MOST_BYTES = 1 << 62
+
+
+class Frame:
+    """A frame of a stack: name, file, line. There is one of each."""
+
+    __slots__ = ("file", "line", "name")
+
+    def __init__(self, name: str, file: str, line: int) -> None:
+        self.name, self.file, self.line = name, file, line
+
+
+class Stack:
+    """A stack, or the first part of a long one; `number` is its id from when it is used."""
+
+    __slots__ = ("frames", "number")
+
+    def __init__(self, frames: tuple[Frame, ...]) -> None:
+        self.frames = frames
+        self.number: int | None = None
+
+
+class Block(NamedTuple):
+    """A block of a segment, with its size in bytes; of older files without an address and what was requested."""
+
+    address: int | None
+    bytes: int
+    requested_bytes: int | None
+    state: str
+    stack_id: int | None
+
+
+class Mark(NamedTuple):
+    """One end of an annotation; time in ns since the epoch."""
+
+    is_start: bool
+    name: str
+    device: int
+    ts: int
+
+
+# A row by table: the values in the order of the table's columns in reading.COLUMNS.
+Sink = Callable[[str, Sequence[Any]], None]
+
+
+class Parts:
+    """Gives the rows of a snapshot to `sink` while it is read; `marks` are the ends of annotations."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._frames: dict[tuple[str, str, int], Frame] = {}
+        self._stacks: dict[tuple[Frame, ...], Stack] = {}
+        self._used_stacks = self._segments = 0
+        # Events of each device so far.
+        self.events: dict[int, int] = {}
+        self.marks: list[Mark] = []
+        self._bytes = 0
+
+    def list_of(self, items: Items) -> Any:
+        """A stack where the items are frames, a tuple where they are a few numbers (the id of a pool), else the list."""
+        if items and len(items) <= _FEW and all(type(item) is int for item in items):
+            return tuple(items)
+        if not items or not all(type(item) is Frame for item in items):
+            return items
+        if len(items) > _DEEPEST:
+            raise Malformed(f"a stack has more than {_DEEPEST:,} frames")
+        frames = tuple(items)
+        stack = self._stacks.get(frames)
+        if stack is None:
+            stack = self._stacks[frames] = Stack(frames)
+        return stack
+
+    def dict_of(self, pairs: Pairs, level: list[Any] | None) -> Any:
+        """What stands for the dict; GONE for an event and a segment that go into a list."""
+        if "action" in pairs:
+            self._event(pairs, _device(level) if level else 0)
+        elif "blocks" in pairs and "total_size" in pairs:
+            self._segment(pairs)
+        elif "filename" in pairs and "line" in pairs:
+            return self._frame(pairs)
+        elif "state" in pairs and "size" in pairs:
+            return Block(
+                _maybe(pairs, "address"),
+                self._sized(pairs, "size"),
+                _maybe(pairs, "requested_size"),
+                _text(pairs, "state")[:_LONGEST_CONTEXT],
+                self._stack(pairs),
+            )
+        elif "stage" in pairs and "time_us" in pairs:
+            self._mark(pairs)
+        else:
+            return pairs
+        return GONE if level else None
+
+    def _frame(self, pairs: Pairs) -> Frame:
+        name, file = _text(pairs, "name")[:_LONGEST_NAME], _text(pairs, "filename")[-_LONGEST_NAME:]
+        key = (name, file, _whole(pairs, "line"))
+        frame = self._frames.get(key)
+        if frame is None:
+            if len(self._frames) >= _MOST_FRAMES:
+                raise Malformed(f"it has more than {_MOST_FRAMES:,} distinct frames")
+            frame = self._frames[key] = Frame(*key)
+        return frame
+
+    def _event(self, pairs: Pairs, device: int) -> None:
+        number = self.events.get(device, 0)
+        self.events[device] = number + 1
+        if "time_us" not in pairs:
+            raise Malformed("its events have no times: PyTorch 2.1 and later write them")
+        is_oom = _text(pairs, "action") == "oom"
+        self._sink(
+            "allocator_event",
+            (
+                device,
+                number,
+                pairs["action"][:_LONGEST_CONTEXT],
+                _time(pairs),
+                None if is_oom else _whole(pairs, "addr"),
+                self._sized(pairs, "size"),
+                _maybe(pairs, "device_free"),
+                _maybe(pairs, "stream"),
+                self._stack(pairs),
+                _text(pairs, "compile_context")[:_LONGEST_CONTEXT] if "compile_context" in pairs else None,
+            ),
+        )
+
+    def _segment(self, pairs: Pairs) -> None:
+        segment = self._segments
+        self._segments += 1
+        pool = pairs.get("segment_pool_id", ())
+        self._sink(
+            "allocator_segment",
+            (
+                segment,
+                _device_of(pairs),
+                _whole(pairs, "address"),
+                self._sized(pairs, "total_size"),
+                _maybe(pairs, "allocated_size"),
+                _maybe(pairs, "active_size"),
+                _maybe(pairs, "requested_size"),
+                _maybe(pairs, "stream"),
+                _text(pairs, "segment_type")[:_LONGEST_CONTEXT] if "segment_type" in pairs else None,
+                ".".join(map(str, pool)) if isinstance(pool, tuple) and pool else None,
+                pairs.get("is_expandable") is True,
+                self._stack(pairs),
+            ),
+        )
+        address = _whole(pairs, "address")
+        for number, block in enumerate(_blocks(pairs["blocks"])):
+            start = address if block.address is None else block.address
+            self._sink("allocator_block", (segment, number, start, *block[1:]))
+            address = start + block.bytes
+
+    def _stack(self, pairs: Pairs) -> int | None:
+        """The id of the stack, whose rows are given when it is first used; None for none."""
+        stack = pairs.get("frames", ())
+        if type(stack) is not Stack:
+            if stack not in ((), None):
+                raise Malformed("a stack holds more than frames")
+            return None
+        if stack.number is None:
+            stack.number = self._used_stacks
+            self._used_stacks += 1
+            for depth, frame in enumerate(stack.frames):
+                self._sink("allocator_stack", (stack.number, depth, frame.name, frame.file, frame.line))
+        return stack.number
+
+    def _sized(self, pairs: Pairs, key: str) -> int:
+        size = _whole(pairs, key)
+        self._bytes += abs(size)
+        if size < 0 or self._bytes >= _MOST_BYTES:
+            raise Malformed(f"'{key}' is no size")
+        return size
+
+    def _mark(self, pairs: Pairs) -> None:
+        if len(self.marks) >= _MOST_MARKS:
+            raise Malformed(f"it has more than {_MOST_MARKS:,} annotations")
+        name = _text(pairs, "name")[:_LONGEST_NAME]
+        self.marks.append(Mark(pairs["stage"] == "START", name, _device_of(pairs), _time(pairs)))
+
+
+def _device(level: list[Any]) -> int:
+    """The device of the list that the last of `level` is: its place among the lists around it, 0 where it is the only one."""
+    last = level[-1]
+    if last.tag is None:
+        last.tag = len(level) - 1 if all(type(each) is Items for each in level) else 0
+    device: int = last.tag
+    return device
+
+
+def _blocks(blocks: Any) -> Sequence[Block]:
+    if blocks == ():
+        return ()
+    if type(blocks) is not Items or not all(type(each) is Block for each in blocks):
+        raise Malformed("the blocks of a segment are no list of blocks")
+    return blocks
+
+
+def _text(pairs: Pairs, key: str) -> str:
+    value = pairs.get(key)
+    if type(value) is not str:
+        raise Malformed(f"'{key}' is no text")
+    return value
+
+
+def _whole(pairs: Pairs, key: str) -> int:
+    value = pairs.get(key)
+    if type(value) is not int or abs(value) >= _INT64:
+        raise Malformed(f"'{key}' is no number of at most 64 bits")
+    return value
+
+
+def _time(pairs: Pairs) -> int:
+    """When, ns since the epoch."""
+    ns = _whole(pairs, "time_us") * NS_PER_US
+    if not 0 <= ns < _INT64:
+        raise Malformed("'time_us' is no time")
+    return ns
+
+
+def _device_of(pairs: Pairs) -> int:
+    device = _maybe(pairs, "device") or 0
+    if not 0 <= device < _MOST_DEVICES:
+        raise Malformed("'device' is no number of a GPU")
+    return device
+
+
+def _maybe(pairs: Pairs, key: str) -> int | None:
+    return _whole(pairs, key) if pairs.get(key) is not None else None

@@ -1,0 +1,176 @@
+"""From a memory snapshot to the rows of traceq's tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from traceq.errors import UnusableTrace
+from traceq.importers.memory_snapshot.opcodes import Items, Malformed, Pairs, Reader
+from traceq.importers.memory_snapshot.parts import Mark, Parts
+from traceq.importers.memory_snapshot.source import opened
+from traceq.importers.packed import DAMAGED
+from traceq.importers.rows import batches_of
+
+_ROWS = 50_000
+_WHOLE, _TEXT, _SMALL = pa.int64(), pa.string(), pa.int32()
+
+_UNREADABLE: tuple[type[Exception], ...] = (Malformed, *DAMAGED)
+
+SCHEMAS = {
+    "allocator_event": pa.schema(
+        {
+            "device": _SMALL,
+            "number": _WHOLE,
+            "action": _TEXT,
+            "ts": _WHOLE,
+            "address": _WHOLE,
+            "bytes": _WHOLE,
+            "device_free": _WHOLE,
+            "stream": _WHOLE,
+            "stack_id": _WHOLE,
+            "compile_context": _TEXT,
+        }
+    ),
+    "allocator_segment": pa.schema(
+        {
+            "segment_id": _WHOLE,
+            "device": _SMALL,
+            "address": _WHOLE,
+            "bytes": _WHOLE,
+            "allocated_bytes": _WHOLE,
+            "active_bytes": _WHOLE,
+            "requested_bytes": _WHOLE,
+            "stream": _WHOLE,
+            "kind": _TEXT,
+            "pool": _TEXT,
+            "is_expandable": pa.bool_(),
+            "stack_id": _WHOLE,
+        }
+    ),
+    "allocator_block": pa.schema(
+        {
+            "segment_id": _WHOLE,
+            "number": _WHOLE,
+            "address": _WHOLE,
+            "bytes": _WHOLE,
+            "requested_bytes": _WHOLE,
+            "state": _TEXT,
+            "stack_id": _WHOLE,
+        }
+    ),
+    "allocator_stack": pa.schema({"stack_id": _WHOLE, "depth": _SMALL, "name": _TEXT, "file": _TEXT, "line": _WHOLE}),
+}
+
+
+def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (table, batch) for a snapshot; raises UnusableTrace, with the reason, for what is none."""
+    gathered = _Gathered()
+    parts = Parts(gathered.add)
+    with opened(path) as file:
+        reader = Reader(file, parts.dict_of, parts.list_of, progress)
+        try:
+            for _ in reader.run():
+                yield from gathered.taken(_ROWS)
+        except _UNREADABLE as error:
+            raise UnusableTrace(f"{path}: no memory snapshot of PyTorch that can be read: {error}") from None
+        whole = reader.result
+    yield from gathered.taken(0)
+    settings = _settings(path, whole, parts)
+    yield from batches_of("trace", [_trace(settings)])
+    devices = sorted({*parts.events, *gathered.devices})
+    yield from batches_of("device", [{"device": device, "source": "unknown"} for device in devices])
+    yield from _annotations(parts.marks)
+
+
+class _Gathered:
+    """Rows until there are enough of a table for a batch; `devices` are those that have segments."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Sequence[Any]]] = {}
+        self.devices: set[int] = set()
+
+    def add(self, table: str, row: Sequence[Any]) -> None:
+        self._rows.setdefault(table, []).append(row)
+        if table == "allocator_segment":
+            self.devices.add(row[1])
+
+    def taken(self, least: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The batches of the tables that have more than `least` rows, which are gone then."""
+        for table, rows in self._rows.items():
+            if len(rows) > least:
+                for start in range(0, len(rows), _ROWS):
+                    yield table, _batch(SCHEMAS[table], rows[start : start + _ROWS])
+                rows.clear()
+
+
+def _batch(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _settings(path: Path, whole: Any, parts: Parts) -> dict[str, Any]:
+    """The allocator's settings; raises UnusableTrace where the file holds no state and no history of one."""
+    if type(whole) is Items:
+        return {}
+    if type(whole) is not Pairs or not {"segments", "device_traces"} & set(whole):
+        raise UnusableTrace(
+            f"{path}: a pickle, but no memory snapshot of PyTorch: it has neither segments nor device_traces"
+        )
+    traces = whole.get("device_traces", ())
+    if sum(parts.events.values()) and not _are_in_place(traces, parts.events):
+        raise UnusableTrace(f"{path}: its events are not in a list for each device, as PyTorch writes them")
+    found = whole.get("allocator_settings", ())
+    kept = found.items() if type(found) is Pairs else ()
+    return {str(key): value for key, value in kept if type(value) in (bool, int, str)}
+
+
+def _are_in_place(traces: Any, events: dict[int, int]) -> bool:
+    """Whether each list of events is the device's that its events were given."""
+    return type(traces) is Items and all(
+        device < len(traces) and type(traces[device]) is Items and traces[device].tag == device for device in events
+    )
+
+
+def _trace(settings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "producer": "PyTorch memory snapshot",
+        # times are microseconds of the host's clock
+        "utc_origin_ns": 0,
+        "args": json.dumps({"allocator_settings": settings}),
+    }
+
+
+def _annotations(marks: Sequence[Mark]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Ranges that record_function() opened: an end closes the last range of its name on its device."""
+    opened_at: dict[tuple[int, str], list[int]] = {}
+    ranges = []
+    for mark in marks:
+        starts = opened_at.setdefault((mark.device, mark.name), [])
+        if mark.is_start:
+            starts.append(mark.ts)
+        elif starts:
+            ranges.append((mark.device, mark.name, starts.pop(), mark.ts))
+    if not ranges:
+        return
+    threads = {device: place for place, device in enumerate(sorted({device for device, *_ in ranges}))}
+    yield from batches_of(
+        "thread",
+        [{"thread_id": place, "thread_name": f"annotations of GPU {device}"} for device, place in threads.items()],
+    )
+    slices = [
+        {
+            "slice_id": number,
+            "thread_id": threads[device],
+            "kind": "annotation",
+            "name": name,
+            "ts": start,
+            "dur": end - start,
+        }
+        for number, (device, name, start, end) in enumerate(sorted(ranges, key=lambda each: (each[2], -each[3])))
+    ]
+    yield from batches_of("cpu_slice", slices)

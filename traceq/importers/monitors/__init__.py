@@ -1,0 +1,78 @@
+"""Logs of monitors that ran beside a trace: one module a format, with TOOL, sniff and read.
+
+They hold what no profiler records: clocks, power and heat of GPUs, load, disks, networks and swap of the host. To add one:
+a module here, its name in READERS, a log in tests/importers/monitors.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from traceq.errors import UnknownFormat, UnusableTrace
+from traceq.importers.monitors import (
+    amd_smi,
+    dcgmi,
+    iostat,
+    nvidia_dmon,
+    nvidia_smi,
+    pidstat,
+    prometheus_range,
+    prometheus_text,
+    recorded,
+    sadf,
+    vmstat,
+)
+from traceq.importers.monitors.log import Log
+
+_HEAD = 1 << 16
+
+
+class Reader(Protocol):
+    """What a module here offers."""
+
+    TOOL: str
+
+    def sniff(self, head: str) -> bool:
+        """Whether a file that begins like this is of this format."""
+
+    def read(self, text: str) -> Log:
+        """All of the file. Raises UnusableTrace, or what Python raises where the file is broken."""
+
+
+READERS: tuple[Reader, ...] = (
+    recorded,
+    nvidia_smi,
+    nvidia_dmon,
+    dcgmi,
+    amd_smi,
+    iostat,
+    sadf,
+    prometheus_range,
+    prometheus_text,
+    vmstat,
+    pidstat,
+)
+
+
+def read_log(path: Path) -> Log:
+    """The log in the file. Raises UnknownFormat for what is no log that traceq knows, UnusableTrace for a broken one."""
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise UnusableTrace(f"{path}: cannot be read: {error.strerror}") from error
+    reader = next((each for each in READERS if each.sniff(text[:_HEAD])), None)
+    if reader is None:
+        raise UnknownFormat(
+            f"{path}: no log of a monitor that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"
+            " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus"
+        )
+    try:
+        log = reader.read(text)
+    except UnusableTrace as error:
+        raise UnusableTrace(f"{path}: {error}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UnusableTrace(f"{path}: a log of {reader.TOOL} that is damaged: {error}; record it again") from error
+    if not log.samples:
+        raise UnusableTrace(f"{path}: a log of {log.tool} without any sample; let it run longer")
+    return log

@@ -1,0 +1,52 @@
+"""The answer of Prometheus to `/api/v1/query_range`: JSON, a matrix of series, times in seconds since 1970."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import Any
+
+from traceq.importers.monitors import prometheus_names as names
+from traceq.importers.monitors.log import Log, Sample
+from traceq.importers.monitors.reading import SECOND, number
+from traceq.importers.monitors.series import SERIES
+
+TOOL = "Prometheus range"
+
+
+def sniff(head: str) -> bool:
+    """Whether it is an answer with a matrix."""
+    return head.lstrip().startswith("{") and bool(re.search(r'"resultType"\s*:\s*"matrix"', head))
+
+
+def read(text: str) -> Log:
+    """The log: gauges as they are, of totals that are known what they grow by in a second."""
+    samples: list[Sample] = []
+    left_out, host = 0, None
+    result = json.loads(text)["data"]["result"]
+    for whose in (names.host, names.address):
+        names.check_one(whose(series["metric"]) for series in result)
+    for series in result:
+        labels = series["metric"]
+        host = host or names.host(labels)
+        found = [(round(float(at) * SECOND), number(value)) for at, value in series["values"]]
+        points = [(at, value) for at, value in found if value is not None]
+        told = _samples(labels, points)
+        left_out += len(found) - len(points) + (not told) * len(points)
+        samples += told
+    return Log(TOOL, samples, "utc", host, 0, left_out)
+
+
+def _samples(labels: dict[str, Any], points: list[tuple[int, float]]) -> list[Sample]:
+    name = labels.get("__name__", "unnamed")
+    device, instance = names.gpu(labels), names.instance(labels)
+    meant = names.total(name, labels)
+    if meant is None:
+        return [Sample(at, device, instance, *each) for at, value in points for each in names.values(name, value)]
+    unit = SERIES[meant.name][0] or None
+    return [
+        Sample(at, device, instance, meant.name, unit, (value - old) / ((at - since) / SECOND) * meant.factor)
+        for (since, old), (at, value) in pairwise(points)
+        if at > since and value >= old
+    ]

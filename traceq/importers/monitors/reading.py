@@ -1,0 +1,117 @@
+"""What readers of logs have in common: times and numbers as tools write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+
+from traceq.importers.monitors.log import Clock
+
+SECOND = 1_000_000_000
+DAY = 86_400 * SECOND
+
+_ISO = re.compile(
+    r"(\d{4})[-/]?(\d\d)[-/]?(\d\d)[T ]+(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?$"
+)
+_LOCAL_DATE = re.compile(r"(\d{1,2})[/.](\d{1,2})[/.](\d{4}|\d\d)$")
+_ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)$")
+_TIME = re.compile(r"(\d{1,2}):(\d\d):(\d\d)$")
+_EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?$")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def number(text: object) -> float | None:
+    """The number that a value begins with ("45 %", "0x04" is none of these); None for "[N/A]", "-" and other words."""
+    if isinstance(text, bool) or text is None:
+        return None
+    if isinstance(text, int | float):
+        return float(text) if math.isfinite(text) else None
+    found = _NUMBER.match(str(text).strip().replace(",", "."))
+    return float(found[0]) if found else None
+
+
+def stamp(text: str) -> tuple[int, bool] | None:
+    """(ns since 1970 as the text reads, whether it is certainly UTC) of an ISO-like time or of seconds since 1970."""
+    text = text.strip()
+    if found := _EPOCH.match(text):
+        return int(found[1]) * SECOND + _fraction(found[2]), True
+    found = _ISO.match(text)
+    if not found:
+        return None
+    year, month, day, hour, minute, second = (int(found[each]) for each in range(1, 7))
+    try:
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[8]))
+    except ValueError:
+        return None
+    return int(moment.timestamp()) * SECOND + _fraction(found[7]), found[8] is not None
+
+
+def _fraction(digits: str | None) -> int:
+    return int((digits or "").ljust(9, "0"))
+
+
+def _zone(text: str | None) -> timezone:
+    if text is None or text in ("Z", "UTC", "GMT"):
+        return UTC
+    sign = -1 if text[0] == "-" else 1
+    return timezone(sign * timedelta(hours=int(text[1:3]), minutes=int(text[-2:])))
+
+
+def dates(text: str) -> list[int]:
+    """Ns since 1970 at the start of the day: one, or two where 11/12/26 may be the 11th or the 12th month; none of no date."""
+    if found := _ISO_DATE.match(text.strip()):
+        readings = [(int(found[1]), int(found[2]), int(found[3]))]
+    elif found := _LOCAL_DATE.match(text.strip()):
+        year = int(found[3]) + (2000 if len(found[3]) < len("2026") else 0)
+        readings = [(year, int(found[1]), int(found[2])), (year, int(found[2]), int(found[1]))]
+    else:
+        return []
+    starts = []
+    for year, month, day in dict.fromkeys(readings):
+        try:
+            starts.append(int(datetime(year, month, day, tzinfo=UTC).timestamp()) * SECOND)
+        except ValueError:
+            continue
+    return starts
+
+
+def time_of_day(text: str) -> int | None:
+    """Ns since midnight of 14:05:09 or 02:05:09 PM."""
+    words = text.strip().split()
+    found = _TIME.match(words[0]) if words else None
+    if not found:
+        return None
+    hour = int(found[1])
+    if len(words) > 1:
+        hour = hour % 12 + (12 if words[1].upper().startswith("P") else 0)
+    return (hour * 3600 + int(found[2]) * 60 + int(found[3])) * SECOND
+
+
+def local_stamp(text: str) -> tuple[int, int, bool] | None:
+    """(ns as the text reads, what to add for the other order of day and month, whether it is UTC) of a time of any kind."""
+    whole = stamp(text)
+    if whole is not None:
+        return whole[0], 0, whole[1]
+    day, _, clock = text.strip().partition(" ")
+    starts, time = dates(day), time_of_day(clock)
+    if not starts or time is None:
+        return None
+    return starts[0] + time, starts[-1] - starts[0], False
+
+
+def is_steady(times: list[int]) -> bool:
+    """Whether times follow each other at one beat, and not in bursts, as those of several GPUs do."""
+    gaps = sorted(after - before for before, after in pairwise(times))
+    # At least half of the gaps are between bursts, and few are pauses.
+    return not gaps or gaps[0] >= gaps[3 * len(gaps) // 4] / 2
+
+
+def clock_of(stamps: Iterable[tuple[int, bool] | None]) -> Clock:
+    """What is known of the clock of a log by the (ns, whether it is UTC) of all its times."""
+    seen = {None if each is None else each[1] for each in stamps}
+    if not seen or None in seen:
+        return "none"
+    return "utc" if seen == {True} else "local"

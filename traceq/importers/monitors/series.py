@@ -1,0 +1,109 @@
+"""The names that series of different tools have in common: what, and in which unit, after conversion.
+
+A series that none of these names means keeps the tool's own name, after the tool: `sar:memory.dirty`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SERIES: dict[str, tuple[str, str]] = {
+    "gpu_utilization": ("percent", "time in which at least one kernel ran"),
+    "gpu_memory_utilization": ("percent", "time in which memory was read or written"),
+    "gpu_memory_used": ("bytes", "memory in use, of all processes"),
+    "gpu_memory_free": ("bytes", "memory that is free"),
+    "gpu_memory_total": ("bytes", "memory there is"),
+    "gpu_power": ("W", "power drawn"),
+    "gpu_power_limit": ("W", "limit of power that is set"),
+    "gpu_power_limit_max": ("W", "highest limit of power that can be set"),
+    "gpu_temperature": ("C", "temperature of the chip"),
+    "gpu_memory_temperature": ("C", "temperature of the memory"),
+    "gpu_sm_clock": ("MHz", "clock of the multiprocessors"),
+    "gpu_sm_clock_max": ("MHz", "highest clock of the multiprocessors"),
+    "gpu_memory_clock": ("MHz", "clock of the memory"),
+    "gpu_memory_clock_max": ("MHz", "highest clock of the memory"),
+    "gpu_throttle_idle": ("", "1: the clock is low because nothing runs"),
+    "gpu_throttle_clock_setting": ("", "1: the clock is limited by a setting (application clocks)"),
+    "gpu_throttle_power_cap": ("", "1: the clock is reduced to stay below the limit of power"),
+    "gpu_throttle_hw_slowdown": ("", "1: hardware halves the clock at least: heat or power brake"),
+    "gpu_throttle_sync_boost": ("", "1: the clock follows another GPU of its group"),
+    "gpu_throttle_thermal_sw": ("", "1: the driver reduces the clock for heat"),
+    "gpu_throttle_thermal_hw": ("", "1: hardware reduces the clock for heat"),
+    "gpu_throttle_power_brake": ("", "1: hardware reduces the clock as the power supply asks for it"),
+    "gpu_power_violation": ("percent", "time in which power held the clock down"),
+    "gpu_thermal_violation": ("percent", "time in which heat held the clock down; of nvidia-smi dmon 0 or 1"),
+    "cpu_user": ("percent", "time of CPUs in programs"),
+    "cpu_nice": ("percent", "time of CPUs in programs of lower priority"),
+    "cpu_system": ("percent", "time of CPUs in the kernel"),
+    "cpu_iowait": ("percent", "time of CPUs idle while a disk was read or written"),
+    "cpu_steal": ("percent", "time that the hypervisor took"),
+    "cpu_idle": ("percent", "time of CPUs idle"),
+    "cpu_count": ("", "CPUs of the host"),
+    "cpu_pressure": ("percent", "time in which some thread waited for a CPU (PSI)"),
+    "io_pressure": ("percent", "time in which some thread waited for a disk (PSI)"),
+    "memory_pressure": ("percent", "time in which some thread waited for memory (PSI)"),
+    "run_queue": ("", "threads that run or wait for a CPU"),
+    "blocked_threads": ("", "threads that wait for a disk"),
+    "load_1": ("", "load average of a minute"),
+    "load_5": ("", "load average of 5 minutes"),
+    "load_15": ("", "load average of 15 minutes"),
+    "context_switches": ("1/s", "context switches"),
+    "swap_in": ("bytes/s", "memory read back from swap"),
+    "swap_out": ("bytes/s", "memory written to swap"),
+    "swap_used": ("bytes", "swap in use"),
+    "host_memory_free": ("bytes", "memory that nothing uses"),
+    "host_memory_available": ("bytes", "memory that programs can have without swapping"),
+    "host_memory_used": ("bytes", "memory in use"),
+    "disk_utilization": ("percent", "time in which the disk had requests"),
+    "disk_queue": ("", "requests at the disk, on average"),
+    "disk_read": ("bytes/s", "bytes read"),
+    "disk_write": ("bytes/s", "bytes written"),
+    "disk_reads": ("1/s", "reads"),
+    "disk_writes": ("1/s", "writes"),
+    "disk_read_wait": ("ms", "a read takes, with its time in the queue"),
+    "disk_write_wait": ("ms", "a write takes, with its time in the queue"),
+    "network_receive": ("bytes/s", "bytes received"),
+    "network_send": ("bytes/s", "bytes sent"),
+    "process_cpu": ("percent", "time on CPUs, 100 for one of them"),
+    "process_wait": ("percent", "time in which the process could have run and had no CPU"),
+    "process_memory": ("bytes", "resident memory"),
+    "process_read": ("bytes/s", "bytes read from disks"),
+    "process_write": ("bytes/s", "bytes written to disks"),
+    "process_major_faults": ("1/s", "page faults that read from a disk"),
+}
+
+# Bits of NVML's mask of reasons why the clock is not higher (nvmlClocksEventReasons).
+REASONS = {
+    0x1: "gpu_throttle_idle",
+    0x2: "gpu_throttle_clock_setting",
+    0x4: "gpu_throttle_power_cap",
+    0x8: "gpu_throttle_hw_slowdown",
+    0x10: "gpu_throttle_sync_boost",
+    0x20: "gpu_throttle_thermal_sw",
+    0x40: "gpu_throttle_thermal_hw",
+    0x80: "gpu_throttle_power_brake",
+}
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+class Meant(NamedTuple):
+    """What a tool's series is called here, and what makes its numbers those of that unit."""
+
+    name: str
+    factor: float = 1.0
+
+
+def named(
+    tool: str, key: str, unit: str | None, value: float, known: dict[str, Meant]
+) -> tuple[str, str | None, float]:
+    """Name, unit and value of a tool's series `key`: the common ones, or else the tool's own."""
+    meant = known.get(key)
+    if meant is None:
+        return f"{tool}:{key}", unit, value
+    return meant.name, SERIES[meant.name][0] or None, value * meant.factor
+
+
+def reasons(mask: int) -> list[tuple[str, float]]:
+    """The series of all reasons of NVML's mask, each 0 or 1."""
+    return [(name, float(bool(mask & bit))) for bit, name in REASONS.items()]

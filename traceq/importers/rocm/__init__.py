@@ -1,0 +1,31 @@
+"""ROCm's profilers: rocprofv3 in JSON and in SQLite (rocpd), and RPD's SQLite (rocmProfileData).
+
+Dispatches, copies and fills become gpu_slice, calls of HIP, HSA and RCCL, and roctx ranges cpu_slice, each GPU agent a device
+(one of the two dies of an MI250 is an agent of its own). `dispatches.py` makes rows of what all three say alike; `rocprofv3.py`,
+`rocpd.py` and `rpd.py` read one each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traceq.importers.rocm.source import sniff
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["NAME", "read", "sniff"]
+
+NAME = "rocm"
+
+
+def read(
+    path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (table, batch) for a file of one of ROCm's profilers; see traceq.importers for the contract. One process reads it."""
+    from traceq.importers.rocm.reading import read as read_file
+
+    del jobs
+    return read_file(path, progress)

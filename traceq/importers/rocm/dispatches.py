@@ -1,0 +1,211 @@
+"""Rows of what ROCm's profilers say alike: kernels, copies, fills, calls, ranges; the threads and devices they are of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from traceq.importers.rows import Batches, Oddities, batches_of, notes_of
+
+Rows = Iterator[tuple[str, pa.RecordBatch]]
+
+# Rows that are turned into one batch.
+BATCH_ROWS = 32_768
+
+_INT32, _INT64, _TEXT = pa.int32(), pa.int64(), pa.string()
+_WORK = {"device": _INT32, "stream": _INT64, "name": _TEXT, "pid": _INT64, "correlation_id": _INT64}
+_AXES = {f"{size}_{axis}": _INT32 for size in ("grid", "block") for axis in "xyz"}
+
+# By kind of row: its table, what is the same in all of them, and the columns of each after start and end.
+KINDS: dict[str, tuple[str, Mapping[str, str], Mapping[str, pa.DataType]]] = {
+    "kernel": (
+        "gpu_slice",
+        {"kind": "kernel"},
+        {**_WORK, **_AXES, "registers_per_thread": _INT32, "shared_memory": _INT64},
+    ),
+    "memcpy": (
+        "gpu_slice",
+        {"kind": "memcpy"},
+        {
+            **_WORK,
+            **dict.fromkeys(("copy_kind", "src_memory", "dst_memory"), _TEXT),
+            **dict.fromkeys(("src_device", "dst_device"), _INT32),
+            "bytes": _INT64,
+        },
+    ),
+    "memset": ("gpu_slice", {"kind": "memset"}, _WORK),
+    "call": (
+        "cpu_slice",
+        {"kind": "runtime"},
+        {"thread_id": _INT32, "category": _TEXT, "name": _TEXT, "correlation_id": _INT64},
+    ),
+    "range": (
+        "cpu_slice",
+        {"kind": "annotation"},
+        {"thread_id": _INT32, "category": _TEXT, "name": _TEXT, "is_async": pa.bool_()},
+    ),
+    "other": ("cpu_slice", {}, {"thread_id": _INT32, "kind": _TEXT, "category": _TEXT, "name": _TEXT}),
+}
+
+# 36 years in ns: no clock since boot shows more.
+_TIME_LIMIT = 1 << 60
+
+NO_TIME = ("data_loss", "no_start_time", "records without a usable start were left out")
+BACKWARD = ("info", "negative_duration", "records that end before they start: their duration is 0")
+NO_DEVICE = ("data_loss", "missing_device", "copies and kernels that name no GPU are on device -1")
+
+
+@dataclass
+class Job:
+    """The import of one file: what its readers number and count together."""
+
+    notes: Oddities = field(default_factory=Oddities)
+    devices: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Rows of device by number."""
+    _threads: dict[tuple[int | None, int | None], int] = field(default_factory=dict)
+    _programs: dict[int | None, str] = field(default_factory=dict)
+    _next_id: int = 0
+
+    def thread(self, pid: int | None, tid: int | None) -> int:
+        """The number of a thread."""
+        return self._threads.setdefault((pid, tid), len(self._threads))
+
+    def program(self, pid: int | None, command: str | None) -> None:
+        """Take the name of a process from its command, without the path and the arguments, which may be private."""
+        if command:
+            self._programs[pid] = re.split(r"[/\\]", command)[-1]
+
+    def batch(self, kind: str, rows: Sequence[tuple[Any, ...]]) -> Batches:
+        """Rows of a kind of KINDS, each (start, end, its columns ...); those without a start are counted and left out."""
+        usable = [row for row in rows if isinstance(row[0], int) and 0 < row[0] < _TIME_LIMIT]
+        self.notes[NO_TIME] += len(rows) - len(usable)
+        if not usable:
+            return []
+        table, same, columns = KINDS[kind]
+        starts, ends, *values = zip(*usable, strict=True)
+        ts = np.array(starts, np.int64)
+        dur = np.array([end if isinstance(end, int) and end < _TIME_LIMIT else 0 for end in ends], np.int64) - ts
+        self.notes[BACKWARD] += int((dur < 0).sum())
+        first, self._next_id = self._next_id, self._next_id + len(usable)
+        made = {name: _column(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)}
+        if "device" in made:
+            made["device"] = made["device"].fill_null(-1)
+            self._use(made["device"])
+        made |= {name: pa.array([value]).take(pa.array(np.zeros(len(ts), np.int8))) for name, value in same.items()}
+        made |= {
+            "slice_id": pa.array(np.arange(first, self._next_id)),
+            "ts": pa.array(ts),
+            "dur": pa.array(dur.clip(0)),
+        }
+        return [(table, pa.RecordBatch.from_pydict(made))]
+
+    def _use(self, numbers: pa.Array) -> None:
+        """Note devices that have work; -1 stands for one that nothing tells."""
+        counts = numbers.value_counts().to_pylist()
+        for each in counts:
+            self.devices.setdefault(each["values"], {"device": each["values"], "source": "unknown"})
+            if each["values"] < 0:
+                self.notes[NO_DEVICE] += each["counts"]
+
+    def end(self) -> Batches:
+        """What can be said only after the last record."""
+        columns = dict.fromkeys(key for row in self.devices.values() for key in row)
+        devices = [{key: row.get(key) for key in columns} for _, row in sorted(self.devices.items())]
+        threads = [
+            {"thread_id": number, "pid": _whole(pid), "tid": _whole(tid), "process_name": self._programs.get(pid)}
+            for (pid, tid), number in self._threads.items()
+        ]
+        return [*batches_of("device", devices), *batches_of("thread", threads), *notes_of(self.notes)]
+
+
+def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    """The values as a column; what is of another type is NULL, as SQLite keeps any type in any column."""
+    if pa.types.is_integer(type_):
+        return pa.array([_whole(value, type_.bit_width) for value in values], type_)
+    return pa.array([value if isinstance(value, (str, bool)) else None for value in values], type_)
+
+
+def _whole(value: object, bits: int = 64) -> int | None:
+    """The number, if it is one of so many bits."""
+    return value if isinstance(value, int) and abs(value) < 1 << (bits - 1) else None
+
+
+def blocks(grid: Sequence[Any], group: Sequence[Any]) -> tuple[int | None, ...]:
+    """Grid and block in x, y and z from a dispatch's sizes in work items."""
+    sizes = [(_whole(whole), _whole(part)) for whole, part in zip(grid, group, strict=True)]
+    return (*(-(-whole // part) if whole and part else None for whole, part in sizes), *(part for _, part in sizes))
+
+
+def kernel_name(name: str | None, number: object) -> str:
+    """A kernel's name without what marks its descriptor in the code object."""
+    return re.sub(r"( \[clone \.kd\]|\.kd)$", "", name) if name else f"kernel {number}"
+
+
+# Both tools' names: CopyHostToDevice, MEMORY_COPY_DEVICE_TO_HOST.
+_COPY = re.compile(r"(?i)copy_?(host|device)_?to_?(host|device)")
+_COPY_KINDS = {"hd": "h2d", "dh": "d2h", "dd": "d2d", "hh": "h2h"}
+
+
+def copy(
+    name: str, source: int | None = None, target: int | None = None
+) -> tuple[str, str | None, str | None, str | None]:
+    """(name as PyTorch has it, copy_kind, src_memory, dst_memory) of a copy between agents; devices of hosts are None."""
+    match = _COPY.search(name)
+    if match is None:
+        return name, None, None, None
+    sides = [side.capitalize() for side in match.groups()]
+    kind = _COPY_KINDS["".join(side[0].lower() for side in sides)]
+    if kind == "d2d" and source is not None and target is not None and source != target:
+        return "Memcpy PtoP (Device -> Device)", "p2p", "device", "device"
+    memories = ["device" if side == "Device" else None for side in sides]
+    return f"Memcpy {sides[0][0]}to{sides[1][0]} ({' -> '.join(sides)})", kind, memories[0], memories[1]
+
+
+class _Bank(msgspec.Struct):
+    size_in_bytes: int = 0
+
+
+class Agent(msgspec.Struct, kw_only=True):
+    """What rocprofiler-sdk says of an agent, as far as a device has columns for it; 0 where it is not known."""
+
+    name: str = ""
+    product_name: str = ""
+    cu_count: int = 0
+    wave_front_size: int = 0
+    max_waves_per_cu: int = 0
+    lds_size_in_kb: int = 0
+    mem_banks: list[_Bank] = []
+
+
+def gpu(number: int, agent: Agent) -> dict[str, Any]:
+    """The row of device for a GPU agent. A die of a card with two is an agent of its own."""
+    return {
+        "device": number,
+        "name": agent.product_name or agent.name or None,
+        "sm_count": agent.cu_count or None,
+        "memory_bytes": sum(bank.size_in_bytes for bank in agent.mem_banks) or None,
+        "warp_size": agent.wave_front_size or None,
+        "max_threads_per_sm": agent.max_waves_per_cu * agent.wave_front_size or None,
+        "shared_memory_per_sm": agent.lds_size_in_kb * 1024 or None,
+        "source": "trace",
+    }
+
+
+# Calls of roctx that are ranges: pushed and popped on one thread, or started and stopped anywhere. Marks are instants.
+_RANGES = re.compile(r"roctx(RangePush|ThreadRange|Mark)A?")
+_FREE_RANGES = re.compile(r"roctx(RangeStart|ProcessRange)A?")
+
+
+def range_of(operation: str, message: str | None, times: tuple[int, int], thread: int) -> tuple[Any, ...] | None:
+    """The row of a call of roctx that is a range or a mark; None for calls that end one, name something or pause the profiler."""
+    is_free = _FREE_RANGES.fullmatch(operation) is not None
+    if not is_free and not _RANGES.fullmatch(operation):
+        return None
+    start, end = times
+    return start, start if "Mark" in operation else end, thread, "roctx", message or operation, is_free

@@ -1,0 +1,222 @@
+"""rocpd databases: rocprofiler-sdk's own SQLite (schema 3), which rocprofv3 writes since ROCm 7 and rocprof-sys on demand.
+
+Names of tables end in a UUID, one for each process; files of several ranks that were merged have several. Regions are calls of a
+thread, and their events say which dispatches and copies they caused (stack_id) and what a range of roctx is called (extdata).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from traceq.importers.rocm.dispatches import BATCH_ROWS, Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
+from traceq.importers.rocm.source import quoted
+from traceq.importers.rows import batches_of
+
+Tables = Mapping[str, set[str]]
+
+_ID = re.compile(r"rocpd_(?:kernel_dispatch|region|memory_copy|info_agent)((?:_[0-9a-f]{8}.*)?)")
+
+# Tables of which nothing is made, and whose rows are counted.
+_OTHERS = ("memory_allocate", "pmc_event", "sample", "event_operation")
+
+# (rank, world size) as launchers announce them; nothing else of the environment is looked at.
+_RANK_VARIABLES = (
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
+
+_CALLS = {"HIP": "hip", "HSA": "hsa", "ROCDECODE": "rocdecode", "ROCJPEG": "rocjpeg"}
+
+
+def read(connection: sqlite3.Connection, tables: Tables, job: Job) -> Rows:
+    """Yield the batches of all processes."""
+    found = [_Process(connection, tables, job, suffix) for suffix in _suffixes(tables)]
+    devices = _devices(found, job)
+    for each in found:
+        yield from each.read(devices)
+    yield from batches_of("trace", [_trace(found)])
+
+
+def _suffixes(tables: Tables) -> list[str]:
+    return sorted({match[1] for name in tables if (match := _ID.fullmatch(name))})
+
+
+class _Process:
+    """The tables that end alike, and what they say of the process, its threads and its agents."""
+
+    def __init__(self, connection: sqlite3.Connection, tables: Tables, job: Job, suffix: str) -> None:
+        self._connection = connection
+        self._tables = tables
+        self._job = job
+        self._suffix = suffix
+        self.node = dict(self.rows("info_node", "id", "hostname"))
+        self._strings = {number: str(text) for number, text in self.rows("string", "id", "string")}
+        self._threads = {number: (pid, tid) for number, pid, tid in self.rows("info_thread", "id", "pid", "tid")}
+        self._pids = dict(self.rows("info_process", "id", "pid"))
+        for pid, command in self.rows("info_process", "pid", "command"):
+            job.program(pid, str(command).split(" ", 1)[0] if command else None)
+        self._symbols = {
+            number: (str(name or mangled or ""), _registers(vectors, accumulators))
+            for number, name, mangled, vectors, accumulators in self.rows(
+                "info_kernel_symbol", "id", "display_name", "kernel_name", "arch_vgpr_count", "accum_vgpr_count"
+            )
+        }
+
+    def rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """These columns of a table, NULL where it has no such column; nothing without the table."""
+        name = f"rocpd_{table}{self._suffix}"
+        have = self._tables.get(name, set())
+        if have:
+            picked = ", ".join(quoted(column) if column in have else "null" for column in columns)
+            yield from self._connection.execute(f"select {picked} from {quoted(name)} order by rowid")  # noqa: S608
+
+    def gpus(self) -> list[tuple[Any, ...]]:
+        """(node, index among the GPUs of the node, id, what the agent is) of each GPU."""
+        wanted = ("nid", "type_index", "id", "type", "name", "product_name", "extdata")
+        return [
+            (node, index, number, _agent(extra, name, product))
+            for node, index, number, kind, name, product, extra in self.rows("info_agent", *wanted)
+            if kind == "GPU"
+        ]
+
+    def ranks(self) -> tuple[int | None, int | None]:
+        """Rank and world size, of the environment these two numbers only."""
+        for (text,) in self.rows("info_process", "environment"):
+            environment = _object(text)
+            for names in _RANK_VARIABLES:
+                rank, size = (str(environment.get(name, "")) for name in names)
+                if re.fullmatch("[0-9]{1,7}", rank) and re.fullmatch("[0-9]{1,7}", size):
+                    return int(rank), int(size)
+        return None, None
+
+    def read(self, devices: Mapping[tuple[Any, Any], int]) -> Rows:
+        """Yield the batches of its records; `devices` are numbers by node and id of the agent."""
+        axes = tuple(f"{size}_size_{axis}" for size in ("grid", "workgroup") for axis in "xyz")
+        wanted = ("nid", "pid", "agent_id", "kernel_id", "stream_id", "group_segment_size", *axes)
+        for rows in self._timed("kernel_dispatch", *wanted):
+            yield from self._job.batch("kernel", [self._kernel(devices, row) for row in rows])
+        wanted = ("nid", "pid", "src_agent_id", "dst_agent_id", "name_id", "stream_id", "size")
+        for rows in self._timed("memory_copy", *wanted):
+            yield from self._job.batch("memcpy", [self._copy(devices, row) for row in rows])
+        for rows in self._timed("region", "tid", "name_id"):
+            yield from self._regions(rows)
+        for table in _OTHERS:
+            name = f"rocpd_{table}{self._suffix}"
+            if name in self._tables:
+                (count,) = self._connection.execute(f"select count(*) from {quoted(name)}").fetchone()  # noqa: S608
+                text = f"rows of rocpd_{table} were left out: traceq has no place for them yet"
+                self._job.notes["data_loss", "records_not_imported", text] += count
+
+    def _timed(self, table: str, *columns: str) -> Iterator[list[tuple[Any, ...]]]:
+        """(start, end, the event's stack_id, category and extdata, columns ...) of a table's rows, some thousand at a time."""
+        name, events = f"rocpd_{table}{self._suffix}", f"rocpd_event{self._suffix}"
+        have = self._tables.get(name, set())
+        if not {"start", "end"} <= have:
+            return
+        of_event = ("stack_id", "category_id", "extdata")
+        is_told = "event_id" in have and {"id", *of_event} <= self._tables.get(events, set())
+        event = [f"e.{column}" if is_told else "null" for column in of_event]
+        own = [f"r.{quoted(column)}" if column in have else "null" for column in columns]
+        join = f"left join {quoted(events)} as e on e.id = r.event_id" if is_told else ""
+        query = (
+            f'select r."start", r."end", {", ".join([*event, *own])} from {quoted(name)} as r {join} order by r.rowid'  # noqa: S608
+        )
+        cursor = self._connection.execute(query)
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            yield rows
+
+    def _kernel(self, devices: Mapping[tuple[Any, Any], int], row: Sequence[Any]) -> tuple[Any, ...]:
+        start, end, stack, _, _, node, pid, agent, kernel, stream, shared, *sizes = row
+        name, registers = self._symbols.get(kernel, (None, None))
+        place = (
+            devices.get((node, agent), -1),
+            stream,
+            kernel_name(name, kernel),
+            self._pids.get(pid, pid),
+            stack or None,
+        )
+        return start, end, *place, *blocks(sizes[:3], sizes[3:]), registers, shared
+
+    def _copy(self, devices: Mapping[tuple[Any, Any], int], row: Sequence[Any]) -> tuple[Any, ...]:
+        start, end, stack, _, _, node, pid, source, target, name, stream, size = row
+        source, target = (devices.get((node, agent)) for agent in (source, target))
+        called, *told = copy(self._strings.get(name, "copy"), source, target)
+        number = next((each for each in (target, source) if each is not None), -1)
+        return start, end, number, stream, called, self._pids.get(pid, pid), stack or None, *told, source, target, size
+
+    def _regions(self, rows: Sequence[Sequence[Any]]) -> Rows:
+        """Calls, ranges and the rest, by the category of their events."""
+        calls, ranges, others = [], [], []
+        for start, end, stack, category, extra, thread, name in rows:
+            group = self._strings.get(category, "")
+            called = self._strings.get(name, f"region {name}")
+            pid, tid = self._threads.get(thread, (None, thread))
+            number = self._job.thread(self._pids.get(pid, pid), tid)
+            if group.startswith("MARKER"):
+                message = _object(extra).get("message")
+                row = range_of(called, str(message) if message else None, (start, end), number)
+                ranges += [row] if row else []
+            elif group.startswith("RCCL"):
+                ranges.append((start, end, number, "rccl", called, False))
+            elif (api := _CALLS.get(group.partition("_")[0])) is not None:
+                calls.append((start, end, number, api, called, stack or None))
+            else:
+                others.append((start, end, number, "other", group or None, called))
+        for kind, found in (("call", calls), ("range", ranges), ("other", others)):
+            yield from self._job.batch(kind, found)
+
+
+def _agent(extra: object, name: object, product: object) -> Agent:
+    """What a row of info_agent says: its columns, and rocprofiler-sdk's own description as JSON."""
+    try:
+        agent = msgspec.json.decode(str(extra), type=Agent)
+    except (msgspec.DecodeError, UnicodeError):
+        agent = Agent()
+    agent.name, agent.product_name = str(name or ""), str(product or "")
+    return agent
+
+
+def _devices(processes: Sequence[_Process], job: Job) -> dict[tuple[Any, Any], int]:
+    """Numbers by node and agent: the node's own where there is one node, else counted over all; each becomes a device."""
+    agents = [agent for process in processes for agent in process.gpus()]
+    places = sorted({(node, index) for node, index, _, _ in agents}, key=str)
+    is_one = len({node for node, _ in places}) == 1
+    numbers = {
+        place: place[1] if is_one and isinstance(place[1], int) else number for number, place in enumerate(places)
+    }
+    for node, index, _, about in agents:
+        job.devices.setdefault(numbers[node, index], gpu(numbers[node, index], about))
+    return {(node, number): numbers[node, index] for node, index, number, _ in agents}
+
+
+def _trace(processes: Sequence[_Process]) -> dict[str, Any]:
+    """The trace row; names of machines become a pseudonym, and the command line stays where it is."""
+    hosts = sorted({str(host) for process in processes for host in process.node.values() if host})
+    rank, size = processes[0].ranks() if len(processes) == 1 else (None, None)
+    return {
+        "producer": "rocprofiler-sdk",
+        "host": "host-" + hashlib.sha256(hosts[0].encode()).hexdigest()[:8] if len(hosts) == 1 else None,
+        "rank": rank,
+        "world_size": size,
+    }
+
+
+def _registers(*counts: object) -> int | None:
+    return sum(count for count in counts if isinstance(count, int)) or None
+
+
+def _object(text: object) -> dict[str, Any]:
+    """The members of a JSON object, empty where the text is none."""
+    try:
+        found = json.loads(str(text)) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

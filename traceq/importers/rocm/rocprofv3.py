@@ -1,0 +1,289 @@
+"""JSON of rocprofv3: `rocprofiler-sdk-tool`, a list of processes, each with its agents, names and lists of records.
+
+Times are ns since boot. Records name calls by numbers into `strings`; a range of roctx has its message under its correlation id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from traceq.errors import UnusableTrace
+from traceq.importers.packed import DAMAGED, GZIP, GzipStream
+from traceq.importers.rocm.dispatches import Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
+from traceq.importers.rows import batches_of
+
+# Text that is decoded in one go: records are short, and lists of them as long as the program ran.
+_PART_BYTES = 8 << 20
+_CHUNK = 1 << 22
+_BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
+_GPU = 2
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, UnicodeDecodeError)
+
+_APIS = {"hip_api": "hip", "hsa_api": "hsa", "rocdecode_api": "rocdecode", "rocjpeg_api": "rocjpeg"}
+_READ = {*_APIS, "rccl_api", "marker_api", "kernel_dispatch", "memory_copy"}
+
+
+class _Handle(msgspec.Struct):
+    handle: int
+
+
+class _Size(msgspec.Struct):
+    x: int
+    y: int
+    z: int
+
+
+class _Correlation(msgspec.Struct):
+    internal: int = 0
+
+
+class _Visibility(msgspec.Struct):
+    hip: int = 1
+
+
+class _Agent(Agent):
+    id: _Handle
+    type: int
+    logical_node_type_id: int = 0
+    runtime_visibility: _Visibility = msgspec.field(default_factory=_Visibility)
+
+
+class _Info(msgspec.Struct):
+    agent_id: _Handle
+    queue_id: _Handle
+    kernel_id: int
+    workgroup_size: _Size
+    grid_size: _Size
+    group_segment_size: int = 0
+
+
+class _Dispatch(msgspec.Struct):
+    start_timestamp: int
+    end_timestamp: int
+    correlation_id: _Correlation
+    dispatch_info: _Info
+    stream_id: _Handle | None = None
+
+
+class _Copy(msgspec.Struct):
+    kind: int
+    operation: int
+    start_timestamp: int
+    end_timestamp: int
+    correlation_id: _Correlation
+    src_agent_id: _Handle
+    dst_agent_id: _Handle
+    bytes: int | None = None
+    stream_id: _Handle | None = None
+
+
+class _Call(msgspec.Struct):
+    kind: int
+    operation: int
+    start_timestamp: int
+    end_timestamp: int
+    thread_id: int
+    correlation_id: _Correlation
+
+
+class _Symbol(msgspec.Struct):
+    kernel_id: int
+    formatted_kernel_name: str = ""
+    kernel_name: str = ""
+    arch_vgpr_count: int = 0
+    accum_vgpr_count: int = 0
+
+
+class _Names(msgspec.Struct):
+    kind: str
+    operations: list[str]
+
+
+class _Message(msgspec.Struct):
+    key: int
+    value: str
+
+
+class _Strings(msgspec.Struct):
+    buffer_records: list[_Names] = []
+    marker_api: list[_Message] = []
+
+
+class _Tool(msgspec.Struct):
+    metadata: dict[str, Any] = {}
+    agents: list[_Agent] = []
+    strings: _Strings = msgspec.field(default_factory=_Strings)
+    kernel_symbols: list[_Symbol] = []
+    callback_records: dict[str, msgspec.Raw] = {}
+    buffer_records: dict[str, msgspec.Raw] = {}
+
+
+class _File(msgspec.Struct, rename={"tools": "rocprofiler-sdk-tool"}):
+    tools: list[_Tool]
+
+
+_Record = TypeVar("_Record")
+
+
+def read(path: Path, job: Job) -> Rows:
+    """Yield the batches of all processes; raises UnusableTrace where the JSON is cut short, damaged or of another shape."""
+    try:
+        tools = msgspec.json.decode(_text(path), type=_File).tools
+        for tool in tools:
+            yield from _Process(tool, job).read()
+        yield from batches_of("trace", [_trace(tools)])
+    except _UNREADABLE as error:
+        raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again, or record it again") from error
+
+
+def _text(path: Path) -> bytes | mmap.mmap:
+    """The document; of a plain file only the pages that are read are in memory."""
+    with path.open("rb") as file:
+        is_packed = file.read(len(GZIP)) == GZIP
+        file.seek(0)
+        if not is_packed:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        stream = GzipStream(file)
+        return b"".join(iter(lambda: stream.read(_CHUNK), b""))
+
+
+def _trace(tools: list[_Tool]) -> dict[str, Any]:
+    """The trace row; the machine's name becomes a pseudonym, and the command line stays where it is."""
+    nodes = [tool.metadata.get("node") for tool in tools]
+    host = next((str(node["hostname"]) for node in nodes if isinstance(node, dict) and node.get("hostname")), None)
+    return {
+        "producer": "rocprofv3",
+        "host": "host-" + hashlib.sha256(host.encode()).hexdigest()[:8] if host else None,
+    }
+
+
+class _Process:
+    """One process of the file: its names, and rows of its records."""
+
+    def __init__(self, tool: _Tool, job: Job) -> None:
+        self._job = job
+        self._tool = tool
+        pid = tool.metadata.get("pid")
+        self._pid = pid if isinstance(pid, int) else None
+        command = tool.metadata.get("command")
+        job.program(self._pid, str(command[0]) if isinstance(command, list) and command else None)
+        self._symbols = {symbol.kernel_id: symbol for symbol in tool.kernel_symbols}
+        self._messages = {message.key: message.value for message in tool.strings.marker_api}
+        self._gpus = _gpus(tool, job)
+
+    def read(self) -> Rows:
+        """Yield the batches of its records."""
+        records = self._tool.buffer_records
+        for dispatches in _parts(records.get("kernel_dispatch"), _Dispatch):
+            yield from self._job.batch("kernel", [self._kernel(each) for each in dispatches])
+        for copies in _parts(records.get("memory_copy"), _Copy):
+            yield from self._job.batch("memcpy", [self._copy(each) for each in copies])
+        for table, category in _APIS.items():
+            for calls in _parts(records.get(table), _Call):
+                yield from self._job.batch("call", [self._call(each, category) for each in calls])
+        for calls in _parts(records.get("marker_api"), _Call):
+            ranges = map(self._range, calls)
+            yield from self._job.batch("range", [row for row in ranges if row is not None])
+        for calls in _parts(records.get("rccl_api"), _Call):
+            # as ranges, as NCCL's own are: what is launched inside them communicates
+            yield from self._job.batch("range", [(*self._call(each, "rccl")[:5], False) for each in calls])
+        self._note_others()
+
+    def _kernel(self, record: _Dispatch) -> tuple[Any, ...]:
+        info = record.dispatch_info
+        symbol = self._symbols.get(info.kernel_id)
+        grid, group = info.grid_size, info.workgroup_size
+        return (
+            record.start_timestamp,
+            record.end_timestamp,
+            self._gpus.get(info.agent_id.handle, -1),
+            # before ROCm 6.4 streams were not recorded: what ran in one queue ran in order
+            (record.stream_id or info.queue_id).handle,
+            kernel_name(symbol.formatted_kernel_name or symbol.kernel_name if symbol else None, info.kernel_id),
+            self._pid,
+            record.correlation_id.internal or None,
+            *blocks((grid.x, grid.y, grid.z), (group.x, group.y, group.z)),
+            symbol.arch_vgpr_count + symbol.accum_vgpr_count or None if symbol else None,
+            info.group_segment_size,
+        )
+
+    def _copy(self, record: _Copy) -> tuple[Any, ...]:
+        source, target = (self._gpus.get(agent.handle) for agent in (record.src_agent_id, record.dst_agent_id))
+        name, *told = copy(self._name(record.kind, record.operation), source, target)
+        number = next((each for each in (target, source) if each is not None), -1)
+        stream = record.stream_id.handle if record.stream_id else None
+        place = (number, stream, name, self._pid, record.correlation_id.internal or None)
+        return record.start_timestamp, record.end_timestamp, *place, *told, source, target, record.bytes
+
+    def _call(self, record: _Call, category: str) -> tuple[Any, ...]:
+        thread = self._job.thread(self._pid, record.thread_id)
+        name = self._name(record.kind, record.operation)
+        return (
+            record.start_timestamp,
+            record.end_timestamp,
+            thread,
+            category,
+            name,
+            record.correlation_id.internal or None,
+        )
+
+    def _range(self, record: _Call) -> tuple[Any, ...] | None:
+        return range_of(
+            self._name(record.kind, record.operation),
+            self._messages.get(record.correlation_id.internal),
+            (record.start_timestamp, record.end_timestamp),
+            self._job.thread(self._pid, record.thread_id),
+        )
+
+    def _name(self, kind: int, operation: int) -> str:
+        names = self._tool.strings.buffer_records
+        known = names[kind].operations if 0 <= kind < len(names) else []
+        return known[operation] if 0 <= operation < len(known) else f"kind {kind}, operation {operation}"
+
+    def _note_others(self) -> None:
+        """Count lists of records that nothing is made of."""
+        others = {**self._tool.buffer_records, **self._tool.callback_records}
+        for name in sorted(set(others) - _READ):
+            count = sum(map(len, _parts(others[name], msgspec.Raw)))
+            text = f"records of {name} were left out: traceq has no place for them yet"
+            self._job.notes["data_loss", "records_not_imported", text] += count
+
+
+def _gpus(tool: _Tool, job: Job) -> dict[int, int]:
+    """Numbers of the GPU agents that the process could see, by their handles; each becomes a device."""
+    agents = [each for each in tool.agents if each.type == _GPU and each.runtime_visibility.hip]
+    agents.sort(key=lambda agent: agent.logical_node_type_id)
+    for number, agent in enumerate(agents):
+        job.devices.setdefault(number, gpu(number, agent))
+    return {agent.id.handle: number for number, agent in enumerate(agents)}
+
+
+def _parts(raw: msgspec.Raw | None, record: type[_Record]) -> Iterator[list[_Record]]:
+    """The records of a list, some MB of text at a time."""
+    text = memoryview(raw if raw is not None else b"[]")
+    decoder = msgspec.json.Decoder(list[record])  # type: ignore[valid-type]
+    # msgspec gives a list as it stands, from one bracket to the other
+    begin, last = 1, len(text) - 1
+    while last - begin > _PART_BYTES:
+        for cut in _BETWEEN.finditer(text, begin + _PART_BYTES, last):
+            part = text[begin : cut.start() + 1]
+            try:
+                records = decoder.decode(b"".join((b"[", part, b"]")))
+            except msgspec.ValidationError:
+                raise
+            except msgspec.DecodeError:  # inside a nested list or a text
+                continue
+            yield records
+            begin = cut.end()
+            break
+        else:
+            break
+    if rest := decoder.decode(b"".join((b"[", text[begin:last], b"]"))):
+        yield rest

@@ -1,0 +1,96 @@
+"""RPD databases of rocmProfileData (runTracer.sh, librpd_tracer): operations of GPUs, calls that caused them, and strings.
+
+The tool numbers its own calls (writing tables) from 2**31 on. Ranges and marks of roctx are calls of UserMarker with their text
+as arguments. GPUs have numbers and no names.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from traceq.importers.rocm.dispatches import BATCH_ROWS, Job, Rows, blocks, copy, kernel_name
+from traceq.importers.rows import batches_of
+
+_OWN_CALLS = 1 << 31
+_MARKER = "UserMarker"
+
+
+def read(connection: sqlite3.Connection, tables: Mapping[str, set[str]], job: Job) -> Rows:
+    """Yield the batches of the whole file."""
+    strings = {number: str(text) for number, text in connection.execute("select id, string from rocpd_string")}
+    for rows in _batches(connection, _query(tables)):
+        yield from _operations(rows, strings, job)
+    for rows in _batches(
+        connection, 'select start, "end", id, pid, tid, apiName_id, args_id from rocpd_api order by id'
+    ):
+        yield from _calls(rows, strings, job)
+    if "rocpd_monitor" in tables:
+        (count,) = connection.execute("select count(*) from rocpd_monitor").fetchone()
+        text = "samples of clocks (rocpd_monitor) were left out: they number GPUs in another way than operations do"
+        job.notes["data_loss", "records_not_imported", text] += count
+    yield from batches_of("trace", [{"producer": "rocmProfileData"}])
+
+
+# What tables about calls say of an operation, where the file has them.
+_DETAILS = {
+    "rocpd_kernelapi": ("groupSegmentSize", *(f"{size}{axis}" for size in ("grid", "workgroup") for axis in "XYZ")),
+    "rocpd_copyapi": ("size",),
+}
+
+
+def _query(tables: Mapping[str, set[str]]) -> str:
+    """Operations with the calls that caused them."""
+    columns = [
+        f"{table}.{column}" if column in tables.get(table, ()) else "null"
+        for table, wanted in _DETAILS.items()
+        for column in wanted
+    ]
+    joins = [f"left join {table} on {table}.api_ptr_id = l.api_id" for table in _DETAILS if table in tables]
+    return f"""
+        select o.start, o."end", o.gpuId, o.queueId, o.description_id, o.opType_id, a.id, a.pid, {", ".join(columns)}
+        from rocpd_op as o
+        left join (select op_id, min(api_id) as api_id from rocpd_api_ops group by op_id) as l on l.op_id = o.id
+        left join rocpd_api as a on a.id = l.api_id
+        {" ".join(joins)}
+        order by o.id
+    """  # noqa: S608 - names of ours
+
+
+def _batches(connection: sqlite3.Connection, query: str) -> Iterator[list[tuple[Any, ...]]]:
+    cursor = connection.execute(query)
+    while rows := cursor.fetchmany(BATCH_ROWS):
+        yield rows
+
+
+def _operations(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], job: Job) -> Rows:
+    kernels, copies, fills = [], [], []
+    for start, end, device, queue, description, sort_id, call, pid, shared, *sizes, size in rows:
+        text, sort = strings.get(description, ""), strings.get(sort_id, "")
+        place = (device, queue)
+        caused = (pid, call)
+        if "copy" in sort.lower():
+            name, *told = copy(sort)
+            copies.append((start, end, *place, name, *caused, *told, None, None, size))
+        elif "fill" in sort.lower():
+            fills.append((start, end, *place, "Memset (Device)", *caused))
+        else:
+            shape = blocks(sizes[:3], sizes[3:]) if all(isinstance(each, int) for each in sizes) else (None,) * 6
+            kernels.append((start, end, *place, kernel_name(text or sort, "of no name"), *caused, *shape, None, shared))
+    for kind, found in (("kernel", kernels), ("memcpy", copies), ("memset", fills)):
+        yield from job.batch(kind, found)
+
+
+def _calls(rows: Sequence[Sequence[Any]], strings: Mapping[int, str], job: Job) -> Rows:
+    calls, ranges, others = [], [], []
+    for start, end, number, pid, tid, name_id, args in rows:
+        name, thread = strings.get(name_id, f"call {name_id}"), job.thread(pid, tid)
+        if name == _MARKER:
+            ranges.append((start, end, thread, "roctx", strings.get(args, _MARKER), False))
+        elif number >= _OWN_CALLS:
+            others.append((start, end, thread, "overhead", "rpd", name))
+        else:
+            calls.append((start, end, thread, "hip" if name.startswith("hip") else None, name, number))
+    for kind, found in (("call", calls), ("range", ranges), ("other", others)):
+        yield from job.batch(kind, found)

@@ -1,0 +1,122 @@
+"""Recognising the files of ROCm's profilers by their content, and opening the SQLite ones so that they cannot be changed."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from traceq.errors import UnusableTrace
+from traceq.importers.packed import DAMAGED, GZIP, GzipStream
+
+SQLITE = b"SQLite format 3\x00"
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
+_SNIFF_BYTES = 4096
+# The schema stands at the beginning of a SQLite file.
+_SCHEMA_BYTES = 1 << 20
+_CHUNK = 1 << 20
+
+# What reading a damaged file raises; SQLite's own words for it may be no UTF-8.
+DAMAGED_DATABASE: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+
+# Tables that say which of the two a SQLite file is; rocpd puts a UUID behind its names.
+_OF_RPD = {"rocpd_op", "rocpd_api", "rocpd_api_ops", "rocpd_string"}
+_OF_ROCPD = re.compile(r"rocpd_kernel_dispatch(_\w+)?|rocpd_region(_\w+)?|rocpd_info_agent(_\w+)?")
+
+
+def sniff(path: Path) -> bool:
+    """Whether the file is rocprofv3's JSON, a rocpd or an RPD database, plain or gzip'd."""
+    return kind_of(path) is not None
+
+
+def kind_of(path: Path) -> str | None:
+    """rocprofv3, rocpd, rpd, or None for another file."""
+    head = _head(path, _SNIFF_BYTES)
+    if _JSON.match(head):
+        return "rocprofv3"
+    return _database_kind(path) if head.startswith(SQLITE) else None
+
+
+def _head(path: Path, size: int) -> bytes:
+    """The first bytes of what is in the file, unpacked; empty where it cannot be."""
+    with path.open("rb") as file:
+        if file.read(len(GZIP)) != GZIP:
+            file.seek(0)
+            return file.read(size)
+        file.seek(0)
+        try:
+            return GzipStream(file).read(size)
+        except DAMAGED:
+            return b""
+
+
+def _database_kind(path: Path) -> str | None:
+    try:
+        with closing(_connect(path)) as connection:
+            names = set(_table_names(connection))
+    except DAMAGED_DATABASE:
+        # gzip'd, or damaged: names of tables stand in its schema all the same
+        names = {name.decode() for name in re.findall(rb"\brocpd_\w+", _head(path, _SCHEMA_BYTES))}
+    if names >= _OF_RPD:
+        return "rpd"
+    return "rocpd" if any(_OF_ROCPD.fullmatch(name) for name in names) else None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that can only read, to the file or to what is in the gzip'd file."""
+    with tempfile.TemporaryDirectory(prefix="traceq-") as folder, closing(_plain(path, Path(folder))) as connection:
+        yield connection
+
+
+def _plain(path: Path, folder: Path) -> sqlite3.Connection:
+    with path.open("rb") as packed:
+        if packed.read(len(GZIP)) != GZIP:
+            return _connect(path)
+        packed.seek(0)
+        unpacked = folder / "trace.sqlite"
+        with unpacked.open("wb") as out:
+            stream = GzipStream(packed)
+            try:
+                while part := stream.read(_CHUNK):
+                    out.write(part)
+            except DAMAGED as error:
+                raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again") from error
+    return _connect(unpacked)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
+    # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    # What the schema of a stranger's file says is not run.
+    connection.execute("pragma trusted_schema = off")
+    return connection
+
+
+def _table_names(connection: sqlite3.Connection) -> Iterator[str]:
+    """Tables proper: views and virtual tables run what the file says."""
+    for (name,) in connection.execute(
+        "select name from sqlite_master where type = 'table' and sql not like 'create virtual%'"
+    ):
+        yield str(name)
+
+
+def columns_of(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    """The columns of each table, without generated ones, which are expressions of the file."""
+    return {
+        name: {
+            str(column)
+            for (column,) in connection.execute("select name from pragma_table_xinfo(?) where hidden = 0", [name])
+        }
+        for name in _table_names(connection)
+    }
+
+
+def quoted(name: str) -> str:
+    """A table's or column's name for SQL."""
+    return '"' + name.replace('"', '""') + '"'

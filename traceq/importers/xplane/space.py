@@ -1,0 +1,164 @@
+"""The messages of an XSpace: planes, lines, events and what is told of them (stats).
+
+The numbers of their fields are those of xplane.proto. Names of events and stats stand once a plane, as metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from traceq.importers.xplane.wire import Buffer, Span, double, fields, signed, text
+
+Value = int | float | str | None
+
+_EVENTS_OF_LINE = 4
+
+
+class Event(NamedTuple):
+    """An event of a line: name, start and end in ns, what is told of it."""
+
+    name: str
+    start: int
+    end: int
+    stats: dict[str, Value]
+
+
+@dataclass
+class Line:
+    """A stream or a thread: where it is in the buffer, its id and name, and what its events count from."""
+
+    span: Span
+    number: int = 0
+    name: str = ""
+    timestamp_ns: int = 0
+
+
+@dataclass
+class Plane:
+    """A GPU, or the host; lines are read when they are asked for."""
+
+    buffer: Buffer
+    name: str = ""
+    lines: list[Span] = field(default_factory=list)
+    events: dict[int, str] = field(default_factory=dict)
+    """Names of events by their metadata's id."""
+    names: dict[int, str] = field(default_factory=dict)
+    """Names of stats by their metadata's id; stats refer to them as texts, too."""
+    stats: dict[str, Value] = field(default_factory=dict)
+    aggregated: int = 0
+    """Events that stand for several and say no time; left out."""
+
+    def read_lines(self) -> Iterator[Line]:
+        """Each line; its events are read when they are asked for."""
+        for span in self.lines:
+            line = Line(span)
+            for number, bits, part in fields(self.buffer, span):
+                match number:
+                    case 1:
+                        line.number = signed(bits)
+                    case 2:
+                        line.name = text(self.buffer, part)
+                    case 3:
+                        line.timestamp_ns = signed(bits)
+            yield line
+
+    def read_events(self, line: Line) -> Iterator[Event]:
+        """The events of a line; times from picoseconds since the line's own, rounded down."""
+        begin = line.timestamp_ns * 1000
+        for number, _, span in fields(self.buffer, line.span):
+            if number == _EVENTS_OF_LINE and (event := self._event(span, begin)) is not None:
+                yield event
+
+    def _event(self, span: Span, begin: int) -> Event | None:
+        """The event, which counts from `begin` (ps); None for one that stands for several."""
+        kind = offset = duration = 0
+        stats: dict[str, Value] = {}
+        for number, bits, part in fields(self.buffer, span):
+            match number:
+                case 1:
+                    kind = bits
+                case 2:
+                    offset = signed(bits)
+                case 3:
+                    duration = signed(bits)
+                case 4:
+                    name, told = self.stat(part)
+                    stats[name] = told
+                case 5:
+                    self.aggregated += 1
+                    return None
+        start = begin + offset
+        return Event(self.events.get(kind) or f"event {kind}", start // 1000, (start + duration) // 1000, stats)
+
+    def stat(self, span: Span) -> tuple[str, Value]:
+        """Name and value of a stat; None for bytes, which are other messages."""
+        kind = 0
+        told: Value = None
+        for number, bits, part in fields(self.buffer, span):
+            match number:
+                case 1:
+                    kind = bits
+                case 2:
+                    told = double(bits)
+                case 3:
+                    told = bits
+                case 4:
+                    told = signed(bits)
+                case 5:
+                    told = text(self.buffer, part)
+                case 7:
+                    told = self.names.get(bits)
+        return self.names.get(kind, f"stat {kind}"), told
+
+
+@dataclass
+class Space:
+    """The planes of a file, and the machines they are of."""
+
+    planes: list[Plane] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+
+
+def read(buffer: Buffer, span: Span) -> Space:
+    """The planes with their metadata; raises Damaged. Programs of XLA, which stand in the metadata of some, are not read."""
+    space = Space()
+    for number, _, part in fields(buffer, span):
+        match number:
+            case 1:
+                space.planes.append(_plane(buffer, part))
+            case 4:
+                space.hosts.append(text(buffer, part))
+    return space
+
+
+def _plane(buffer: Buffer, span: Span) -> Plane:
+    plane = Plane(buffer)
+    stats = []
+    for number, _, part in fields(buffer, span):
+        match number:
+            case 2:
+                plane.name = text(buffer, part)
+            case 3:
+                plane.lines.append(part)
+            case 4:
+                plane.events.update([_metadata(buffer, part)])
+            case 5:
+                plane.names.update([_metadata(buffer, part)])
+            case 6:
+                stats.append(part)
+    plane.stats = dict(plane.stat(each) for each in stats)
+    return plane
+
+
+def _metadata(buffer: Buffer, span: Span) -> tuple[int, str]:
+    """Id and name of an entry of the two maps."""
+    key, name = 0, ""
+    for number, bits, part in fields(buffer, span):
+        match number:
+            case 1:
+                key = bits
+            case 2:
+                name = next((text(buffer, told) for inner, _, told in fields(buffer, part) if inner == number), "")
+    return key, name

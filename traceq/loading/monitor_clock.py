@@ -1,0 +1,316 @@
+"""When the samples of a monitor's log were taken, on the clock of a trace; and "cannot tell" where that cannot be told.
+
+Of a log in UTC that is known, where the trace knows its own absolute time. Times of day of a zone that is not named fit the
+trace in some zones: where that is one, it is the one. Else the load decides: how busy the GPU was by the trace, against the
+utilization in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traceq.importers.monitors.log import Log
+
+Array = NDArray[Any]
+# GPUs of the log and of the trace that may be the same.
+Pairs = Sequence[tuple[int, int]]
+
+SECOND = 1_000_000_000
+_QUARTER = 900 * SECOND
+
+# All offsets from UTC that are in use (IANA time zones), in quarters of an hour.
+_ZONES = (
+    *(4 * hour for hour in range(-12, 15)),
+    *(-38, -14, -10, 14, 18, 22, 23, 26, 35, 38, 42, 51, 55),
+)  # fmt: skip
+
+_FURTHEST_ZONE = 14 * 3600 * SECOND
+
+# Fewer samples can look alike by chance however well they agree.
+_FEWEST = 8
+# Standard errors of Fisher's z: one in three million by chance, and most searches try some thousand places.
+_CERTAIN = 5.0
+# By so many the best place has to be better than the next.
+_BETTER = 3.0
+# Percentage points: a load that hardly changes has no place where it fits better than elsewhere.
+_LEAST_CHANGE = 5.0
+# nvidia-smi and DCGM look back a second at most (nvmlDeviceGetUtilizationRates: 1/6 s to 1 s).
+_LOOK_BACK = SECOND
+# More places are not tried: days at a beat of a second.
+_MOST_PLACES = 100_000
+# Intervals around the place that the clocks give in which the load is looked for.
+_AROUND = 10
+
+
+@dataclass(frozen=True)
+class Load:
+    """When a GPU was busy: disjoint spans in order, ns on the trace's clock, between `since` and `until`."""
+
+    starts: Array
+    ends: Array
+    since: int
+    until: int
+
+    def share(self, times: Array, width: int) -> Array:
+        """Per cent of the `width` ns before each time in which the GPU was busy."""
+        before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
+        edges = np.column_stack([self.starts, self.ends]).ravel().astype(float)
+        busy = np.column_stack([before[:-1], before[1:]]).ravel().astype(float)
+        total = np.interp(times, edges, busy) - np.interp(times - width, edges, busy)
+        percent: Array = 100 * total / width
+        return percent
+
+
+@dataclass(frozen=True)
+class TraceClock:
+    """What a trace says of time: where it lies on its own clock (ns), UTC at 0 (None: unknown), and the load of its GPUs."""
+
+    since: int
+    until: int
+    utc_origin: int | None
+    loads: dict[int, Load]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A place where the load agrees: `add` ns to the log's times; how well, by how many samples."""
+
+    add: int
+    correlation: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What to add (ns) to times of the log to have them on the trace's clock; None where that cannot be told.
+
+    `words` say how, or why not. `by` is utc, zone, load or offset, `zone` the ns that local times are ahead of UTC. `residual`
+    (ns) is how much later than that the load itself fits best; None where it does not tell.
+    """
+
+    add: int | None
+    words: str
+    by: str | None = None
+    zone: int | None = None
+    residual: int | None = None
+    correlation: float | None = None
+
+
+def load_of(starts: Array, durations: Array, since: int, until: int) -> Load:
+    """The load by slices of one GPU in the order of their starts, which may overlap."""
+    ends = np.maximum.accumulate(starts + durations)
+    first = np.concatenate([[True], starts[1:] > ends[:-1]])
+    last = np.concatenate([first[1:], [True]])
+    return Load(starts[first], ends[last], since, until)
+
+
+def place(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones: set[int]) -> Placed:
+    """Where the log lies on the trace's clock.
+
+    `pairs` are (GPU of the log, GPU of the trace) that may be the same, `offset` is what the user says, in seconds;
+    `zones` are those (ns) that other logs of the same machine turned out to be in.
+    """
+    first, _ = _ends(log)
+    if log.clock == "none":
+        return Placed(None, "it has no times: record it with them (docs/monitors.md has the commands)")
+    if offset is not None:
+        start = trace.since - first if trace.utc_origin is None else -trace.utc_origin
+        return _checked(log, trace, pairs, Placed(start + round(offset * SECOND), "placed by --offset", "offset"))
+    return _by_load(log, trace, pairs) if trace.utc_origin is None else _by_clock(log, trace, pairs, zones)
+
+
+def _by_load(log: Log, trace: TraceClock, pairs: Pairs) -> Placed:
+    """Beside a trace without an absolute time."""
+    first, last = _ends(log)
+    fit = _best(log, trace, pairs, trace.since - last, trace.until - first)
+    if fit is None:
+        return Placed(
+            None,
+            "the trace has no absolute time, and its load fits the log nowhere, or in several places: give --offset,"
+            " the seconds from the start of the trace to the first sample",
+        )
+    words = "the trace has no absolute time: placed where the load fits"
+    return Placed(fit.add, words, "load", residual=0, correlation=fit.correlation)
+
+
+def _by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) -> Placed:
+    """Beside a trace whose absolute time is known: in a zone in which the two are of the same time."""
+    first, last = _ends(log)
+    origin = trace.utc_origin or 0
+    is_utc = log.clock == "utc"
+    offered = [0] if is_utc else [zone * _QUARTER for zone in _ZONES]
+    shifts = {0} if is_utc else {0, log.other_date}
+    places = [(shift - zone - origin, zone) for shift in shifts for zone in offered]
+    fitting = [each for each in places if first + each[0] <= trace.until and last + each[0] >= trace.since]
+    if not fitting:
+        return Placed(None, _far(first - origin, last - origin, trace, is_utc=is_utc))
+    if len(fitting) > 1:
+        fitting = [each for each in fitting if each[1] in zones] or fitting
+    if len(fitting) > 1:
+        return _by_load_in(log, trace, pairs, fitting)
+    ((add, zone),) = fitting
+    if is_utc:
+        return _checked(log, trace, pairs, Placed(add, "its times are UTC", "utc"))
+    words = f"its times fit in one zone only, UTC{_hours(zone)}"
+    return _checked(log, trace, pairs, Placed(add, words, "zone", zone))
+
+
+def _by_load_in(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[int, int]]) -> Placed:
+    """The one of several zones in which the load fits."""
+    step = 2 * beat_of(log)
+    fits = [
+        (fit, zone) for add, zone in places if (fit := _best(log, trace, pairs, add - step, add + step)) is not None
+    ]
+    fits.sort(key=lambda each: -_certainty(each[0].correlation, each[0].samples))
+    told = ", ".join(f"UTC{_hours(zone)}" for _, zone in places[:6])
+    if not fits or (len(fits) > 1 and _distance(fits[0][0], fits[1][0]) < _BETTER):
+        return Placed(
+            None,
+            f"its times name no zone, it fits the trace in several ({told}), and the load does not tell which: give --offset"
+            " -3600 for UTC+1, or record times with their zone (S_TIME_FORMAT=ISO, TZ=UTC)",
+        )
+    fit, zone = fits[0]
+    add = next(add for add, each in places if each == zone)
+    return Placed(
+        add,
+        f"of {len(places)} zones that fit, the load is that of UTC{_hours(zone)}",
+        "load",
+        zone,
+        fit.add - add,
+        fit.correlation,
+    )
+
+
+def _checked(log: Log, trace: TraceClock, pairs: Pairs, placed: Placed) -> Placed:
+    """The place with what the load says of it; where that is certainly elsewhere close by, it is there."""
+    if placed.add is None:
+        return placed
+    beat = beat_of(log)
+    fit = _best(log, trace, pairs, placed.add - _AROUND * beat, placed.add + _AROUND * beat)
+    if fit is None:
+        return placed
+    away = fit.add - placed.add
+    if abs(away) > 2 * beat + _LOOK_BACK and placed.by != "offset":
+        words = f"{placed.words}, but the load is {_seconds(away)} later: placed where the load fits"
+        return Placed(fit.add, words, "load", placed.zone, 0, fit.correlation)
+    return Placed(placed.add, placed.words, placed.by, placed.zone, away, fit.correlation)
+
+
+def _best(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: int) -> Fit | None:
+    """Where between `low` and `high` (ns to add) the load fits; None where it does so nowhere, or in several places."""
+    fits = [
+        fit
+        for of_log, of_trace in pairs
+        if of_trace in trace.loads and (fit := _best_of(*_utilization(log, of_log), trace.loads[of_trace], low, high))
+    ]
+    return max(fits, key=lambda each: _certainty(each.correlation, each.samples), default=None)
+
+
+def fits_best(log: Log, load: Load, devices: Sequence[int], add: int) -> int | None:
+    """The GPU of the log whose utilization is that of the load, where the log is placed; None where several are, or none."""
+    beat = beat_of(log)
+    found = [
+        (fit, each)
+        for each in devices
+        if (fit := _best_of(*_utilization(log, each), load, add - 2 * beat, add + 2 * beat))
+    ]
+    found.sort(key=lambda each: -_certainty(each[0].correlation, each[0].samples))
+    if not found or (len(found) > 1 and _distance(found[0][0], found[1][0]) < _BETTER):
+        return None
+    return found[0][1]
+
+
+def _utilization(log: Log, device: int) -> tuple[Array, Array]:
+    rows = sorted(
+        (each.ts, each.value) for each in log.samples if each.name == "gpu_utilization" and each.device == device
+    )
+    return np.array([ts for ts, _ in rows], dtype=np.int64), np.array([value for _, value in rows], dtype=float)
+
+
+def beat_of(log: Log) -> int:
+    """The time between samples of a series, ns."""
+    series = log.samples[0][1:4]
+    gaps = np.diff([each.ts for each in log.samples if each[1:4] == series])
+    return int(np.median(gaps)) if gaps.size else SECOND
+
+
+def _best_of(times: Array, values: Array, load: Load, low: int, high: int) -> Fit | None:
+    if times.size < _FEWEST:
+        return None
+    beat = int(np.median(np.diff(times)))
+    if beat <= 0:
+        return None
+    width = min(beat, _LOOK_BACK)
+    step = max(beat // 8, (high - low) // _MOST_PLACES, 1)
+    places = np.arange(low, high + 1, step)
+    scores = np.full(places.size, -np.inf)
+    correlations = np.zeros(places.size)
+    counts = np.zeros(places.size, dtype=int)
+    for number, add in enumerate(places):
+        # Outside of the trace nothing is known of the load.
+        begin, end = np.searchsorted(times, [load.since + width - add, load.until - add + 1])
+        if end - begin < _FEWEST:
+            continue
+        told, seen = values[begin:end], load.share(times[begin:end] + add, width)
+        if told.std() < _LEAST_CHANGE or seen.std() < _LEAST_CHANGE:
+            continue
+        correlations[number] = np.corrcoef(told, seen)[0, 1]
+        counts[number] = end - begin
+        scores[number] = _certainty(correlations[number], counts[number])
+    best = int(np.argmax(scores))
+    if scores[best] < _CERTAIN:
+        return None
+    fit = Fit(int(places[best]), float(correlations[best]), int(counts[best]))
+    elsewhere = np.abs(places - places[best]) > 2 * beat
+    others = [
+        Fit(0, float(each), int(count))
+        for each, count in zip(correlations[elsewhere], counts[elsewhere], strict=True)
+        if count
+    ]
+    if others and min(_distance(fit, each) for each in others) < _BETTER:
+        return None
+    return fit
+
+
+def _certainty(correlation: float, samples: int) -> float:
+    """Fisher's z in standard errors: how far it is from no correlation."""
+    return float(np.arctanh(np.clip(correlation, -0.9999, 0.9999)) * np.sqrt(samples - 3))
+
+
+def _distance(one: Fit, other: Fit) -> float:
+    """By how many standard errors the first correlation is above the second."""
+    spread = np.sqrt(1 / (one.samples - 3) + 1 / (other.samples - 3))
+    ends = np.arctanh(np.clip([one.correlation, other.correlation], -0.9999, 0.9999))
+    return float((ends[0] - ends[1]) / spread)
+
+
+def _hours(zone: int) -> str:
+    minutes = zone // (60 * SECOND)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60}" + (f":{abs(minutes) % 60:02}" if minutes % 60 else "")
+
+
+def _seconds(ns: int) -> str:
+    return f"{ns / SECOND:.3g} s"
+
+
+def _ends(log: Log) -> tuple[int, int]:
+    """When the first and the last sample were taken, as the log's clock reads."""
+    times = [each.ts for each in log.samples]
+    return min(times), max(times)
+
+
+def _far(first: int, last: int, trace: TraceClock, *, is_utc: bool) -> str:
+    away = first - trace.until if first > trace.until else trace.since - last
+    side = "after the end" if first > trace.until else "before the start"
+    if is_utc or away > _FURTHEST_ZONE:
+        return f"it is of another time, {_span(away)} {side} of the trace; where a clock was wrong, give --offset"
+    return "its times fit the trace in no time zone; where a clock was wrong, give --offset"
+
+
+def _span(ns: int) -> str:
+    return f"{ns / SECOND:,.0f} s" if ns < 3600 * SECOND else f"{ns / 3600 / SECOND:,.1f} h"

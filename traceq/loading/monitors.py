@@ -1,0 +1,180 @@
+"""Logs of monitors that ran beside a trace: read, placed on its clock, and staged as counters with its rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from traceq.common.units import some
+from traceq.importers.monitors import read_log
+from traceq.importers.monitors.log import Log, Sample
+from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, beat_of, fits_best, load_of, place
+from traceq.loading.sources import logs_beside
+
+# More slices than this are not looked at to find out where a log lies.
+_MOST_SLICES = 20_000_000
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The logs that the user names, and what to add to their times, in seconds, where he says so."""
+
+    logs: tuple[Path, ...] = ()
+    offset: float | None = None
+
+
+NOTHING = Beside()
+
+
+def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> None:
+    """Put the samples of the logs into staging.counter, and what became of each log into staging.monitor_log and the notes."""
+    paths = logs_beside(trace, beside.logs)
+    if not paths:
+        return
+    logs = [read_log(path) for path in paths]
+    clock, host, devices = _trace(connection)
+    zones: set[int] = set()
+    placed: dict[int, Placed] = {}
+    # What is certain first: the zone of one log is that of the others of its machine.
+    for number in sorted(range(len(logs)), key=lambda each: logs[each].clock == "local"):
+        placed[number] = _place(logs[number], clock, host, devices, beside.offset, zones)
+        zone = placed[number].zone
+        zones |= set() if zone is None else {zone}
+    for number, (path, log) in enumerate(zip(paths, logs, strict=True)):
+        _stage(connection, number, path, log, placed[number], clock, devices)
+
+
+def _place(
+    log: Log, clock: TraceClock, host: str | None, devices: Sequence[int], offset: float | None, zones: set[int]
+) -> Placed:
+    if offset is None and log.host and host and host != f"host-{hashlib.sha256(log.host.encode()).hexdigest()[:8]}":
+        return Placed(
+            None,
+            "it is of a machine of another name than the trace; where that is the same (a container), give --offset 0"
+            " and times in UTC",
+        )
+    pairs = [(of_log, of_trace) for of_log in _gpus(log) for of_trace in devices]
+    same = [each for each in pairs if each[0] == each[1]]
+    return place(log, clock, same if set(_gpus(log)) <= set(devices) else pairs, offset, zones)
+
+
+def _gpus(log: Log) -> list[int]:
+    return sorted({each.device for each in log.samples if each.device is not None})
+
+
+def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
+    """What the staged trace says of time, its machine, and its GPUs."""
+    ((origin, host),) = connection.execute("select utc_origin_ns, host from staging.trace").fetchall() or [(None, None)]
+    ((since, until, slices),) = connection.execute(
+        "select min(ts), max(ts + dur), count(*) from"
+        " (select ts, dur from staging.cpu_slice union all select ts, dur from staging.gpu_slice)"
+    ).fetchall()
+    since, until = since or 0, until or 0
+    listed = connection.execute(
+        "select device from staging.device where device >= 0 union select device from staging.gpu_slice order by all"
+    ).fetchall()
+    devices = [device for (device,) in listed]
+    loads: dict[int, Load] = {}
+    for device in devices if slices <= _MOST_SLICES else ():
+        found = connection.execute(
+            "select ts, dur from staging.gpu_slice where device = ? and kind in ('kernel', 'graph') order by ts",
+            [device],
+        ).fetchnumpy()
+        if len(found["ts"]):
+            starts, durations = (np.asarray(found[each], dtype=np.int64) for each in ("ts", "dur"))
+            loads[device] = load_of(starts, durations, since, until)
+    return TraceClock(since, until, origin, loads), host, devices
+
+
+def _devices_of(log: Log, placed: Placed, clock: TraceClock, devices: Sequence[int]) -> tuple[dict[int, int], str]:
+    """GPU of the trace by GPU of the log, and a word on it where they are not simply the same."""
+    of_log = _gpus(log)
+    if placed.add is None or not of_log or set(of_log) <= set(devices):
+        return {each: each for each in of_log}, ""
+    if len(of_log) == len(devices) == 1:
+        words = f"; its GPU {of_log[0]} is GPU {devices[0]} of the trace, as there is one in both"
+        return {of_log[0]: devices[0]}, words
+    found = {
+        each: device
+        for device, load in clock.loads.items()
+        if (each := fits_best(log, load, of_log, placed.add)) is not None
+    }
+    if found:
+        told = ", ".join(f"{each} is {device} of the trace" for each, device in found.items())
+        return found, f"; by their load, GPU {told}"
+    words = f"; it has {some(len(of_log), 'GPU')}, the trace {len(devices)}, and which is which cannot be told"
+    return {}, f"{words}: their samples are left out"
+
+
+def _stage(
+    connection: duckdb.DuckDBPyConnection,
+    number: int,
+    path: Path,
+    log: Log,
+    placed: Placed,
+    clock: TraceClock,
+    devices: Sequence[int],
+) -> None:
+    gpus, about = _devices_of(log, placed, clock, devices)
+    add, around = placed.add or 0, beat_of(log)
+    kept = [each for each in log.samples if placed.add is not None and (each.device is None or each.device in gpus)]
+    within = sum(clock.since - around <= each.ts + add <= clock.until + around for each in kept)
+    if kept:
+        _insert(connection, "counter", _counters(number, kept, add, gpus))
+    said = f"{path.name}, a log of {log.tool}: "
+    if placed.add is None:
+        said += f"not placed, {some(len(log.samples), 'sample')} left out: {placed.words}"
+    else:
+        said += f"{some(len(kept), 'sample')}, {within:,} of the time of the trace; {placed.words}{_residual(placed)}{about}"
+    told = {
+        "log_id": number,
+        "path": str(path),
+        "tool": log.tool,
+        "samples": len(log.samples),
+        "kept": len(kept),
+        "clock": log.clock,
+        "placed_by": placed.by,
+        "zone_ns": placed.zone,
+        "offset_ns": placed.add,
+        "residual_ns": placed.residual,
+        "correlation": placed.correlation,
+        "text": said,
+    }
+    _insert(connection, "monitor_log", pa.Table.from_pylist([told]))
+    lost = placed.add is None or len(kept) < len(log.samples)
+    code = "monitor_log_left_out" if lost else "monitor_log"
+    note = {"severity": "data_loss" if lost else "info", "code": code, "count": len(log.samples), "text": said}
+    _insert(connection, "import_note", pa.Table.from_pylist([note]))
+
+
+def _residual(placed: Placed) -> str:
+    if placed.residual is None:
+        return "; the load does not tell how well"
+    return f"; the load fits within {abs(placed.residual) / SECOND:.2g} s (correlation {placed.correlation:.2f})"
+
+
+def _counters(number: int, samples: Sequence[Sample], add: int, gpus: dict[int, int]) -> pa.Table:
+    """Rows of counter; their times on the clock of the trace."""
+    return pa.table(
+        {
+            "device": pa.array((None if each.device is None else gpus[each.device] for each in samples), pa.int32()),
+            "name": pa.array((each.name for each in samples), pa.string()),
+            "unit": pa.array((each.unit for each in samples), pa.string()),
+            "ts": pa.array((each.ts + add for each in samples), pa.int64()),
+            "value": pa.array((each.value for each in samples), pa.float64()),
+            "instance": pa.array((each.instance for each in samples), pa.string()),
+            "log_id": pa.array([number], pa.int32()).take(pa.array([0] * len(samples))),
+        }
+    )
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    connection.register("_rows", rows)
+    connection.execute(f"insert into staging.{table} by name from _rows")
+    connection.unregister("_rows")

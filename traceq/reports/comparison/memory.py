@@ -1,0 +1,169 @@
+"""Two memory snapshots beside each other: peaks, what they are made of and who holds them, as data and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from traceq.common.units import change_share, maybe, size
+from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Spans, Table, Verdict, table
+from traceq.reports.queries import rows
+from traceq.reports.topics import MemoryCategory, MemoryHolder, SnapshotPeak
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ALL = 1 << 31
+_CANNOT_TELL = "cannot tell"
+_NO_STACK = "(no stack)"
+
+
+@dataclass(frozen=True)
+class MemorySide:
+    """A snapshot. `categories` and `holders` are those of the peak of its device; `segments` are bytes by address, at the end."""
+
+    file: str
+    peak: SnapshotPeak
+    categories: Mapping[str, int]
+    holders: Mapping[str, int]
+    segments: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class MemoryChange:
+    """Bytes of a category, or of a line of the program, at the peak of either side."""
+
+    name: str
+    base_bytes: int
+    new_bytes: int
+
+    @property
+    def delta_bytes(self) -> int:
+        """New less base."""
+        return self.new_bytes - self.base_bytes
+
+
+@dataclass(frozen=True)
+class MemoryComparison:
+    """What changed from one snapshot to another. `categories` and `owners` each add up to the peaks, the largest change first.
+
+    Segments are told apart by address and size, which means something for snapshots of one process only.
+    """
+
+    base: MemorySide
+    new: MemorySide
+    categories: tuple[MemoryChange, ...]
+    owners: tuple[MemoryChange, ...]
+    segments_only_base: tuple[int, ...]
+    segments_only_new: tuple[int, ...]
+
+    @property
+    def delta_bytes(self) -> int:
+        """The peak of the new snapshot less that of the base."""
+        return self.new.peak.peak_bytes - self.base.peak.peak_bytes
+
+
+def memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path: str) -> MemorySide | None:
+    """The snapshot, as its device with the highest peak has it; None where nothing was ever in use."""
+    asked = {
+        name: rows(connection, f"snapshot_{name}", trace_id=trace_id, top=_ALL)
+        for name in ("peak", "category", "holder", "segment")
+    }
+    if not asked["peak"]:
+        return None
+    peak = msgspec.convert(asked["peak"][0], SnapshotPeak)
+    categories = msgspec.convert(asked["category"], list[MemoryCategory])
+    holders = msgspec.convert(asked["holder"], list[MemoryHolder])
+    return MemorySide(
+        PurePath(path).name,
+        peak,
+        {each.category or _CANNOT_TELL: each.bytes for each in categories if each.device == peak.device},
+        {each.owner or _NO_STACK: each.bytes for each in holders if each.device == peak.device},
+        {row["address"]: row["bytes"] for row in asked["segment"] if row["device"] == peak.device},
+    )
+
+
+def compared(base: MemorySide, new: MemorySide) -> MemoryComparison:
+    """What changed from `base` to `new`."""
+    before, after = set(base.segments.items()), set(new.segments.items())
+    return MemoryComparison(
+        base,
+        new,
+        _changes(base.categories, new.categories),
+        _changes(base.holders, new.holders),
+        tuple(sorted(address for address, _ in before - after)),
+        tuple(sorted(address for address, _ in after - before)),
+    )
+
+
+def _changes(base: Mapping[str, int], new: Mapping[str, int]) -> tuple[MemoryChange, ...]:
+    changes = [MemoryChange(name, base.get(name, 0), new.get(name, 0)) for name in {**base, **new}]
+    return tuple(sorted(changes, key=lambda each: (-abs(each.delta_bytes), -each.base_bytes, each.name)))
+
+
+def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
+    """The document: the peaks, then what changed by category and by line, at most `top` of them."""
+    yield Heading(1, ("traceq compare",))
+    yield Verdict(memory_verdict(comparison), _outcome(comparison))
+    yield _sides(comparison)
+    yield Paragraph(("At the peak, by what it is:",))
+    yield _table("category", comparison.categories)
+    yield Paragraph(("By line of the program:",))
+    yield _table("line", comparison.owners[:top])
+    left = len(comparison.owners) - top
+    if left > 0:
+        yield Paragraph((f"{left} more lines, {_signed(sum(each.delta_bytes for each in comparison.owners[top:]))}.",))
+
+
+def memory_verdict(comparison: MemoryComparison) -> Spans:
+    """The peaks, their difference, and the line that changed most in that direction."""
+    base, new = comparison.base.peak, comparison.new.peak
+    delta = comparison.delta_bytes
+    words = f"Peak: {size(base.peak_bytes)} -> {size(new.peak_bytes)}"
+    if not delta:
+        return (f"{words}, the same to the byte",)
+    words += f" ({_signed(delta)}, {change_share(delta / base.peak_bytes)})"
+    same_way = [each for each in comparison.owners if each.delta_bytes * delta > 0]
+    first = same_way[0]
+    return (f"{words}; ", Name(first.name), f" changed most, {_signed(first.delta_bytes)}")
+
+
+def _outcome(comparison: MemoryComparison) -> Outcome:
+    return "problem" if comparison.delta_bytes > 0 else "healthy"
+
+
+def _sides(comparison: MemoryComparison) -> Table:
+    sides = {"base": comparison.base, "new": comparison.new}
+    return table(
+        tuple(sides.items()),
+        {
+            "": lambda each: Literal(each[0]),
+            "file": lambda each: Name(each[1].file),
+            "GPU": lambda each: str(each[1].peak.device),
+            "peak": lambda each: size(each[1].peak.peak_bytes),
+            "most reserved": lambda each: maybe(size, each[1].peak.most_reserved_bytes),
+            "in use at the end": lambda each: size(each[1].peak.bytes_at_end),
+            "reserved at the end": lambda each: maybe(size, each[1].peak.reserved_at_end),
+        },
+        text=(0, 1, 2),
+    )
+
+
+def _table(what: str, changes: Sequence[MemoryChange]) -> Table:
+    return table(
+        changes,
+        {
+            what: lambda each: Name(each.name),
+            "base": lambda each: size(each.base_bytes),
+            "new": lambda each: size(each.new_bytes),
+            "difference": lambda each: _signed(each.delta_bytes),
+        },
+    )
+
+
+def _signed(value: int) -> str:
+    return f"-{size(-value)}" if value < 0 else f"+{size(value)}" if value else size(0)

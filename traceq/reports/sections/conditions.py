@@ -1,0 +1,50 @@
+"""The words about what monitors logged beside the trace: power, clocks and heat of GPUs, and how the host was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.common.units import rate
+from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, table
+from traceq.reports.model import Condition, TraceReport
+
+_PER_MEGA = 1e6
+
+
+def conditions(report: TraceReport) -> Iterator[Block]:
+    """The section of that name, where a log was given with the trace."""
+    if not report.conditions:
+        return
+    yield Heading(3, ("Power, clocks and host",), is_minor=True)
+    yield Paragraph(
+        (
+            f"By logs of monitors, over the counted {report.unit}s. Of disks and networks the busiest; ",
+            Literal("step_condition"),
+            " has each step.",
+        )
+    )
+    yield table(
+        report.conditions,
+        {
+            "of": _whose,
+            "series": lambda each: Literal(each.name),
+            "mean": lambda each: _number(each, each.mean),
+            "lowest": lambda each: _number(each, each.lowest),
+            "highest": lambda each: _number(each, each.highest),
+        },
+        text=(0, 1),
+    )
+    yield Query(report.queries["conditions"])
+
+
+def _whose(condition: Condition) -> str:
+    if condition.device is not None:
+        return f"GPU {condition.device}"
+    return Name(condition.instance) if condition.instance else "host"
+
+
+def _number(condition: Condition, value: float) -> str:
+    if condition.unit == "bytes/s":
+        return f"{rate(value / _PER_MEGA)} MB/s"
+    unit = "%" if condition.unit == "percent" else condition.unit
+    return f"{rate(value)} {unit}" if unit else rate(value)

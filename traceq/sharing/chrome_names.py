@@ -1,0 +1,417 @@
+"""A Chrome trace that names nobody: of each event the members that are known, with names as sharing.names makes them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from traceq.importers.chrome.loose import FAMILY_OF_CATEGORY
+from traceq.importers.chrome.records import Records
+from traceq.sharing.names import Names
+
+_NUMBER = re.compile(rb"-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
+_QUOTED_NUMBER = re.compile(rb'"-?\d{1,25}(?:\.\d{1,12})?"')
+_MEMBERS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"))
+_PHASES = frozenset("XMBEisfCIPtbneNOD")
+_CATEGORIES = frozenset(
+    (
+        *FAMILY_OF_CATEGORY,
+        *("Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Trace", "async", "ac2g", "fwdbwd", "cpu_instant_event"),
+        *(
+            "external_correlation",
+            "collective_comm",
+            "hardware_counters",
+            "mtia_counters",
+            "cuda_profiler_range",
+            "traceq",
+        ),
+    )
+)
+# Arguments that are numbers, or lists of numbers; of any other type they go.
+_NUMERIC = frozenset(
+    (
+        *("External id", "external id", "correlation", "device", "Device", "context", "stream", "grid", "block"),
+        *(
+            "registers per thread",
+            "shared memory",
+            "queued",
+            "blocks per SM",
+            "warps per SM",
+            "est. achieved occupancy %",
+        ),
+        *(
+            "bytes",
+            "memory bandwidth (GB/s)",
+            "fromDevice",
+            "inDevice",
+            "toDevice",
+            "fromContext",
+            "inContext",
+            "toContext",
+        ),
+        *("graph id", "graph node id", "priority", "channel", "channel_type", "hsa_queue", "cid", "cbid", "Ev Idx"),
+        *(
+            "Record function id",
+            "Sequence number",
+            "Fwd thread id",
+            "Python id",
+            "Python parent id",
+            "Python module id",
+        ),
+        *("Python thread", "In msg nelems", "Out msg nelems", "Group size", "Seq", "Rank", "Src Rank", "Dst Rank"),
+        *("Global rank start", "Global rank stride", "Is asynchronized op", "In split size", "Out split size"),
+        *("Device Type", "Device Id", "Bytes", "Total Allocated", "Total Reserved", "wait_on_stream", "event_id"),
+        *("wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_id", "Op count", "num_warps", "num_stages"),
+        *("sort_index", "ts", "dur", "Trace iteration", "finished", "Input Dims", "Input Strides", "ptr"),
+        *(
+            "activeBlocksPerMultiprocessor",
+            "blockLimitRegs",
+            "blockLimitSharedMem",
+            "blockLimitWarps",
+            "blockLimitBlocks",
+        ),
+        *("blockLimitBarriers", "allocatedRegistersPerBlock", "allocatedSharedMemPerBlock"),
+    )
+)
+# A number or lists of them; no address is one.
+_ONE = r"-?\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
+_NUMERIC_TEXT = re.compile(rf"[\[(]*{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]*|\[\]|\(\)|True|False|None|inf|nan|")
+_OBJECTS = frozenset(("occupancy",))
+_FLAGS = (
+    "schemaVersion", "record_shapes", "with_stack", "with_flops", "with_modules", "profile_memory", "cupti_version",
+    "cuda_runtime_version", "cuda_driver_version", "roctracer_version", "rocprofiler-sdk_version", "hip_runtime_version",
+    "hip_driver_version", "baseTimeNanoseconds",
+)  # fmt: skip
+_OF_DEVICE = (
+    "id", "totalGlobalMem", "computeMajor", "computeMinor", "maxThreadsPerBlock", "maxThreadsPerMultiprocessor", "regsPerBlock",
+    "warpSize", "sharedMemPerBlock", "numSms", "regsPerMultiprocessor", "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor",
+    "maxSharedMemoryPerMultiProcessor",
+)  # fmt: skip
+_BACKENDS = re.compile(
+    r"(?:(?:cpu|cuda|hip):)?(?:nccl|gloo|mpi|ucc|rccl|xccl|hccl)(?:,(?:cpu|cuda):(?:nccl|gloo|mpi|ucc))?"
+)
+_VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,3}")
+_SYNC_KINDS = re.compile(
+    r"(?:Event|Stream|Context) ?(?:Wait ?Event|Sync(?:hronize)?)?(?: Sync)?|EVENT_SYNC|STREAM_WAIT_EVENT|STREAM_SYNC|CONTEXT_SYNC"
+)
+_LIMITS = re.compile(r"(?:WARPS|REGS|SMEM|BLOCKS|BARRIERS|none|\||, ?| )*")
+_COPY_KINDS = re.compile(r"[HDAP](?:to|2)[HDAP]|Dispatch Kernel|(?:Host|Device)To(?:Host|Device)|Memset|\d{1,3}")
+
+_Values = Mapping[str, Any]
+_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class Anonymiser:
+    """Copies events without what may name somebody, and counts what goes, by kind."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.removed: Counter[str] = Counter()
+        self._strings: dict[str, Callable[[str], str | None]] = {
+            "Collective name": names.operator,
+            "dtype": names.type,
+            "Process Group Name": self._group_name,
+            "Process Group Description": lambda text: names.other(text, "names of process groups"),
+            "Process Group Ranks": _numeric_text,
+            "In split size": _numeric_text,
+            "Out split size": _numeric_text,
+            "cuda_sync_kind": lambda text: text if _SYNC_KINDS.fullmatch(text) else None,
+            "limitingFactors": lambda text: text if _LIMITS.fullmatch(text) else None,
+            "kind": lambda text: text if _COPY_KINDS.fullmatch(text) else None,
+            "kernel": names.kernel,
+            "kernel_name": names.kernel,
+            "Module Hierarchy": lambda text: names.other(text, "names of modules"),
+        }
+
+    def _group_name(self, text: str) -> str:
+        return text if re.fullmatch(r"\d{1,5}", text) else self._names.other(text, "names of process groups")
+
+    def event(self, raw: bytes | msgspec.Raw) -> bytes | None:
+        """The event as it may be shown; None where nothing of it may."""
+        try:
+            members = _decoder.decode(raw)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            self.removed["events that are no JSON"] += 1
+            return None
+        phase = _text(members.get("ph"))
+        if phase not in _PHASES:
+            self.removed["events of unknown kinds"] += 1
+            return None
+        if phase == "M":
+            return self._metadata(members)
+        category = _text(members.get("cat"))
+        shown: dict[str, Any] = {"ph": phase, "cat": None if category is None else self._category(category)}
+        if "name" in members:
+            shown["name"] = self._name(_text(members["name"]), phase, category)
+        shown |= {key: self._track(members[key]) for key in ("pid", "tid") if key in members}
+        shown |= {key: self._number(members[key], key) for key in ("ts", "dur", "id") if key in members}
+        for key in ("bp", "s"):
+            shown[key] = text if (text := _text(members.get(key))) in ("e", "g", "p", "t") else None
+        if "args" in members:
+            shown["args"] = self._args(members["args"], is_counter=phase == "C")
+        self.removed["unknown members of events"] += len(members.keys() - _MEMBERS)
+        return msgspec.json.encode({key: value for key, value in shown.items() if value is not None})
+
+    def _category(self, text: str) -> str:
+        return text if text in _CATEGORIES or text.lower() in _CATEGORIES else self._names.other(text)
+
+    def _name(self, text: str | None, phase: str, category: str | None) -> str | None:
+        if text is None:
+            return None
+        names = self._names
+        if phase in ("s", "t", "f"):
+            return text if text in _CATEGORIES or text == "launch" else names.other(text)
+        if phase == "C":
+            return names.metric(text)
+        family = "Trace" if category == "Trace" else FAMILY_OF_CATEGORY.get((category or "").lower(), "other")
+        ways = {
+            "kernel": names.kernel,
+            "runtime": names.call,
+            "overhead": names.call,
+            "op": names.operator,
+            "python": names.frame,
+            "Trace": names.thread,
+        }
+        return ways.get(family, names.annotation)(text)
+
+    def _metadata(self, members: dict[str, msgspec.Raw]) -> bytes | None:
+        name = _text(members.get("name"))
+        args = _decoded(members.get("args"))
+        args = args if isinstance(args, dict) else {}
+        if name in ("process_sort_index", "thread_sort_index"):
+            shown: Any = {"sort_index": args["sort_index"]} if isinstance(args.get("sort_index"), int) else {}
+        elif name in ("process_name", "thread_name") and isinstance(args.get("name"), str):
+            shown = {
+                "name": self._names.program(args["name"])
+                if name == "process_name"
+                else self._names.thread(args["name"])
+            }
+        elif name == "process_labels" and isinstance(args.get("labels"), str):
+            shown = {"labels": self._names.thread(args["labels"])}
+        else:
+            self.removed["unknown metadata"] += 1
+            return None
+        event: dict[str, Any] = {"ph": "M", "name": name, "args": shown}
+        for key in ("pid", "tid"):
+            if key in members:
+                event[key] = self._track(members[key])
+        if "ts" in members:
+            event["ts"] = self._number(members["ts"], "ts")
+        return msgspec.json.encode({key: value for key, value in event.items() if value is not None})
+
+    def _track(self, raw: msgspec.Raw) -> Any:
+        if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
+            return raw
+        text = _text(raw)
+        return None if text is None else self._names.thread(text) if text else ""
+
+    def _number(self, raw: msgspec.Raw, key: str) -> msgspec.Raw | None:
+        """A number as it is written, so that no time loses a digit."""
+        if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
+            return raw
+        if bytes(raw) != b"null":
+            self.removed[f"values of {key} that are no numbers"] += 1
+        return None
+
+    def _args(self, raw: msgspec.Raw, *, is_counter: bool) -> dict[str, Any]:
+        values = _decoded(raw, of=dict[str, msgspec.Raw])
+        if not isinstance(values, dict):
+            self.removed["arguments that are no object"] += 1
+            return {}
+        if is_counter:
+            return {
+                self._names.metric(key) if key else key: value
+                for key, value in values.items()
+                if _NUMBER.fullmatch(bytes(value))
+            }
+        shown = {}
+        for key, value in values.items():
+            kept = self._argument(key, value)
+            if kept is not None:
+                shown[key] = kept
+            elif bytes(value) not in (b"null", b'""'):
+                self.removed[f"argument {key}" if key in _KNOWN_TEXTS else "unknown arguments"] += 1
+        return shown
+
+    def _argument(self, key: str, raw: msgspec.Raw) -> Any:
+        if key in _NUMERIC and _is_numeric(raw):
+            return raw
+        if key in self._strings and (text := _text(raw)) is not None:
+            return self._strings[key](text)
+        if key in _OBJECTS and isinstance(members := _decoded(raw, of=dict[str, msgspec.Raw]), dict):
+            inner = {each: self._argument(each, value) for each, value in members.items()}
+            return {each: value for each, value in inner.items() if value is not None}
+        if key == "Input type" and isinstance(types := _decoded(raw), list):
+            return [self._names.type(each) if isinstance(each, str) and each else "" for each in types]
+        if key == "Concrete Inputs" and isinstance(inputs := _decoded(raw), list):
+            return [_numeric_text(each) or "" if isinstance(each, str) else "" for each in inputs]
+        return None
+
+    def header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+        """The members of the file beside its events, those that may be shown."""
+        shown: dict[str, Any] = {
+            key: members[key] for key in _FLAGS if key in members and _NUMBER.fullmatch(bytes(members[key]))
+        }
+        if _text(members.get("displayTimeUnit")) in ("ms", "ns"):
+            shown["displayTimeUnit"] = _text(members["displayTimeUnit"])
+        if isinstance(devices := _decoded(members.get("deviceProperties")), list):
+            shown["deviceProperties"] = [self._device(each) for each in devices if isinstance(each, dict)]
+        if isinstance(distributed := _decoded(members.get("distributedInfo")), dict):
+            shown["distributedInfo"] = self._distributed(distributed)
+        if isinstance(ours := _decoded(members.get("traceq")), dict):
+            shown["traceq"] = self.ours(ours)
+        for key in members.keys() - shown.keys() - {"traceEvents"}:
+            self.removed["members of the file: " + (key if key in _KNOWN_MEMBERS else "others")] += 1
+        return shown
+
+    def _device(self, properties: _Values) -> dict[str, Any]:
+        shown: dict[str, Any] = {key: properties[key] for key in _OF_DEVICE if isinstance(properties.get(key), int)}
+        if isinstance(name := properties.get("name"), str):
+            shown["name"] = self._names.gpu(name) if name else ""
+        return shown
+
+    def _distributed(self, values: _Values) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            key: values[key] for key in ("rank", "world_size", "pg_count") if _is_small(values.get(key))
+        }
+        shown |= {"backend": values["backend"]} if _BACKENDS.fullmatch(str(values.get("backend"))) else {}
+        shown |= {"nccl_version": values["nccl_version"]} if _VERSION.fullmatch(str(values.get("nccl_version"))) else {}
+        if isinstance(groups := values.get("pg_config"), list):
+            shown["pg_config"] = [self._group(each) for each in groups if isinstance(each, dict)]
+        return shown
+
+    def _group(self, values: _Values) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        for key in ("pg_name", "pg_desc"):
+            if isinstance(text := values.get(key), str | int):
+                shown[key] = self._group_name(str(text))
+        if _BACKENDS.fullmatch(str(values.get("backend_config"))):
+            shown["backend_config"] = values["backend_config"]
+        if _is_small(values.get("pg_size")):
+            shown["pg_size"] = values["pg_size"]
+        ranks = values.get("ranks")
+        if isinstance(ranks, list):
+            shown["ranks"] = [each for each in ranks if _is_small(each) or each == "..."]
+        elif isinstance(ranks, str):
+            shown["ranks"] = _numeric_text(ranks) or ""
+        return shown
+
+    def ours(self, said: _Values) -> dict[str, Any]:
+        """What traceq wrote into the file."""
+        shown: dict[str, Any] = {key: said[key] for key in ("rank", "world_size") if _is_small(said.get(key))}
+        if isinstance(part := said.get("trim"), dict):
+            shown["trim"] = self._trim(part)
+        return shown
+
+    def _trim(self, part: _Values) -> dict[str, Any]:
+        sources = ("step_range", "mark", "profiler_step", "annotation", "optimizer", "recurrence", "window", "serving")
+        shown: dict[str, Any] = {
+            "window": [each for each in part.get("window", []) if isinstance(each, int)],
+            "source": part["source"] if part.get("source") in sources else "annotation",
+            "unit": self._names.annotation(str(part.get("unit"))),
+            "clock": "gpu" if part.get("clock") == "gpu" else "host",
+            "is_followed": bool(part.get("is_followed")),
+            "training": self._thread_of(part.get("training")),
+            "steps": [],
+        }
+        for step in part.get("steps", []):
+            told = {key: step[key] for key in ("ts", "ts_end") if isinstance(step.get(key), int)}
+            told |= {"name": self._names.annotation(str(step.get("name"))), **self._thread_of(step)}
+            if isinstance(excluded := step.get("excluded"), str):
+                told["excluded"] = self._names.words(excluded) if not _is_reason(excluded) else excluded
+            shown["steps"].append(told)
+        return shown
+
+    def _thread_of(self, values: Any) -> dict[str, str]:
+        values = values if isinstance(values, dict) else {}
+        found = {key: values[key] for key in ("pid", "tid") if isinstance(values.get(key), str)}
+        return {
+            key: text if re.fullmatch(r"-?\d{1,20}", text) else self._names.thread(text) for key, text in found.items()
+        }
+
+
+_REASONS = re.compile(r"(?:warm-up|incomplete|outside|other work|[a-z]+): [a-z0-9 +,.'-]{1,100}|outside of --window")
+_KNOWN_TEXTS = frozenset(
+    (
+        "Call stack",
+        "Concrete Inputs",
+        "Module Hierarchy",
+        "kernel_file",
+        "kernel_kwargs",
+        "kernel_hash",
+        "CallFrom",
+        "Backend",
+        "Trace name",
+    )
+)
+_KNOWN_MEMBERS = frozenset(
+    (
+        "host_name",
+        "traceName",
+        "trace_id",
+        "group_trace_id",
+        "INFO",
+        "WARNING",
+        "ERROR",
+        "PT_PROFILER_JOB_NAME",
+        "otherData",
+    )
+)
+
+
+def _is_reason(text: str) -> bool:
+    return _REASONS.fullmatch(text) is not None
+
+
+def _is_small(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def _numeric_text(text: str) -> str | None:
+    return text if _NUMERIC_TEXT.fullmatch(text) else None
+
+
+def _is_numeric(raw: msgspec.Raw) -> bool:
+    """Whether a value is a number, or nested lists of numbers, or a number in quotes."""
+    text = bytes(raw)
+    return bool(
+        _NUMBER.fullmatch(text)
+        or _QUOTED_NUMBER.fullmatch(text)
+        or text in (b"true", b"false")
+        or (text.startswith(b"[") and not text.strip(b"[]0123456789,.-+eE \t\r\n"))
+    )
+
+
+def _text(raw: msgspec.Raw | None) -> str | None:
+    value = _decoded(raw)
+    return value if isinstance(value, str) else None if value is None else str(value)
+
+
+def _decoded(raw: msgspec.Raw | None, of: Any = Any) -> Any:
+    try:
+        return None if raw is None else msgspec.json.decode(raw, type=of)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+
+
+def write_anonymous(path: Path, names: Names, file: BinaryIO) -> tuple[int, Counter[str]]:
+    """Write the trace at `path` without what may name somebody; how many events, and what went, by kind."""
+    anonymiser = Anonymiser(names)
+    written = 0
+    with Records(path) as records:
+        before = anonymiser.header(records.members_before() or {})
+        file.write(msgspec.json.encode(before).removesuffix(b"}") + (b",\n" if before else b"") + b'"traceEvents": [')
+        for _, events in records.blocks():
+            for raw in events:
+                event = anonymiser.event(raw)
+                if event is not None:
+                    file.write((b",\n" if written else b"\n") + event)
+                    written += 1
+        after = anonymiser.header(records.members_after())
+        file.write(b"\n]" + (b",\n" + msgspec.json.encode(after).removeprefix(b"{") if after else b"}") + b"\n")
+    return written, anonymiser.removed

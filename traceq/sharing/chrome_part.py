@@ -1,0 +1,120 @@
+"""A part of a Chrome trace: events of the file, character for character, that slices of the part were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+import numpy as np
+
+from traceq.importers.chrome.records import Head, Records, head_of, nanoseconds, partners
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy.typing as npt
+
+    from traceq.sharing.part import Part
+
+_TIMES = """
+    select distinct ts
+    from (
+        select ts from cpu_slice where trace_id = $trace_id and slice_id in (from _kept)
+        union all
+        select ts from gpu_slice where trace_id = $trace_id and slice_id in (from _kept)
+    )
+    order by ts
+"""
+
+
+class _Chosen:
+    """Which events stay: slices by their numbers, arrows by their ends, all else by its time."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, part: Part, trace_id: int) -> None:
+        ids = connection.execute("select slice_id from _kept order by slice_id").fetchnumpy()["slice_id"]
+        of_halves = partners(path)
+        ends = [of_halves[number] for number in ids.tolist() if number in of_halves] if of_halves else []
+        self._ids: npt.NDArray[np.int64] = np.union1d(ids, np.array(ends, np.int64))
+        self._times = connection.execute(_TIMES, {"trace_id": trace_id}).fetchnumpy()["ts"]
+        self._part = part
+        self._open: dict[tuple[str, str], bytes] = {}
+
+    def of(self, first: int, events: Sequence[bytes | msgspec.Raw]) -> Iterator[bytes | msgspec.Raw]:
+        """Those of a block, of which the first has this number."""
+        start, stop = np.searchsorted(self._ids, [first, first + len(events)])
+        mine = set((self._ids[start:stop] - first).tolist())
+        for place, event in enumerate(events):
+            if place in mine:
+                yield event
+            else:
+                yield from self._other(event)
+
+    def _other(self, event: bytes | msgspec.Raw) -> Iterator[bytes | msgspec.Raw]:
+        head = head_of(event)
+        if head.ph == "M":
+            yield event
+        elif head.ph in ("s", "t", "f"):
+            yield from self._arrow(event, head)
+        elif isinstance(head.ph, str) and head.ph not in ("X", "B", "E", "i", "I"):
+            ts = nanoseconds(event, head)
+            if ts is not None and self._part.ts <= ts < self._part.ts_end:
+                yield event
+
+    def _arrow(self, event: bytes | msgspec.Raw, head: Head) -> Iterator[bytes | msgspec.Raw]:
+        """An arrow whole, once both its ends are found at slices that stay."""
+        ts = nanoseconds(event, head)
+        at = np.searchsorted(self._times, ts) if ts is not None else len(self._times)
+        if at == len(self._times) or self._times[at] != ts:
+            return
+        key = str(head.cat), str(head.id)
+        if head.ph == "t":
+            yield event
+        elif (other := self._open.pop(key, None)) is not None:
+            yield other
+            yield event
+        else:
+            self._open[key] = bytes(event)
+
+
+def write_part(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    trace_id: int,
+    part: Part,
+    file: BinaryIO,
+    progress: Callable[[int], None] = lambda _bytes: None,
+) -> int:
+    """Write the part of the trace at `path` that stands in _kept (sql/selection.sql); how many events it holds."""
+    chosen = _Chosen(connection, path, part, trace_id)
+    written = 0
+    with Records(path, progress) as records:
+        file.write(_begin(records))
+        for first, events in records.blocks():
+            for event in chosen.of(first, events):
+                file.write(b",\n" if written else b"\n")
+                file.write(event)
+                written += 1
+        file.write(_end(records, part))
+    return written
+
+
+def _begin(records: Records) -> bytes:
+    """The file up to its first event; a bare list becomes an object, which can say more."""
+    text = records.before.strip().rstrip(b",")
+    members = records.members_before()
+    if members is not None and "traceq" in members:
+        text = msgspec.json.encode({key: value for key, value in members.items() if key != "traceq"}).removesuffix(b"}")
+    return (text + b",\n" if text.removeprefix(b"{").strip() else b"{\n") + b'"traceEvents": ['
+
+
+def _end(records: Records, part: Part) -> bytes:
+    """The file after its last event: what stood there, and what the part says of itself beside what is there for traceq."""
+    after = records.members_after()
+    ours = (records.members_before() or {}).get("traceq") or after.get("traceq") or b"{}"
+    try:
+        said = msgspec.json.decode(bytes(ours), type=dict[str, Any])
+    except msgspec.DecodeError:
+        said = {}
+    members = {**after, "traceq": said | {"trim": part.said}}
+    return b"\n],\n" + msgspec.json.encode(members).removeprefix(b"{") + b"\n"

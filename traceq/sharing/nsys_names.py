@@ -1,0 +1,286 @@
+"""An nsys export that names nobody: a new file with the tables and columns that are known, names as sharing.names makes them.
+
+Environments of all processes, command lines, paths and hosts stand in tables and strings that are not copied; pages that were
+freed in the old file are not either.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from traceq.importers.nsys import payload, samples
+from traceq.importers.nsys.capture import OPTIONS, PLAIN_WORD, RANK_VARIABLES
+from traceq.importers.nsys.diagnostics import LOST
+from traceq.importers.nsys.files import quoted
+from traceq.sharing.chrome_names import Anonymiser
+from traceq.sharing.names import Names
+from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
+
+# Columns that hold numbers, of any table that is copied. What is no number in them goes.
+_NUMBERS = frozenset(files("traceq").joinpath("sharing/numbers.txt").read_text("utf-8").split())
+
+_CALLS = {"nameId": "call"}
+_KERNELS = {"demangledName": "kernel", "shortName": "kernel", "mangledName": "kernel"}
+# Tables that are copied, each with the columns that hold ids of strings, and what these are the names of.
+_TABLES: dict[str, dict[str, str]] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": _KERNELS,
+    "CUPTI_ACTIVITY_KIND_RUNTIME": _CALLS,
+    "OSRT_API": {"nameId": "os_call"},
+    "PROFILER_OVERHEAD": _CALLS,
+    "CUPTI_ACTIVITY_KIND_OVERHEAD": _CALLS,
+    "CUBLAS_EVENTS": _CALLS,
+    "CUDNN_EVENTS": _CALLS,
+    **{
+        table: {"textId": "call"}
+        for table in (
+            *("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"),
+            *("UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS"),
+        )
+    },
+    "NVTX_EVENTS": {"textId": "range", "jsonTextId": "payload"},
+    "ThreadNames": {"nameId": "thread"},
+    "SAMPLING_CALLCHAINS": {"symbol": "symbol", "module": "library"},
+    "CUDA_UM_CPU_PAGE_FAULT_EVENTS": {"CpuInstruction": "symbol"},
+    **{
+        table: {}
+        for table in (
+            *("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"),
+            *("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "GPU_METRICS"),
+            *("CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "SCHED_EVENTS", "COMPOSITE_EVENTS"),
+            *("MPI_COMMUNICATORS", "MPI_RANKS", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME"),
+            *(
+                "TARGET_INFO_CUDA_STREAM",
+                "TARGET_INFO_CUDA_CONTEXT_INFO",
+                "CUDA_GRAPH_EVENTS",
+                "CUDA_GRAPH_NODE_EVENTS",
+            ),
+            *("PROCESSES", "DIAGNOSTIC_EVENT", "META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE"),
+            *("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_GPU_METRICS", "TRACEQ"),
+        )
+    },
+}
+# Columns that hold text, and the function that makes what is shown of it; rows of what it makes nothing of go with `_WHERE`.
+_TEXTS = {
+    "NVTX_EVENTS": {"text": "shown_range(t.text)", "jsonText": "shown_payload(t.jsonText)"},
+    "PROCESSES": {"name": "shown_program(t.name)"},
+    "DIAGNOSTIC_EVENT": {"text": "shown_message(t.text)"},
+    "META_DATA_EXPORT": {"name": "t.name", "value": "t.value"},
+    "EXPORT_META_DATA": {"name": "t.name", "value": "t.value"},
+    "META_DATA_CAPTURE": {"name": "shown_option_name(t.name)", "value": "t.value"},
+    "TARGET_INFO_GPU": {"name": "shown_gpu(t.name)", "chipName": "shown_gpu(t.chipName)"},
+    "TARGET_INFO_CUDA_GPU": {"name": "shown_gpu(t.name)", "pciBusId": "shown_bus(t.pciBusId)"},
+    "TARGET_INFO_GPU_METRICS": {"metricName": "shown_metric(t.metricName)"},
+    "TRACEQ": {"value": "shown_part(t.value)"},
+}
+_WHERE = {
+    "DIAGNOSTIC_EVENT": "shown_message(t.text) <> ''",
+    "META_DATA_EXPORT": "is_export(t.name, t.value)",
+    "EXPORT_META_DATA": "is_export(t.name, t.value)",
+    "META_DATA_CAPTURE": "is_option(t.name, t.value)",
+}
+_RANK_NAMES = frozenset(name for pair in RANK_VARIABLES for name in pair)
+_OF_PAYLOAD = (
+    "NCCL communicator ID", "No. of ranks", "Rank", "CUDA device", "Message size [bytes]", "Bytes", "Peer rank", "Root",
+)  # fmt: skip
+_LIBRARY = re.compile(
+    r"lib[a-z0-9_+-]{1,30}(?:\.so[.\d]{0,12}|\.dylib)?|(?:lib)?python\d[\d.]{0,6}(?:\.so[.\d]{0,8})?|ld-linux[\w.-]{0,20}|ld-[\d.]{1,8}so"
+    r"|vmlinux|\[[a-z. ]{1,24}\]|ntdll\.dll|kernel32\.dll"
+)
+_PUBLIC_LIBRARY = re.compile(
+    r"lib(?:c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|gomp|omp|iomp5|z|numa|cuda|cudart|cublas|cublasLt|cudnn\w*|cufft|curand|cusolver"
+    r"|cusparse|nccl|nvidia-[\w-]{1,24}|nvrtc[\w-]{0,12}|hip\w{0,12}|hsa\w{0,20}|torch\w{0,12}|c10\w{0,6}|mpi\w{0,8}|ToolsInjection\w{0,10}"
+    r"|\w{0,12}Injection|cupti|nvToolsExt|mkl\w{0,16}|ssl|crypto|atomic)[-.].{0,24}"
+)
+_SYMBOL = re.compile(
+    r"\[[A-Za-z ]{1,40}\]|0x[0-9a-fA-F]{1,16}|_start|main|__libc_start\w{0,16}|_Py\w{1,50}|Py[A-Z]\w{1,50}|clone|start_thread"
+)
+
+
+def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tuple[int, Counter[str]]:
+    """Write the export at `source` without what may name somebody to `target`; how many rows, and what went, by kind."""
+    removed: Counter[str] = Counter()
+    with copying(source, target, shown) as files:
+        files.execute("commit")
+        _give_functions(files, names, removed)
+        files.execute("create temp table used_string (id integer, role text, primary key (id, role)) without rowid")
+        files.execute("begin")
+        known = tables(files)
+        rows = 0
+        for table, columns in known.items():
+            if table != "StringIds" and table in _TABLES:
+                rows += _copy(files, table, columns, removed)
+            elif table != "StringIds" and not table.startswith("ENUM_"):
+                _count(files, table, removed)
+        rows += _strings(files, known, names, removed)
+    return rows, removed
+
+
+def _copy(files: sqlite3.Connection, table: str, columns: Columns, removed: Counter[str]) -> int:
+    """Copy a table with the columns that are known."""
+    strings, texts = _TABLES[table], _TEXTS.get(table, {})
+    kept: Columns = {}
+    expressions: dict[str, str] = {}
+    for name, (type_, not_null, is_row) in columns.items():
+        column = f"t.{quoted(name)}"
+        if name in texts:
+            kept[name], expressions[name] = ("TEXT", False, False), texts[name]
+        elif name in strings or name in _NUMBERS:
+            kind = type_ if type_.upper() in ("INTEGER", "REAL", "INT", "DOUBLE", "FLOAT", "BIGINT") else "INTEGER"
+            kept[name] = kind, not_null, is_row
+            number = f"case when typeof({column}) in ('integer', 'real') then {column} end"
+            expressions[name] = f"coalesce({number}, 0)" if not_null else number
+        else:
+            removed["columns that are not known"] += 1
+    if not kept:
+        return 0
+    rows = copy(files, table, kept, _WHERE.get(table, "true"), expressions=expressions)
+    for name, role in strings.items():
+        if name in columns:
+            files.execute(
+                f"insert or ignore into temp.used_string select {quoted(name)}, ? from main.{quoted(table)}"
+                f" where typeof({quoted(name)}) = 'integer'",
+                [role],
+            )
+    if table in _WHERE:
+        ((before,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()
+        removed[f"rows of {table}"] += before - rows
+    return rows
+
+
+def _count(files: sqlite3.Connection, table: str, removed: Counter[str]) -> None:
+    ((rows,),) = files.execute(f"select count(*) from src.{quoted(table)}").fetchall()
+    # Other tables may have any name.
+    shown = (
+        table
+        if re.fullmatch(r"(?:TARGET_INFO|ANALYSIS|CUPTI|CUDA|OSRT|NVTX|GPU|META_DATA|NET|NIC)_[A-Z0-9_]{1,40}", table)
+        else "other tables"
+    )
+    removed[f"rows of {shown}"] += rows
+
+
+def _strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names, removed: Counter[str]) -> int:
+    """Copy the strings that what was copied refers to; one with several roles is shown as the strictest way would."""
+    columns = known.get("StringIds", {})
+    if not {"id", "value"} <= columns.keys():
+        return 0
+    create(files, "StringIds", {"id": ("INTEGER", True, True), "value": ("TEXT", True, False)})
+    roles = _roles(names, removed)
+    query = (
+        "select s.id, s.value, group_concat(u.role) from src.StringIds as s inner join temp.used_string as u on u.id = s.id"
+        " where s.id <> 0 or s.id = 0 group by s.id order by s.id"
+    )
+    count = 0
+    for number, value, used in files.execute(query).fetchall():
+        text = _as_text(value)
+        shown = {roles[role](text) for role in used.decode().split(",")}
+        found = shown.pop() if len(shown) == 1 else names.words(text)
+        files.execute("insert or ignore into main.StringIds values (?, ?)", [number, found])
+        count += 1
+    ((all_strings,),) = files.execute("select count(*) from src.StringIds").fetchall()
+    removed["strings that nothing kept refers to"] += all_strings - count
+    return count
+
+
+def _roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str], str]]:
+    return {
+        "kernel": names.kernel,
+        "call": names.call,
+        "os_call": names.os_call,
+        "range": lambda text: _range(names, text),
+        "payload": lambda text: _payload(text, removed),
+        "thread": names.thread,
+        "symbol": lambda text: _symbol(names, text),
+        "library": lambda text: _library(names, text),
+    }
+
+
+def _give_functions(files: sqlite3.Connection, names: Names, removed: Counter[str]) -> None:
+    """The functions of _TEXTS and _WHERE."""
+
+    def give(name: str, function: Callable[[str], str]) -> None:
+        files.create_function(name, 1, lambda value: None if value is None else function(_as_text(value)))
+
+    anonymiser = Anonymiser(names)
+    give("shown_range", lambda text: _range(names, text))
+    give("shown_payload", lambda text: _payload(text, removed))
+    give("shown_program", names.program)
+    give("shown_message", lambda text: "events were dropped" if LOST.search(text) else "")
+    give("shown_gpu", names.gpu)
+    give("shown_bus", lambda text: text if re.fullmatch(r"[0-9A-Fa-f:.]{1,20}", text) else "")
+    give("shown_metric", names.metric)
+    give("shown_option_name", lambda text: "PROCESS_0:ENVIRONMENT_VARIABLE" if "ENVIRONMENT_VARIABLE" in text else text)
+    give("shown_part", lambda text: _part(anonymiser, text))
+    files.create_function("is_export", 2, lambda name, value: _is_export(_as_text(name), _as_text(value)))
+    files.create_function("is_option", 2, lambda name, value: _is_option(_as_text(name), _as_text(value)))
+
+
+def _as_text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else "" if value is None else str(value)
+
+
+def _range(names: Names, text: str) -> str:
+    """Ranges may be operators, as emit_nvtx writes them, calls of libraries, or anything."""
+    name = text.partition(",")[0]
+    if names.operator(name) == name and re.fullmatch(r"[, a-z_=0-9\[\]()-]*", text[len(name) :]):
+        return text
+    if re.fullmatch(r"(?:nccl|MPI_|nvshmem|ucp_)[A-Za-z]\w{0,40}|NCCL|MPI|cuBLAS|cuDNN|PyTorch|CCCL|NVSHMEM", text):
+        return text
+    return names.annotation(text)
+
+
+def _payload(text: str, removed: Counter[str]) -> str:
+    """What NCCL says of a message; of anything else nothing."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        values = None
+    values = values if isinstance(values, Mapping) else {}
+    shown: dict[str, Any] = {key: values[key] for key in _OF_PAYLOAD if isinstance(values.get(key), int)}
+    if str(values.get("Reduction operation")) in payload.REDUCTIONS:
+        shown["Reduction operation"] = values["Reduction operation"]
+    removed["payloads of ranges"] += shown.keys() != values.keys()
+    return json.dumps(shown) if shown else ""
+
+
+def _symbol(names: Names, text: str) -> str:
+    is_public = _SYMBOL.fullmatch(text) or (samples.NOT_OWN.match(text) and names.kernel(text) == text)
+    return text if is_public else names.other(text, "names of functions")
+
+
+def _library(names: Names, text: str) -> str:
+    last = re.split(r"[/\\]", text)[-1]
+    is_public = _PUBLIC_LIBRARY.fullmatch(last) or re.fullmatch(
+        r"(?:lib)?python\d[\d.]{0,6}(?:\.so[.\d]{0,8})?|ld-[\w.-]{1,24}|\[[a-z. ]{1,24}\]", last
+    )
+    return last if is_public else names.other(last, "names of libraries and programs")
+
+
+def _is_export(name: str, value: str) -> bool:
+    return (
+        re.fullmatch(r"EXPORT_(?:PRODUCT|SCHEMA)_VERSION[A-Z_]{0,10}", name) is not None
+        and re.fullmatch(r"[0-9][0-9.]{0,20}(?:-[0-9v.]{1,20})?", value) is not None
+    )
+
+
+def _is_option(name: str, value: str) -> bool:
+    if name in OPTIONS:
+        return PLAIN_WORD.fullmatch(value) is not None
+    variable, _, number = value.partition("=")
+    return (
+        "ENVIRONMENT_VARIABLE" in name and variable in _RANK_NAMES and re.fullmatch(r"[0-9]{1,7}", number) is not None
+    )
+
+
+def _part(anonymiser: Anonymiser, text: str) -> str:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return "{}"
+    return json.dumps(anonymiser.ours(said if isinstance(said, dict) else {}))

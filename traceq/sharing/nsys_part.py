@@ -1,0 +1,207 @@
+"""A part of an nsys export: rows of its tables, as they are, that slices of the part were made of."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traceq.database.sql import run
+from traceq.importers.nsys import host, mpi
+from traceq.importers.nsys.files import quoted
+from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.sharing.part import Part
+
+_GPU = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": "kernel",
+    "CUPTI_ACTIVITY_KIND_MEMCPY": "memcpy",
+    "CUPTI_ACTIVITY_KIND_MEMSET": "memset",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": "graph",
+}
+_CALLS = frozenset(each.table for each in (*host.CALLS, *mpi.CALLS))
+_EVENT, _SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+_NVTX, _SAMPLES, _SWITCHES = "NVTX_EVENTS", "COMPOSITE_EVENTS", "SCHED_EVENTS"
+
+# Call chains, and the table and column of what they are the chains of.
+_CHAINS = {
+    "SAMPLING_CALLCHAINS": (_SAMPLES, "id"),
+    "CUDA_CALLCHAINS": ("CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId"),
+    "OSRT_CALLCHAINS": ("OSRT_API", "callchainId"),
+}
+
+# Filled in order, where they need others: chains of what stays, recordings that waits name, strings that rows refer to.
+_LATER = (*_CHAINS, _EVENT, "StringIds")
+
+# They describe what is in the other tables, whenever that was, or are few.
+_WHOLE = frozenset(
+    (
+        "CUDA_GRAPH_EVENTS",
+        "CUDA_GRAPH_NODE_EVENTS",
+        "CUDA_GPU_MEMORY_POOL_EVENTS",
+        "DIAGNOSTIC_EVENT",
+        "ANALYSIS_DETAILS",
+    )
+)
+
+# Columns that hold ids of StringIds beside those whose names end in Id.
+_STRINGS = frozenset(
+    (
+        *(
+            "module",
+            "symbol",
+            "srcFile",
+            "funcName",
+            "shortName",
+            "mangledName",
+            "demangledName",
+            "varName",
+            "taskName",
+        ),
+        *("providerName", "kernelName", "description", "CpuInstruction", "name", "value"),
+    )
+)
+
+# NVTX: names of categories, threads and domains; and what NCCL says when it makes a communicator.
+_DESCRIPTIONS = "33, 39, 75, 76"
+
+_KEYS = """
+create temp table keep_call (tid integer, ts integer, primary key (tid, ts)) without rowid;
+create temp table keep_gpu (kind text, ts integer, correlation integer, primary key (kind, ts, correlation)) without rowid;
+create temp table keep_wait (ts integer, correlation integer, primary key (ts, correlation)) without rowid;
+create temp table keep_event (correlation integer primary key);
+create temp table keep_string (id integer primary key);
+"""
+_THREAD = "(coalesce(t.{column}, 0) & 281474976710655)"
+
+
+def write_part(connection: duckdb.DuckDBPyConnection, source: Path, target: Path, trace_id: int, part: Part) -> int:
+    """Write the part of the export at `source` that stands in _kept (sql/selection.sql) to `target`; how many rows it holds."""
+    with copying(source, target, source) as files:
+        _fill_keys(files, connection, trace_id)
+        known = tables(files)
+        ordered = sorted(known, key=lambda name: _LATER.index(name) if name in _LATER else -1)
+        values = {"ts": part.ts, "ts_end": part.ts_end}
+        rows = 0
+        for table in ordered:
+            if table == "StringIds":
+                _fill_strings(files, known)
+            condition = _condition(table, known[table], known)
+            rows += copy(files, table, known[table], condition, values)
+        create(files, "TRACEQ", {"value": ("TEXT", False, False)})
+        files.execute("insert into TRACEQ values (?)", [part.as_text])
+        return rows
+
+
+def _fill_keys(files: sqlite3.Connection, connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
+    files.executescript(_KEYS)
+    files.execute("begin")
+    for name, table in (("calls", "keep_call"), ("gpu", "keep_gpu"), ("waits", "keep_wait"), ("events", "keep_event")):
+        cursor = run(connection, f"sharing/sql/nsys_{name}.sql", trace_id=trace_id)
+        places = ", ".join("?" for _ in cursor.description or ())
+        while rows := cursor.fetchmany(10_000):
+            files.executemany(f"insert or ignore into temp.{table} values ({places})", rows)
+
+
+def _condition(table: str, columns: Columns, known: dict[str, Columns]) -> str:
+    """Which rows of a table stay, as SQL over its row t."""
+    if table in _CALLS or table == _NVTX:
+        return _of_calls(table, columns)
+    if table in _GPU or table == _SYNCHRONIZATION:
+        return _of_work(table, columns)
+    if table in _CHAINS:
+        return _of_chains(table, known)
+    if table in (_SWITCHES, _SAMPLES) and {"start", "globalTid"} <= columns.keys():
+        return _with_neighbours(table)
+    others = {
+        _EVENT: _of_events(columns, known),
+        "CUDA_GPU_MEMORY_USAGE_EVENTS": "t.start < :ts_end",  # totals are sums from the start
+        "StringIds": "t.id in (select id from temp.keep_string)",
+        **dict.fromkeys(_WHOLE, "true"),
+    }
+    if table in others or table.startswith(("ENUM_", "TARGET_INFO_", "META_DATA_", "NVTX_PAYLOAD_")):
+        return others.get(table, "true")
+    return _overlaps(columns) if "start" in columns else _at(columns)
+
+
+def _of_work(table: str, columns: Columns) -> str:
+    """Work of GPUs, and waits for it."""
+    if not {"start", "end", "correlationId"} <= columns.keys():
+        return _overlaps(columns) if "start" in columns else "true"
+    place = "t.start, coalesce(t.correlationId, 0)"
+    if table == _SYNCHRONIZATION:
+        return f"{_overlaps(columns)} or ({place}) in (select ts, correlation from temp.keep_wait)"
+    return f"{_overlaps(columns)} or ('{_GPU[table]}', {place}) in (select kind, ts, correlation from temp.keep_gpu)"
+
+
+def _of_chains(table: str, known: dict[str, Columns]) -> str:
+    """Call chains of the samples and calls that stay."""
+    caller, column = _CHAINS[table]
+    return f"t.id in (select {column} from main.{caller})" if column in known.get(caller, {}) else "true"
+
+
+def _of_calls(table: str, columns: Columns) -> str:
+    if not {"start", "end"} <= columns.keys():
+        return "true"
+    thread = _THREAD.format(column="globalTid") if "globalTid" in columns else "0"
+    conditions = [_overlaps(columns), f"({thread}, t.start) in (select tid, ts from temp.keep_call)"]
+    if table == _NVTX:
+        # A range that was never closed lasts as long as the trace, which the last row of the table tells.
+        conditions.append('t."end" is null and t.start < :ts_end')
+        if "eventType" in columns:
+            conditions.append(f"t.eventType in ({_DESCRIPTIONS})")
+        if "text" in columns:
+            conditions.append("t.text like 'ncclCommInit%'")
+        if "textId" in columns:
+            conditions.append("t.textId in (select id from src.StringIds where value like 'ncclCommInit%')")
+    return " or ".join(conditions)
+
+
+def _of_events(columns: Columns, known: dict[str, Columns]) -> str:
+    conditions = ["t.correlationId in (select correlation from temp.keep_event)"] if "correlationId" in columns else []
+    if "eventSyncId" in columns and "eventSyncId" in known.get(_SYNCHRONIZATION, {}):
+        conditions.append(f"t.eventSyncId in (select eventSyncId from main.{_SYNCHRONIZATION})")
+    if "timestamp" in columns:
+        conditions.append("t.timestamp >= :ts and t.timestamp < :ts_end")
+    return " or ".join(conditions) or "true"
+
+
+def _overlaps(columns: Columns) -> str:
+    end = 'coalesce(t."end", t.start)' if "end" in columns else "t.start"
+    return f"(t.start < :ts_end and ({end} > :ts or t.start = :ts))"
+
+
+def _at(columns: Columns) -> str:
+    return "t.timestamp >= :ts and t.timestamp < :ts_end" if "timestamp" in columns else "true"
+
+
+def _with_neighbours(table: str) -> str:
+    """Rows of the time, and of each thread two before it and after it."""
+    near = (
+        "t.rowid in (select number from ("
+        "select rowid as number, row_number() over (partition by globalTid order by start {order}) as place"
+        " from src.{table} where start {side}) where place <= 2)"
+    )
+    before = near.format(order="desc", table=table, side="< :ts")
+    after = near.format(order="", table=table, side=">= :ts_end")
+    return f"(t.start >= :ts and t.start < :ts_end) or {before} or {after}"
+
+
+def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
+    """The ids of strings that the rows in the new file may refer to; one too many does no harm."""
+    for table, columns in known.items():
+        if table == "StringIds":
+            continue
+        for column in _string_columns(columns):
+            files.execute(
+                f"insert or ignore into temp.keep_string select {quoted(column)} from main.{quoted(table)}"
+                f" where typeof({quoted(column)}) = 'integer'"
+            )
+
+
+def _string_columns(columns: Columns) -> Iterable[str]:
+    return [name for name in columns if name in _STRINGS or name.endswith(("Id", "NameId"))]

@@ -1,0 +1,133 @@
+"""Which part of a trace is meant, and what the part has to say of itself so that its steps are those of the whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from traceq.analysis.steps.choice import Window
+from traceq.analysis.steps.window import window_extent
+from traceq.database.query import ask
+from traceq.database.sql import run, statement
+from traceq.errors import WrongUse
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from traceq.analysis.steps.window import Extent
+
+_NUMBER_AT_END = re.compile(r"#(\d+)\D*$")
+_TRAINING = """
+    select coalesce(t.pid::varchar, t.process_name) as pid, coalesce(t.tid::varchar, t.thread_name) as tid
+    from (select any_value(thread_id) as thread_id from host_ledger where trace_id = $trace_id) as h
+    inner join thread as t on t.trace_id = $trace_id and t.thread_id = h.thread_id
+"""
+_OUTSIDE = "outside of --window"
+
+
+@dataclass(frozen=True)
+class Part:
+    """From `ts` to `ts_end`, ns on the clock of the trace, and what is written into the file of it: its steps, as JSON."""
+
+    ts: int
+    ts_end: int
+    said: dict[str, Any]
+
+    @property
+    def steps(self) -> int:
+        """How many steps it holds."""
+        return len(self.said["steps"])
+
+    @property
+    def as_text(self) -> str:
+        """What is written into the file, as JSON."""
+        return json.dumps({"trim": self.said})
+
+
+def of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> Part:
+    """The steps numbered from `first` to `last`: by the numbers in their own names, if they have any, else as traceq counts."""
+    steps = _steps(connection, trace_id)
+    numbers = _own_numbers(steps) or [step["step"] for step in steps]
+    places = [place for place, number in enumerate(numbers) if first <= number <= last]
+    if not places:
+        there = f"they are numbered {min(numbers)}..{max(numbers)}" if numbers else "it has none"
+        raise WrongUse(f"--steps {first}..{last}: the trace has no such steps; {there}.")
+    return _part(connection, trace_id, steps, places, None)
+
+
+def of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Window) -> Part:
+    """The time that `window` says, of a trace that was ingested with it as --window: steps that lie in it stay steps."""
+    run(connection, "sharing/sql/staged.sql", trace_id=trace_id)
+    extent = window_extent(connection, window)
+    if extent is None:
+        raise WrongUse("--window: no annotation has this name, or it ends before it starts.")
+    steps = _steps(connection, trace_id)
+    if [step["source"] for step in steps] == ["window"]:
+        # No whole step lies in it: then it is itself what is judged, until its work is done.
+        return _part(connection, trace_id, steps, [0], None)
+    places = [
+        place
+        for place, step in enumerate(steps)
+        if step["excluded"] != _OUTSIDE and extent.ts <= step["ts"] < extent.ts_end
+    ]
+    if not places:
+        raise WrongUse("--window: no step begins in it.")
+    return _part(connection, trace_id, steps, places, extent)
+
+
+def whole(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Part:
+    """All of the trace, with its steps written down."""
+    steps = _steps(connection, trace_id)
+    ((ts, ts_end),) = run(connection, "sharing/sql/extent.sql", trace_id=trace_id).fetchall()
+    if not steps or ts is None:
+        raise WrongUse("the trace holds nothing that could be trimmed.")
+    part = _part(connection, trace_id, steps, range(len(steps)), None)
+    return Part(min(ts, part.ts), max(ts_end, part.ts_end) + 1, part.said)
+
+
+def _steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
+    return ask(connection, statement("sharing/sql/steps.sql"), trace_id=trace_id)
+
+
+def _own_numbers(steps: Sequence[dict[str, Any]]) -> list[int]:
+    """The numbers in the names of the steps; none where not every step has one of its own."""
+    found = [_NUMBER_AT_END.search(step["name"]) for step in steps]
+    numbers = [int(match[1]) for match in found if match]
+    is_own = len(numbers) == len(steps) and len(set(numbers)) == len(numbers) and numbers == sorted(numbers)
+    return numbers if is_own else []
+
+
+def _part(
+    connection: duckdb.DuckDBPyConnection,
+    trace_id: int,
+    steps: Sequence[dict[str, Any]],
+    places: Sequence[int],
+    extent: Extent | None,
+) -> Part:
+    chosen = [steps[place] for place in places]
+    ts, ts_end = chosen[0]["ts"], chosen[-1]["ts_end"]
+    if extent is not None:
+        ts, ts_end = min(ts, extent.ts), max(ts_end, extent.ts_end)
+    training = ask(connection, _TRAINING, trace_id=trace_id)
+    said = {
+        "window": [ts, ts_end],
+        "source": chosen[0]["source"],
+        "unit": re.sub(r"#?\d+", "#", chosen[0]["name"]),
+        "clock": "gpu" if chosen[0]["is_gpu"] and chosen[0]["source"] == "recurrence" else "host",
+        "is_followed": places[-1] + 1 < len(steps),
+        "training": training[0] if training else {},
+        "steps": [_said(step, is_last=step is steps[-1]) for step in chosen],
+    }
+    return Part(ts, ts_end, said)
+
+
+def _said(step: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
+    """A step as the file has it. The last of the whole trace lasts as long as its work; what comes after that is of no step."""
+    lasts = is_last and step["gpu_ts_end"] == step["ts_end"] and step["last_launch"] is not None
+    own_end = step["last_launch"] + 1 if lasts else step["ts_end"]
+    told = {"name": step["name"], "ts": step["ts"], "ts_end": max(own_end, step["ts"] + 1)}
+    told |= {key: step[key] for key in ("pid", "tid", "excluded") if step[key] is not None}
+    return told

@@ -1,0 +1,118 @@
+"""What of a trace names machines, people and their secrets: found by signs, so that somebody is warned; never a list of all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from traceq.importers.chrome.source import Stream
+
+
+class _Sign(NamedTuple):
+    """Where one of `needles` stands, which a search finds quickly, `pattern` matches from at most `back` bytes before it on."""
+
+    kind: str
+    needles: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+    back: int = 0
+
+
+_TOKEN = "tokens and passwords"  # noqa: S105 - what they are called
+_SIGNS = (
+    _Sign("home directories", (b"/home/", b"/Users/"), re.compile(rb"/(?:home|Users)/([A-Za-z_][\w.-]{1,40})")),
+    _Sign("home directories", (b":\\Users\\", b":\\\\Users\\\\"), re.compile(rb":\\+Users\\+([\w.-]{1,40})")),
+    _Sign("host names", (b'"host_name"',), re.compile(rb'"host_name"\s*:\s*"([^"]{1,200})"')),
+    _Sign("host names", (b"HOSTNAME=",), re.compile(rb"HOSTNAME=([\w.-]{2,100})")),
+    _Sign(
+        "host names",
+        (b".com", b".net", b".org", b".edu", b".gov", b".internal", b".local", b".cloud", b".corp"),
+        re.compile(rb"(?<![\w@./-])([a-z][\w-]{0,40}(?:\.[\w-]{1,40}){0,4}\.(?:com|net|org|edu|gov|internal|local|cloud|corp))\b(?!\.?\w)"),
+        100,
+    ),
+    _Sign("users", (b"USER=", b"LOGNAME=", b"USERNAME="), re.compile(rb"(?:USER|LOGNAME|USERNAME)=([\w.-]{1,60})")),
+    _Sign("mail addresses", (b"@",), re.compile(rb"([\w.+-]{1,40}@[\w-]{1,40}(?:\.[\w-]{1,20})+)"), 41),
+    _Sign(
+        "network addresses",
+        (b"10.", b"192.168.", b"172."),
+        re.compile(rb"(?<![\w.-])((?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3})(?![\w.])"),
+        1,
+    ),
+    _Sign(
+        "environment variables",
+        (b"PATH=", b"SHELL=", b"PWD=", b"HOME=", b"CUDA_VISIBLE_DEVICES=", b"LANG=", b"TERM=", b"MASTER_ADDR="),
+        re.compile(rb"([A-Z_]{0,40}[A-Z]=)[^\x00\s]"),
+        40,
+    ),
+    _Sign(
+        _TOKEN,
+        (
+            *(b"hf_", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_", b"glpat-", b"sk-", b"AKIA", b"ASIA", b"AIza"),
+            *(b"xoxb-", b"xoxp-", b"xoxa-", b"npm_", b"pypi-", b"dop_v1_", b"SG.", b"eyJ", b"dckr_pat_", b"wandb_v1_"),
+        ),
+        re.compile(
+            rb"(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
+            rb"|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|xox[abp]-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dop_v1_[a-f0-9]{20,}"
+            rb"|SG\.[\w-]{10,}\.[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]{10,}|dckr_pat_[\w-]{16,}|wandb_v1_\w{16,})"
+        ),
+        1,
+    ),
+    _Sign(_TOKEN, (b"PRIVATE KEY",), re.compile(rb"-----BEGIN [A-Z ]{0,20}PRIVATE KEY"), 40),
+    _Sign(
+        _TOKEN,
+        (b"TOKEN", b"SECRET", b"PASSWORD", b"API_KEY", b"password=", b"token=", b"api-key", b"--secret"),
+        re.compile(rb"([\w-]{0,40}(?:TOKEN|SECRET|PASSWORD|API_KEY|password|token|api-key|secret)\w{0,20}[= ])[^\s\x00\"]{3,}"),
+        40,
+    ),
+)  # fmt: skip
+_AHEAD = 400
+_CHUNK, _OVERLAP = 4 << 20, 1 << 10
+_MOST = 10_000
+
+
+class Found(NamedTuple):
+    """Something that a trace names, and how many different ones at least."""
+
+    kind: str
+    number: int
+
+
+def secrets_in(path: Path) -> list[Found]:
+    """What the file at `path`, unpacked, names, by kind; the values themselves are not kept."""
+    found: dict[str, set[int]] = {sign.kind: set() for sign in _SIGNS}
+    for text in _windows(path):
+        for sign in _SIGNS:
+            for value in _values(text, sign):
+                if len(found[sign.kind]) < _MOST:
+                    found[sign.kind].add(hash(value))
+    return [Found(kind, len(values)) for kind, values in found.items() if values]
+
+
+def _values(text: bytes, sign: _Sign) -> Iterator[bytes]:
+    for needle in sign.needles:
+        place = text.find(needle)
+        while place >= 0:
+            end = place + 1
+            if match := _around(text, place, sign):
+                yield match[1] if match.groups() else match[0]
+                end = max(end, match.end())
+            place = text.find(needle, end)
+
+
+def _around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | None:
+    """What matches with a needle at `place` in it."""
+    match = sign.pattern.search(text, max(0, place - sign.back), place + _AHEAD)
+    while match and match.end() <= place:
+        match = sign.pattern.search(text, match.end(), place + _AHEAD)
+    return match if match and match.start() <= place else None
+
+
+def _windows(path: Path) -> Iterator[bytes]:
+    """The content in pieces that overlap, so that what is cut in two by one is whole in another."""
+    with closing(Stream(path, lambda _bytes: None)) as stream:
+        tail = b""
+        while text := stream.read(_CHUNK):
+            yield tail + text
+            tail = text[-_OVERLAP:]

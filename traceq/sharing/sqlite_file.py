@@ -1,0 +1,87 @@
+"""SQLite files made of tables of another: rows that a condition chooses, in their order; nothing of the file is executed."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from traceq.errors import UnusableTrace
+from traceq.importers.nsys.files import READ_WHAT_IS_THERE, quoted, uri
+
+_TYPE = re.compile(r"[A-Za-z][A-Za-z ]{0,30}")
+
+Columns = dict[str, tuple[str, bool, bool]]
+"""Of each column its type, whether it may not be NULL, and whether it is the number of the row."""
+
+
+@contextmanager
+def copying(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the new file `target`, with that of `source` attached as src, read-only.
+
+    Raises UnusableTrace, which names `shown`, where the source cannot be read.
+    """
+    with closing(sqlite3.connect(f"file:{target}?mode=rwc", uri=True, isolation_level=None)) as connection:
+        try:
+            connection.text_factory = bytes
+            # Functions in a schema that nobody of us wrote are not run, and views are not looked into.
+            connection.execute("pragma trusted_schema = off")
+            connection.execute("pragma journal_mode = off")
+            connection.execute("pragma synchronous = off")
+            connection.execute("attach ? as src", [uri(source)])
+            connection.execute(READ_WHAT_IS_THERE.replace("pragma ", "pragma src."))
+            connection.execute("begin")
+            yield connection
+            connection.execute("commit")
+        except sqlite3.Error as error:
+            raise UnusableTrace(
+                f"{shown}: the SQLite file is damaged ({error}); export it again with nsys export"
+            ) from error
+
+
+def tables(connection: sqlite3.Connection) -> dict[str, Columns]:
+    """The tables of the source, with their columns: no views, and none that a module of SQLite makes up."""
+    found: dict[str, Columns] = {}
+    query = (
+        'select m.name, c.name, c.type, c."notnull", c.pk, sum(c.pk > 0) over (partition by m.name)'
+        " from src.sqlite_master as m, pragma_table_xinfo(m.name, 'src') as c"
+        " where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\'"
+        " and m.sql not like 'create virtual%' and c.hidden = 0 order by m.rowid, c.cid"
+    )
+    for table, column, kind, not_null, key, keys in connection.execute(query):
+        type_ = kind.decode("utf-8", "replace")
+        is_row = bool(key) and keys == 1 and type_.upper() == "INTEGER"
+        columns = found.setdefault(table.decode("utf-8", "replace"), {})
+        columns[column.decode("utf-8", "replace")] = type_ if _TYPE.fullmatch(type_) else "", bool(not_null), is_row
+    return found
+
+
+def create(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
+    """Make an empty table in the new file."""
+    described = (
+        f"{quoted(name)} {type_}{' not null' if not_null else ''}{' primary key' if is_row else ''}"
+        for name, (type_, not_null, is_row) in columns.items()
+    )
+    connection.execute(f"create table main.{quoted(table)} ({', '.join(described)})")
+
+
+def copy(
+    connection: sqlite3.Connection,
+    table: str,
+    columns: Columns,
+    where: str = "true",
+    values: Mapping[str, object] | None = None,
+    expressions: Mapping[str, str] | None = None,
+) -> int:
+    """Copy the rows of a table, called t in `where` (SQL of ours, with `values`), in their order; how many there were.
+
+    `expressions` stand for the values of columns, by their names.
+    """
+    create(connection, table, columns)
+    names = ", ".join(map(quoted, columns))
+    picked = ", ".join((expressions or {}).get(name, f"t.{quoted(name)}") for name in columns)
+    rows = f"select {picked} from src.{quoted(table)} as t where {where} order by t.rowid"
+    query = f"insert into main.{quoted(table)} ({names}) {rows}"
+    return connection.execute(query, values or {}).rowcount
