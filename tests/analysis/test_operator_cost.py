@@ -440,3 +440,23 @@ def test_kernels_of_a_graph_are_of_the_operators_that_its_capture_tells(tables):
     )
     insert_row(tables, "graph_kernel", slice_id=20, launch_id=1020, operator_id=5000, operator="aten::mm")
     assert costs(tables, "slice_id, flops, kernels, gpu_dur") == [(1, 686, 1, 500), (5000, 60, 1, 1000)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("vllm::moe_forward", "experts"),
+        ("vllm::outplace_fused_experts", "experts"),
+        ("vllm::unified_attention_with_output", "attention"),
+    ],
+)
+def test_what_servers_run_as_one_operator_has_no_known_operations(tables, name, kind):
+    """A product beside it has: the operations of the step are at least those."""
+    device(tables, 0)
+    operator(tables, 1, "aten::mm", [[2, 3], [3, 5]], BF16)
+    operator(tables, 2, name, [[32, 3072], [32, 32]], BF16)
+    launched(tables, 20, 1, step=0)
+    launched(tables, 21, 2, step=0, dur=500)
+    insert_row(tables, "step", step=0, name="decode", ts=0, dur=10_000_000, source="annotation")
+    assert costs(tables, "slice_id, kind, flops, gpu_dur") == [(1, "matmul", 60, 1000), (2, kind, None, 500)]
+    assert tables.execute("select unknown_dur, mfu from step_mfu").fetchall() == [(500, None)]

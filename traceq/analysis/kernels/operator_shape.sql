@@ -73,7 +73,9 @@ select
             '^aten::_?(mm|bmm|mv|dot|matmul|linear|addmm(_activation)?|addmv|addbmm|baddbmm|scaled_mm|int_mm|(scaled_)?grouped_mm|(cudnn|miopen)_rnn(_backward)?)_?$'
         ) then 'matmul'
         when regexp_matches(name, '^aten::\w*conv(olution|_?\d|_depthwise|_transpose|_tbc|_dilated)') then 'convolution'
-        when regexp_matches(name, '(?i)flash_?attn|flash_(fwd|bwd)|(flash|efficient|cudnn|fused|paged)_attention') then 'attention'
+        when regexp_matches(name, '(?i)flash_?attn|flash_(fwd|bwd)|(flash|efficient|cudnn|fused|paged|unified)_attention') then 'attention'
+        -- servers run them as one operator, whose shapes do not tell which experts are used
+        when regexp_matches(name, '(?i)::\w*(moe_forward|fused_moe|fused_experts|moe_runner|moe_kernel)') then 'experts'
     end as kind
 from (select name from cpu_slice where kind = 'op' union select name from graph_operator)
 where kind is not null;

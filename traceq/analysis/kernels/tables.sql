@@ -64,12 +64,12 @@ create table if not exists operator_cost (
     ridge double,
     bound varchar not null
 );
-comment on table operator_cost is 'One row per operator whose floating-point operations or bytes follow from the shapes recorded with it; of operators around one another the innermost. Matmul, convolution and attention for which they do not have one, too, where they launched kernels that no other row has. Definition: docs/metrics.md.';
+comment on table operator_cost is 'One row per operator whose floating-point operations or bytes follow from the shapes recorded with it; of operators around one another the innermost. Matmul, convolution, attention and experts for which they do not have one, too, where they launched kernels that no other row has. Definition: docs/metrics.md.';
 comment on column operator_cost.trace_id is 'Trace.';
 comment on column operator_cost.slice_id is 'The operator in cpu_slice.';
 comment on column operator_cost.step is 'Step of its kernels; without kernels the one it started in.';
 comment on column operator_cost.device is 'Device of its kernels; NULL when it launched none, or on several.';
-comment on column operator_cost.kind is 'matmul, convolution, attention; elementwise and norm, of which only the bytes are counted.';
+comment on column operator_cost.kind is 'matmul, convolution, attention; experts (of a mixture, as servers run them: operations are never known); elementwise and norm, of which only the bytes are counted.';
 comment on column operator_cost.dtype is 'Type of its first tensor: fp64, fp32, fp16, bf16, fp8, int8, ...; of products recorded without types (emit_nvtx) what the names of their kernels tell; NULL for others.';
 comment on column operator_cost.flops is 'Floating-point operations, a multiply and an add are two; NULL for elementwise and norm, and where the trace lacks shapes or settings. Backward of attention includes the scores it computes again; masks are not subtracted.';
 comment on column operator_cost.bytes is 'Bytes to read every input and write every output once; NULL when not known.';

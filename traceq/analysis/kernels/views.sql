@@ -14,7 +14,7 @@ device_step as (
         sum(gpu_dur) filter (flops > 0)::bigint as gpu_dur,
         coalesce(sum(gpu_dur) filter (flops is null), 0)::bigint as unknown_dur
     from operator_cost
-    where (flops > 0 or flops is null and kind in ('matmul', 'convolution', 'attention')) and device is not null and step is not null
+    where (flops > 0 or flops is null and kind in ('matmul', 'convolution', 'attention', 'experts')) and device is not null and step is not null
     group by trace_id, device, step
     having count(flops) > 0
 )
@@ -39,7 +39,7 @@ comment on column step_mfu.step is 'Step that launched them.';
 comment on column step_mfu.flops is 'Floating-point operations of matmul, convolution and attention; not all of them when unknown_dur is above 0.';
 comment on column step_mfu.share_with_peak is 'Share of these operations whose peak is known, 0 to 1.';
 comment on column step_mfu.gpu_dur is 'Time of their kernels, ns.';
-comment on column step_mfu.unknown_dur is 'Time of the kernels of matmul, convolution and attention whose operations are not known, ns: the trace lacks their shapes or settings. Above 0, flops and achieved are incomplete.';
+comment on column step_mfu.unknown_dur is 'Time of the kernels of matmul, convolution, attention and experts whose operations are not known, ns: the trace lacks their shapes or settings. Above 0, flops and achieved are incomplete.';
 comment on column step_mfu.achieved is 'Known operations over the duration of the step, TFLOP/s.';
 comment on column step_mfu.mfu is 'Model FLOPs utilization: the time the operations would take at the peak of their types, over the duration of the step. NULL unless all peaks and all operations of such operators are known.';
 comment on column step_mfu.kernel_efficiency is 'That time over the time of their kernels alone, those of known operations; NULL unless all peaks are known.';
