@@ -125,6 +125,19 @@ def test_a_part_without_names_has_the_steps_of_the_part(path, database, tmp_path
     assert alike.differences(database(tmp_path / f"part{suffix}"), database(tmp_path / f"shared{suffix}")) == {}
 
 
+def test_names_that_are_no_utf8_are_no_obstacle(tmp_path):
+    path = tmp_path / "export.sqlite"
+    path.write_bytes(NSYS.read_bytes())
+    with closing(sqlite3.connect(path)) as export:
+        export.execute("update NVTX_EVENTS set text = cast(x'ff61636d65ff' as text), textId = null where rowid = 3")
+        export.execute(
+            "update StringIds set value = cast(x'ff61636d65ff' as text) where id = (select nameId from ThreadNames limit 1)"
+        )
+        export.commit()
+    anonymise(path, tmp_path / "shared.sqlite")
+    assert b"acme" not in (tmp_path / "shared.sqlite").read_bytes()
+
+
 def test_the_same_seed_makes_the_same_file_and_no_seed_another(chrome, tmp_path):
     for name, seed in (("a", "s"), ("b", "s"), ("c", "t"), ("d", None), ("e", None)):
         anonymise(chrome, tmp_path / f"{name}.json", seed=seed)

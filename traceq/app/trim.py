@@ -63,7 +63,7 @@ def trim(
     is_several = len(found) > 1 or output.is_dir()
     if is_several:
         output.mkdir(exist_ok=True)
-    targets = [output / each.path.name if is_several else output for each in found]
+    targets = [output / _name(each) if is_several else output for each in found]
     for each, target in zip(found, targets, strict=True):
         check_suffix(each, target)
     return [_trim(each, target, span, reading) for each, target in zip(found, targets, strict=True)]
@@ -99,12 +99,19 @@ def _rank(source: TraceSource, reading: Reading) -> int | None:
         return None if rank is None else int(rank)
 
 
+def _name(source: TraceSource) -> str:
+    """What a part is called in a directory: as its trace, but that archives and reports of nsys become plain files."""
+    suffixes = _SUFFIXES.get(source.importer.NAME, ("",))
+    name = source.path.name
+    return name if name.lower().endswith(suffixes) else f"{source.path.stem}{suffixes[0]}"
+
+
 def check_suffix(source: TraceSource, target: Path) -> None:
     """Refuse a name that says another format than that of the trace, and traces of formats that are only read."""
     suffixes = _SUFFIXES.get(source.importer.NAME)
     if suffixes is None:
         raise WrongUse(
-            f"{source.path}: traces of this format cannot be trimmed; those of nsys and of the PyTorch profiler can."
+            f"{source.path}: of traces those of nsys and of the PyTorch profiler can be copied, not those of this format."
         )
     if not target.name.lower().endswith(suffixes):
         raise WrongUse(

@@ -66,6 +66,9 @@ _WORDS = re.compile(rf"[^{_BETWEEN}]+")
 _BEFORE, _AFTER = rf"(?<![^{_BETWEEN}])", rf"(?![^{_BETWEEN}.]|\.[^{_BETWEEN}])"
 _ALPHABETIC = re.compile(r"[^\W\d_]+")
 
+# Sources that list words of other programs, or of secrets.
+_LISTS = frozenset(("redact.py", "public_names.py", "sharing"))
+
 _LEAST_OF_NAME, _MOST_OF_NAME = 4, 300
 _CUT = 80  # as rules write names
 _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|bz2|zip))*\Z")
@@ -238,9 +241,11 @@ def _own_words() -> frozenset[str]:
 
     def sources(folder: Traversable) -> Iterator[str]:
         for each in folder.iterdir():
+            if each.name in _LISTS:
+                continue
             if each.is_dir():
                 yield from sources(each)
-            elif each.name.endswith((".py", ".sql", ".toml")) and each.name != "redact.py":
+            elif each.name.endswith((".py", ".sql", ".toml")):
                 yield each.read_text("utf-8")
 
     found = (word for text in sources(files("traceq")) for word in _WORDS.findall(text))

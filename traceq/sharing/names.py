@@ -76,6 +76,9 @@ _GPU = re.compile(
 )
 _METRIC = re.compile(r"[A-Za-z0-9 /()%.:,_+-]{1,90}(?:\[[A-Za-z0-9 %/.]{1,40}\])?")
 
+# Settings of libraries are public where reports name them; a range that is called so is the program's.
+_SETTING = re.compile(r"[A-Z0-9_]+")
+
 _SEGMENT = re.compile(r"[^\W_]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,4}")
@@ -140,7 +143,7 @@ class Names:
 
     def annotation(self, text: str, kind: str = "names of annotations") -> str:
         """The name of a range or a mark."""
-        is_public = PUBLIC.fullmatch(text) or _DIALECT.fullmatch(text)
+        is_public = (PUBLIC.fullmatch(text) and not _SETTING.fullmatch(text)) or _DIALECT.fullmatch(text)
         return text if is_public else self._replaced(kind, text)
 
     def call(self, text: str) -> str:

@@ -66,24 +66,28 @@ _TABLES: dict[str, dict[str, str]] = {
         )
     },
 }
-# Columns that hold text, and the function that makes what is shown of it; rows of what it makes nothing of go with `_WHERE`.
+# Columns that hold text, and the function that makes what is shown of it, from bytes: texts need not be UTF-8. Rows of what it
+# makes nothing of go with `_WHERE`.
 _TEXTS = {
-    "NVTX_EVENTS": {"text": "shown_range(t.text)", "jsonText": "shown_payload(t.jsonText)"},
-    "PROCESSES": {"name": "shown_program(t.name)"},
-    "DIAGNOSTIC_EVENT": {"text": "shown_message(t.text)"},
+    "NVTX_EVENTS": {"text": "shown_range(cast(t.text as blob))", "jsonText": "shown_payload(cast(t.jsonText as blob))"},
+    "PROCESSES": {"name": "shown_program(cast(t.name as blob))"},
+    "DIAGNOSTIC_EVENT": {"text": "shown_message(cast(t.text as blob))"},
     "META_DATA_EXPORT": {"name": "t.name", "value": "t.value"},
     "EXPORT_META_DATA": {"name": "t.name", "value": "t.value"},
-    "META_DATA_CAPTURE": {"name": "shown_option_name(t.name)", "value": "t.value"},
-    "TARGET_INFO_GPU": {"name": "shown_gpu(t.name)", "chipName": "shown_gpu(t.chipName)"},
-    "TARGET_INFO_CUDA_GPU": {"name": "shown_gpu(t.name)", "pciBusId": "shown_bus(t.pciBusId)"},
-    "TARGET_INFO_GPU_METRICS": {"metricName": "shown_metric(t.metricName)"},
-    "TRACEQ": {"value": "shown_part(t.value)"},
+    "META_DATA_CAPTURE": {"name": "shown_option_name(cast(t.name as blob))", "value": "t.value"},
+    "TARGET_INFO_GPU": {"name": "shown_gpu(cast(t.name as blob))", "chipName": "shown_gpu(cast(t.chipName as blob))"},
+    "TARGET_INFO_CUDA_GPU": {
+        "name": "shown_gpu(cast(t.name as blob))",
+        "pciBusId": "shown_bus(cast(t.pciBusId as blob))",
+    },
+    "TARGET_INFO_GPU_METRICS": {"metricName": "shown_metric(cast(t.metricName as blob))"},
+    "TRACEQ": {"value": "shown_part(cast(t.value as blob))"},
 }
 _WHERE = {
-    "DIAGNOSTIC_EVENT": "shown_message(t.text) <> ''",
-    "META_DATA_EXPORT": "is_export(t.name, t.value)",
-    "EXPORT_META_DATA": "is_export(t.name, t.value)",
-    "META_DATA_CAPTURE": "is_option(t.name, t.value)",
+    "DIAGNOSTIC_EVENT": "shown_message(cast(t.text as blob)) <> ''",
+    "META_DATA_EXPORT": "is_export(cast(t.name as blob), cast(t.value as blob))",
+    "EXPORT_META_DATA": "is_export(cast(t.name as blob), cast(t.value as blob))",
+    "META_DATA_CAPTURE": "is_option(cast(t.name as blob), cast(t.value as blob))",
 }
 _RANK_NAMES = frozenset(name for pair in RANK_VARIABLES for name in pair)
 _OF_PAYLOAD = (
@@ -174,10 +178,10 @@ def _strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names,
     roles = _roles(names, removed)
     query = (
         "select s.id, s.value, group_concat(u.role) from src.StringIds as s inner join temp.used_string as u on u.id = s.id"
-        " where s.id <> 0 or s.id = 0 group by s.id order by s.id"
+        " group by s.id order by s.id"
     )
     count = 0
-    for number, value, used in files.execute(query).fetchall():
+    for number, value, used in files.execute(query):
         text = _as_text(value)
         shown = {roles[role](text) for role in used.decode().split(",")}
         found = shown.pop() if len(shown) == 1 else names.words(text)
