@@ -50,7 +50,7 @@ def chrome(tmp_path):
     return path
 
 
-@pytest.fixture(params=["nsys_2022.1", "nsys_2023.4", "nsys_2026.2"])
+@pytest.fixture(params=["nsys_2022.1", pytest.param("nsys_2023.4", marks=pytest.mark.slow), "nsys_2026.2"])
 def nsys(tmp_path, request):
     path = tmp_path / "export.sqlite"
     path.write_bytes((FIXTURES / "run" / f"{request.param}.sqlite").read_bytes())

@@ -140,7 +140,12 @@ def test_ranges_of_two_events_stay_pairs(tmp_path, database):
 
 
 @pytest.mark.parametrize(
-    "name", ["truncated_json", "unescaped_quote", "nan_tokens", "trailing_comma", "unsorted_events"]
+    "name",
+    [
+        "truncated_json",
+        "unescaped_quote",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("nan_tokens", "trailing_comma", "unsorted_events")),
+    ],
 )
 def test_a_damaged_trace_is_trimmed_as_it_is_read(name, tmp_path, database):
     path = FIXTURES / "broken" / f"{name}.json"

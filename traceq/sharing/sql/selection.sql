@@ -203,7 +203,8 @@ around as (
 
 select slice_id from around where slice_id not in (from _kept_host);
 
--- What threads and processes are is told by the kinds of their slices: one of each kind, the next to the time.
+-- What threads and processes are is told by the kinds of their slices, and the training thread is one by having some at all: the
+-- next to the time.
 insert into _kept_host
 select slice_id
 from (
@@ -211,7 +212,11 @@ from (
     from cpu_slice as c
     where
         c.trace_id = $trace_id
-        and c.thread_id in (select thread_id from cpu_slice where trace_id = $trace_id and slice_id in (from _kept_host))
+        and c.thread_id in (
+            select thread_id from cpu_slice where trace_id = $trace_id and slice_id in (from _kept_host)
+            union all
+            select thread_id from host_ledger where trace_id = $trace_id
+        )
         and c.kind in ('op', 'python', 'runtime', 'annotation', 'os')
         and not exists (
             from cpu_slice as k
