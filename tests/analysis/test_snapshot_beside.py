@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
+import pytest
 from builder import TraceBuilder
+
+from traceq.app.ingest import ingest
+from traceq.database.connect import connect
+from traceq.errors import UnusableTrace
 
 sys.path.append(str(Path(__file__).parents[1] / "importers"))
 
@@ -58,6 +64,39 @@ def test_calls_that_allocate_tell_how_far_the_clocks_are_apart(tmp_path):
     assert "1 of 1 segments come within 1 ms of a call that allocates, at the median 20.0 us" in text
     ((text,),) = two_steps(tmp_path, None).rows(note)
     assert "nothing in the trace shows how well" in text
+
+
+def test_a_snapshot_is_given_with_a_trace(tmp_path):
+    events = [
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": f"ProfilerStep#{n}",
+            "pid": 1,
+            "tid": 1,
+            "ts": 10_000 * n,
+            "dur": 10_000,
+        }
+        for n in range(2)
+    ]
+    trace = tmp_path / "trace.json"
+    trace.write_text(json.dumps({"baseTimeNanoseconds": START * 1000, "traceEvents": events}))
+    path = written(tmp_path, snapshot(history(HISTORY)))
+    ingest(trace, tmp_path / "a.duckdb", logs=[path])
+    with connect(tmp_path / "a.duckdb") as database:
+        rows = database.execute("select ts, step from allocation order by ts").fetchall()
+    assert rows == [(0, 0), (5_000_000, 0), (15_000_000, 1)]
+
+
+def test_where_a_trace_has_no_time_of_day_the_offset_of_a_snapshot_must_be_given(tmp_path):
+    trace = tmp_path / "trace.json"
+    trace.write_text('[{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 10}]')
+    path = written(tmp_path, snapshot(history(HISTORY)))
+    with pytest.raises(UnusableTrace, match="give --offset"):
+        ingest(trace, tmp_path / "a.duckdb", logs=[path])
+    ingest(trace, tmp_path / "a.duckdb", logs=[path], offset=-START / 1e6)
+    with connect(tmp_path / "a.duckdb") as database:
+        assert database.execute("select min(ts) from allocation").fetchone() == (0,)
 
 
 def test_samples_of_the_profiler_come_first(tmp_path):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="LOG",
-    help="Log of a monitor that ran beside (nvidia-smi, DCGM, iostat, sar, vmstat, ...); may be repeated.",
+    help="Log of a monitor that ran beside (nvidia-smi, DCGM, iostat, sar, ...), or a memory snapshot; may be repeated.",
 )
 @click.option(
     "--offset",

@@ -25,6 +25,7 @@ from traceq.errors import UnusableTrace
 from traceq.loading.inductor import read_inductor
 from traceq.loading.monitors import NOTHING, Beside, stage_logs
 from traceq.loading.progress import State
+from traceq.loading.snapshots import read_snapshots
 from traceq.loading.sources import Source
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
@@ -147,6 +148,9 @@ def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[
         for table, batch in task.source.importer.read(task.source.path, on_read, task.jobs):
             loader.add(table, batch)
             progress(State(read_bytes, loader.rows))
+        loader.flush()
+        for table, batch in read_snapshots(connection, task.beside.logs, task.beside.offset):
+            loader.add(table, batch)
         loader.flush()
         return loader.rows
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.common.units import some
+from traceq.importers import memory_snapshot
 from traceq.importers.monitors import read_log
 from traceq.importers.monitors.log import Log, Sample
 from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, beat_of, fits_best, load_of, place
@@ -34,7 +35,7 @@ NOTHING = Beside()
 
 def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> None:
     """Put the samples of the logs into staging.counter, and what became of each log into staging.monitor_log and the notes."""
-    paths = logs_beside(trace, beside.logs)
+    paths = logs_beside(trace, [each for each in beside.logs if not memory_snapshot.sniff(each)])
     if not paths:
         return
     logs = [read_log(path) for path in paths]
