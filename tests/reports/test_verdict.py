@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import made_up
 import pytest
 from made_up import MadeUp, on_host_only, waiting
 
 from traceq.reports.document import Literal
+from traceq.reports.model import Note
 from traceq.reports.sections.verdict import verdict, verdicts
 
 
@@ -47,6 +50,13 @@ def test_a_finding_says_before_and_after_and_what_to_do():
     assert all(
         isinstance(span, Literal) for span, text in zip(deed, first.deed.split("`"), strict=False) if span != text
     )
+
+
+def test_of_devices_that_are_not_measured_nothing_can_be_told():
+    (report,) = made_up.report(on_host_only(), rules=[]).traces
+    assert verdict(report).outcome == "healthy"
+    note = Note("data_loss", "npu_not_measured", 3, "of an NPU")
+    assert verdict(replace(report, notes=(note,))).outcome == "cannot tell"
 
 
 def test_without_gpu_and_host_nothing_can_be_told():

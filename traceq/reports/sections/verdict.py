@@ -94,6 +94,8 @@ def judges_a_part(report: TraceReport) -> bool:
 
 def _nothing(report: TraceReport) -> tuple[Outcome, str]:
     """The words of a report without findings: nothing can be saved if a GPU is busy or no idle cause is worth listing."""
+    if not report.ledger and any(note.code.endswith("_not_measured") for note in report.notes):
+        return "cannot tell", "Cannot tell what to fix: devices worked that traceq does not measure (see the notes)."
     for each in report.observations:
         if each.rule in _NO_IDLE_TIME:
             title = each.title[:1].lower() + each.title[1:]
