@@ -33,6 +33,12 @@ def training(folder, activations, name="snapshot.pickle"):
     return path.rename(path.with_name(name))
 
 
+@pytest.fixture(autouse=True)
+def width(monkeypatch):
+    """Lines as wide as the recorded ones, wherever the tests run."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 @pytest.fixture
 def cli(traceq):
     """What the command prints, on stderr where it fails, as it has to with a `status`."""
