@@ -121,6 +121,7 @@ All 36 identities hold
   1  GPUs          0 broken  kernels share the time in which any runs
   0  fetches       0 broken  what is done in a fetch adds up to it
   1  steps         0 broken  waiting for input is what the ledgers say
+  0  GPUs          0 broken  allocations add up to the peak, and to the state at the end
   0  edges         0 broken  an edge joins two slices, and its lag is the time between them
   1  steps         0 broken  the critical path adds up to each step without a hole
   1  scenarios     0 broken  savings lie in their bounds; a likely one needs a close replay
