@@ -13,7 +13,7 @@ from traceq.health.identities import check
 # Where slices overlap, one that was around a parent when it started may have ended before the child does.
 NESTED = "and not exists (select 1 from import_note where code = 'overlapping_slices')"
 
-# Identities that have nothing to check in a trace without GPU work, copies, communication, fetches or a memory snapshot beside it;
+# Identities that have nothing to check in a trace without GPU work, copies, communication, fetches or a memory snapshot;
 # all others have in every trace.
 NEEDS_SOMETHING = {
     *("launch", "step_of_slice", "activity_segment", "activity_step", "activity_busy", "time_ledger", "idle_gap"),
