@@ -135,6 +135,11 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             "degraded: what a stream waited for is known of 1 of 2 waits",
         ),
         ("copies", A_KERNEL, "ok: no copy ran on a GPU"),
+        (
+            "copies",
+            A_KERNEL | {"copies_as_kernels": 35},
+            "degraded: 35 copies run as kernels by the driver: they count as compute",
+        ),
         ("copies", A_KERNEL | COPIES, "ok: 2 copies, all with bytes, kinds of memory and the call"),
         (
             "copies",

@@ -36,6 +36,7 @@ class Inputs:
     kernels_estimated: int
     kernel_dur: int
     copies: int
+    copies_as_kernels: int
     copies_with_bytes: int
     copies_with_memory: int
     copies_with_call: int

@@ -111,6 +111,9 @@ def _copies(i: Inputs) -> Verdict:
         _known("bytes", i.copies_with_bytes, i.copies, facts),
         _known("pinned or pageable", i.copies_with_memory, i.copies, facts),
         _known("the call", i.copies_with_call, i.copies, facts),
+        f"{some(i.copies_as_kernels, 'copy', 'copies')} run as kernels by the driver: they count as compute"
+        if i.copies_as_kernels
+        else None,
         _whole_graphs(i, "hides the copies within"),
         needs="options" if i.whole_graphs or (i.copies and not i.calls) else None,
     )
