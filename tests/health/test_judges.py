@@ -239,6 +239,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             "ok: 3 samples of 1 GPU with their capacity",
         ),
         ("memory", {"memory_samples": 3, "memory_samples_total": 3}, "ok: 3 samples, none of a GPU"),
+        ("memory", {"memory_samples": 3, "memory_samples_total": 3, "devices_sampled": 1}, "ok: 3 samples of 1 GPU"),
         (
             "memory",
             A_KERNEL | {"memory_samples": 3, "memory_samples_total": 3},
@@ -421,6 +422,7 @@ def test_the_tables_are_counted(tmp_path):
         "memory_samples": 1,
         "memory_samples_total": 1,
         "metric_samples": 1,
+        "devices_sampled": 1,
         "devices_with_memory": 1,
         "devices_with_capacity": 1,
     }

@@ -83,6 +83,7 @@ class Inputs:
     steps_with_input_copy: int
     memory_samples: int
     memory_samples_total: int
+    devices_sampled: int
     devices_with_memory: int
     devices_with_capacity: int
     metric_samples: int

@@ -192,9 +192,10 @@ def _memory(i: Inputs) -> Verdict:
         return none("no allocation was traced")
     samples = some(i.memory_samples, "sample")
     gpus = some(i.devices_with_memory, "GPU")
+    sampled = f" of {some(i.devices_sampled, 'GPU')}" if i.devices_sampled else ", none of a GPU"
     untotal = i.memory_samples - i.memory_samples_total
     return judged(
-        f"{samples} of {gpus} with their capacity" if i.devices_with_memory else f"{samples}, none of a GPU",
+        f"{samples} of {gpus} with their capacity" if i.devices_with_memory else f"{samples}{sampled}",
         f"{samples}, none of a GPU's memory in a step" if i.gpu_slices and not i.devices_with_memory else None,
         f"{untotal:,} of {samples} are sums since the capture began, not totals" if untotal else None,
         _known("capacity", i.devices_with_capacity, i.devices_with_memory, gpus),
