@@ -129,7 +129,7 @@ def test_a_malicious_pickle_fails_in_one_line(tmp_path, cli):
 
 def test_another_pickle_is_not_opened(tmp_path, cli):
     path = written(tmp_path, {"state_dict": Evil(tmp_path / "called")})
-    assert "a pickle, which was not opened" in cli("report", path, status=1)
+    assert "a pickle, but not a memory snapshot" in cli("report", path, status=1)
     assert not (tmp_path / "called").exists()
 
 
@@ -187,7 +187,7 @@ def test_several_snapshots_are_listed_by_their_peaks(pair, tmp_path, cli):
 
 
 def test_of_several_in_a_database_none_is_compared(pair, tmp_path, cli):
-    ingest(tmp_path, tmp_path / "both.duckdb")
+    ingest(pair, tmp_path / "both.duckdb")
     assert "traceq compare" not in cli("report", tmp_path / "both.duckdb")
 
 
@@ -216,3 +216,12 @@ def test_a_ticket_of_a_snapshot_speaks_of_no_steps(tmp_path, cli):
 
 def test_a_ticket_against_a_snapshot_names_the_command_that_compares(pair, cli):
     assert f"traceq compare {pair[0]} {pair[1]}" in cli("report", pair[1], "--ticket", "--against", pair[0], status=2)
+
+
+@pytest.mark.parametrize("name", ["activation-peak", "Activation-Peak"])
+def test_a_remark_is_shown_by_its_rule(tmp_path, cli, name):
+    text = cli("report", training(tmp_path, 32), "--finding", name)
+    assert "Activations make the memory peak" in text
+    assert "id   activation-peak" in text
+    assert "from memory_" not in text
+    assert "from memory_" in cli("report", training(tmp_path, 32), "--finding", name, "--sql")
