@@ -88,18 +88,18 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "idle",
             A_KERNEL | {"operators": 1, "whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each counts as busy throughout",
+            "degraded: 1 graph traced as a whole: each counts as busy throughout",
         ),
         ("ledger", A_KERNEL | {"gpu_slices": 1200, "devices": 2}, "ok: 1,200 GPU slices on 2 GPUs"),
         (
             "ledger",
             A_KERNEL | {"whole_graphs": 3},
-            "degraded: 3 CUDA graphs traced as a whole: each counts as compute throughout",
+            "degraded: 3 graphs traced as a whole: each counts as compute throughout",
         ),
         (
             "host",
             {"host_slices": 3, "operators": 2, "annotations": 1, "phases": 1},
-            "ok: 2 operators, 1 range, 0 CUDA calls",
+            "ok: 2 operators, 1 range, 0 runtime calls",
         ),
         (
             "host",
@@ -149,7 +149,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "copies",
             A_KERNEL | {"whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides the copies within",
+            "degraded: 1 graph traced as a whole: each hides the copies within",
         ),
         ("occupancy", A_KERNEL, "not computable: no kernel says its grid, block and registers"),
         (
@@ -200,7 +200,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "communication",
             A_KERNEL | {"whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides the communication within",
+            "degraded: 1 graph traced as a whole: each hides the communication within",
         ),
         (
             "communication",
@@ -273,7 +273,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "flops",
             A_KERNEL | SHAPES | {"kernel_dur": 100, "flops_dur": 40, "graph_nodes": 1, "whole_graphs": 1},
-            "degraded: 2 GPU slices of CUDA graphs not counted",
+            "degraded: 2 GPU slices of graphs not counted",
         ),
         ("mfu", SHAPES, "not computable: no GPU work was traced"),
         ("mfu", A_KERNEL, "not computable: no operator says the shapes of its arguments"),
@@ -299,7 +299,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             ("degraded: MFU known of 0 of 0 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs"),
         ),
         ("python", {"python_calls": 1}, "degraded: no analysis yet, in SQL only: 1 Python call"),
-        ("graphs", A_KERNEL, "ok: no CUDA graph was launched"),
+        ("graphs", A_KERNEL, "ok: no graph was launched"),
         ("graphs", A_KERNEL | {"graph_launches": 1, "graph_nodes": 4}, "ok: 4 GPU slices from inside graphs"),
         (
             "graphs",
@@ -309,7 +309,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "graphs",
             A_KERNEL | {"graph_launches": 2, "graph_nodes": 4, "whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides what ran within",
+            "degraded: 1 graph traced as a whole: each hides what ran within",
         ),
         (
             "graphs",

@@ -62,7 +62,7 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'graph_not_traced', count(*),
-    'CUDA graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen'
+    'graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen'
     || coalesce('; capture with ' || (select words from _way where name = 'graph_nodes'), '')
 from gpu_slice
 where kind = 'graph'

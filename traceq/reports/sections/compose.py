@@ -268,7 +268,7 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
     if graphs:
         yield Warn(
             (
-                f"CUDA graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
+                f"Graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
                 "communication, copies and idle time within them are not visible.",
                 *way("graph_nodes", report.trace.format, " Capture with ", "."),
             )
