@@ -59,6 +59,15 @@ def reduced(*, described):
     return trace
 
 
+def copied_by_kernels():
+    trace = training()
+    for number, name in enumerate(
+        ("__amd_rocclr_copyBuffer", "__amd_rocclr_copyBufferAligned", "__amd_rocclr_fillBuffer")
+    ):
+        trace.kernel(name, 800 + 20 * number, 10, launched=(790, 5))
+    return trace
+
+
 @pytest.mark.parametrize(
     ("trace", "notes"),
     [
@@ -72,10 +81,12 @@ def reduced(*, described):
         (opaque_graph(), "graph_not_traced 1"),
         (reduced(described=False), "collective_not_described 1"),
         (reduced(described=True), ""),
+        (copied_by_kernels(), "copies_as_kernels 2\nmemsets_as_kernels 1"),
     ],
     ids=[
         "nothing", "steps", "synchronizations of streams", "nothing with two streams", "GPU", "host", "operators",
         "nodes of a graph", "sizes", "nothing of collectives",
+        "engines",
     ],
 )  # fmt: skip
 def test_notes_say_what_is_missing(trace, notes):

@@ -56,7 +56,7 @@ trace 1, PyTorch Profiler, 1 GPU slice, 0 host slices
                                      as one
   not computable  host               no host work was traced
   not computable  launch             no call that launched GPU work was traced
-  not computable  sync               no CUDA call was traced
+  not computable  sync               no runtime call was traced
   not computable  occupancy          no kernel says its grid, block and registers
   not computable  hardware-counters  no GPU metrics were sampled
   not computable  data               nothing marks where a step fetches its input

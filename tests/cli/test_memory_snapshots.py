@@ -135,7 +135,7 @@ def test_a_malicious_pickle_fails_in_one_line(tmp_path, cli):
 
 def test_another_pickle_is_not_opened(tmp_path, cli):
     path = written(tmp_path, {"state_dict": Evil(tmp_path / "called")})
-    assert "a pickle, which was not opened" in cli("report", path, status=1)
+    assert "a pickle, but not a memory snapshot" in cli("report", path, status=1)
     assert not (tmp_path / "called").exists()
 
 
@@ -178,3 +178,56 @@ def test_odd_snapshots_are_told_as_they_are(tmp_path, cli, content):
     assert "numbers that do not add up" not in cli("doctor", path)
     if "Peak:" in text:
         assert "the same to the byte" in cli("compare", path, path)
+
+
+def test_several_snapshots_are_listed_by_their_peaks(pair, tmp_path, cli):
+    text = cli("report", tmp_path)
+    assert [line.split()[:6] for line in text.splitlines() if line[:2] in ("t1", "t2")] == [
+        ["t1", "a.pickle", "0", "40.0", "MiB", "64.0"],
+        ["t2", "b.pickle", "0", "24.0", "MiB", "64.0"],
+    ]
+    assert "step" not in text
+    command = next(line for line in text.splitlines() if "against another snapshot" in line).split("traceq ")[1]
+    assert command == f"compare {pair[0]} {pair[1]}"
+    assert "-16.0 MiB" in cli(*command.split())
+
+
+def test_of_several_in_a_database_none_is_compared(pair, tmp_path, cli):
+    ingest(pair, tmp_path / "both.duckdb")
+    assert "traceq compare" not in cli("report", tmp_path / "both.duckdb")
+
+
+def test_the_verdict_names_the_largest_change_up_or_down(tmp_path, cli):
+    def made(name, first, second):
+        text = f"""
+            1000 segment_alloc 0 {64 * MIB} main
+            1001 alloc 0 {first * MIB} forward
+            1010 alloc {32 * MIB} {second * MIB} optimizer
+        """
+        path = written(tmp_path, snapshot(history(text), segments=[segment(0, f"{64 * MIB} 0 free -")]))
+        return path.rename(tmp_path / name)
+
+    text = cli("compare", made("a.pickle", 30, 4), made("b.pickle", 10, 20))
+    assert "Peak: 34.0 MiB -> 30.0 MiB (-4.0 MiB, -11.8 %); model.py:7 forward changed most, -20.0 MiB" in text
+    text = cli("compare", made("a.pickle", 10, 4), made("b.pickle", 4, 30))
+    assert "main changed most, +26.0 MiB" in " ".join(text.split())
+
+
+def test_a_ticket_of_a_snapshot_speaks_of_no_steps(tmp_path, cli):
+    text = cli("report", training(tmp_path, 32), "--ticket")
+    assert "- **GPUs**: 0" in text
+    for words in ("found by", "window", "annotated"):
+        assert words not in text
+
+
+def test_a_ticket_against_a_snapshot_names_the_command_that_compares(pair, cli):
+    assert f"traceq compare {pair[0]} {pair[1]}" in cli("report", pair[1], "--ticket", "--against", pair[0], status=2)
+
+
+@pytest.mark.parametrize("name", ["activation-peak", "Activation-Peak"])
+def test_a_remark_is_shown_by_its_rule(tmp_path, cli, name):
+    text = cli("report", training(tmp_path, 32), "--finding", name)
+    assert "Activations make the memory peak" in text
+    assert "id   activation-peak" in text
+    assert "from memory_" not in text
+    assert "from memory_" in cli("report", training(tmp_path, 32), "--finding", name, "--sql")

@@ -16,6 +16,7 @@ from traceq.diagnosis.program import Program
 from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules import registry
 from traceq.diagnosis.rules.registry import RULES
+from traceq.diagnosis.rules.shared.collectives import described
 from traceq.diagnosis.rules.shared.remedies import remedies, remedy
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -105,3 +106,28 @@ def test_advice_md_is_all_remedies(request):
     if request.config.getoption("--update-golden", default=False):
         path.write_text(written, "utf-8")
     assert path.read_text("utf-8") == written
+
+
+@pytest.mark.parametrize(
+    ("program", "kept"),
+    [
+        (Program(), "ntp"),
+        (Program(frameworks=frozenset({"PyTorch"}), vendors=frozenset({"amd"})), "p"),
+        (Program(frameworks=frozenset({"JAX"})), "nt"),
+        (Program(frameworks=frozenset({"JAX"}), vendors=frozenset({"amd"})), ""),
+    ],
+)
+def test_references_are_about_the_program(program, kept):
+    addresses = {
+        "n": "https://docs.nvidia.com/cuda/",
+        "t": "https://developer.nvidia.com/blog/cuda-graphs/",
+        "p": "https://docs.pytorch.org/docs/stable/notes/cuda.html",
+    }
+    assert program.about_it(addresses.values()) == tuple(addresses[each] for each in kept)
+
+
+@pytest.mark.parametrize(
+    ("ops", "words"), [("unknown", "26 collectives of unknown kind per step"), ("all_reduce", "26 all_reduce per step")]
+)
+def test_collectives_of_unknown_kind_are_called_that(ops, words):
+    assert described({"per_step": 26, "ops": ops, "bytes": None, "group_size": None}) == words

@@ -72,3 +72,24 @@ def test_of_a_format_without_a_record_the_name_is_all_that_is_known():
     assert (form.name, form.profiler) == ("perfetto", "the profiler")
     assert not form.captures
     assert not form.ways
+
+
+_SAID = {
+    *NEEDS,
+    *("allocator", "allocator_totals", "collections", "process_groups", "reads", "worker_activity"),
+    *("graph_nodes", "host_side", "operator_names", "operator_ranges", "page_faults"),
+}
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_the_words_for_what_records_an_input_fit_the_sentences_that_take_them(form):
+    """ "...; WORDS brings it" and "capture with WORDS": no words twice, no sentence of their own, no plural."""
+    for name in _SAID & set(form.ways):
+        words = form.ways[name]
+        said = f"{words} brings it. capture with {words}" if words else ""
+        assert not re.search(
+            r"capture with (a |the )?capture|with with|nothing of|pages brings|: with|; | mark steps", said
+        ), said
+        assert not re.search(r"(shows?|describes?|tells?) \w+ brings|\(\) and \w+\(\)$", words) or words.startswith(
+            "a snapshot by"
+        )

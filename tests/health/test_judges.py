@@ -88,18 +88,18 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "idle",
             A_KERNEL | {"operators": 1, "whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each counts as busy throughout",
+            "degraded: 1 graph traced as a whole: each counts as busy throughout",
         ),
         ("ledger", A_KERNEL | {"gpu_slices": 1200, "devices": 2}, "ok: 1,200 GPU slices on 2 GPUs"),
         (
             "ledger",
             A_KERNEL | {"whole_graphs": 3},
-            "degraded: 3 CUDA graphs traced as a whole: each counts as compute throughout",
+            "degraded: 3 graphs traced as a whole: each counts as compute throughout",
         ),
         (
             "host",
             {"host_slices": 3, "operators": 2, "annotations": 1, "phases": 1},
-            "ok: 2 operators, 1 range, 0 CUDA calls",
+            "ok: 2 operators, 1 range, 0 runtime calls",
         ),
         (
             "host",
@@ -135,6 +135,11 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             "degraded: what a stream waited for is known of 1 of 2 waits",
         ),
         ("copies", A_KERNEL, "ok: no copy ran on a GPU"),
+        (
+            "copies",
+            A_KERNEL | {"copies_as_kernels": 35},
+            "degraded: 35 copies run as kernels by the driver: they count as compute",
+        ),
         ("copies", A_KERNEL | COPIES, "ok: 2 copies, all with bytes, kinds of memory and the call"),
         (
             "copies",
@@ -144,7 +149,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "copies",
             A_KERNEL | {"whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides the copies within",
+            "degraded: 1 graph traced as a whole: each hides the copies within",
         ),
         ("occupancy", A_KERNEL, "not computable: no kernel says its grid, block and registers"),
         (
@@ -195,7 +200,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "communication",
             A_KERNEL | {"whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides the communication within",
+            "degraded: 1 graph traced as a whole: each hides the communication within",
         ),
         (
             "communication",
@@ -234,6 +239,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             "ok: 3 samples of 1 GPU with their capacity",
         ),
         ("memory", {"memory_samples": 3, "memory_samples_total": 3}, "ok: 3 samples, none of a GPU"),
+        ("memory", {"memory_samples": 3, "memory_samples_total": 3, "devices_sampled": 1}, "ok: 3 samples of 1 GPU"),
         (
             "memory",
             A_KERNEL | {"memory_samples": 3, "memory_samples_total": 3},
@@ -267,7 +273,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "flops",
             A_KERNEL | SHAPES | {"kernel_dur": 100, "flops_dur": 40, "graph_nodes": 1, "whole_graphs": 1},
-            "degraded: 2 GPU slices of CUDA graphs not counted",
+            "degraded: 2 GPU slices of graphs not counted",
         ),
         ("mfu", SHAPES, "not computable: no GPU work was traced"),
         ("mfu", A_KERNEL, "not computable: no operator says the shapes of its arguments"),
@@ -293,7 +299,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             ("degraded: MFU known of 0 of 0 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs"),
         ),
         ("python", {"python_calls": 1}, "degraded: no analysis yet, in SQL only: 1 Python call"),
-        ("graphs", A_KERNEL, "ok: no CUDA graph was launched"),
+        ("graphs", A_KERNEL, "ok: no graph was launched"),
         ("graphs", A_KERNEL | {"graph_launches": 1, "graph_nodes": 4}, "ok: 4 GPU slices from inside graphs"),
         (
             "graphs",
@@ -303,7 +309,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "graphs",
             A_KERNEL | {"graph_launches": 2, "graph_nodes": 4, "whole_graphs": 1},
-            "degraded: 1 CUDA graph traced as a whole: each hides what ran within",
+            "degraded: 1 graph traced as a whole: each hides what ran within",
         ),
         (
             "graphs",
@@ -416,6 +422,7 @@ def test_the_tables_are_counted(tmp_path):
         "memory_samples": 1,
         "memory_samples_total": 1,
         "metric_samples": 1,
+        "devices_sampled": 1,
         "devices_with_memory": 1,
         "devices_with_capacity": 1,
     }

@@ -15,6 +15,7 @@ from traceq.app.ingest import ingest
 from traceq.errors import UnknownFormat, UnusableTrace
 from traceq.importers import find, rocm, sniff
 from traceq.importers.rocm import rocprofv3 as reader
+from traceq.importers.unknown import why_unknown
 
 
 def tables(path):
@@ -329,3 +330,14 @@ def test_other_databases_are_none(tmp_path):
     assert sniff(path) is None
     with pytest.raises(UnknownFormat, match="not an nsys export, rocpd or RPD"):
         find(path)
+
+
+def test_a_cut_database_is_called_damaged(tmp_path):
+    path = tmp_path / "cut.rpd"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("create table rocpd_op (id integer, name text); create table filler (text text)")
+        connection.executemany("insert into filler values (?)", [("x" * 1000,)] * 100)
+        connection.commit()
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(UnusableTrace, match=r"a damaged SQLite database: [\d,]+ bytes of its end are missing"):
+        raise why_unknown(path)

@@ -52,6 +52,16 @@ def test_a_finding_says_before_and_after_and_what_to_do():
     )
 
 
+def test_bounds_that_are_the_same_are_said_once():
+    (report,) = made_up.report(waiting()).traces
+    bounded = replace(report.findings[0], only_bounds=True, saving_low_ns=100.0, saving_high_ns=100.0)
+    (line, _) = verdict(replace(report, findings=(bounded,))).lines
+    assert "Saves 100 ns of" in "".join(line)
+    assert "100 ns to" not in "".join(line)
+    (line, _) = verdict(replace(report, findings=(replace(bounded, saving_low_ns=50.0),))).lines
+    assert "Saves 50 ns to 100 ns of" in "".join(line)
+
+
 def test_of_devices_that_are_not_measured_nothing_can_be_told():
     (report,) = made_up.report(on_host_only(), rules=[]).traces
     assert verdict(report).outcome == "healthy"

@@ -61,7 +61,7 @@ HOST_LABELS = {
     "communication": "communication",
     "compile": "compilation",
     "data": "data loading",
-    "launch": "CUDA launches",
+    "launch": "launches",
     "none": "nothing recorded",
     "operator": "operators",
     "os": "system calls",

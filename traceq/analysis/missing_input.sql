@@ -62,11 +62,21 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'graph_not_traced', count(*),
-    'CUDA graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen'
+    'graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen'
     || coalesce('; capture with ' || (select words from _way where name = 'graph_nodes'), '')
 from gpu_slice
 where kind = 'graph'
 having count(*) > 0;
+
+-- The driver of AMD's GPUs copies and fills by kernels of its own where no engine does it.
+insert into import_note
+select
+    $trace_id, 'info', if(starts_with(name, '__amd_rocclr_copy'), 'copies_as_kernels', 'memsets_as_kernels') as code, count(*),
+    if(code = 'copies_as_kernels', 'copies', 'fills') || ' of memory that the driver ran as kernels (__amd_rocclr_*), '
+    || round(sum(dur) / 1e6, 3) || ' ms in all: they count as compute, and neither their size nor their direction is known'
+from gpu_slice
+where kind = 'kernel' and (starts_with(name, '__amd_rocclr_copy') or starts_with(name, '__amd_rocclr_fill'))
+group by code;
 
 insert into import_note
 select

@@ -150,7 +150,7 @@ def _fill_way(connection: duckdb.DuckDBPyConnection, values: Values) -> None:
     (name,) = connection.execute("select format from trace where trace_id = $1", [values["trace_id"]]).fetchone() or (
         "",
     )
-    ways = format_of(name).ways
+    ways = {each: words for each, words in format_of(name).ways.items() if words}
     connection.execute(
         "create or replace temp table _way as select unnest($1::varchar[]) as name, unnest($2::varchar[]) as words",
         [list(ways), list(ways.values())],

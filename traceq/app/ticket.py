@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from traceq.app.compare import compare
+from traceq.app.compare_memory import is_snapshot
 from traceq.app.report import ReportView, report
 from traceq.app.source import Reading, Source, database_of, is_trace, step_options
 from traceq.diagnosis.subject import Goal
+from traceq.errors import WrongUse
 from traceq.reports.model import Report
 from traceq.reports.redact import redacted, redacted_together
 from traceq.reports.ticket import Site, Ticket, rendered
@@ -46,6 +48,8 @@ def ticket(
     """
     limits: Reading = {"memory_limit": reading.get("memory_limit"), "progress": reading.get("progress")}
     found = None
+    if against is not None and (is_snapshot(source) or is_snapshot(against)):
+        raise WrongUse(f"Memory snapshots are compared by their peaks, not by steps: traceq compare {against} {source}")
     with ExitStack() as stack:
         database = stack.enter_context(database_of(source, **reading))
         content = report(

@@ -155,7 +155,7 @@ comment on column host_name.kind is 'cpu_slice.kind.';
 comment on column host_name.name is 'cpu_slice.name.';
 comment on column host_name.context is 'data, checkpoint or compile when whatever happens inside such a slice belongs to that; NULL otherwise.';
 comment on column host_name.phase is 'data, forward, backward or optimizer when the slice marks that part of a step; NULL otherwise.';
-comment on column host_name.activity is 'synchronization, allocation, compile or communication when the name says more than the kind does; NULL otherwise.';
+comment on column host_name.activity is 'synchronization, allocation, compile, communication or launch (what a runtime does to run a program) when the name says more than the kind does; NULL otherwise.';
 
 create table if not exists gpu_slice (
     trace_id integer not null,

@@ -43,7 +43,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         instances=evidence,
         fix=advice.fix,
         wrong_if=advice.wrong_if,
-        references=rule.manual.references,
+        references=subject.program.about_it(rule.manual.references),
         parts=tuple(_part(subject, each) for each in allocated.parts),
         owned_by_category={category: ns / subject.steps for category, ns in sorted(allocated.owned.items()) if ns},
     )
@@ -72,7 +72,7 @@ def observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
         text=remark.text,
         evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), printed(query, values)),
         fix=remark.fix,
-        references=rule.manual.references,
+        references=subject.program.about_it(rule.manual.references),
     )
 
 

@@ -25,7 +25,7 @@ NEEDS = {
     "steps": Need("steps", "no step is left to count"),
     "several_steps": Need("several_steps", "fewer than three counted steps"),
     "launches": Need("launches", "no launching call is in the trace"),
-    "calls": Need("calls", "no CUDA call is in the trace"),
+    "calls": Need("calls", "no runtime call is in the trace"),
     "operators": Need("operators", "no PyTorch operator is in the trace"),
     "annotations": Need("annotations", "no range is in the trace"),
     "phases": Need("phases", "nothing names forward, backward and optimizer"),

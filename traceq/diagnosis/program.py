@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -126,6 +128,12 @@ class Program:
     def has_graphs(self) -> bool:
         """Whether it replays graphs of launches."""
         return "cuda_graph" in self.modes
+
+    def about_it(self, references: Iterable[str]) -> tuple[str, ...]:
+        """The addresses of `references` that are about its framework and its GPUs: all where the trace says neither."""
+        others = [r"nvidia\.com/"] if self.is_amd else []
+        others += [r"pytorch\.org/"] if self.kind == "jax" else []
+        return tuple(each for each in references if not any(re.search(other, each) for other in others))
 
     def has(self, *features: str) -> bool:
         """Whether it uses one of these features."""

@@ -101,10 +101,11 @@ class Subject:
         """The error for an input that is lacking, with what brings it."""
         if way in _OF_DEVICES and self.present.get("unmeasured"):
             return CannotTell(f"{lacking}; traceq measures no work of the device in it")
-        words = self.way(way)
-        return CannotTell(
-            f"{lacking}; {words} {brings}" if words else f"{lacking}; its profiler would have to record it"
-        )
+        form = format_of(self.format)
+        words = form.ways.get(way)
+        if words is None:
+            return CannotTell(f"{lacking}; its profiler would have to record it")
+        return CannotTell(f"{lacking}; {words} {brings}" if words else f"{lacking}; {form.profiler} does not record it")
 
     def settings(self, query: Query) -> dict[str, Setting]:
         """The parameters that the header of a query gives: shares, thresholds and words."""

@@ -33,7 +33,10 @@ class Format:
     captures: Mapping[str, Capture | str] = field(default_factory=dict)
     """By metric of METRICS: the options that record it, or the reason why the profiler cannot."""
     ways: Mapping[str, str] = field(default_factory=dict)
-    """By input: the words for what records it. The names are those of diagnosis.needs.NEEDS, and some that one rule uses."""
+    """By input: the words for what records it, empty where the profiler cannot.
+
+    The names are those of diagnosis.needs.NEEDS, and some that one rule uses.
+    """
     call: str = "{}"
     """How the profiler is called, with {} for its options."""
     spelled: Callable[[Options], str] = str

@@ -62,7 +62,7 @@ _WITH_SHAPES = "torch.autograd.profiler.emit_nvtx(record_shapes=True)"
 # What brings an input whichever profiler wrote the trace: nsys can be run on the same program.
 COMMON_WAYS = {
     **MONITOR_WAYS,
-    "allocations": "torch.cuda.memory._record_memory_history() and _dump_snapshot()",
+    "allocations": "a snapshot by torch.cuda.memory._record_memory_history() and _dump_snapshot()",
     "collections": "_ExperimentalConfig(record_python_gc_info=True) of PyTorch's profiler, or ranges made in gc.callbacks,",
     "allocator": "profile(profile_memory=True)",
     "allocator_totals": "a newer PyTorch with profile_memory=True",
@@ -86,10 +86,10 @@ _WAYS = {
     **COMMON_WAYS,
     "gpu": _CUDA,
     "steps": "traceq.annotate, or --step-range",
-    "several_steps": "mark steps, and capture more of them (traceq.annotate)",
+    "several_steps": "traceq.annotate around more steps",
     "launches": _CUDA,
     "calls": _CUDA,
-    "operators": "a capture by PyTorch's profiler, or torch.autograd.profiler.emit_nvtx()",
+    "operators": "PyTorch's profiler, or torch.autograd.profiler.emit_nvtx()",
     "annotations": "nsys profile --trace=nvtx with traceq.annotate",
     "phases": "traceq record, or traceq.annotate",
     "python_frames": "a PyTorch profile with_stack=True",

@@ -10,7 +10,7 @@ _WORK = {**_KERNELS, "--memory-copy-trace": ()}
 _CALLS = {**_WORK, "--hip-trace": ()}
 _MARKERS = {"--marker-trace": ()}
 _NO_SHAPES = "no shapes of operators, so no FLOPs: PyTorch's profiler records them on ROCm, too"
-_TORCH = "a capture by PyTorch's profiler"
+_TORCH = "PyTorch's profiler"
 
 _CAPTURES: dict[str, Capture | str] = {
     "steps": Capture(
@@ -41,7 +41,8 @@ _GPU = "rocprofv3 --kernel-trace --memory-copy-trace"
 _HIP = "rocprofv3 --hip-trace"
 _SYS = "rocprofv3 --sys-trace"
 _MARKED = "rocprofv3 --marker-trace, with torch.cuda.nvtx.range() or roctx in the program"
-_NOBODY = "nothing of ROCm's profilers that traceq reads"
+# No way: its profiler does not record it.
+_NOBODY = ""
 
 _WAYS = {
     **COMMON_WAYS,
@@ -63,16 +64,16 @@ _WAYS = {
     "step_ranges": "a range of roctx around each step, or by calling `prof.step()` under PyTorch's profiler",
     "gpu": _GPU,
     "steps": _MARKED,
-    "several_steps": "mark steps, and capture more of them",
+    "several_steps": "ranges of roctx around more steps",
     "launches": _HIP,
     "calls": _HIP,
     "operators": _TORCH,
     "annotations": _MARKED,
     "phases": _MARKED,
-    "python_frames": f"{_TORCH} with_stack=True",
+    "python_frames": f"{_TORCH} (with_stack=True)",
     "fetches": "a range of roctx called load batch",
     "synchronizations": _NOBODY,
-    "copy_memory": f"{_TORCH}",
+    "copy_memory": _TORCH,
     "kernel_geometry": _GPU,
     "occupancy": "rocprof-compute",
     "shapes": f"{_TORCH} with record_shapes=True",

@@ -10,9 +10,10 @@ _NO_SHAPES = "shapes and FLOPs are in the programs of XLA, which traceq does not
 _PROFILE = "jax.profiler.trace(folder)"
 _ANNOTATE = "jax.profiler.TraceAnnotation"
 _STEPS = 'jax.profiler.StepTraceAnnotation("train", step_num=step)'
-_NOTHING = "nothing of JAX's profiler"
-_XPROF = "XProf's own pages"
-_HOST = "nsys on GPUs of NVIDIA, rocprof-sys-sample on those of AMD,"
+# No way: its profiler does not record it.
+_NOTHING = ""
+_XPROF = "XProf itself"
+_HOST = "nsys (NVIDIA) or rocprof-sys-sample (AMD)"
 
 _CAPTURES: dict[str, Capture | str] = {
     "steps": Capture({}, f"mark the steps: {_STEPS}"),
@@ -36,13 +37,12 @@ _CAPTURES: dict[str, Capture | str] = {
 
 _WAYS = {
     **COMMON_WAYS,
-    **dict.fromkeys(
-        ("cpu_samples", "fetch_work", "locks", "os_calls", "reads", "scheduling", "worker_activity"), _HOST
-    ),
+    **dict.fromkeys(("cpu_samples", "fetch_work", "os_calls", "reads", "scheduling", "worker_activity"), _HOST),
     **dict.fromkeys(("collections", "graph_nodes", "page_faults"), _NOTHING),
     "allocator": _XPROF,
     "allocator_totals": _XPROF,
-    "described_collectives": _XPROF,
+    "described_collectives": f"{_XPROF} describes them",
+    "locks": f"{_HOST} shows when threads wait.",
     "matched_collectives": _XPROF,
     "process_groups": _XPROF,
     "loader_mark": _ANNOTATE,
@@ -52,7 +52,7 @@ _WAYS = {
     "several_steps": "more steps inside jax.profiler.trace()",
     "launches": _PROFILE,
     "calls": _PROFILE,
-    "operators": "PyTorch's profiler, of PyTorch; the operations of XLA (hlo_op) stand in the arguments of kernels",
+    "operators": _NOTHING,
     "annotations": _ANNOTATE,
     "phases": _ANNOTATE,
     "python_frames": "ProfileOptions.python_tracer_level = 1",
@@ -73,7 +73,7 @@ _WAYS = {
     "host_side": "ProfileOptions.host_tracer_level = 2",
     "idle_causes": f"ProfileOptions.python_tracer_level = 1, {_ANNOTATE}",
     "later_start": "Start later: jax.profiler.start_trace() after some steps.",
-    "message_bytes": f"{_XPROF} show them",
+    "message_bytes": f"{_XPROF} shows them",
     "more_steps": "more steps between jax.profiler.start_trace() and stop_trace()",
     "no_stacks": "ProfileOptions.python_tracer_level = 0",
     "operator_names": f"{_ANNOTATE}, jax.named_scope()",

@@ -36,6 +36,7 @@ class Inputs:
     kernels_estimated: int
     kernel_dur: int
     copies: int
+    copies_as_kernels: int
     copies_with_bytes: int
     copies_with_memory: int
     copies_with_call: int
@@ -82,6 +83,7 @@ class Inputs:
     steps_with_input_copy: int
     memory_samples: int
     memory_samples_total: int
+    devices_sampled: int
     devices_with_memory: int
     devices_with_capacity: int
     metric_samples: int

@@ -48,13 +48,13 @@ def _ledger(i: Inputs) -> Verdict:
 
 
 def _whole_graphs(i: Inputs, meaning: str) -> str | None:
-    return f"{some(i.whole_graphs, 'CUDA graph')} traced as a whole: each {meaning}" if i.whole_graphs else None
+    return f"{some(i.whole_graphs, 'graph')} traced as a whole: each {meaning}" if i.whole_graphs else None
 
 
 def _host(i: Inputs) -> Verdict:
     if not i.host_slices:
         return none("no host work was traced")
-    facts = f"{some(i.operators, 'operator')}, {some(i.annotations, 'range')}, {some(i.calls, 'CUDA call')}"
+    facts = f"{some(i.operators, 'operator')}, {some(i.annotations, 'range')}, {some(i.calls, 'runtime call')}"
     nameless = None if i.operators + i.annotations else "no operator and no range around the calls"
     phaseless = None if i.phases else "nothing names forward, backward or optimizer"
     return judged(facts, nameless, phaseless, needs="marks")
@@ -93,7 +93,7 @@ def _not_launched(i: Inputs) -> str | None:
 
 def _sync(i: Inputs) -> Verdict:
     if not i.calls + i.synchronizations:
-        return none("no CUDA call was traced")
+        return none("no runtime call was traced")
     waits = max(i.stream_wait_calls, i.stream_waits)
     facts = f"{some(i.waiting_calls, 'call')} in which the host waits, {waits:,} for which a stream does"
     if not waits or i.stream_waits_resolved >= waits:
@@ -111,6 +111,9 @@ def _copies(i: Inputs) -> Verdict:
         _known("bytes", i.copies_with_bytes, i.copies, facts),
         _known("pinned or pageable", i.copies_with_memory, i.copies, facts),
         _known("the call", i.copies_with_call, i.copies, facts),
+        f"{some(i.copies_as_kernels, 'copy', 'copies')} run as kernels by the driver: they count as compute"
+        if i.copies_as_kernels
+        else None,
         _whole_graphs(i, "hides the copies within"),
         needs="options" if i.whole_graphs or (i.copies and not i.calls) else None,
     )
@@ -189,9 +192,10 @@ def _memory(i: Inputs) -> Verdict:
         return none("no allocation was traced")
     samples = some(i.memory_samples, "sample")
     gpus = some(i.devices_with_memory, "GPU")
+    sampled = f" of {some(i.devices_sampled, 'GPU')}" if i.devices_sampled else ", none of a GPU"
     untotal = i.memory_samples - i.memory_samples_total
     return judged(
-        f"{samples} of {gpus} with their capacity" if i.devices_with_memory else f"{samples}, none of a GPU",
+        f"{samples} of {gpus} with their capacity" if i.devices_with_memory else f"{samples}{sampled}",
         f"{samples}, none of a GPU's memory in a step" if i.gpu_slices and not i.devices_with_memory else None,
         f"{untotal:,} of {samples} are sums since the capture began, not totals" if untotal else None,
         _known("capacity", i.devices_with_capacity, i.devices_with_memory, gpus),
@@ -214,11 +218,11 @@ def _flops(i: Inputs) -> Verdict:
 
 
 def _uncounted(i: Inputs) -> tuple[str | None, ...]:
-    """Work without known FLOPs: what CUDA graphs launch has no operator around it, unless a capture tells."""
+    """Work without known FLOPs: what graphs launch has no operator around it, unless a capture tells."""
     inside = i.graph_nodes - i.graph_nodes_with_operator + i.whole_graphs
     return (
         _known("FLOPs", i.convolutions_with_flops, i.convolutions, some(i.convolutions, "convolution")),
-        f"{some(inside, 'GPU slice')} of CUDA graphs not counted" if inside else None,
+        f"{some(inside, 'GPU slice')} of graphs not counted" if inside else None,
     )
 
 
@@ -252,7 +256,7 @@ def _graphs(i: Inputs) -> Verdict:
     if not i.calls and not i.graph_nodes + i.whole_graphs:
         return none("no call was traced: whether graphs were launched is not known")
     if not i.graph_launches + i.graph_nodes + i.whole_graphs:
-        return Verdict("ok", "no CUDA graph was launched")
+        return Verdict("ok", "no graph was launched")
     if not i.graph_nodes:
         return none(
             f"{some(i.graph_launches or i.whole_graphs, 'graph launch', 'graph launches')}, nothing from inside"

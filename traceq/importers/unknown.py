@@ -6,24 +6,32 @@ from pathlib import Path
 
 from isal import igzip, isal_zlib
 
+from traceq.common.units import count
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers.operations.source import PARQUET, lacks
 from traceq.importers.packed import GZIP
 
-_WAY_OUT = "name a file that torch.profiler, nsys export --type sqlite, rocprofv3 or jax.profiler wrote"
+_WAY_OUT = (
+    "name a file that torch.profiler, nsys export --type sqlite, rocprofv3, jax.profiler"
+    " or torch.cuda.memory._dump_snapshot() wrote"
+)
+
+_SQLITE = b"SQLite format 3\x00"
+# Bytes of the header of a SQLite database.
+_HEADER = 100
 
 # (how the file begins, what it is and what to do)
 _KNOWN_OTHERS = (
     (b"version https://git-lfs", "a git-lfs pointer, not the file itself; fetch it with: git lfs pull"),
     (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
     (
-        b"SQLite format 3\x00",
+        _SQLITE,
         "a SQLite database, but not an nsys export, rocpd or RPD; make one with: nsys export --type sqlite REPORT",
     ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
     (
         b"\x80",
-        "a pickle, which was not opened, but no memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot)",
+        "a pickle, but not a memory snapshot as torch.cuda.memory._dump_snapshot() writes it; for safety traceq opens no others",
     ),
     (b"PK\x03\x04", f"a zip archive without a JSON trace in it; {_WAY_OUT}"),
     (b"{", f"JSON, but not a Chrome trace: it has no traceEvents list, nor one of rocprofv3; {_WAY_OUT}"),
@@ -50,13 +58,33 @@ def why_unknown(path: Path) -> TraceqError:
     if not head:
         name = "gzip'd file" if is_packed else "file"
         return UnusableTrace(f"{path}: the {name} is empty; was the profiler stopped before it could write?")
-    if not is_packed and head.startswith(PARQUET) and (why := lacks(path)):
-        return UnknownFormat(f"{path}: a Parquet file, {why}; of nsys traceq reads: nsys export --type sqlite")
+    if not is_packed and (why := _what_it_lacks(path, head)) is not None:
+        return why
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     what = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
     if what is not None:
         return UnknownFormat(f"{path}: gzip'd, contains {what}" if is_packed else f"{path}: {what}")
     but = "gzip'd, but contains " if is_packed else ""
     return UnknownFormat(
-        f"{path}: {but}neither an nsys SQLite export nor a Chrome trace, and none of rocprofv3, RPD or JAX; {_WAY_OUT}"
+        f"{path}: {but}neither an nsys SQLite export nor a Chrome trace, none of rocprofv3, RPD or JAX, and no memory"
+        f" snapshot; {_WAY_OUT}"
     )
+
+
+def _what_it_lacks(path: Path, head: bytes) -> TraceqError | None:
+    """The error on a file of a format that traceq reads in part, or of which a part is there."""
+    if head.startswith(PARQUET) and (why := lacks(path)):
+        return UnknownFormat(f"{path}: a Parquet file, {why}; of nsys traceq reads: nsys export --type sqlite")
+    if head.startswith(_SQLITE) and (lost := _bytes_lost(head, path.stat().st_size)):
+        return UnusableTrace(
+            f"{path}: a damaged SQLite database: {count(lost)} bytes of its end are missing; copy it again"
+        )
+    return None
+
+
+def _bytes_lost(head: bytes, size: int) -> int:
+    """How many bytes a SQLite database of `size` bytes lacks, by the pages that its header counts; 0 where it does not say."""
+    if len(head) < _HEADER or head[24:28] != head[92:96]:
+        return 0
+    page = int.from_bytes(head[16:18]) or 1
+    return max(0, int.from_bytes(head[28:32]) * (65536 if page == 1 else page) - size)

@@ -40,6 +40,7 @@ from traceq.reports.sections.header import header_line
 from traceq.reports.sections.job_findings import findings_of_job
 from traceq.reports.sections.jobs import judged
 from traceq.reports.sections.notes import warnings
+from traceq.reports.sections.snapshot import is_snapshot
 from traceq.reports.sections.verdict import verdict
 from traceq.reports.sections.where_time_goes import where_time_goes
 from traceq.runs.compare.comparison import Comparison
@@ -224,7 +225,9 @@ def _reasons(report: TraceReport, size: _Size) -> Iterator[Block]:
 
 
 def _ledger(report: TraceReport) -> Iterator[Block]:
-    """Where a step goes, on the GPU or the thread that findings are about."""
+    """Where a step goes, on the GPU or the thread that findings are about; nothing of a snapshot, which has no steps."""
+    if is_snapshot(report):
+        return
     for block in where_time_goes(report):
         if isinstance(block, Ledger):
             yield Heading(2, block.title)
@@ -237,8 +240,12 @@ def _capture(report: TraceReport, size: _Size) -> Iterator[Block]:
     facts, steps = report.trace, report.steps
     yield Heading(2, ("Capture",))
     profiler = " ".join(filter(None, (facts.producer or facts.format, facts.producer_version)))
-    rows: list[tuple[str, Spans]] = [
-        ("profiler", (Name(shortened(profiler, _NAME)),)),
+    rows: list[tuple[str, Spans]] = [("profiler", (Name(shortened(profiler, _NAME)),))]
+    if is_snapshot(report):
+        gpus = ", ".join(str(each.device) for each in report.topics.memory.snapshot)
+        yield Facts((*rows, ("GPUs", (gpus or "none",))))
+        return
+    rows += [
         (
             "GPUs",
             (", ".join(shortened(each.name or "no name", _NAME) for each in report.devices if each.slices) or "none",),

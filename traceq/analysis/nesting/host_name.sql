@@ -31,6 +31,8 @@ from (values
     -- JAX waits for its arrays, in Python and in its runtime
     ('python', ': (block_until_ready|try_to_block)$', null, null, 'synchronization'),
     ('annotation', '(?i)Block(Host)?UntilReady|PjRtFuture.*::Await', null, null, 'synchronization'),
+    -- what XLA's runtime notes of itself, to hand a program and its arguments to the devices: neither the user's ranges nor Python
+    ('annotation', '^(CommonPjRt|PjRt|PJRT_|Tfrt|GpuExecutable::|Thunk(Executor|Execute|s)::?|BufferSequencingEvent::|DevicePut(WithSharding|WithDevice)?$|(xla|tsl|stream_executor)::)', null, null, 'launch'),
     ('runtime', '^(cuda|hip)(Malloc|Free|Host(Alloc|Free|Register|Unregister)|MemPool)|^cuMem(Alloc|Free|Host|Create|Map|Unmap|SetAccess|Release|Address|Pool)', null, null, 'allocation'),
     ('runtime', '^(cu|cuda|hip)(Module|Library)(?:[^L]|L[^a]|$)|^cuKernelGetFunction|^cuLink|^(nvrtc|hiprtc)', null, null, 'compile'),
     ('overhead', '(?i)lazy function loading|module loading', null, null, 'compile'),

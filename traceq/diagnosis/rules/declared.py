@@ -75,11 +75,22 @@ def check_inputs(subject: Subject, query: Query, default: str = "") -> None:
         subject.needs("gpu", "steps")
         for column, reason in _ABOUT[about]:
             if not subject.present[column]:
+                _refuse_kernels(subject, about)
                 raise NothingThere(reason)
     _check_needs(subject, query.listed("needs", default))
     # what shows training may be what the trace lacks
     if "training" in whom:
         subject.only_for("training")
+
+
+def _refuse_kernels(subject: Subject, about: str) -> None:
+    """Raise CannotTell where the driver ran what the rule is about as kernels, of which no more is known."""
+    if number := subject.present.get(f"{about}_as_kernels"):
+        what = {"copies": "copy", "memsets": "fill"}[about]
+        raise CannotTell(
+            f"{units.some(number, what, 'copies' if what == 'copy' else 'fills')} ran as kernels of the driver"
+            " (__amd_rocclr_*), which count as compute"
+        )
 
 
 def _check_needs(subject: Subject, needs: Iterable[str]) -> None:

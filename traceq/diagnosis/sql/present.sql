@@ -31,7 +31,9 @@ gpu as (
         coalesce(max(correlation_id) - min(correlation_id), 0) as correlations,
         count(*) filter (kind = 'kernel') as kernels,
         count(*) filter (kind = 'kernel' and grid_x is not null) as kernel_geometry,
-        count(*) filter (kind = 'memset') as memsets
+        count(*) filter (kind = 'memset') as memsets,
+        count(*) filter (kind = 'kernel' and starts_with(name, '__amd_rocclr_copy')) as copies_as_kernels,
+        count(*) filter (kind = 'kernel' and starts_with(name, '__amd_rocclr_fill')) as memsets_as_kernels
     from gpu_slice
     where trace_id = $trace_id and device = $device
 ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from traceq.common.units import change_share, maybe, size
+from traceq.common.units import change_share, maybe, size, some
 from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Spans, Table, Verdict, table
 from traceq.reports.queries import rows
 from traceq.reports.topics import MemoryCategory, MemoryHolder, SnapshotPeak
@@ -116,11 +116,13 @@ def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
     yield _table("line", comparison.owners[:top])
     left = len(comparison.owners) - top
     if left > 0:
-        yield Paragraph((f"{left} more lines, {_signed(sum(each.delta_bytes for each in comparison.owners[top:]))}.",))
+        yield Paragraph(
+            (f"{some(left, 'more line')}, {_signed(sum(each.delta_bytes for each in comparison.owners[top:]))}.",)
+        )
 
 
 def memory_verdict(comparison: MemoryComparison) -> Spans:
-    """The peaks, their difference, and the line that changed most in that direction."""
+    """The peaks, their difference, and the line that changed most, up or down."""
     base, new = comparison.base.peak, comparison.new.peak
     delta = comparison.delta_bytes
     words = f"Peak: {size(base.peak_bytes)} -> {size(new.peak_bytes)}"
@@ -128,8 +130,9 @@ def memory_verdict(comparison: MemoryComparison) -> Spans:
         return (f"{words}, the same to the byte",)
     part = f", {change_share(delta / base.peak_bytes)}" if base.peak_bytes else ""
     words += f" ({_signed(delta)}{part})"
-    same_way = [each for each in comparison.owners if each.delta_bytes * delta > 0]
-    first = same_way[0]
+    if not comparison.owners:
+        return (words,)
+    first = comparison.owners[0]
     return (f"{words}; ", Name(first.name), f" changed most, {_signed(first.delta_bytes)}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from shlex import quote
 
 from traceq.common.text import shortened
@@ -19,7 +20,7 @@ from traceq.reports.sections.job_ranks import ranks_of_job, usual
 from traceq.reports.sections.jobs import example, holds_up, in_a_line, judged, of_rank, verdict_of_job
 from traceq.reports.sections.notes import warnings
 from traceq.reports.sections.ranking import ranking
-from traceq.reports.sections.snapshot import brief_snapshot, is_snapshot
+from traceq.reports.sections.snapshot import brief_snapshot, highest_peak, is_snapshot, peaks
 from traceq.reports.sections.verdict import verdicts
 from traceq.reports.sections.where_time_goes import where_time_goes
 
@@ -65,9 +66,17 @@ def brief(report: Report, source: str | None = None, most: int = _MOST_FINDINGS)
             return
     yield from _trace(critical, most)
     if is_snapshot(critical):
-        yield from brief_snapshot(critical, called)
+        yield from brief_snapshot(critical, called, _to_compare(report, source, called))
     else:
         yield _next(critical, called, chosen)
+
+
+def _to_compare(report: Report, source: str | None, called: str) -> str:
+    """Two snapshots as the words of a command; empty where they are in one database, of which none can be named."""
+    if len(report.traces) == 1:
+        return f"BASE {called}"
+    files = [Path(source or "") / each.trace.file for each in report.traces[:2]]
+    return " ".join(quote(str(each)) for each in files) if all(each.is_file() for each in files) else ""
 
 
 def _is_enough(report: Report, job: Job) -> bool:
@@ -194,6 +203,10 @@ def critical_trace(report: Report) -> tuple[TraceReport, str]:
     by_id = {trace.trace.trace_id: trace for trace in traces}
     if job is not None and job.stragglers and job.stragglers[0].trace_id in by_id:
         return by_id[job.stragglers[0].trace_id], in_a_line(job)
+    if all(map(is_snapshot, traces)):
+        highest = max(traces, key=lambda trace: (highest_peak(trace), -trace.trace.trace_id))
+        return highest, f"{_called(highest)} has the highest peak."
+    traces = [each for each in traces if not is_snapshot(each)]
     by_rank = {trace.trace.rank: trace for trace in traces if trace.trace.rank is not None}
     waits: Counter[int] = Counter()
     for trace in traces:
@@ -229,6 +242,9 @@ def _called(report: TraceReport) -> str:
 def traces(report: Report, most: int) -> Iterator[Block]:
     """A line for each of at most `most` traces, with the one to look at first, and why it is that."""
     every = report.traces
+    if all(map(is_snapshot, every)):
+        yield from _snapshots(report, most)
+        return
     critical, reason = critical_trace(report)
     of_trace: dict[str, Callable[[TraceReport], str]] = {
         "compute": lambda trace: _share(trace, "compute"),
@@ -257,6 +273,16 @@ def traces(report: Report, most: int) -> Iterator[Block]:
     left = len(every) - len(shown)
     more = f" {count(left)} more are not listed." if left else ""
     yield Paragraph((f"{reason}{more} Look at {_called(critical).lower()} first.".strip(),))
+
+
+def _snapshots(report: Report, most: int) -> Iterator[Block]:
+    """A line for each of at most `most` memory snapshots, those with the highest peak first."""
+    ordered = sorted(report.traces, key=lambda each: (-highest_peak(each), each.trace.trace_id))
+    yield Paragraph((f"{some(len(ordered), 'memory snapshot')}, the peak of each:",))
+    yield peaks(ordered[:most])
+    left = len(ordered) - most
+    more = f"{count(left)} with a lower peak are not listed. " if left > 0 else ""
+    yield Paragraph((f"{more}{critical_trace(report)[1]}",))
 
 
 def _fix_first(report: TraceReport) -> str:

@@ -107,8 +107,13 @@ def _devices(devices: Sequence[Device]) -> Spans:
     unused = len(devices) - len(used)
     spans: list[str] = []
     for device in used:
-        spans += [", " if spans else "", f"{device.device}: ", Name(device.name or "name not in the trace")]
-        spans.append(f" ({some(device.slices, 'slice')})")
+        # A number alone would read as that many GPUs.
+        named = (
+            [f"{device.device}: ", Name(device.name)]
+            if device.name
+            else [f"GPU {device.device}, name not in the trace"]
+        )
+        spans += [", " if spans else "", *named, f" ({some(device.slices, 'slice')})"]
     if unused:
         spans.append(f"{'; ' if spans else ''}{unused} listed without activity")
     return tuple(spans) or ("none",)

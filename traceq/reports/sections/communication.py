@@ -51,7 +51,7 @@ def no_communication(report: TraceReport) -> tuple[Spans, ...]:
     if facts.on_host or any(each.communication_ns for each in facts.totals):
         return ()
     if any(each.opaque_ns for each in facts.totals):
-        return (("Communication: none outside CUDA graphs; within them it is not visible.",),)
+        return (("Communication: none outside graphs; within them it is not visible.",),)
     return ((f"Communication: none ran in the {report.period}.",),)
 
 
@@ -73,7 +73,7 @@ def _on_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Itera
     if len(totals) > len(listed):
         yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication not shown.",))
     if any(each.opaque_ns for each in totals):
-        yield Paragraph(("Communication in CUDA graphs that were traced as a whole counts as compute.",))
+        yield Paragraph(("Communication in graphs that were traced as a whole counts as compute.",))
     yield from pictures(report, "communication")
     yield Query(report.queries["communication"])
     if of_worst is not None and of_worst.blocking_ns:

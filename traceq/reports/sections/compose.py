@@ -8,6 +8,8 @@ from dataclasses import replace
 from traceq.analysis.categories import BUSY, label
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.choose import choose
+from traceq.diagnosis.finding import Observation
+from traceq.errors import StoreError
 from traceq.reports.document import (
     Bar,
     Block,
@@ -32,7 +34,7 @@ from traceq.reports.sections.conditions import conditions
 from traceq.reports.sections.copies import copies, no_copies
 from traceq.reports.sections.critical_path import critical_path, no_critical_path
 from traceq.reports.sections.data import data, no_data
-from traceq.reports.sections.findings import finding_in_full, finding_queries, findings
+from traceq.reports.sections.findings import finding_in_full, finding_queries, findings, remark
 from traceq.reports.sections.header import header
 from traceq.reports.sections.idle import gaps, outliers, training_thread
 from traceq.reports.sections.job_findings import findings_of_rule
@@ -84,7 +86,7 @@ def evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block
 
 
 def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
-    """All there is to say about a finding: F1, its id or its rule, or about what a rule of jobs found.
+    """All there is to say about a finding: F1, its id or its rule, about what a rule of jobs found, or a remark.
 
     Raises StoreError where there is none of that name.
     """
@@ -92,9 +94,23 @@ def one_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
     if of_job:
         yield from of_job if sql else without_sql(of_job)
         return
-    chosen = choose(name, {trace.trace.trace_id: trace.findings for trace in report.traces})
+    try:
+        chosen = choose(name, {trace.trace.trace_id: trace.findings for trace in report.traces})
+    except StoreError:
+        told = [each for trace in report.traces for each in trace.observations if _is_called(each, name)]
+        if not told:
+            raise
+        for each in told:
+            yield from remark(each)
+            if sql:
+                yield Query(each.evidence.query)
+        return
     trace = next(trace for trace in report.traces if chosen.finding in trace.findings)
     yield from finding_in_full(chosen.number, chosen.finding, trace, sql=sql)
+
+
+def _is_called(observation: Observation, name: str) -> bool:
+    return name.casefold() in (observation.finding_id.casefold(), observation.rule.casefold())
 
 
 def without_sql(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -252,7 +268,7 @@ def _ledger(report: TraceReport) -> Iterator[Block]:
     if graphs:
         yield Warn(
             (
-                f"CUDA graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
+                f"Graph launches that were traced as a whole: {count(graphs)}. They count as compute; ",
                 "communication, copies and idle time within them are not visible.",
                 *way("graph_nodes", report.trace.format, " Capture with ", "."),
             )

@@ -19,6 +19,9 @@ _IN_WORDS = {
     "copy_other": "copies from GPU to GPU or of unified memory",
 }
 
+# Notes on copies that the driver ran as kernels.
+_AS_KERNELS = ("copies_as_kernels", "memsets_as_kernels")
+
 
 def copies(report: TraceReport) -> Iterator[Block]:
     """The section; nothing when no copy ran."""
@@ -51,6 +54,9 @@ def no_copies(report: TraceReport) -> tuple[Spans, ...]:
     """One line in place of the section."""
     if report.topics.copies.totals or not report.ledger:
         return ()
+    as_kernels = [f"{count(each.count)} {each.text}" for each in report.notes if each.code in _AS_KERNELS]
+    if as_kernels:
+        return ((f"Copies: none ran by an engine in the {report.period}; {'; '.join(as_kernels)}.",),)
     return ((f"Copies: none ran in the {report.period}.",),)
 
 

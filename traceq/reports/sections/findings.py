@@ -63,7 +63,7 @@ def findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block
     if report.observations:
         yield Heading(3, ("Other observations",))
     for observation in report.observations:
-        yield from _observation(observation)
+        yield from remark(observation)
         if folds:
             yield Fold(("SQL",), (Query(observation.evidence.query),))
 
@@ -175,7 +175,8 @@ def _telling(evidence: Evidence) -> list[str]:
     return first + [each for each in rest if len({row[evidence.columns.index(each)] for row in evidence.rows}) > 1]
 
 
-def _observation(observation: Observation) -> Iterator[Block]:
+def remark(observation: Observation) -> Iterator[Block]:
+    """All there is to say about a remark, which saves no time by itself."""
     yield Heading(4, (observation.title,))
     yield Paragraph(with_code(observation.text))
     yield Facts((("try", with_code(observation.fix)), ("id", (Name(observation.finding_id),))))
@@ -187,7 +188,8 @@ def _saving(finding: Finding, unit: str) -> str:
     step = step_ns(finding)
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     if finding.only_bounds:
-        return f"{low} to {high} per {unit}: the replay of this trace is too far off for a likely value"
+        bounds = low if low == high else f"{low} to {high}"
+        return f"{bounds} per {unit}: the replay of this trace is too far off for a likely value"
     text = (
         f"likely {duration(finding.saving_ns)} per {unit} ({step_share(finding)}), {low} to {high}: "
         f"{duration(step)} -> {duration(finding.expected_step_ns)}"

@@ -42,7 +42,7 @@ def no_kernels(report: TraceReport) -> tuple[Spans, ...]:
     if report.topics.kernels.fill or not report.ledger:
         return ()
     if report.trace.gpu_slices.get("graph"):
-        return (("Compute kernels: only in CUDA graphs, which were traced as a whole.",),)
+        return (("Compute kernels: only in graphs, which were traced as a whole.",),)
     return ((f"Compute kernels: none ran in the {report.period}.",),)
 
 

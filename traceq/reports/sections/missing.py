@@ -27,12 +27,12 @@ def planned(metric: str) -> Spans:
 
 
 def way(name: str, trace_format: str, before: str, after: str = "") -> Spans:
-    """What brings an input, by its name in Format.ways, between two texts; nothing where it is not known.
+    """What brings an input, by its name in Format.ways, between two texts; nothing where it is not known, or nothing does.
 
     Options stand between backticks, or alone.
     """
     words = format_of(trace_format).ways.get(name)
-    if words is None:
+    if not words:
         return ()
     parts = words.split("`") if "`" in words else ("", words)
     return (before, *(Literal(part) if number % 2 else part for number, part in enumerate(parts) if part), after)

@@ -17,6 +17,7 @@ from traceq.reports.document import (
     Outcome,
     Paragraph,
     Query,
+    Reference,
     Spans,
     Table,
     Verdict,
@@ -35,6 +36,28 @@ _CANNOT_TELL = "cannot tell"
 def is_snapshot(report: TraceReport) -> bool:
     """Whether the trace is a memory snapshot and nothing else: it tells who holds memory, and no times."""
     return not format_of(report.trace.format).has_times
+
+
+def highest_peak(report: TraceReport) -> int:
+    """Bytes in use at the peak of the device where that is highest; 0 where nothing was ever in use."""
+    return max((each.peak_bytes for each in report.topics.memory.snapshot), default=0)
+
+
+def peaks(reports: Sequence[TraceReport]) -> Table:
+    """A line for each device of each snapshot: how much was in use and reserved, and by whom."""
+    pairs = [(report, peak) for report in reports for peak in report.topics.memory.snapshot]
+    return table(
+        pairs,
+        {
+            "trace": lambda each: Reference(f"t{each[0].trace.trace_id}"),
+            "file": lambda each: Name(each[0].trace.file),
+            "GPU": lambda each: str(each[1].device),
+            "peak": lambda each: size(each[1].peak_bytes),
+            "most reserved": lambda each: maybe(size, each[1].most_reserved_bytes),
+            "in use at the end": lambda each: size(each[1].bytes_at_end),
+        },
+        text=(0, 1, 2),
+    )
 
 
 def peak_line(memory: Memory) -> Spans:
@@ -91,8 +114,8 @@ def _reserved(peak: SnapshotPeak) -> Spans:
     return (text,)
 
 
-def brief_snapshot(report: TraceReport, source: str) -> Iterator[Block]:
-    """What stands on the first screen below the verdict."""
+def brief_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Block]:
+    """What stands on the first screen below the verdict; `pair` are two snapshots to compare, as words of a command."""
     memory = report.topics.memory
     if memory.holders:
         yield _holders(memory, _MOST_HOLDERS)
@@ -105,7 +128,7 @@ def brief_snapshot(report: TraceReport, source: str) -> Iterator[Block]:
         "Next",
         (
             ("all sections", f"traceq report {source} --full"),
-            ("against another snapshot", f"traceq compare BASE {source}"),
+            *((("against another snapshot", f"traceq compare {pair}"),) if pair else ()),
             ("all who hold it", f"traceq sql {source} 'from memory_holder'"),
         ),
     )

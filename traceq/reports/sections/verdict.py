@@ -71,9 +71,10 @@ def _before_and_after(first: Finding, report: TraceReport) -> Spans:
     low, high = duration(first.saving_low_ns), duration(first.saving_high_ns)
     unit = "" if report.unit == "window" else f" per {report.unit}"
     if first.only_bounds:
-        return (
-            f"Saves {low} to {high} of {duration(step_ns(first))}{unit}; the replay is too far off for a likely value",
-        )
+        of_step = f"{duration(step_ns(first))}{unit}"
+        if low == high:
+            return (f"Saves {low} of {of_step}, by bounds alone: the replay is too far off",)
+        return (f"Saves {low} to {high} of {of_step}; the replay is too far off for a likely value",)
     words = f"{duration(step_ns(first))} -> {duration(first.expected_step_ns)}{unit}"
     if first.expected_step_ns > 0:
         words += f", {speed_up(step_ns(first), first.expected_step_ns)} as fast"

@@ -14,6 +14,9 @@
 -- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
 -- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
 -- heading: Copy less inside and between GPUs{% if not given.overlapped %}: nothing runs beside copies{% endif %}
+-- unknown: {% if not subject.present.copies and subject.present.copies_as_kernels %}{{
+--   plural(subject.present.copies_as_kernels, 'copy', 'copies') }} ran as kernels of the driver (__amd_rocclr_*), which count
+--   as compute{% endif %}
 -- absent: {% if not subject.present.copies %}no copy ran on the GPU{% endif %}
 -- each: exposed_copy_facts
 -- low: 0.0

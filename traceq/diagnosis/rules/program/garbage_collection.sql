@@ -19,7 +19,7 @@
 -- reason: The trace names the collection.
 -- wrong-if: Memory of the host grows without bounds once it is off: then objects in cycles are made in every step.
 -- heading: Collect garbage when you choose, not within steps
--- unseen: {% if not ask('garbage_collection_facts')[0].collections %}{{ lacks('nothing in the trace names a collection', 'collections', 'bring it') }}
+-- unseen: {% if not ask('garbage_collection_facts')[0].collections %}{{ lacks('nothing in the trace names a collection', 'collections') }}
 --   {%- endif %}
 -- clean: the GPU was busy while garbage was collected
 -- low: 0.5

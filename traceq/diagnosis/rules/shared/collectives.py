@@ -29,7 +29,8 @@ def summed_up(subject: Subject, claim: Claim) -> dict[str, Any]:
 
 def described(facts: dict[str, Any]) -> str:
     """The collectives of `summed_up` in a few words, e.g. "84 all_reduce per step, 64 MiB each, among 8 ranks"."""
-    words = [f"{short(facts['per_step'])} {facts['ops']} per step"]
+    what = "collectives of unknown kind" if facts["ops"] == "unknown" else facts["ops"]
+    words = [f"{short(facts['per_step'])} {what} per step"]
     if facts["bytes"]:
         words.append(f"typically {size(facts['bytes'])} each")
     if facts["group_size"]:
