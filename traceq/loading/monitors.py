@@ -71,7 +71,9 @@ def _gpus(log: Log) -> list[int]:
 
 def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
     """What the staged trace says of time, its machine, and its GPUs."""
-    ((origin, host),) = connection.execute("select utc_origin_ns, host from staging.trace").fetchall() or [(None, None)]
+    ((origin, zone, host),) = connection.execute(
+        "select utc_origin_ns, utc_zone_ns, host from staging.trace"
+    ).fetchall() or [(None, None, None)]
     ((since, until, slices),) = connection.execute(
         "select min(ts), max(ts + dur), count(*) from"
         " (select ts, dur from staging.cpu_slice union all select ts, dur from staging.gpu_slice)"
@@ -90,7 +92,7 @@ def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | Non
         if len(found["ts"]):
             starts, durations = (np.asarray(found[each], dtype=np.int64) for each in ("ts", "dur"))
             loads[device] = load_of(starts, durations, since, until)
-    return TraceClock(since, until, origin, loads), host, devices
+    return TraceClock(since, until, origin, loads, zone), host, devices
 
 
 def _devices_of(log: Log, placed: Placed, clock: TraceClock, devices: Sequence[int]) -> tuple[dict[int, int], str]:
