@@ -175,6 +175,11 @@ def test_a_log_without_times_cannot_be_placed():
     assert placed.add is None
 
 
+def test_times_that_cannot_be_read_are_said():
+    placed = place(log_of(bursts(), kind="none", odd_time="26/11/26 10:00:00"), clock(bursts()), SAME, None, set())
+    assert "its times cannot be read: '26/11/26 10:00:00'" in placed.words
+
+
 def test_the_gpu_of_the_trace_is_found_by_its_load():
     load = bursts(3)
     samples = [each for seed in (1, 2, 3) for each in log_of(bursts(seed), device=seed, kind="utc").samples]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from traceq.common.text import shortened
 from traceq.importers.monitors.log import Log
 
 Array = NDArray[Any]
@@ -123,6 +124,12 @@ def place(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones
     `zones` are those (ns) that other logs of the same machine turned out to be in.
     """
     first, _ = _ends(log)
+    if log.clock == "none" and log.odd_time:
+        odd = shortened(log.odd_time, 40)
+        return Placed(
+            None,
+            f"its times cannot be read: {odd!r}; traceq reads 2026-11-26 14:05:09, 2026/11/26 and seconds since 1970",
+        )
     if log.clock == "none":
         return Placed(None, "it has no times: record it with them (docs/monitors.md has the commands)")
     if offset is not None:
