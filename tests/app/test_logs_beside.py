@@ -296,7 +296,7 @@ def test_an_offset_is_a_number_of_seconds(offset, tmp_path):
     options = ["-o", str(tmp_path / "x.duckdb"), "--with", str(log), f"--offset={offset}"]
     done = CliRunner().invoke(main, ["ingest", str(source), *options])
     assert done.exit_code == 2
-    assert "seconds, 1,000,000,000 at most" in done.output
+    assert "seconds, 4,000,000,000 at most" in done.output
 
 
 def test_an_offset_without_logs_says_what_it_is_for(tmp_path):

@@ -35,8 +35,8 @@ from traceq.loading.sources import (
     paths_of,
 )
 
-# What can be added to the times of logs, s: more than 30 years.
-_FURTHEST = 1_000_000_000
+# What can be added to the times of logs, s: since 1970 a trace without a time of day is that far off.
+_FURTHEST = 4_000_000_000
 
 # Of a process that builds a database, bytes.
 _LEAST_MEMORY = 128 << 20
