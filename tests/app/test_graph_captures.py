@@ -119,3 +119,22 @@ def test_a_note_says_how_much_was_matched(trace, capture, tmp_path):
     assert notes[0] == (1, f"launches of graphs, compared with what a capture holds: {told}")
     assert [count for count, _ in notes] == [1, 2]
     assert "traceq ingest TRACE --capture FILE" in notes[1][1]
+
+
+def test_a_capture_of_another_program_warns_on_the_first_page(trace, tmp_path):
+    other = write(
+        tmp_path / "other.json",
+        event("cuda_runtime", "hipStreamBeginCapture", 10, 5, correlation=1),
+        event("cpu_op", "aten::conv2d", 20, 20),
+        event("cuda_runtime", "hipLaunchKernel", 25, 5, correlation=2, kernel="conv", grid=[1, 1, 1]),
+        event("cuda_runtime", "hipLaunchKernel", 50, 5, correlation=3, kernel="norm", grid=[1, 1, 1]),
+        event("cuda_runtime", "hipStreamEndCapture", 60, 5, correlation=4),
+    )
+    ingest(trace, tmp_path / "x.duckdb", capture=other)
+    with closing(connect(tmp_path / "x.duckdb")) as connection:
+        (note,) = connection.execute("select severity, text from import_note where code = 'graph_capture'").fetchall()
+    assert note[0] == "data_loss"
+    assert "what was given with --capture may be of another program: " in note[1]
+    assert "0 of 2 kernels" in note[1]
+    text = " ".join(report(tmp_path / "x.duckdb").to_text().split())
+    assert "! Data lost on import: what was given with --capture may be of another program" in text

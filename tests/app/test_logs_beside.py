@@ -19,7 +19,7 @@ from traceq.app.doctor import doctor
 from traceq.app.ingest import ingest
 from traceq.app.report import report
 from traceq.cli import main
-from traceq.errors import UnknownFormat
+from traceq.errors import UnknownFormat, UnusableTrace
 
 SECONDS = range(-30, 31)
 # Both give the same tables: every day one of them does.
@@ -117,12 +117,23 @@ def test_a_throttle_that_only_the_log_shows_comes_out_first(kind, tmp_path):
     source = trace(f"healthy {kind}", tmp_path)
     start = began(source, tmp_path)
     assert rules(tmp_path / "alone.duckdb") == []
-    log = gpu_log(tmp_path / "gpu.csv", start, zone=-5)
+    # what nsys writes names the zone, which is UTC; of Kineto's a short log tells it
+    zone = 0 if kind == "nsys" else -5
+    log = gpu_log(tmp_path / "gpu.csv", start, zone=zone)
     ingest(source, tmp_path / "x.duckdb", logs=[log])
     assert rules(tmp_path / "x.duckdb")[0] == "gpu-throttled"
     text = report(tmp_path / "x.duckdb").to_markdown()
     assert "990 MHz" in text
-    assert "UTC-5" in text
+    assert f"UTC{zone:+}" in text
+
+
+def test_a_log_of_another_hour_by_the_clock_of_the_machine_is_of_another_run(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    log = gpu_log(tmp_path / "gpu.csv", began(source, tmp_path), zone=-3)
+    ingest(source, tmp_path / "x.duckdb", logs=[log])
+    assert rules(tmp_path / "x.duckdb") == []
+    ((text,),) = ask(tmp_path / "x.duckdb", "select text from monitor_log where placed_by is null")
+    assert "in the zone of the trace, UTC+0, it is of another time, 3.0 h before the start" in text
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -223,3 +234,73 @@ def test_a_file_that_is_no_log_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(UnknownFormat, match="no log of a monitor"):
         ingest(source, tmp_path / "x.duckdb", logs=[tmp_path / "notes.txt"])
     assert not (tmp_path / "x.duckdb").exists()
+
+
+def notes(database):
+    return ask(database, "select severity, code, text from import_note where code not like 'graph%' order by all")
+
+
+def test_damaged_files_that_nobody_named_are_noted_and_named_ones_are_errors(tmp_path):
+    source = trace("healthy kineto", tmp_path)
+    ingest(source, tmp_path / "alone.duckdb")
+    files = [
+        tmp_path / f"{source.name.split('.')[0]}.monitor.jsonl",
+        tmp_path / "kernel_information.json",
+        tmp_path / "inductor_provenance_tracking_node_mappings.json",
+    ]
+    files[0].write_text('{"traceq_monitor":1,"cpus":2}\n{"ts":1}\n')
+    for each in files[1:]:
+        each.write_text('{"a": ')
+    ingest(source, tmp_path / "x.duckdb")
+    more = set(notes(tmp_path / "x.duckdb")) - set(notes(tmp_path / "alone.duckdb"))
+    codes = ["compiler_file_left_out", "compiler_file_left_out", "monitor_log_left_out"]
+    assert sorted(code for _, code, _ in more) == codes
+    assert all(severity == "data_loss" and "beside the trace, and left out" in text for severity, _, text in more)
+    assert all(any(str(each) in text for _, _, text in more) for each in files)
+    with pytest.raises(UnusableTrace, match="lacks 'values'"):
+        ingest(source, tmp_path / "y.duckdb", logs=files[:1])
+    for each in files[1:]:
+        with pytest.raises(UnusableTrace, match="is no JSON"):
+            ingest(source, tmp_path / "y.duckdb", inductor=each)
+
+
+def test_a_log_that_is_given_twice_is_taken_once(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    log = gpu_log(tmp_path / "gpu.csv", began(source, tmp_path))
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(log.read_bytes())
+    ingest(source, tmp_path / "once.duckdb", logs=[log])
+    ingest(source, tmp_path / "x.duckdb", logs=[log, log, copy])
+    query = "select name, count(*), sum(value) from counter where log_id is not null group by all order by all"
+    assert ask(tmp_path / "x.duckdb", query) == ask(tmp_path / "once.duckdb", query)
+    texts = [text for _, code, text in notes(tmp_path / "x.duckdb") if code == "given_twice"]
+    assert texts == [f"{each} holds the same as gpu.csv, and is taken once" for each in ("copy.csv", "gpu.csv")]
+
+
+def test_a_log_that_is_placed_outside_of_the_trace_warns_on_the_first_page(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    log = gpu_log(tmp_path / "gpu.csv", began(source, tmp_path))
+    ingest(source, tmp_path / "x.duckdb", logs=[log], offset=5000)
+    ((severity, text),) = [
+        (each, text) for each, code, text in notes(tmp_path / "x.duckdb") if code.startswith("monitor")
+    ]
+    assert severity == "data_loss"
+    assert "0 of the time of the trace" in text
+    assert "! Data lost on import: gpu.csv" in report(tmp_path / "x.duckdb").to_text()
+
+
+@pytest.mark.parametrize("offset", ["nan", "inf", "1e300", "-1e10"])
+def test_an_offset_is_a_number_of_seconds(offset, tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    log = gpu_log(tmp_path / "gpu.csv", datetime(2026, 4, 1, tzinfo=UTC))
+    options = ["-o", str(tmp_path / "x.duckdb"), "--with", str(log), f"--offset={offset}"]
+    done = CliRunner().invoke(main, ["ingest", str(source), *options])
+    assert done.exit_code == 2
+    assert "seconds, 4,000,000,000 at most" in done.output
+
+
+def test_an_offset_without_logs_says_what_it_is_for(tmp_path):
+    source = trace("healthy nsys", tmp_path)
+    done = CliRunner().invoke(main, ["ingest", str(source), "-o", str(tmp_path / "x.duckdb"), "--offset", "5"])
+    assert done.exit_code == 2
+    assert "added to the times of logs and memory snapshots beside the trace: name them, --with LOG" in done.output

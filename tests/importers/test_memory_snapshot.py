@@ -7,8 +7,10 @@ import io
 import pickle
 import random
 import struct
+import time
 import tracemalloc
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -346,3 +348,24 @@ def test_memory_does_not_grow_with_the_history(tmp_path, monkeypatch):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_a_list_that_grows_item_by_item_is_not_looked_at_from_its_start_each_time(tmp_path):
+    frame = b"}(\x8c\x04name\x8c\x01f\x8c\x08filename\x8c\x01a\x8c\x04lineK\x01u\x94"
+    path = tmp_path / "slow.pickle"
+    # the first list: 20,000 frames and a number at once, then a number at a time
+    path.write_bytes(
+        b"\x80\x04}\x94\x8c\x08segments\x94]\x94(" + frame + b"h\x03" * 20_000 + b"K\x01e" + b"K\x01a" * 50_000 + b"s."
+    )
+    began = time.process_time()
+    with suppress(UnusableTrace):
+        list(read(path, lambda _bytes: None))
+    assert time.process_time() - began < 10
+
+
+def test_lists_of_more_devices_than_there_can_be_are_refused(tmp_path):
+    made = tmp_path / "one_piece.pickle"
+    row = b"](}(\x8c\x06action\x8c\x05alloc\x8c\x04addrK\x01\x8c\x04sizeK\x01\x8c\x07time_usK\x01ue"
+    made.write_bytes(b"\x80\x04}(\x8c\x08segments]\x8c\x0ddevice_traces](" + row * 3000 + b"eu.")
+    with pytest.raises(UnusableTrace, match="more than 1,024 devices"):
+        list(read(made, lambda _bytes: None))

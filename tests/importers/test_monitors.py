@@ -344,3 +344,55 @@ def test_a_log_cut_anywhere_is_read_or_refused(path, tmp_path):
             read_log(cut)
         except (UnknownFormat, UnusableTrace):
             continue
+
+
+GPU = "timestamp, index, power.draw [W]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"sysstat":{"hosts":[]}}', "wrote no reports into it"),
+        (
+            '{"sysstat":{"hosts":[{"statistics":[{"disk":5,"avg-cpu":"x","timestamp":7}]}]}}',
+            "of another kind than it should",
+        ),
+        ('{"traceq_monitor":1,"cpus":2}\n{"ts":1}', "it lacks 'values'"),
+        (
+            '{"traceq_monitor":1,"cpus":2}\n{"ts":"x","values":[[0,null,"gpu_power",1]]}',
+            "times or numbers of GPUs that cannot be",
+        ),
+        (
+            '{"traceq_monitor":1,"cpus":2}\n{"ts":1e30,"values":[[0,null,"gpu_power",1]]}',
+            "times or numbers of GPUs that cannot",
+        ),
+        (GPU + "2026/11/26 10:00:00.000, 0, 390,00 W\n", "decimal commas"),
+        (GPU + "9999/11/26 10:00:00.000, 0, 390.00 W\n", "times or numbers of GPUs that cannot be"),
+        (GPU + "2026/11/26 10:00:00.000, 99999999999, 390.00 W\n", "times or numbers of GPUs that cannot be"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(text, words, tmp_path):
+    (tmp_path / "log").write_text(text)
+    with pytest.raises(UnusableTrace, match=words):
+        read_log(tmp_path / "log")
+
+
+def test_powershell_writes_utf_16(tmp_path):
+    text = GPU + "2026/11/26 10:00:00.000, 0, 390.00 W\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / encoding).write_text(text, encoding)
+    (log, *others) = (read_log(tmp_path / each) for each in ("utf-8", "utf-8-sig", "utf-16"))
+    assert others == [log, log]
+    assert [each.value for each in log.samples] == [390]
+
+
+def test_a_time_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "log").write_text(GPU + "26/11/26 10:00:00, 0, 390.00 W\n")
+    log = read_log(tmp_path / "log")
+    assert (log.clock, log.odd_time) == ("none", "26/11/26 10:00:00")
+
+
+def test_a_number_without_end_is_none(tmp_path):
+    (tmp_path / "log").write_text(GPU + "2026/11/26 10:00:00, 0, 1e999 W\n2026/11/26 10:00:01, 0, 300 W\n")
+    log = read_log(tmp_path / "log")
+    assert ([each.value for each in log.samples], log.left_out) == ([300], 1)

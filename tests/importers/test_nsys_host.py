@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
+import pytest
 from nsys_export import GPID, KERNEL, RUNTIME, TID, gtid, notes, picked, read, write
 
 from traceq.importers.nsys.diagnostics import scrubbed
@@ -229,6 +230,24 @@ def test_trace_row(tmp_path):
         "captured": ["Cuda", "NvtxEvents"],
         "cuda_graph_trace_options_mode": "Graph",
     }
+
+
+@pytest.mark.parametrize(
+    ("utc", "local", "zone"),
+    [
+        ("2025-06-29T16:21:21", "2025-06-29T21:51:21", 5.5),
+        ("2023-10-04T04:13:59", "2023-10-03T21:13:59", -7),
+        ("2025-12-06T07:51:16", "2025-12-06T07:51:17", 0),
+        ("2025-12-06T07:51:16", "2025-12-07T07:51:16", None),
+        ("2025-12-06T07:51:16", "2025-12-06T08:01:16", None),
+        ("2025-12-06T07:51:16", None, None),
+        ("x", "y", None),
+    ],
+)
+def test_the_zone_of_the_machine(utc, local, zone, tmp_path):
+    start = {"utcEpochNs": 17, "utcTime": utc, "localTime": local}
+    tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_SESSION_START_TIME=[start]))
+    assert picked(tables["trace"], "utc_zone_ns") == [(None if zone is None else round(zone * 3600 * 10**9),)]
 
 
 def environment(**variables):

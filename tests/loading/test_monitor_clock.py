@@ -28,8 +28,8 @@ def bursts(seed=1, seconds=60, device_share=0.5):
     return Load(scaled[0], scaled[1], since, since + seconds * SECOND)
 
 
-def clock(load, origin=ORIGIN):
-    return TraceClock(load.since, load.until, origin, {0: load})
+def clock(load, origin=ORIGIN, zone=None):
+    return TraceClock(load.since, load.until, origin, {0: load}, zone)
 
 
 def log_of(load, ahead=0, *, beat=SECOND, pad=20, kind="local", origin=ORIGIN, noise=2.0, device=0, **rest):
@@ -62,6 +62,33 @@ def test_utc_is_what_it_says():
 def test_one_zone_only_fits_a_short_log(zone):
     placed = place(log_of(bursts(), round(zone * HOUR)), clock(bursts()), SAME, None, set())
     assert (placed.add, placed.by, placed.zone) == (-ORIGIN - round(zone * HOUR), "zone", zone * HOUR)
+
+
+@pytest.mark.parametrize("zone", [-7, 0, 5.5])
+@pytest.mark.parametrize("pad", [20, 4000])
+def test_the_zone_of_the_trace_is_that_of_local_times(zone, pad):
+    ahead = round(zone * HOUR)
+    log = log_of(bursts(), ahead, pad=pad)
+    placed = place(log, clock(bursts(), zone=ahead), SAME, None, set())
+    assert (placed.add, placed.by, placed.zone) == (-ORIGIN - ahead, "zone", ahead)
+    # of another hour by the clock of that machine: it is of another run, whatever other zone it fits in
+    other = place(log, clock(bursts(), zone=ahead - 3 * HOUR), SAME, None, {ahead})
+    assert other.add is None
+    assert "another time" in other.words
+    # a log in UTC is in UTC
+    utc = place(log_of(bursts(), kind="utc"), clock(bursts(), zone=ahead), SAME, None, set())
+    assert (utc.add, utc.by, utc.zone) == (-ORIGIN, "utc", None)
+
+
+def test_a_longer_log_that_fits_in_one_zone_need_not_be_of_the_run():
+    # nvidia-smi of another run, begun 3 h 7 min before the trace: 15 minutes, part of which fit in UTC-3
+    log = log_of(bursts(9), -3 * HOUR - 420 * SECOND, pad=420)
+    placed = place(log, clock(bursts(1)), SAME, None, set())
+    assert placed.add is None
+    assert "--offset 10800 for UTC-3" in placed.words
+    # the load of the run itself does tell
+    placed = place(log_of(bursts(), -3 * HOUR, pad=420), clock(bursts()), SAME, None, set())
+    assert (placed.add, placed.by, placed.zone) == (-ORIGIN + 3 * HOUR, "load", -3 * HOUR)
 
 
 def test_the_load_tells_the_zone_of_a_long_log():
@@ -146,6 +173,11 @@ def test_a_log_without_times_cannot_be_placed():
     load = bursts()
     placed = place(log_of(load, kind="none"), clock(load), SAME, 5, set())
     assert placed.add is None
+
+
+def test_times_that_cannot_be_read_are_said():
+    placed = place(log_of(bursts(), kind="none", odd_time="26/11/26 10:00:00"), clock(bursts()), SAME, None, set())
+    assert "its times cannot be read: '26/11/26 10:00:00'" in placed.words
 
 
 def test_the_gpu_of_the_trace_is_found_by_its_load():

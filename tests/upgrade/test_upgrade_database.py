@@ -30,6 +30,8 @@ CULPRITS = {"idle_culprit", "idle_gap_cause"}
 DEBTS = {"wait_debt"}
 # What names of kernels tell is read when traces are ingested.
 COMPILED = {"compiled_kernel"}
+# The zone of the machine was not read.
+ZONES = {"trace"}
 
 MADE_UP = """
 alter table trace add column colour varchar;
@@ -102,7 +104,7 @@ def test_a_database_of_0_1_becomes_what_this_version_makes_of_its_traces(old, tm
     upgraded_rows, new_rows = rows(old), rows(new)
     assert upgraded_rows.keys() == new_rows.keys()
     different = {name for name in new_rows if new_rows[name] != upgraded_rows[name]}
-    assert different == OTHER_NAMES | FROM_NAMES | CAUSAL | CULPRITS | DEBTS | COMPILED
+    assert different == OTHER_NAMES | FROM_NAMES | CAUSAL | CULPRITS | DEBTS | COMPILED | ZONES
     for name in OTHER_NAMES:
         first, again = ([row for row in each[name] if row[0] == 1] for each in (upgraded_rows, new_rows))
         assert first == again

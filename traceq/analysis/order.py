@@ -223,7 +223,7 @@ def fill(
     """
     values: Values = {"choice": choice, "captures": captures, "compiled": compiled}
     _run_topics(connection, (*JOINED, *TOPICS, *NOTES), trace_id, values, progress, memory)
-    if captures and not connection.execute("from graph_launch limit 1").fetchone():
+    if captures:
         sql.run(connection, "analysis/graphs/unused_capture.sql", trace_id=trace_id)
 
 

@@ -26,7 +26,8 @@ create table if not exists trace (
     ts bigint,
     dur bigint,
     ingested_at timestamp not null,
-    args varchar using compression zstd
+    args varchar using compression zstd,
+    utc_zone_ns bigint
 );
 comment on table trace is 'One row per ingested file.';
 comment on column trace.trace_id is 'Number of the trace in this database, from 1 in the order of ingest.';
@@ -46,6 +47,7 @@ comment on column trace.ts is 'Start of the first slice of the trace, ns; NULL w
 comment on column trace.dur is 'Time from the first start to the last end of any slice, ns, instants of the profiler itself left aside; NULL when the trace has no slices.';
 comment on column trace.ingested_at is 'When the trace was ingested (UTC).';
 comment on column trace.args is 'JSON: what else the source says of the capture (options, library versions, process groups).';
+comment on column trace.utc_zone_ns is 'What local time on the traced machine was ahead of UTC, ns; NULL when the source does not say.';
 
 create table if not exists device (
     trace_id integer not null,
@@ -380,7 +382,7 @@ comment on column monitor_log.tool is 'What wrote it: nvidia-smi, nvidia-smi dmo
 comment on column monitor_log.samples is 'Samples in it.';
 comment on column monitor_log.kept is 'Rows of counter that came of it; 0 where it could not be placed.';
 comment on column monitor_log.clock is 'Its times: utc, local (of a zone that it does not name) or none.';
-comment on column monitor_log.placed_by is 'What tells where it lies on the clock of the trace: utc, zone (its times fit in one time zone only), load (that of the GPU), offset (the user); NULL where it cannot be told.';
+comment on column monitor_log.placed_by is 'What tells where it lies on the clock of the trace: utc, zone (that of the trace, of another log, or the only one that fits), load (that of the GPU), offset (the user); NULL where it cannot be told.';
 comment on column monitor_log.zone_ns is 'What its local times are ahead of UTC, ns; NULL where they are UTC, and where it is not known.';
 comment on column monitor_log.offset_ns is 'What was added to its times as they read, since 1970, to have them on the clock of the trace, ns; NULL where it is not placed.';
 comment on column monitor_log.residual_ns is 'How much later (ns) than where it was placed the load of the GPU fits best; NULL where the load does not tell.';

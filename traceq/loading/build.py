@@ -22,7 +22,7 @@ from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
 from traceq.errors import UnusableTrace
-from traceq.loading.inductor import read_inductor
+from traceq.loading.inductor import read_inductor, readable
 from traceq.loading.monitors import NOTHING, Beside, stage_logs
 from traceq.loading.progress import State
 from traceq.loading.snapshots import read_snapshots
@@ -52,7 +52,7 @@ _COPIED = (
 class Task:
     """What it takes to build the database of one trace: `jobs` processes may read it, `threads` work it out. Sizes in bytes.
 
-    `captures` tell of its graphs, files of `inductor` of kernels of torch.compile.
+    `captures` tell of its graphs, files of `inductor` of kernels of torch.compile; `is_inductor_given` where the user named them.
     """
 
     source: Source
@@ -67,14 +67,22 @@ class Task:
     memory: int
     captures: tuple[Source, ...] = ()
     inductor: tuple[Path, ...] = ()
+    is_inductor_given: bool = False
     beside: Beside = NOTHING
 
 
 def build(task: Task, progress: Callable[[State], None]) -> None:
     """Write the database `task.database` for the source of the task; `progress` gets how far it is."""
     captures = [_read_capture(task, source) for source in task.captures]
-    compiled = read_inductor(task.inductor)
+    files, wrong = (task.inductor, []) if task.is_inductor_given else readable(task.inductor)
+    compiled = read_inductor(files)
     with _loaded(task, progress) as (connection, rows):
+        for each in wrong:
+            connection.execute(
+                "insert into import_note by name select $trace_id as trace_id, 'data_loss' as severity,"
+                " 'compiler_file_left_out' as code, 1 as count, $text as text",
+                {"trace_id": task.trace_id, "text": f"beside the trace, and left out: {each}"},
+            )
         fill(
             connection,
             task.trace_id,

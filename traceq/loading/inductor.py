@@ -72,6 +72,19 @@ def read_inductor(files: Sequence[Path]) -> list[Compiled]:
     return [each for folder in folders.values() for each in _of_folder(folder)]
 
 
+def readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The files that can be read, and what is wrong with the others."""
+    found, wrong = [], []
+    for file in files:
+        try:
+            _json(file) if file.suffix == ".json" else _text(file)
+        except UnusableTrace as error:
+            wrong.append(str(error))
+        else:
+            found.append(file)
+    return found, wrong
+
+
 def _of_folder(files: Sequence[Path]) -> Iterator[Compiled]:
     nodes: dict[str, Origin] = {}
     for pattern in reversed(_GRAPHS):
@@ -175,6 +188,8 @@ def _json(file: Path) -> dict[str, Any]:
         found = json.loads(_text(file))
     except json.JSONDecodeError as error:
         raise UnusableTrace(f"{file}: is no JSON: {error.msg} in line {error.lineno}") from error
+    except RecursionError as error:
+        raise UnusableTrace(f"{file}: is nested too deep") from error
     return found if isinstance(found, dict) else {}
 
 

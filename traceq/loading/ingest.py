@@ -18,7 +18,7 @@ from traceq.common.process import usable_cpus
 from traceq.database.connect import FAILURES, check_name, connect, memory_for, one_line
 from traceq.database.publish import check_finished, fingerprint, publish, scratch_beside
 from traceq.database.user_sql import interruptible
-from traceq.errors import QueryError, StoreError
+from traceq.errors import QueryError, StoreError, WrongUse
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.monitors import NOTHING, Beside
@@ -31,8 +31,12 @@ from traceq.loading.sources import (
     content_hash,
     default_database,
     find_sources,
+    logs_beside,
     paths_of,
 )
+
+# What can be added to the times of logs, s: since 1970 a trace without a time of day is that far off.
+_FURTHEST = 4_000_000_000
 
 # Of a process that builds a database, bytes.
 _LEAST_MEMORY = 128 << 20
@@ -95,6 +99,7 @@ def ingest(
     sources = [sources] if isinstance(sources, (str, Path)) else sources
     jobs = max(1, min(jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1)))
     found = find_sources(sources)
+    _check_offset(beside, found)
     captures = capture_sources(capture)
     given = Path(database) if database is not None else default_database(found, sources)
     # A link stays a link: what it points to is replaced.
@@ -102,7 +107,7 @@ def ingest(
     check_name(target)
     before = fingerprint(target)
     known = _known_traces(target)
-    new, skipped, replaced = _split(found, known, force=force or bool(beside.logs))
+    new, skipped, replaced = _split(found, known, force=force or beside != NOTHING)
     if not new:
         return IngestResult(given, (), tuple(skipped))
     teller = progress or Silent()
@@ -111,7 +116,12 @@ def ingest(
         with scratch_beside(target) as scratch:
             tasks = _tasks(new, known, scratch, run, choice, jobs, memory_for(memory_limit), beside)
             tasks = [
-                replace(task, captures=captures, inductor=inductor_files(paths_of(inductor), task.source.path))
+                replace(
+                    task,
+                    captures=captures,
+                    inductor=inductor_files(paths_of(inductor), task.source.path),
+                    is_inductor_given=bool(paths_of(inductor)),
+                )
                 for task in tasks
             ]
             build_all(tasks, jobs, teller)
@@ -147,6 +157,18 @@ def _way_out(error: BaseException) -> str:
         return "; try again with --jobs 1, or with more memory: --memory-limit"
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left" in str(error)
     return "; make room, or choose another place with -o" if full else ""
+
+
+def _check_offset(beside: Beside, sources: Sequence[Source]) -> None:
+    """Raise unless the offset is a number of seconds for which there are logs."""
+    if beside.offset is None:
+        return
+    if not abs(beside.offset) <= _FURTHEST:
+        raise WrongUse(f"--offset {beside.offset}: seconds, {_FURTHEST:,} at most")
+    if not any(logs_beside(source.path, beside.logs) for source in sources):
+        raise WrongUse(
+            "--offset is added to the times of logs and memory snapshots beside the trace: name them, --with LOG"
+        )
 
 
 def _check_step_range(pattern: str | None) -> None:

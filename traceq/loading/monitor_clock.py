@@ -1,8 +1,8 @@
 """When the samples of a monitor's log were taken, on the clock of a trace; and "cannot tell" where that cannot be told.
 
-Of a log in UTC that is known, where the trace knows its own absolute time. Times of day of a zone that is not named fit the
-trace in some zones: where that is one, it is the one. Else the load decides: how busy the GPU was by the trace, against the
-utilization in the log.
+Of a log in UTC that is known, where the trace knows its own absolute time. Times of day without a zone are of that of the
+trace, where it names one. Else they fit the trace in some zones: of a short log in which they do so in one, it is that one,
+else the load decides: how busy the GPU was by the trace, against the utilization in the log.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from traceq.common.text import shortened
 from traceq.importers.monitors.log import Log
 
 Array = NDArray[Any]
@@ -30,6 +31,9 @@ _ZONES = (
 )  # fmt: skip
 
 _FURTHEST_ZONE = 14 * 3600 * SECOND
+
+# A log of any other hour fits in some zone by chance more often the longer it is: one of this length in one of ten cases.
+_SHORT = 300 * SECOND
 
 # Fewer samples can look alike by chance however well they agree.
 _FEWEST = 8
@@ -68,12 +72,16 @@ class Load:
 
 @dataclass(frozen=True)
 class TraceClock:
-    """What a trace says of time: where it lies on its own clock (ns), UTC at 0 (None: unknown), and the load of its GPUs."""
+    """What a trace says of time: where it lies on its own clock (ns), UTC at 0 (None: unknown), and the load of its GPUs.
+
+    `zone` is what local time is ahead of UTC (ns), None where the trace does not say.
+    """
 
     since: int
     until: int
     utc_origin: int | None
     loads: dict[int, Load]
+    zone: int | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,12 @@ def place(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones
     `zones` are those (ns) that other logs of the same machine turned out to be in.
     """
     first, _ = _ends(log)
+    if log.clock == "none" and log.odd_time:
+        odd = shortened(log.odd_time, 40)
+        return Placed(
+            None,
+            f"its times cannot be read: {odd!r}; traceq reads 2026-11-26 14:05:09, 2026/11/26 and seconds since 1970",
+        )
     if log.clock == "none":
         return Placed(None, "it has no times: record it with them (docs/monitors.md has the commands)")
     if offset is not None:
@@ -143,47 +157,50 @@ def _by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) -> Pla
     first, last = _ends(log)
     origin = trace.utc_origin or 0
     is_utc = log.clock == "utc"
-    offered = [0] if is_utc else [zone * _QUARTER for zone in _ZONES]
+    stated = 0 if is_utc else trace.zone
+    offered = [zone * _QUARTER for zone in _ZONES] if stated is None else [stated]
     shifts = {0} if is_utc else {0, log.other_date}
     places = [(shift - zone - origin, zone) for shift in shifts for zone in offered]
     fitting = [each for each in places if first + each[0] <= trace.until and last + each[0] >= trace.since]
     if not fitting:
-        return Placed(None, _far(first - origin, last - origin, trace, is_utc=is_utc))
+        return Placed(None, _far(first - origin, last - origin, trace, None if is_utc else trace.zone, is_utc=is_utc))
     if len(fitting) > 1:
         fitting = [each for each in fitting if each[1] in zones] or fitting
-    if len(fitting) > 1:
+    is_told = stated is not None or last - first < _SHORT or {zone for _, zone in fitting} <= zones
+    if len(fitting) > 1 or not is_told:
         return _by_load_in(log, trace, pairs, fitting)
     ((add, zone),) = fitting
     if is_utc:
         return _checked(log, trace, pairs, Placed(add, "its times are UTC", "utc"))
-    words = f"its times fit in one zone only, UTC{_hours(zone)}"
-    return _checked(log, trace, pairs, Placed(add, words, "zone", zone))
+    words = "its times fit in one zone only" if stated is None else "its times are of the zone of the trace"
+    return _checked(log, trace, pairs, Placed(add, f"{words}, UTC{_hours(zone)}", "zone", zone))
 
 
 def _by_load_in(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[int, int]]) -> Placed:
-    """The one of several zones in which the load fits."""
+    """In the one of the zones in which the load fits."""
     step = 2 * beat_of(log)
     fits = [
-        (fit, zone) for add, zone in places if (fit := _best(log, trace, pairs, add - step, add + step)) is not None
+        (fit, zone, add)
+        for add, zone in places
+        if (fit := _best(log, trace, pairs, add - step, add + step)) is not None
     ]
     fits.sort(key=lambda each: -_certainty(each[0].correlation, each[0].samples))
-    told = ", ".join(f"UTC{_hours(zone)}" for _, zone in places[:6])
     if not fits or (len(fits) > 1 and _distance(fits[0][0], fits[1][0]) < _BETTER):
+        told = ", ".join(f"UTC{_hours(zone)}" for _, zone in places[:6])
+        fitting = (
+            f"in several ({told})" if len(places) > 1 else f"in one ({told}), which a log of its length can by chance"
+        )
         return Placed(
             None,
-            f"its times name no zone, it fits the trace in several ({told}), and the load does not tell which: give --offset"
-            " -3600 for UTC+1, or record times with their zone (S_TIME_FORMAT=ISO, TZ=UTC)",
+            f"neither its times nor the trace name a zone, it fits the trace {fitting}, and the load does not tell: give"
+            f" --offset {-places[0][1] // SECOND} for UTC{_hours(places[0][1])}, or record times with their zone"
+            " (S_TIME_FORMAT=ISO; TZ=UTC and --offset 0)",
         )
-    fit, zone = fits[0]
-    add = next(add for add, each in places if each == zone)
-    return Placed(
-        add,
-        f"of {len(places)} zones that fit, the load is that of UTC{_hours(zone)}",
-        "load",
-        zone,
-        fit.add - add,
-        fit.correlation,
+    fit, zone, add = fits[0]
+    where = (
+        f"of {len(places)} zones that fit, the load is that of" if len(places) > 1 else "its times and its load fit in"
     )
+    return Placed(add, f"{where} UTC{_hours(zone)}", "load", zone, fit.add - add, fit.correlation)
 
 
 def _checked(log: Log, trace: TraceClock, pairs: Pairs, placed: Placed) -> Placed:
@@ -304,9 +321,16 @@ def _ends(log: Log) -> tuple[int, int]:
     return min(times), max(times)
 
 
-def _far(first: int, last: int, trace: TraceClock, *, is_utc: bool) -> str:
+def _far(first: int, last: int, trace: TraceClock, zone: int | None, *, is_utc: bool) -> str:
+    """Why a log from `first` to `last`, on the clock of the trace if it were UTC, does not fit; `zone` is that of local times."""
+    first, last = first - (zone or 0), last - (zone or 0)
     away = first - trace.until if first > trace.until else trace.since - last
     side = "after the end" if first > trace.until else "before the start"
+    if zone is not None:
+        return (
+            f"in the zone of the trace, UTC{_hours(zone)}, it is of another time, {_span(away)} {side} of it; where it was"
+            " written in another zone (a container), give --offset: 0 for times in UTC, -3600 for UTC+1"
+        )
     if is_utc or away > _FURTHEST_ZONE:
         return f"it is of another time, {_span(away)} {side} of the trace; where a clock was wrong, give --offset"
     return "its times fit the trace in no time zone; where a clock was wrong, give --offset"

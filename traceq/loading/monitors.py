@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.common.units import some
+from traceq.errors import TraceqError
 from traceq.importers import memory_snapshot
 from traceq.importers.monitors import read_log
 from traceq.importers.monitors.log import Log, Sample
 from traceq.loading.monitor_clock import SECOND, Load, Placed, TraceClock, beat_of, fits_best, load_of, place
-from traceq.loading.sources import logs_beside
+from traceq.loading.sources import distinct, logs_beside
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
@@ -35,20 +36,36 @@ NOTHING = Beside()
 
 def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> None:
     """Put the samples of the logs into staging.counter, and what became of each log into staging.monitor_log and the notes."""
-    paths = logs_beside(trace, [each for each in beside.logs if not memory_snapshot.sniff(each)])
-    if not paths:
+    logs = _read(connection, trace, beside)
+    if not logs:
         return
-    logs = [read_log(path) for path in paths]
     clock, host, devices = _trace(connection)
     zones: set[int] = set()
     placed: dict[int, Placed] = {}
     # What is certain first: the zone of one log is that of the others of its machine.
-    for number in sorted(range(len(logs)), key=lambda each: logs[each].clock == "local"):
-        placed[number] = _place(logs[number], clock, host, devices, beside.offset, zones)
+    for number in sorted(range(len(logs)), key=lambda each: logs[each][1].clock == "local"):
+        placed[number] = _place(logs[number][1], clock, host, devices, beside.offset, zones)
         zone = placed[number].zone
         zones |= set() if zone is None else {zone}
-    for number, (path, log) in enumerate(zip(paths, logs, strict=True)):
+    for number, (path, log) in enumerate(logs):
         _stage(connection, number, path, log, placed[number], clock, devices)
+
+
+def _read(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Beside) -> list[tuple[Path, Log]]:
+    """Each log once; a note of those that are there twice, and of one that nobody named and that cannot be read."""
+    given = [each for each in beside.logs if not memory_snapshot.sniff(each)]
+    paths, twice = distinct(logs_beside(trace, given))
+    logs: list[tuple[Path, Log]] = []
+    for path in paths:
+        try:
+            logs.append((path, read_log(path)))
+        except TraceqError as error:
+            if path in given:
+                raise
+            _note(connection, "data_loss", "monitor_log_left_out", 1, f"beside the trace, and left out: {error}")
+    for path, first in twice:
+        _note(connection, "info", "given_twice", 1, f"{path.name} holds the same as {first.name}, and is taken once")
+    return logs
 
 
 def _place(
@@ -71,7 +88,9 @@ def _gpus(log: Log) -> list[int]:
 
 def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
     """What the staged trace says of time, its machine, and its GPUs."""
-    ((origin, host),) = connection.execute("select utc_origin_ns, host from staging.trace").fetchall() or [(None, None)]
+    ((origin, zone, host),) = connection.execute(
+        "select utc_origin_ns, utc_zone_ns, host from staging.trace"
+    ).fetchall() or [(None, None, None)]
     ((since, until, slices),) = connection.execute(
         "select min(ts), max(ts + dur), count(*) from"
         " (select ts, dur from staging.cpu_slice union all select ts, dur from staging.gpu_slice)"
@@ -90,7 +109,7 @@ def _trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | Non
         if len(found["ts"]):
             starts, durations = (np.asarray(found[each], dtype=np.int64) for each in ("ts", "dur"))
             loads[device] = load_of(starts, durations, since, until)
-    return TraceClock(since, until, origin, loads), host, devices
+    return TraceClock(since, until, origin, loads, zone), host, devices
 
 
 def _devices_of(log: Log, placed: Placed, clock: TraceClock, devices: Sequence[int]) -> tuple[dict[int, int], str]:
@@ -148,9 +167,14 @@ def _stage(
         "text": said,
     }
     _insert(connection, "monitor_log", pa.Table.from_pylist([told]))
-    lost = placed.add is None or len(kept) < len(log.samples)
-    code = "monitor_log_left_out" if lost else "monitor_log"
-    note = {"severity": "data_loss" if lost else "info", "code": code, "count": len(log.samples), "text": said}
+    severity, code = "info", "monitor_log"
+    if not within or len(kept) < len(log.samples):
+        severity, code = "data_loss", "monitor_log_left_out"
+    _note(connection, severity, code, len(log.samples), said)
+
+
+def _note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:
+    note = {"severity": severity, "code": code, "count": count, "text": text}
     _insert(connection, "import_note", pa.Table.from_pylist([note]))
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from traceq.errors import UnusableTrace
 from traceq.importers import memory_snapshot
+from traceq.importers.rows import batches_of
+from traceq.loading.sources import distinct
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,7 +23,11 @@ def read_snapshots(
 
     Raises UnusableTrace where nothing says where they lie.
     """
-    for path in filter(memory_snapshot.sniff, beside):
+    paths, twice = distinct([*filter(memory_snapshot.sniff, beside)])
+    for path, first in twice:
+        text = f"{path.name} holds the same as {first.name}, and is taken once"
+        yield from batches_of("import_note", [{"severity": "info", "code": "given_twice", "count": 1, "text": text}])
+    for path in paths:
         ((origin,),) = connection.execute("select max(utc_origin_ns) from staging.trace").fetchall()
         if origin is None and offset is None:
             raise UnusableTrace(

@@ -120,6 +120,19 @@ def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
     return [*given, *(each for each in own if each.is_file() and each not in given)]
 
 
+def distinct(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path, Path]]]:
+    """The files of different content, and those that are there again, each with the first of its content."""
+    first: dict[str, Path] = {}
+    again: list[tuple[Path, Path]] = []
+    for file in files:
+        key = content_hash([file])
+        if key in first:
+            again.append((file, first[key]))
+        else:
+            first[key] = file
+    return list(first.values()), again
+
+
 def content_hash(files: Sequence[Path]) -> str:
     """The hash of a file's content; of several files that of their hashes, so that it depends on where each begins."""
     try:

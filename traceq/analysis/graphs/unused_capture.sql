@@ -1,5 +1,10 @@
--- A capture was given beside a trace without launches of graphs whose kernels it could tell of.
+-- A capture was given beside a trace of which it tells nothing: no launch of a graph whose kernels were traced, or none of its graphs.
 insert into import_note
 select
     $trace_id, 'info', 'graph_capture_unused', 1,
-    'the trace launches no graph whose kernels were traced one by one: what was given with --capture tells nothing of it';
+    'the trace launches no graph whose kernels were traced one by one: what was given with --capture tells nothing of it'
+where not exists (from graph_launch);
+
+update import_note
+set severity = 'data_loss', text = 'what was given with --capture may be of another program: ' || text
+where code = 'graph_capture' and not exists (from graph_launch where matched_kernels > 0);

@@ -21,6 +21,7 @@ where g.drained_by is not null and g.dur > coalesce(c.dur, 0);
 alter table cpu_slice add column module_id bigint;
 alter table cpu_slice add column line_id bigint;
 alter table thread add column rank integer;
+alter table trace add column utc_zone_ns bigint;
 alter table counter add column instance varchar;
 alter table counter add column log_id integer;
 alter table collective add column group_rank integer;

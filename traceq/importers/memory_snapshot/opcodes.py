@@ -54,12 +54,16 @@ class Malformed(Exception):
 
 
 class Items(list[Any]):
-    """A list on its way; `place` is where it stands among the objects that can be referred to, `tag` its owner's business."""
+    """A list on its way; `place` is where it stands among the objects that can be referred to.
 
-    __slots__ = ("place", "tag")
+    `tag` and `seen` are the business of who reads: `seen`, how many items were looked at when the list was last finished.
+    """
+
+    __slots__ = ("place", "seen", "tag")
 
     def __init__(self) -> None:
         self.place = _NOWHERE
+        self.seen = 0
         self.tag: Any = None
 
 

@@ -9,6 +9,8 @@ from traceq.importers.memory_snapshot.opcodes import GONE, Items, Malformed, Pai
 
 NS_PER_US = 1000
 _INT64 = 1 << 63
+# What was seen of a list in which something is no frame.
+_MIXED = -1
 _FEW = 4
 # Texts of one file can be in many rows.
 _LONGEST_NAME, _LONGEST_CONTEXT = 500, 200
@@ -77,7 +79,7 @@ class Parts:
         """A stack where the items are frames, a tuple where they are a few numbers (the id of a pool), else the list."""
         if items and len(items) <= _FEW and all(type(item) is int for item in items):
             return tuple(items)
-        if not items or not all(type(item) is Frame for item in items):
+        if not _are_frames(items):
             return items
         if len(items) > _DEEPEST:
             raise Malformed(f"a stack has more than {_DEEPEST:,} frames")
@@ -196,10 +198,20 @@ class Parts:
         self.marks.append(Mark(pairs["stage"] == "START", name, _device_of(pairs), _time(pairs)))
 
 
+def _are_frames(items: Items) -> bool:
+    """Whether there are items, and all of them are frames; a list that grows is not looked at from its start each time."""
+    if items.seen != _MIXED:
+        are_frames = all(type(item) is Frame for item in (items[items.seen :] if items.seen else items))
+        items.seen = len(items) if are_frames else _MIXED
+    return items.seen > 0
+
+
 def _device(level: list[Any]) -> int:
     """The device of the list that the last of `level` is: its place among the lists around it, 0 where it is the only one."""
     last = level[-1]
     if last.tag is None:
+        if len(level) > _MOST_DEVICES and type(level[0]) is Items:
+            raise Malformed(f"it has lists of more than {_MOST_DEVICES:,} devices")
         last.tag = len(level) - 1 if all(type(each) is Items for each in level) else 0
     device: int = last.tag
     return device

@@ -6,6 +6,7 @@ a module here, its name in READERS, a log in tests/importers/monitors.
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,9 @@ from traceq.importers.monitors import (
 from traceq.importers.monitors.log import Log
 
 _HEAD = 1 << 16
+# Ns since 1970 that can be added to others in 64 bits: until 2116.
+_END_OF_TIME = 1 << 62
+_MOST_DEVICES = 1 << 16
 
 
 class Reader(Protocol):
@@ -58,7 +62,7 @@ READERS: tuple[Reader, ...] = (
 def read_log(path: Path) -> Log:
     """The log in the file. Raises UnknownFormat for what is no log that traceq knows, UnusableTrace for a broken one."""
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
+        text = _text(path.read_bytes())
     except OSError as error:
         raise UnusableTrace(f"{path}: cannot be read: {error.strerror}") from error
     reader = next((each for each in READERS if each.sniff(text[:_HEAD])), None)
@@ -71,8 +75,37 @@ def read_log(path: Path) -> Log:
         log = reader.read(text)
     except UnusableTrace as error:
         raise UnusableTrace(f"{path}: {error}") from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UnusableTrace(f"{path}: a log of {reader.TOOL} that is damaged: {error}; record it again") from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UnusableTrace(
+            f"{path}: a log of {reader.TOOL} that is damaged: {_what(error)}; record it again"
+        ) from error
+    if not all(
+        type(each.ts) is int and abs(each.ts) < _END_OF_TIME and _is_device(each.device) for each in log.samples
+    ):
+        raise UnusableTrace(
+            f"{path}: a log of {log.tool} with times or numbers of GPUs that cannot be; record it again"
+        )
     if not log.samples:
         raise UnusableTrace(f"{path}: a log of {log.tool} without any sample; let it run longer")
     return log
+
+
+def _text(content: bytes) -> str:
+    """UTF-8 unless it begins with the mark of UTF-16, in which PowerShell writes."""
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf16 else "utf-8", "replace")
+
+
+def _what(error: Exception) -> str:
+    """What is wrong, in words where Python's are about its types."""
+    if isinstance(error, KeyError):
+        return f"it lacks {error.args[0]!r}"
+    if isinstance(error, IndexError):
+        return "a list in it is empty"
+    if isinstance(error, TypeError | AttributeError):
+        return "a part of it is of another kind than it should be (a number where a text or a list belongs)"
+    return "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+
+
+def _is_device(device: int | None) -> bool:
+    return device is None or (type(device) is int and 0 <= device < _MOST_DEVICES)

@@ -55,7 +55,7 @@ def read(text: str) -> Log:
     names = _names(lines[0])
     known = _KNOWN | (_OF_METRIC if "gfx_activity" in names else {})
     samples: list[Sample] = []
-    left_out = 0
+    left_out, odd = 0, ""
     stamps: list[tuple[int, bool] | None] = []
     for row in csv.reader(lines[1:]):
         if [each.strip().lower() for each in row] == names:
@@ -67,6 +67,7 @@ def read(text: str) -> Log:
             continue
         time = stamp(cells.get("timestamp", ""))
         stamps.append(time)
+        odd = odd or ("" if time else cells.get("timestamp", ""))
         for name, cell in cells.items():
             if name in ("gpu", "xcp", "timestamp"):
                 continue
@@ -77,4 +78,4 @@ def read(text: str) -> Log:
                 samples.append(
                     Sample(time[0] if time else 0, int(device), None, *named(TOOL, name, None, value, known))
                 )
-    return Log(TOOL, samples, clock_of(stamps), None, 0, left_out)
+    return Log(TOOL, samples, clock_of(stamps), None, 0, left_out, odd)

@@ -5,12 +5,11 @@ The first report is of the time since boot unless iostat ran with -y, which the 
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import clock_of, local_stamp, number
+from traceq.importers.monitors.reading import clock_of, host_of_sysstat, local_stamp, number
 from traceq.importers.monitors.series import KIB, MIB, Meant, named
 
 TOOL = "iostat"
@@ -39,7 +38,7 @@ def sniff(head: str) -> bool:
 
 def read(text: str) -> Log:
     """The log; without -t it has no times."""
-    host = json.loads(text)["sysstat"]["hosts"][0]
+    host = host_of_sysstat(text)
     reports = host["statistics"]
     samples: list[Sample] = []
     stamps = [local_stamp(each.get("timestamp", "")) for each in reports]
@@ -59,7 +58,8 @@ def read(text: str) -> Log:
         samples.append(Sample(samples[0].ts, None, None, "cpu_count", None, cpus))
     clock = clock_of(each and (each[0], each[2]) for each in stamps)
     other = next((each[1] for each in stamps if each), 0)
-    return Log(TOOL, samples, clock, host.get("nodename"), other, left_out)
+    odd = next((str(each.get("timestamp", "")) for each, time in zip(reports, stamps, strict=True) if time is None), "")
+    return Log(TOOL, samples, clock, host.get("nodename"), other, left_out, odd)
 
 
 def _count(report: dict[str, Any]) -> int:

@@ -28,7 +28,8 @@ class Log:
     """All samples of a file in its order. `host` is the name of the machine, where the file says it.
 
     `other_date` is what to add to every `ts` (ns) if the log writes day and month in the other order; 0 without a doubt.
-    `left_out` counts values that are no numbers, and reports that are of the time before the log.
+    `left_out` counts values that are no numbers, and reports that are of the time before the log. `odd_time` is the first time
+    that cannot be read.
     """
 
     tool: str
@@ -37,3 +38,4 @@ class Log:
     host: str | None = None
     other_date: int = 0
     left_out: int = 0
+    odd_time: str = ""

@@ -61,6 +61,11 @@ def read(text: str) -> Log:
     names = [_plain(each[1]) if each else "" for each in fields]
     units = [each[2] if each else None for each in fields]
     body = [row for row in rows[1:] if len(row) == len(names) and row != rows[0]]
+    if not body and any(len(row) > len(names) for row in rows):
+        raise UnusableTrace(
+            "nvidia-smi: its lines have more values than its header: where numbers have decimal commas (390,00 W), record it"
+            " with LC_ALL=C"
+        )
     times = [_time(names, row) for row in body]
     devices = _devices(names, body, [each[0] for each in times if each])
     samples: list[Sample] = []
@@ -74,7 +79,12 @@ def read(text: str) -> Log:
             values = _values(name, unit, cell)
             left_out += not values
             samples += [Sample(time[0] if time else 0, device, None, *each) for each in values]
-    return Log(TOOL, samples, clock_of(times), left_out=left_out)
+    odd = (
+        next((row[names.index("timestamp")] for row, time in zip(body, times, strict=True) if time is None), "")
+        if ("timestamp" in names)
+        else ""
+    )
+    return Log(TOOL, samples, clock_of(times), left_out=left_out, odd_time=odd)
 
 
 def _plain(name: str) -> str:

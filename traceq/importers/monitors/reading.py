@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
+from typing import Any
 
+from traceq.errors import UnusableTrace
 from traceq.importers.monitors.log import Clock
 
 SECOND = 1_000_000_000
@@ -30,7 +33,8 @@ def number(text: object) -> float | None:
     if isinstance(text, int | float):
         return float(text) if math.isfinite(text) else None
     found = _NUMBER.match(str(text).strip().replace(",", "."))
-    return float(found[0]) if found else None
+    value = float(found[0]) if found else math.inf
+    return value if math.isfinite(value) else None
 
 
 def stamp(text: str) -> tuple[int, bool] | None:
@@ -100,6 +104,14 @@ def local_stamp(text: str) -> tuple[int, int, bool] | None:
     if not starts or time is None:
         return None
     return starts[0] + time, starts[-1] - starts[0], False
+
+
+def host_of_sysstat(text: str) -> dict[str, Any]:
+    """The machine in JSON of sysstat, with its reports. Raises UnusableTrace where there is none."""
+    match json.loads(text):
+        case {"sysstat": {"hosts": [dict(host), *_]}} if isinstance(host.get("statistics"), list):
+            return host
+    raise UnusableTrace("sysstat wrote no reports into it (sysstat.hosts[0].statistics); let it run longer")
 
 
 def is_steady(times: list[int]) -> bool:

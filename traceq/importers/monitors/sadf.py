@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from traceq.importers.monitors.log import Log, Sample
-from traceq.importers.monitors.reading import local_stamp, number
+from traceq.importers.monitors.reading import host_of_sysstat, local_stamp, number
 from traceq.importers.monitors.series import KIB, Meant, named
 
 TOOL = "sar"
@@ -56,7 +55,7 @@ def sniff(head: str) -> bool:
 
 def read(text: str) -> Log:
     """The log; local times (sadf -t) are of a zone that is certain only where it is UTC."""
-    host = json.loads(text)["sysstat"]["hosts"][0]
+    host = host_of_sysstat(text)
     known = _KNOWN | (_PAGES if host.get("machine") in ("x86_64", "i686") else {})
     samples: list[Sample] = []
     is_utc, other, left_out = True, 0, 0

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ OPTIONS = {
     "RUN_DURATION_MS",
 }
 PLAIN_WORD = re.compile(r"[A-Za-z0-9]{1,30}")
+# Zones differ by quarters of an hour.
+_QUARTER, _FURTHEST_ZONE, _SAME = timedelta(minutes=15), timedelta(hours=14), timedelta(seconds=2)
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.-]{0,40}")
 # (rank, world size) as launchers announce them.
 RANK_VARIABLES = (
@@ -46,6 +49,7 @@ def trace_row(job: Job) -> dict[str, Any]:
         "rank": rank,
         "world_size": world_size,
         "utc_origin_ns": _utc_origin(job.source),
+        "utc_zone_ns": _utc_zone(job.source),
         "args": json.dumps(options) if options else None,
     }
 
@@ -94,6 +98,17 @@ def _host(source: Source) -> str | None:
 def _utc_origin(source: Source) -> int | None:
     rows = source.rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"])
     return rows[0][0] if rows and isinstance(rows[0][0], int) and rows[0][0] > 0 else None
+
+
+def _utc_zone(source: Source) -> int | None:
+    """What local time was ahead of UTC, ns: both are given to the second."""
+    for times in source.rows("TARGET_INFO_SESSION_START_TIME", ["utcTime", "localTime"]):
+        with suppress(ValueError, TypeError):
+            utc, local = (datetime.fromisoformat(str(each)) for each in times)
+            zone = _QUARTER * round((local - utc) / _QUARTER)
+            is_zone = abs(local - utc - zone) <= _SAME and abs(zone) <= _FURTHEST_ZONE
+            return int(zone.total_seconds()) * 1_000_000_000 if is_zone else None
+    return None
 
 
 def _rank(job: Job) -> tuple[int | None, int | None]:

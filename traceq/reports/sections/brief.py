@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
@@ -11,7 +11,7 @@ from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, table
-from traceq.reports.model import Job, Report, TraceReport
+from traceq.reports.model import Job, Note, Report, TraceReport
 from traceq.reports.sections.header import header
 from traceq.reports.sections.job_collectives import collectives_of_job
 from traceq.reports.sections.job_findings import findings_of_job
@@ -27,6 +27,8 @@ from traceq.reports.sections.where_time_goes import where_time_goes
 # So that all of it is at most 60 lines: each finding takes two or three.
 _MOST_FINDINGS = 8
 _MOST_WARNINGS = 2
+# Notes of what the user gave beside the trace.
+_GIVEN = ("monitor_log_left_out", "graph_capture")
 _WARNING_LENGTH = 190
 _MOST_REMARKS = 4
 _MOST_RANKS = 16
@@ -123,7 +125,7 @@ def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
 
 def _trace(report: TraceReport, most: int) -> Iterator[Block]:
     yield header(report)
-    warned = list(warnings(report.notes))
+    warned = list(warnings(_given_first(report.notes)))
     yield from (Warn((shortened("".join(each.spans), _WARNING_LENGTH),)) for each in warned[:_MOST_WARNINGS])
     yield from verdicts(report)
     if is_snapshot(report):
@@ -132,6 +134,12 @@ def _trace(report: TraceReport, most: int) -> Iterator[Block]:
     if report.findings:
         yield ranking(report, most)
     yield from _also(report, most, len(warned[_MOST_WARNINGS:]))
+
+
+def _given_first(notes: Sequence[Note]) -> list[Note]:
+    """One note of what the user gave and traceq left out stands before what the profiler lost, which there is more often."""
+    first = [each for each in notes if each.code in _GIVEN and each.severity != "info"][:1]
+    return [*first, *(each for each in notes if each not in first)]
 
 
 def _also(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]:
