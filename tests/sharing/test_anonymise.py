@@ -15,6 +15,7 @@ from traceq.app.ingest import ingest
 from traceq.app.trim import trim
 from traceq.database.connect import connect
 from traceq.errors import WrongUse
+from traceq.sharing import nsys_names
 from traceq.sharing.names import Names
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -190,3 +191,126 @@ def test_what_cannot_be_is_said(tmp_path):
         )
     with pytest.raises(WrongUse, match="2 traces"):
         anonymise(job, tmp_path / "shared.json")
+
+
+_NOBODY = "acme", "alice", "hunter", "patient"
+
+
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        ("operator", "AcmeBankSecretLossBackward"),
+        ("operator", "AcmeBackward0"),
+        ("operator", "_C::acmebank_hunter2_op"),
+        ("operator", "torch::acmebank_op"),
+        ("operator", "triton::acmebank_op"),
+        ("operator", "autograd::engine::evaluate_function: AcmebankLossBackward0"),
+        ("annotation", "torch::acmebank_op"),
+        ("annotation", "torch.acmebank.alice"),
+        ("annotation", "autograd::engine::evaluate_function: AcmebankLossBackward0"),
+        ("annotation", "cuAlice_acmebank"),
+        ("frame", "/home/alice/acmebank/transformers/acmebank_hunter2.py(12): forward"),
+        ("frame", "/home/alice/streaming/acmebank/run.py(3): alice_forward"),
+        ("frame", "/data/logging/acme/alice.py(3): go"),
+        ("frame", "streaming/acmebank/run.py(3): alice"),
+        ("frame", "random.py(3): acmebank_alice"),
+        ("call", "culprit_alice"),
+        ("call", "customer_acmebank_hunter2"),
+        ("call", "cudaLaunch_alice"),
+        ("call", "MPI_Alice_acme"),
+        ("call", "CUPTI alice"),
+        ("os_call", "alice_secret"),
+        ("os_call", "acmebank_alice_hunter"),
+        ("thread", "thread 1 (pt_alice_hunter2)"),
+        ("thread", "pt_alice"),
+        ("thread", "NCCL alice hunter"),
+        ("thread", "[NSys alice]"),
+    ],
+)
+def test_what_only_looks_public_is_replaced(way, name):
+    shown = getattr(Names(b"key"), way)(name)
+    assert not [word for word in _NOBODY if word in shown.lower()]
+
+
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        ("operator", "AddmmBackward0"),
+        ("operator", "CudnnConvolutionBackward"),
+        ("operator", "autograd::engine::evaluate_function: NllLossBackward0"),
+        ("operator", "torch::autograd::AccumulateGrad"),
+        ("operator", "torch::distributed::reducer::mul_out"),
+        ("operator", "_C::fused_add_rms_norm"),
+        ("operator", "_C_cache_ops::reshape_and_cache_flash"),
+        ("operator", "vllm::unified_attention_with_output"),
+        ("frame", "torch/nn/modules/module.py(1773): _call_impl"),
+        ("call", "cudaLaunchKernelExC_v11060"),
+        ("call", "cudaMemcpyAsync_ptsz_v7000"),
+        ("call", "MPI_Comm_split_type"),
+        ("call", "ncclAllReduce"),
+        ("os_call", "pthread_cond_timedwait"),
+        ("os_call", "open64"),
+        ("thread", "thread 1 (pt_main_thread)"),
+        ("thread", "pt_autograd_0"),
+        ("thread", "NCCL Service 3"),
+    ],
+)
+def test_what_is_public_stays(way, name):
+    assert getattr(Names(b"key"), way)(name) == name
+
+
+def test_frames_lose_the_folders_of_where_libraries_are_installed():
+    names = Names(b"key")
+    assert names.frame("/home/a/venv/lib/python3.11/site-packages/transformers/trainer.py(3): train") == (
+        "transformers/trainer.py(3): train"
+    )
+    assert names.frame("/opt/conda/lib/python3.11/threading.py(3): run") == "threading.py(3): run"
+
+
+@pytest.mark.parametrize("text", ["token 10 1 2 3", "192_168_1_20", "4111 1111 1111 1111", "card 4111111", "10.1.2.3"])
+def test_numbers_in_a_row_are_replaced(text):
+    shown = Names(b"key").annotation(text)
+    assert not [number for number in ("192", "168", "4111", "1111", "10 ", "1_", "1.2") if number in shown]
+
+
+def test_numbers_that_count_stay():
+    assert Names(b"key").annotation("step 17 layer_3 4 forward") == "step 17 layer_3 4 forward"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("aten::mm, seq = 5, op_id = 3, sizes = [[1, 2], []], input_op_ids = [(1,0), (2,-1)]", None),
+        ("AddmmBackward0, seq = 12", None),
+        ("ncclAllReduce", None),
+        ("forward, customer=acmebank user=alice pass=hunter", ""),
+        ("aten::mm, op_id=3, host=acme alice", ""),
+        (",alice acmebank hunter", ""),
+        ("load batch, acmebank[alice]", ""),
+        ("nccl_alice_acmebank", ""),
+        ("nvshmemalice_acmebank", ""),
+    ],
+)
+def test_behind_the_comma_of_a_range_stands_what_emit_nvtx_writes(text, shown):
+    found = nsys_names._range(Names(b"key"), text)
+    assert found == text if shown is None else not [word for word in _NOBODY if word in found]
+
+
+@pytest.mark.parametrize(
+    "name", ["libtorch_acmebank.so.1", "libtorch.so.alice-gpu", "ld-alice-hunter2", "libc.so.alice", "[alice acme]"]
+)
+def test_libraries_are_public_with_nothing_but_versions(name):
+    assert not [word for word in _NOBODY if word in nsys_names._library(Names(b"key"), f"/home/x/{name}")]
+
+
+def test_public_libraries_stay():
+    for name in ("libtorch_cpu.so", "libc.so.6", "libc-2.31.so", "libpython3.11.so.1.0", "ld-linux-x86-64.so.2"):
+        assert nsys_names._library(Names(b"key"), f"/usr/lib/{name}") == name
+    assert nsys_names._library(Names(b"key"), "/x/libgomp-a34b3233.so.1") == "libgomp.so.1"
+
+
+def test_options_of_nsys_have_known_values():
+    assert nsys_names._is_option("CUDA_GRAPH_TRACE_OPTIONS:MODE", "Graph")
+    assert nsys_names._is_option("CAPTURE_EVENT_TYPE", "NvtxEvents")
+    for name in nsys_names.OPTIONS:
+        assert not nsys_names._is_option(name, "alice")
