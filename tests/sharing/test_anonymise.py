@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -14,8 +15,8 @@ from traceq.app.anonymise import anonymise
 from traceq.app.ingest import ingest
 from traceq.app.trim import trim
 from traceq.database.connect import connect
-from traceq.errors import WrongUse
-from traceq.sharing import nsys_names
+from traceq.errors import UnusableTrace, WrongUse
+from traceq.sharing import chrome_names, nsys_names
 from traceq.sharing.names import Names
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -314,3 +315,105 @@ def test_options_of_nsys_have_known_values():
     assert nsys_names._is_option("CAPTURE_EVENT_TYPE", "NvtxEvents")
     for name in nsys_names.OPTIONS:
         assert not nsys_names._is_option(name, "alice")
+
+
+def _shared(tmp_path, trace):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(trace))
+    anonymise(path, tmp_path / "shared.json", seed="s")
+    return json.loads((tmp_path / "shared.json").read_text())
+
+
+def _event(name, ts, **members):
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 5, "args": {}} | members
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hf_abcdefghijklmnopqrstuvwxyz012345",
+        "alice_gpu01.acme.internal",
+        "k 10.1.2.3",
+        "alice@acme.com",
+        "/home/alice/k",
+        "PATH=/x",
+    ],
+)
+def test_what_is_recognised_is_no_name_of_a_kernel(name, tmp_path):
+    shown = _shared(tmp_path, {"traceEvents": [_event(name, 1), _event("gemm", 8)]})["traceEvents"]
+    assert shown[1]["name"] == "gemm"
+    assert not [part for part in ("hf_", "alice", "acme", "10.1", "home") if part in shown[0]["name"]]
+
+
+def test_nothing_is_written_where_something_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(Names, "kernel", lambda _names, text: text)
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": [_event("hf_abcdefghijklmnopqrstuvwxyz012345", 1)]}))
+    with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):
+        anonymise(path, tmp_path / "shared.json")
+    export = tmp_path / "e.sqlite"
+    export.write_bytes(NSYS.read_bytes())
+    with closing(sqlite3.connect(export)) as changed:
+        changed.execute(
+            "update StringIds set value = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a' where id ="
+            " (select demangledName from CUPTI_ACTIVITY_KIND_KERNEL limit 1)"
+        )
+        changed.commit()
+    with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):
+        anonymise(export, tmp_path / "shared.sqlite")
+    assert {each.name for each in tmp_path.iterdir()} == {"t.json", "e.sqlite"}
+
+
+def test_reasons_in_the_file_are_those_of_traceq(tmp_path):
+    step = {"name": "s#1", "ts": 0, "ts_end": 9}
+    excluded = ["password: hunter2 alice acmebank", "outside of --window", ["alice"], None]
+    said = {"window": [0, 9], "steps": [step | {"excluded": each} for each in excluded]}
+    shown = _shared(tmp_path, {"traceEvents": [_event("gemm", 1)], "traceq": {"trim": said}})["traceq"]["trim"]
+    assert [each.get("excluded") for each in shown["steps"]] == [
+        chrome_names.UNKNOWN_REASON,
+        "outside of --window",
+        chrome_names.UNKNOWN_REASON,
+        None,
+    ]
+
+
+def test_all_reasons_of_traceq_are_known():
+    steps = Path(chrome_names.__file__).parents[1] / "analysis" / "steps"
+    texts = "\n".join(path.read_text() for path in [*steps.glob("*.py"), *steps.glob("*.sql")])
+    found = re.findall(r"""['"]((?:warm-up|incomplete|no step|outside of)[ :][^'"\n]*)['"]""", texts)
+    assert len(found) > 8
+    assert {*found} <= {*chrome_names.REASONS}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"steps": [1]}, {"window": 5}, {"steps": 7}, {"steps": None}, {"source": []}, {"training": 3, "unit": {}}, 3, []],
+)
+def test_damage_in_what_traceq_wrote_is_dropped(said, tmp_path):
+    _shared(tmp_path, {"traceEvents": [_event("gemm", 1)], "traceq": {"trim": said}})
+    export = tmp_path / "e.sqlite"
+    export.write_bytes(NSYS.read_bytes())
+    with closing(sqlite3.connect(export)) as changed:
+        changed.execute("create table TRACEQ (value text)")
+        changed.execute("insert into TRACEQ values (?)", [json.dumps({"trim": said})])
+        changed.commit()
+    anonymise(export, tmp_path / "shared.sqlite")
+
+
+def test_halves_of_ranges_find_each_other_by_other_ids(tmp_path, database):
+    def half(phase, ts, **members):
+        return {"ph": phase, "cat": "task", "name": "fetch", "pid": 1, "tid": 1, "ts": ts} | members
+
+    halves = [
+        *(half("b", 0, id="0xa11ce"), half("b", 5, id="0xb0b"), half("e", 10, id="0xa11ce"), half("e", 20, id="0xb0b")),
+        *(half("b", 0, id2={"local": "0x3"}), half("b", 1, id2={"local": "0x4"})),
+        *(half("e", 30, id2={"local": "0x3"}), half("e", 41, id2={"local": "0x4"})),
+        *(half("b", 2, id="0x9", scope="alice"), half("b", 3, id="0x9", scope="bob")),
+        *(half("e", 52, id="0x9", scope="alice"), half("e", 63, id="0x9", scope="bob")),
+    ]
+    shown = _shared(tmp_path, {"traceEvents": [_event("aten::mm", 1, cat="cpu_op"), *halves]})
+    assert not [word for word in ("a11ce", "b0b", "alice", "bob") if word in json.dumps(shown)]
+    lengths = "select ts, dur from cpu_slice order by ts, dur"
+    whole, part = (database(tmp_path / name).execute(lengths).fetchall() for name in ("t.json", "shared.json"))
+    assert whole == part
+    assert len(part) == 7

@@ -7,15 +7,15 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from traceq.app.source import check_writes, is_trace
-from traceq.app.trim import check_suffix, sqlite_target
-from traceq.common.files import packed_write
-from traceq.errors import WrongUse
+from traceq.app.source import check_writes, is_trace, scratch
+from traceq.app.trim import check_suffix, put
+from traceq.errors import UnusableTrace, WrongUse
 from traceq.importers.nsys.files import sqlite_file
 from traceq.importers.nsys.notes import Notes
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_names, nsys_names
 from traceq.sharing.names import Names
+from traceq.sharing.secrets import tells, texts_of
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,23 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
     check_suffix(trace, output)
     check_writes([output], [trace.path])
     names = Names(secrets.token_bytes(32) if seed is None else seed.encode())
-    if trace.importer.NAME == "chrome":
-        with packed_write(output, is_small=True) as file:
-            records, removed = chrome_names.write_anonymous(trace.path, names, file)
-    else:
-        with sqlite_target(output) as made, sqlite_file(trace.path, Notes()) as export:
-            records, removed = nsys_names.write_anonymous(export, made, names, trace.path)
+    with scratch() as folder:
+        made = folder / "shared"
+        if trace.importer.NAME == "chrome":
+            with made.open("wb") as file:
+                records, removed = chrome_names.write_anonymous(trace.path, names, file)
+        else:
+            with sqlite_file(trace.path, Notes()) as export:
+                records, removed = nsys_names.write_anonymous(export, made, names, trace.path)
+        _check_nothing_is_left(trace.path, made)
+        put(made, output)
     return Anonymised(output, records, +names.replaced, +removed)
+
+
+def _check_nothing_is_left(source: Path, made: Path) -> None:
+    """Raise UnusableTrace for what is known to name somebody."""
+    found = sorted({kind for text in texts_of(made) for kind in tells(text)})
+    if found:
+        raise UnusableTrace(
+            f"{source}: {', '.join(found)} would be left in it, nothing was written; share a report: traceq report --ticket"
+        )

@@ -151,6 +151,11 @@ def sqlite_target(target: Path) -> Iterator[Path]:
     with scratch() as folder:
         made = folder / "part.sqlite"
         yield made
-        with packed_write(target, is_small=True) as file, made.open("rb") as content:
-            while chunk := content.read(1 << 20):
-                file.write(chunk)
+        put(made, target)
+
+
+def put(made: Path, target: Path) -> None:
+    """Copy the file `made` to `target`, compressed if its name says so."""
+    with packed_write(target, is_small=True) as file, made.open("rb") as content:
+        while chunk := content.read(1 << 20):
+            file.write(chunk)

@@ -23,6 +23,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from traceq.common.public_names import KERNEL, PUBLIC
+from traceq.sharing.secrets import tells
 
 # Annotations that servers and frameworks make: numbers and these words, whole.
 _DIALECT = re.compile(
@@ -52,7 +53,8 @@ _VERSIONED = r"(?:_(?:v\d{1,6}|ptsz|ptds|64))*"
 _API = re.compile(
     r"_{0,2}(?:cuda|cu|hip|hsa|nccl|rccl|cublas|cublasLt|cudnn|cufft|cusparse|nvrtc|nvml|roctx|nvtx)[A-Z][A-Za-z0-9]{0,80}"
     + _VERSIONED
-    + r"|MPI_[A-Z][a-z]{1,16}(?:_(?:all|any|attach|allocate|buffer|c|call|create|delete|detach|dup|end|errhandler|file|free|get|group|idup"
+    + r"|MPI_[A-Z][a-z]{1,16}(?:_(?:all|any|attach|allocate|buffer|c|call|create|delete|detach|dup|end|errhandler"
+    r"|file|free|get|group|idup"
     r"|init|initialized|intercomm|keyval|local|lock|name|neighbor|open|post|predefined|query|rank|read|remote|set|shared|size|some|split"
     r"|start|sync|test|thread|type|unlock|wait|with|write|at|begin|block|scatter|gather|flush|fence|info|view|w|v|x|i)){0,6}"
     r"|(?:ucp|nvshmemx?)(?:_(?:alltoall|barrier|broadcast|collect|reduce|put|get|quiet|fence|init|finalize|malloc|free|send|recv|tag"
@@ -60,7 +62,8 @@ _API = re.compile(
     r"|unmap|close|create|destroy|float|double|int|long|half|block|warp|team|size|p|g|sum|max|min|check|arm|probe|msg))+"
     r"|INVALID|Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Buffer Flush|Instrumentation|Resource"
     r"|Driver Compiler|Activity Buffer Request|Start & Stop"
-    r"|(?:CUDA profiling|CUPTI)(?: (?:activity|api|buffers?|callbacks?|collection|data|event|flush|initiali[sz]ation|init|kernel|memory"
+    r"|(?:CUDA profiling|CUPTI)(?: (?:activity|api|buffers?|callbacks?|collection|data|event|flush"
+    r"|initiali[sz]ation|init|kernel|memory"
     r"|overhead|processing|request|start|stop|trace|Activity|Buffer|Data|Flush|Overhead|Start|Stop|Initialization))*"
 )
 _THREAD = re.compile(
@@ -185,11 +188,21 @@ class Names:
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._of: dict[tuple[str, str], str] = {}
+        self._kernels: dict[str, str] = {}
         self.replaced: Counter[str] = Counter()
 
     def kernel(self, text: str) -> str:
         """The name of a kernel."""
-        return text if _is_kernel(text) else self._replaced("names of kernels", text)
+        found = self._kernels.get(text)
+        if found is None:
+            found = self._kernels[text] = self._kernel(text)
+        return found
+
+    def _kernel(self, text: str) -> str:
+        if _is_kernel(text) and not tells(text.encode("utf-8", "replace")):
+            return text
+        shown = self._replaced("names of kernels", text)
+        return self._pseudonym(text) if tells(shown.encode("utf-8", "replace")) else shown
 
     def operator(self, text: str) -> str:
         """The name of an operator, or of what a program calls one."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from traceq.importers.chrome.source import Stream
+from traceq.importers.nsys.files import quoted
 
 
 class _Sign(NamedTuple):
@@ -18,6 +20,8 @@ class _Sign(NamedTuple):
     needles: tuple[bytes, ...]
     pattern: re.Pattern[bytes]
     back: int = 0
+    # Whether words that are no secret match as well: enough to warn, not to refuse.
+    is_loose: bool = False
 
 
 _TOKEN = "tokens and passwords"  # noqa: S105 - what they are called
@@ -65,6 +69,7 @@ _SIGNS = (
         (b"TOKEN", b"SECRET", b"PASSWORD", b"API_KEY", b"password=", b"token=", b"api-key", b"--secret"),
         re.compile(rb"([\w-]{0,40}(?:TOKEN|SECRET|PASSWORD|API_KEY|password|token|api-key|secret)\w{0,20}[= ])[^\s\x00\"]{3,}"),
         40,
+        is_loose=True,
     ),
 )  # fmt: skip
 _AHEAD = 400
@@ -88,6 +93,29 @@ def secrets_in(path: Path) -> list[Found]:
                 if len(found[sign.kind]) < _MOST:
                     found[sign.kind].add(hash(value))
     return [Found(kind, len(values)) for kind, values in found.items() if values]
+
+
+def tells(text: bytes) -> list[str]:
+    """The kinds of what the text names for certain."""
+    return [sign.kind for sign in _SIGNS if not sign.is_loose and any(True for _ in _values(text, sign))]
+
+
+def texts_of(path: Path) -> Iterator[bytes]:
+    """What a trace that traceq wrote says: of a Chrome trace all of it, of an export its texts, as numbers look like anything."""
+    with path.open("rb") as file:
+        is_export = file.read(6) == b"SQLite"
+    if not is_export:
+        yield from _windows(path)
+        return
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as export:
+        export.text_factory = bytes
+        for (table,) in export.execute("select name from sqlite_master where type = 'table'").fetchall():
+            name = quoted(table.decode())
+            columns = [row[1].decode() for row in export.execute(f"pragma table_info({name})")]
+            for column in columns:
+                query = f"select {quoted(column)} from {name} where typeof({quoted(column)}) in ('text', 'blob')"  # noqa: S608
+                for (value,) in export.execute(query):
+                    yield bytes(value)
 
 
 def _values(text: bytes, sign: _Sign) -> Iterator[bytes]:
