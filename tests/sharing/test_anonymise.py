@@ -6,6 +6,7 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import alike
 import planted
@@ -13,7 +14,7 @@ import pytest
 
 from traceq.app.anonymise import anonymise
 from traceq.app.ingest import ingest
-from traceq.app.trim import trim
+from traceq.app.trim import check_suffix, trim
 from traceq.database.connect import connect
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.sharing import chrome_names, nsys_names
@@ -184,12 +185,18 @@ def test_what_cannot_be_is_said(tmp_path):
         anonymise(NSYS, tmp_path / "shared.json")
     with pytest.raises(WrongUse, match="what is read"):
         anonymise(KINETO, KINETO)
+    (tmp_path / "there.json").write_text("mine")
+    with pytest.raises(WrongUse, match="--force"):
+        anonymise(KINETO, tmp_path / "there.json")
+    anonymise(KINETO, tmp_path / "there.json", force=True)
     job = tmp_path / "job"
     job.mkdir()
     for rank in range(2):
         (job / f"{rank}.json").write_text(
             '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]}'
         )
+    with pytest.raises(WrongUse, match="can be anonymised, those of this format cannot yet; a report can be shared"):
+        check_suffix(SimpleNamespace(path=job, importer=SimpleNamespace(NAME="rocm")), job, "anonymised")
     with pytest.raises(WrongUse, match="2 traces"):
         anonymise(job, tmp_path / "shared.json")
 
