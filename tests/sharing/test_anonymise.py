@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import alike
 import planted
@@ -12,9 +14,10 @@ import pytest
 
 from traceq.app.anonymise import anonymise
 from traceq.app.ingest import ingest
-from traceq.app.trim import trim
+from traceq.app.trim import check_suffix, trim
 from traceq.database.connect import connect
-from traceq.errors import WrongUse
+from traceq.errors import UnusableTrace, WrongUse
+from traceq.sharing import chrome_names, nsys_names
 from traceq.sharing.names import Names
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -182,11 +185,242 @@ def test_what_cannot_be_is_said(tmp_path):
         anonymise(NSYS, tmp_path / "shared.json")
     with pytest.raises(WrongUse, match="what is read"):
         anonymise(KINETO, KINETO)
+    (tmp_path / "there.json").write_text("mine")
+    with pytest.raises(WrongUse, match="--force"):
+        anonymise(KINETO, tmp_path / "there.json")
+    anonymise(KINETO, tmp_path / "there.json", force=True)
     job = tmp_path / "job"
     job.mkdir()
     for rank in range(2):
         (job / f"{rank}.json").write_text(
             '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]}'
         )
+    with pytest.raises(WrongUse, match="can be anonymised, those of this format cannot yet; a report can be shared"):
+        check_suffix(SimpleNamespace(path=job, importer=SimpleNamespace(NAME="rocm")), job, "anonymised")
     with pytest.raises(WrongUse, match="2 traces"):
         anonymise(job, tmp_path / "shared.json")
+
+
+_NOBODY = "acme", "alice", "hunter", "patient"
+
+
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        ("operator", "AcmeBankSecretLossBackward"),
+        ("operator", "AcmeBackward0"),
+        ("operator", "_C::acmebank_hunter2_op"),
+        ("operator", "torch::acmebank_op"),
+        ("operator", "triton::acmebank_op"),
+        ("operator", "autograd::engine::evaluate_function: AcmebankLossBackward0"),
+        ("annotation", "torch::acmebank_op"),
+        ("annotation", "torch.acmebank.alice"),
+        ("annotation", "autograd::engine::evaluate_function: AcmebankLossBackward0"),
+        ("annotation", "cuAlice_acmebank"),
+        ("frame", "/home/alice/acmebank/transformers/acmebank_hunter2.py(12): forward"),
+        ("frame", "/home/alice/streaming/acmebank/run.py(3): alice_forward"),
+        ("frame", "/data/logging/acme/alice.py(3): go"),
+        ("frame", "streaming/acmebank/run.py(3): alice"),
+        ("frame", "random.py(3): acmebank_alice"),
+        ("call", "culprit_alice"),
+        ("call", "customer_acmebank_hunter2"),
+        ("call", "cudaLaunch_alice"),
+        ("call", "MPI_Alice_acme"),
+        ("call", "CUPTI alice"),
+        ("os_call", "alice_secret"),
+        ("os_call", "acmebank_alice_hunter"),
+        ("thread", "thread 1 (pt_alice_hunter2)"),
+        ("thread", "pt_alice"),
+        ("thread", "NCCL alice hunter"),
+        ("thread", "[NSys alice]"),
+    ],
+)
+def test_what_only_looks_public_is_replaced(way, name):
+    shown = getattr(Names(b"key"), way)(name)
+    assert not [word for word in _NOBODY if word in shown.lower()]
+
+
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        ("operator", "AddmmBackward0"),
+        ("operator", "CudnnConvolutionBackward"),
+        ("operator", "autograd::engine::evaluate_function: NllLossBackward0"),
+        ("operator", "torch::autograd::AccumulateGrad"),
+        ("operator", "torch::distributed::reducer::mul_out"),
+        ("operator", "_C::fused_add_rms_norm"),
+        ("operator", "_C_cache_ops::reshape_and_cache_flash"),
+        ("operator", "vllm::unified_attention_with_output"),
+        ("frame", "torch/nn/modules/module.py(1773): _call_impl"),
+        ("call", "cudaLaunchKernelExC_v11060"),
+        ("call", "cudaMemcpyAsync_ptsz_v7000"),
+        ("call", "MPI_Comm_split_type"),
+        ("call", "ncclAllReduce"),
+        ("os_call", "pthread_cond_timedwait"),
+        ("os_call", "open64"),
+        ("thread", "thread 1 (pt_main_thread)"),
+        ("thread", "pt_autograd_0"),
+        ("thread", "NCCL Service 3"),
+    ],
+)
+def test_what_is_public_stays(way, name):
+    assert getattr(Names(b"key"), way)(name) == name
+
+
+def test_frames_lose_the_folders_of_where_libraries_are_installed():
+    names = Names(b"key")
+    assert names.frame("/home/a/venv/lib/python3.11/site-packages/transformers/trainer.py(3): train") == (
+        "transformers/trainer.py(3): train"
+    )
+    assert names.frame("/opt/conda/lib/python3.11/threading.py(3): run") == "threading.py(3): run"
+
+
+@pytest.mark.parametrize("text", ["token 10 1 2 3", "192_168_1_20", "4111 1111 1111 1111", "card 4111111", "10.1.2.3"])
+def test_numbers_in_a_row_are_replaced(text):
+    shown = Names(b"key").annotation(text)
+    assert not [number for number in ("192", "168", "4111", "1111", "10 ", "1_", "1.2") if number in shown]
+
+
+def test_numbers_that_count_stay():
+    assert Names(b"key").annotation("step 17 layer_3 4 forward") == "step 17 layer_3 4 forward"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("aten::mm, seq = 5, op_id = 3, sizes = [[1, 2], []], input_op_ids = [(1,0), (2,-1)]", None),
+        ("AddmmBackward0, seq = 12", None),
+        ("ncclAllReduce", None),
+        ("forward, customer=acmebank user=alice pass=hunter", ""),
+        ("aten::mm, op_id=3, host=acme alice", ""),
+        (",alice acmebank hunter", ""),
+        ("load batch, acmebank[alice]", ""),
+        ("nccl_alice_acmebank", ""),
+        ("nvshmemalice_acmebank", ""),
+    ],
+)
+def test_behind_the_comma_of_a_range_stands_what_emit_nvtx_writes(text, shown):
+    found = nsys_names._range(Names(b"key"), text)
+    assert found == text if shown is None else not [word for word in _NOBODY if word in found]
+
+
+@pytest.mark.parametrize(
+    "name", ["libtorch_acmebank.so.1", "libtorch.so.alice-gpu", "ld-alice-hunter2", "libc.so.alice", "[alice acme]"]
+)
+def test_libraries_are_public_with_nothing_but_versions(name):
+    assert not [word for word in _NOBODY if word in nsys_names._library(Names(b"key"), f"/home/x/{name}")]
+
+
+def test_public_libraries_stay():
+    for name in ("libtorch_cpu.so", "libc.so.6", "libc-2.31.so", "libpython3.11.so.1.0", "ld-linux-x86-64.so.2"):
+        assert nsys_names._library(Names(b"key"), f"/usr/lib/{name}") == name
+    assert nsys_names._library(Names(b"key"), "/x/libgomp-a34b3233.so.1") == "libgomp.so.1"
+
+
+def test_options_of_nsys_have_known_values():
+    assert nsys_names._is_option("CUDA_GRAPH_TRACE_OPTIONS:MODE", "Graph")
+    assert nsys_names._is_option("CAPTURE_EVENT_TYPE", "NvtxEvents")
+    for name in nsys_names.OPTIONS:
+        assert not nsys_names._is_option(name, "alice")
+
+
+def _shared(tmp_path, trace):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(trace))
+    anonymise(path, tmp_path / "shared.json", seed="s")
+    return json.loads((tmp_path / "shared.json").read_text())
+
+
+def _event(name, ts, **members):
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 5, "args": {}} | members
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hf_abcdefghijklmnopqrstuvwxyz012345",
+        "alice_gpu01.acme.internal",
+        "k 10.1.2.3",
+        "alice@acme.com",
+        "/home/alice/k",
+        "PATH=/x",
+    ],
+)
+def test_what_is_recognised_is_no_name_of_a_kernel(name, tmp_path):
+    shown = _shared(tmp_path, {"traceEvents": [_event(name, 1), _event("gemm", 8)]})["traceEvents"]
+    assert shown[1]["name"] == "gemm"
+    assert not [part for part in ("hf_", "alice", "acme", "10.1", "home") if part in shown[0]["name"]]
+
+
+def test_nothing_is_written_where_something_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(Names, "kernel", lambda _names, text: text)
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": [_event("hf_abcdefghijklmnopqrstuvwxyz012345", 1)]}))
+    with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):
+        anonymise(path, tmp_path / "shared.json")
+    export = tmp_path / "e.sqlite"
+    export.write_bytes(NSYS.read_bytes())
+    with closing(sqlite3.connect(export)) as changed:
+        changed.execute(
+            "update StringIds set value = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a' where id ="
+            " (select demangledName from CUPTI_ACTIVITY_KIND_KERNEL limit 1)"
+        )
+        changed.commit()
+    with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):
+        anonymise(export, tmp_path / "shared.sqlite")
+    assert {each.name for each in tmp_path.iterdir()} == {"t.json", "e.sqlite"}
+
+
+def test_reasons_in_the_file_are_those_of_traceq(tmp_path):
+    step = {"name": "s#1", "ts": 0, "ts_end": 9}
+    excluded = ["password: hunter2 alice acmebank", "outside of --window", ["alice"], None]
+    said = {"window": [0, 9], "steps": [step | {"excluded": each} for each in excluded]}
+    shown = _shared(tmp_path, {"traceEvents": [_event("gemm", 1)], "traceq": {"trim": said}})["traceq"]["trim"]
+    assert [each.get("excluded") for each in shown["steps"]] == [
+        chrome_names.UNKNOWN_REASON,
+        "outside of --window",
+        chrome_names.UNKNOWN_REASON,
+        None,
+    ]
+
+
+def test_all_reasons_of_traceq_are_known():
+    steps = Path(chrome_names.__file__).parents[1] / "analysis" / "steps"
+    texts = "\n".join(path.read_text() for path in [*steps.glob("*.py"), *steps.glob("*.sql")])
+    found = re.findall(r"""['"]((?:warm-up|incomplete|no step|outside of)[ :][^'"\n]*)['"]""", texts)
+    assert len(found) > 8
+    assert {*found} <= {*chrome_names.REASONS}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"steps": [1]}, {"window": 5}, {"steps": 7}, {"steps": None}, {"source": []}, {"training": 3, "unit": {}}, 3, []],
+)
+def test_damage_in_what_traceq_wrote_is_dropped(said, tmp_path):
+    _shared(tmp_path, {"traceEvents": [_event("gemm", 1)], "traceq": {"trim": said}})
+    export = tmp_path / "e.sqlite"
+    export.write_bytes(NSYS.read_bytes())
+    with closing(sqlite3.connect(export)) as changed:
+        changed.execute("create table TRACEQ (value text)")
+        changed.execute("insert into TRACEQ values (?)", [json.dumps({"trim": said})])
+        changed.commit()
+    anonymise(export, tmp_path / "shared.sqlite")
+
+
+def test_halves_of_ranges_find_each_other_by_other_ids(tmp_path, database):
+    def half(phase, ts, **members):
+        return {"ph": phase, "cat": "task", "name": "fetch", "pid": 1, "tid": 1, "ts": ts} | members
+
+    halves = [
+        *(half("b", 0, id="0xa11ce"), half("b", 5, id="0xb0b"), half("e", 10, id="0xa11ce"), half("e", 20, id="0xb0b")),
+        *(half("b", 0, id2={"local": "0x3"}), half("b", 1, id2={"local": "0x4"})),
+        *(half("e", 30, id2={"local": "0x3"}), half("e", 41, id2={"local": "0x4"})),
+        *(half("b", 2, id="0x9", scope="alice"), half("b", 3, id="0x9", scope="bob")),
+        *(half("e", 52, id="0x9", scope="alice"), half("e", 63, id="0x9", scope="bob")),
+    ]
+    shown = _shared(tmp_path, {"traceEvents": [_event("aten::mm", 1, cat="cpu_op"), *halves]})
+    assert not [word for word in ("a11ce", "b0b", "alice", "bob") if word in json.dumps(shown)]
+    lengths = "select ts, dur from cpu_slice order by ts, dur"
+    whole, part = (database(tmp_path / name).execute(lengths).fetchall() for name in ("t.json", "shared.json"))
+    assert whole == part
+    assert len(part) == 7

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import planted
 import pytest
 
 from traceq.app.anonymise import anonymise
-from traceq.app.doctor import doctor
+from traceq.app.doctor import HealthView, doctor
 from traceq.sharing.secrets import secrets_in
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -22,7 +23,7 @@ def test_every_kind_of_secret_is_seen(tmp_path):
     (tmp_path / "trace.json").write_text(json.dumps(planted.chrome()))
     found = kinds(tmp_path / "trace.json")
     assert {*found} == {
-        *("home directories", "host names", "mail addresses", "network addresses", "tokens and passwords"),
+        *("home directories", "host names", "mail addresses", "network addresses", "tokens and passwords", "paths"),
     }
     assert found["tokens and passwords"] >= 10
 
@@ -63,3 +64,40 @@ def test_doctor_says_what_a_trace_names_and_what_to_do(tmp_path):
     assert json.loads(view.to_json())["traces"][0]["names"]["tokens and passwords"] >= 10
     anonymise(path, tmp_path / "shared.json")
     assert "anonymise" not in doctor(tmp_path / "shared.json").to_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b'{"hostname": "gpu-node-17", "x": 1}', "host names"),
+        (b'{"machine_id":"0123456789abcdef"}', "host names"),
+        (b'{"command": ["python", "train.py"]}', "command lines"),
+        (b"\x0a\x08hostname\x12\x0bgpu-node-17\x00", "host names"),
+        (b'"/workspace/acme/x.py"', "paths"),
+        (b'"/root/acme"', "paths"),
+        (b'"s3://acme-private/bucket"', "paths"),
+        (b'"python train.py --token hunter2"', "tokens and passwords"),
+        (b'"aws_secret_access_key: wJalrXUtnFEMI/K7MDENG"', "tokens and passwords"),
+        (b'"--api_key=abcdef123"', "tokens and passwords"),
+    ],
+)
+def test_signs_of_other_formats_and_of_command_lines_are_seen(content, kind, tmp_path):
+    (tmp_path / "a").write_bytes(content)
+    assert kind in kinds(tmp_path / "a")
+
+
+def test_files_in_a_directory_are_looked_at(tmp_path):
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "a.parquet").write_bytes(b"/home/alice")
+    (tmp_path / "export" / "b.parquet").write_bytes(b"/home/bob")
+    assert kinds(tmp_path / "export") == {"home directories": 2}
+
+
+def test_anonymise_is_advised_only_where_it_can_be(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(planted.chrome()))
+    (health,) = doctor(path).content
+    view = HealthView((replace(health, format="rocm"),), {health.path: secrets_in(path)})
+    text = " ".join(view.to_text().split())
+    assert "cannot be anonymised yet; share a report instead: traceq report --ticket" in text
+    assert "traceq anonymise" not in text

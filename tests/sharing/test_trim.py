@@ -58,7 +58,7 @@ def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases,
     middle = len(numbers) // 2
     for chosen in ((numbers[middle], numbers[middle]), (numbers[1], numbers[-1])):
         target = tmp_path / f"part{suffix(path)}"
-        (written,) = trim(path, target, steps=f"{chosen[0]}..{chosen[1]}")
+        (written,) = trim(path, target, steps=f"{chosen[0]}..{chosen[1]}", force=True)
         part = database(target)
         assert differences(whole, part) == {}
         assert written.steps == len(names(part)) == chosen[1] - chosen[0] + 1
@@ -69,7 +69,7 @@ def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases,
 def test_a_window_says_what_the_whole_says_of_it(path, database, tmp_path):
     for window in ("0.1ms..0.4ms", "1ms.."):
         target = tmp_path / f"part{suffix(path)}"
-        trim(path, target, window=window)
+        trim(path, target, window=window, force=True)
         assert differences(database(path, window=window), database(target)) == {}
 
 
@@ -234,3 +234,39 @@ def test_the_name_must_fit_the_format(tmp_path):
 def test_steps_are_one_or_two_numbers():
     assert read_steps("3") == (3, 3)
     assert read_steps(" 3..5 ") == (3, 5)
+
+
+def _job(tmp_path):
+    job = tmp_path / "job"
+    job.mkdir()
+    for rank in range(2):
+        (job / f"{rank}.json").write_text(
+            '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]}'
+        )
+    return job
+
+
+def test_several_traces_need_a_directory_and_leave_none_that_is_empty(tmp_path):
+    job = _job(tmp_path)
+    with pytest.raises(WrongUse, match="-o DIR"):
+        trim(job, tmp_path / "out.json", steps="0")
+    with pytest.raises(WrongUse, match=r"--steps 70: "):
+        trim(job, tmp_path / "out", steps="70")
+    assert {each.name for each in tmp_path.iterdir()} == {"job"}
+
+
+def test_what_is_there_is_replaced_with_force_only(tmp_path):
+    target = tmp_path / "part.json"
+    target.write_text("mine")
+    with pytest.raises(WrongUse, match="--force"):
+        trim(KINETO, target, steps="4")
+    assert target.read_text() == "mine"
+    trim(KINETO, target, steps="4", force=True)
+    assert target.read_text() != "mine"
+
+
+def test_a_window_behind_the_trace_is_said_with_its_end(tmp_path):
+    with pytest.raises(WrongUse, match=r"begins 100.0 s after the first GPU work; the trace ends \d+\.\d+ ms after it"):
+        trim(KINETO, tmp_path / "part.json", window="100s..200s")
+    with pytest.raises(WrongUse, match="the trace ends"):
+        ingest([KINETO], tmp_path / "x.duckdb", jobs=1, window="100s..")

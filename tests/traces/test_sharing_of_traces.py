@@ -48,7 +48,7 @@ def check_steps(whole, path: Path, folder: Path) -> None:
     middle = found[len(found) // 2]
     for first, last in {(middle, middle), (found[:2][-1], found[:3][-1])}:
         part = folder / f"part-{first}-{last}{suffix(path)}"
-        trim(path, part, steps=f"{first}..{last}")
+        trim(path, part, steps=f"{first}..{last}", force=True)
         with opened(part, folder / f"{first}-{last}.duckdb") as connection:
             assert differences(whole, connection) == {}
 
@@ -59,7 +59,7 @@ def check_window(path: Path, folder: Path) -> None:
         ((span,),) = connection.execute("select max(ts_end) - min(ts) from step").fetchall()
     window = f"{span * 37 // 100}ns..{span * 61 // 100}ns"
     part = folder / f"window{suffix(path)}"
-    trim(path, part, window=window)
+    trim(path, part, window=window, force=True)
     with (
         opened(path, folder / "whole.duckdb", window=window) as whole,
         opened(part, folder / "part.duckdb") as connection,
@@ -90,7 +90,7 @@ def test_steps_and_windows_cut_out_of_judged_traces(path, tmp_path):
 @parametrized([*TORCH, *NSYS, *JUDGED])
 def test_the_report_is_the_same_without_names(path, tmp_path):
     shared = tmp_path / f"shared{suffix(path)}"
-    anonymise(path, shared)
+    anonymise(path, shared, force=True)
     assert secrets_in(shared) == []
     for source, target in ((path, "named.duckdb"), (shared, "shared.duckdb")):
         ingest_judged([source], tmp_path / target)

@@ -7,15 +7,15 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from traceq.app.source import check_writes, is_trace
-from traceq.app.trim import check_suffix, sqlite_target
-from traceq.common.files import packed_write
-from traceq.errors import WrongUse
+from traceq.app.source import check_writes, is_trace, scratch
+from traceq.app.trim import check_is_new, check_suffix, put
+from traceq.errors import UnusableTrace, WrongUse
 from traceq.importers.nsys.files import sqlite_file
 from traceq.importers.nsys.notes import Notes
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_names, nsys_names
 from traceq.sharing.names import Names
+from traceq.sharing.secrets import tells, texts_of
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,13 @@ class Anonymised:
     removed: Counter[str]
 
 
-def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None) -> Anonymised:
+def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None, force: bool = False) -> Anonymised:
     """Write the trace `source` without what may name somebody to `output`.
 
     Names of kernels, operators and calls stay, and what traceq knows the meaning of; of other names each word becomes a
-    pseudonym, the same one throughout, by a random key or by `seed`. Everything else that is not known to be harmless goes.
-    Raises WrongUse for what is no trace of nsys or of the PyTorch profiler.
+    pseudonym, the same one throughout, by a random key or by `seed`. A file that is there is replaced with `force` only.
+    Everything else that is not known to be harmless goes. Raises WrongUse for what is no trace of nsys or of the PyTorch
+    profiler.
     """
     if not is_trace(source) and Path(source).exists():
         raise WrongUse(f"{source} is a trace database: name the trace that it was made from.")
@@ -42,13 +43,27 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
     if len(found) > 1:
         raise WrongUse(f"{source} holds {len(found)} traces: name one at a time, and give all the same --seed.")
     (trace,) = found
-    check_suffix(trace, output)
+    check_suffix(trace, output, "anonymised")
     check_writes([output], [trace.path])
+    check_is_new(output, force=force)
     names = Names(secrets.token_bytes(32) if seed is None else seed.encode())
-    if trace.importer.NAME == "chrome":
-        with packed_write(output, is_small=True) as file:
-            records, removed = chrome_names.write_anonymous(trace.path, names, file)
-    else:
-        with sqlite_target(output) as made, sqlite_file(trace.path, Notes()) as export:
-            records, removed = nsys_names.write_anonymous(export, made, names, trace.path)
+    with scratch() as folder:
+        made = folder / "shared"
+        if trace.importer.NAME == "chrome":
+            with made.open("wb") as file:
+                records, removed = chrome_names.write_anonymous(trace.path, names, file)
+        else:
+            with sqlite_file(trace.path, Notes()) as export:
+                records, removed = nsys_names.write_anonymous(export, made, names, trace.path)
+        _check_nothing_is_left(trace.path, made)
+        put(made, output)
     return Anonymised(output, records, +names.replaced, +removed)
+
+
+def _check_nothing_is_left(source: Path, made: Path) -> None:
+    """Raise UnusableTrace for what is known to name somebody."""
+    found = sorted({kind for text in texts_of(made) for kind in tells(text)})
+    if found:
+        raise UnusableTrace(
+            f"{source}: {', '.join(found)} would be left in it, nothing was written; share a report: traceq report --ticket"
+        )

@@ -24,6 +24,7 @@ from traceq.sharing import chrome_part, nsys_part
 from traceq.sharing.part import Part, of_steps, of_window, whole
 
 _SUFFIXES = {"chrome": (".json", ".json.gz"), "nsys": (".sqlite", ".sqlite.gz", ".db")}
+_ENDINGS = (".json", ".gz", ".sqlite", ".db")
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,15 @@ def trim(
     *,
     steps: str | None = None,
     ranks: Sequence[int] = (),
+    force: bool = False,
     **reading: Unpack[Reading],
 ) -> list[Trimmed]:
     """Write a part of a trace: the `steps` (3 or 3..5), or the `window` (as of a report); of a job, those of `ranks`.
 
     A step's number is that in its own name, where it has one (ProfilerStep#3), else that of the table step. Slices that
-    touch the part are whole, and what its ledger is worked out from is kept with it: docs/sharing.md. `output` is a file, of a
-    source with several traces a directory. Raises WrongUse for what does not go together or is not there.
+    touch the part are whole, and what its ledger is worked out from is kept with it: docs/sharing.md. `output` is a file,
+    of a source with several traces a directory; what is there already is replaced with `force` only. Raises WrongUse for
+    what does not go together or is not there.
     """
     window = reading.get("window")
     if steps is not None and window is not None:
@@ -61,12 +64,26 @@ def trim(
     found = _chosen(source, ranks, reading)
     check_writes([output], [each.path for each in found])
     is_several = len(found) > 1 or output.is_dir()
-    if is_several:
-        output.mkdir(exist_ok=True)
+    if is_several and not output.is_dir() and (output.is_file() or output.suffix.lower() in _ENDINGS):
+        raise WrongUse(f"{output}: {source} holds {len(found)} traces, which go into a directory: -o DIR.")
     targets = [output / _name(each) if is_several else output for each in found]
     for each, target in zip(found, targets, strict=True):
         check_suffix(each, target)
-    return [_trim(each, target, span, reading) for each, target in zip(found, targets, strict=True)]
+        check_is_new(target, force=force)
+    is_new = is_several and not output.exists()
+    if is_several:
+        output.mkdir(exist_ok=True)
+    try:
+        return [_trim(each, target, span, reading) for each, target in zip(found, targets, strict=True)]
+    finally:
+        if is_new and not any(output.iterdir()):
+            output.rmdir()
+
+
+def check_is_new(target: Path, *, force: bool) -> None:
+    """Refuse to write over a file, unless with `force`."""
+    if target.is_file() and not force:
+        raise WrongUse(f"{target} is there already: name another file to write, or give --force.")
 
 
 def read_steps(text: str) -> tuple[int, int]:
@@ -106,12 +123,16 @@ def _name(source: TraceSource) -> str:
     return name if name.lower().endswith(suffixes) else f"{source.path.stem}{suffixes[0]}"
 
 
-def check_suffix(source: TraceSource, target: Path) -> None:
-    """Refuse a name that says another format than that of the trace, and traces of formats that are only read."""
+def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> None:
+    """Refuse a name that says another format than that of the trace, and traces of formats that are only read.
+
+    `done` is what is done with it.
+    """
     suffixes = _SUFFIXES.get(source.importer.NAME)
     if suffixes is None:
         raise WrongUse(
-            f"{source.path}: of traces those of nsys and of the PyTorch profiler can be copied, not those of this format."
+            f"{source.path}: traces of nsys and of the PyTorch profiler can be {done}, those of this format cannot yet;"
+            " a report can be shared instead: traceq report --ticket"
         )
     if not target.name.lower().endswith(suffixes):
         raise WrongUse(
@@ -151,6 +172,11 @@ def sqlite_target(target: Path) -> Iterator[Path]:
     with scratch() as folder:
         made = folder / "part.sqlite"
         yield made
-        with packed_write(target, is_small=True) as file, made.open("rb") as content:
-            while chunk := content.read(1 << 20):
-                file.write(chunk)
+        put(made, target)
+
+
+def put(made: Path, target: Path) -> None:
+    """Copy the file `made` to `target`, compressed if its name says so."""
+    with packed_write(target, is_small=True) as file, made.open("rb") as content:
+        while chunk := content.read(1 << 20):
+            file.write(chunk)

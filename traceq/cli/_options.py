@@ -152,6 +152,9 @@ rules_option = click.option(
 output_option = click.option("-o", "--output", type=FILE, is_eager=True, metavar="FILE", help="Write to FILE.")
 
 
+force_option = click.option("--force", is_flag=True, help="Replace the file to write where it is there already.")
+
+
 noise_option = click.option(
     "--noise",
     metavar="SHARE_OR_BASELINE",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from traceq.cli._options import output_option
+from traceq.cli._options import force_option, output_option
 from traceq.common.text import printable
 
 
@@ -16,7 +16,8 @@ from traceq.common.text import printable
 @click.option(
     "--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]"
 )
-def anonymise(*, source: str, output: Path | None, seed: str | None) -> None:
+@force_option
+def anonymise(*, source: str, output: Path | None, seed: str | None, force: bool) -> None:
     """Write a trace without what names anybody.
 
     TRACE is a trace of the PyTorch profiler or an export of nsys. Names of kernels, operators and CUDA's functions stay,
@@ -32,7 +33,7 @@ def anonymise(*, source: str, output: Path | None, seed: str | None) -> None:
         raise click.UsageError("Name the file to write: -o FILE.")
     from traceq.app.anonymise import anonymise as write_anonymous
 
-    written = write_anonymous(source, output, seed=seed)
+    written = write_anonymous(source, output, seed=seed, force=force)
     click.echo(printable(f"{written.path}: {written.records:,} records, {output.stat().st_size:,} bytes"))
     for title, counts in (("replaced", written.replaced), ("removed", written.removed)):
         for kind, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):

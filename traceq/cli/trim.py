@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traceq.cli._options import cache_option, memory_option, ranks_option, reading
+from traceq.cli._options import cache_option, force_option, memory_option, ranks_option, reading
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -26,6 +26,7 @@ from traceq.common.units import some
 @ranks_option
 @memory_option
 @cache_option
+@force_option
 def trim(*, source: str, output: Path, **options: Any) -> None:
     """Cut a trace down to some of its steps.
 

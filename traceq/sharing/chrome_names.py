@@ -16,7 +16,7 @@ from traceq.sharing.names import Names
 
 _NUMBER = re.compile(rb"-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
 _QUOTED_NUMBER = re.compile(rb'"-?\d{1,25}(?:\.\d{1,12})?"')
-_MEMBERS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"))
+_MEMBERS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "id2", "scope", "bp", "s", "args"))
 _PHASES = frozenset("XMBEisfCIPtbneNOD")
 _CATEGORIES = frozenset(
     (
@@ -95,7 +95,7 @@ _OF_DEVICE = (
 _BACKENDS = re.compile(
     r"(?:(?:cpu|cuda|hip):)?(?:nccl|gloo|mpi|ucc|rccl|xccl|hccl)(?:,(?:cpu|cuda):(?:nccl|gloo|mpi|ucc))?"
 )
-_VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,3}")
+_VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,2}")
 _SYNC_KINDS = re.compile(
     r"(?:Event|Stream|Context) ?(?:Wait ?Event|Sync(?:hronize)?)?(?: Sync)?|EVENT_SYNC|STREAM_WAIT_EVENT|STREAM_SYNC|CONTEXT_SYNC"
 )
@@ -112,6 +112,7 @@ class Anonymiser:
     def __init__(self, names: Names) -> None:
         self._names = names
         self.removed: Counter[str] = Counter()
+        self._identities: dict[bytes, int] = {}
         self._strings: dict[str, Callable[[str], str | None]] = {
             "Collective name": names.operator,
             "dtype": names.type,
@@ -149,13 +150,30 @@ class Anonymiser:
         if "name" in members:
             shown["name"] = self._name(_text(members["name"]), phase, category)
         shown |= {key: self._track(members[key]) for key in ("pid", "tid") if key in members}
-        shown |= {key: self._number(members[key], key) for key in ("ts", "dur", "id") if key in members}
+        shown |= {key: self._number(members[key], key) for key in ("ts", "dur") if key in members}
+        shown |= self._ids(members)
         for key in ("bp", "s"):
             shown[key] = text if (text := _text(members.get(key))) in ("e", "g", "p", "t") else None
         if "args" in members:
             shown["args"] = self._args(members["args"], is_counter=phase == "C")
         self.removed["unknown members of events"] += len(members.keys() - _MEMBERS)
         return msgspec.json.encode({key: value for key, value in shown.items() if value is not None})
+
+    def _ids(self, members: dict[str, msgspec.Raw]) -> dict[str, Any]:
+        """What the halves of a range or an arrow have in common: ids that are texts become numbers, the same one by the same."""
+        shown: dict[str, Any] = {"id": self._identity(members["id"])} if "id" in members else {}
+        pair = _decoded(members.get("id2"), of=dict[str, msgspec.Raw])
+        if isinstance(pair, dict):
+            shown["id2"] = {key: self._identity(pair[key]) for key in ("local", "global") if key in pair}
+        if (scope := _text(members.get("scope"))) is not None:
+            shown["scope"] = self._names.other(scope)
+        return shown
+
+    def _identity(self, raw: msgspec.Raw) -> Any:
+        if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)) or bytes(raw) == b"null":
+            return raw
+        # No id that the file writes as a number is one of these.
+        return f"id {self._identities.setdefault(bytes(raw), len(self._identities))}"
 
     def _category(self, text: str) -> str:
         return text if text in _CATEGORIES or text.lower() in _CATEGORIES else self._names.other(text)
@@ -310,22 +328,23 @@ class Anonymiser:
 
     def _trim(self, part: _Values) -> dict[str, Any]:
         sources = ("step_range", "mark", "profiler_step", "annotation", "optimizer", "recurrence", "window", "serving")
-        shown: dict[str, Any] = {
-            "window": [each for each in part.get("window", []) if isinstance(each, int)],
-            "source": part["source"] if part.get("source") in sources else "annotation",
+        source, steps = part.get("source"), part.get("steps")
+        return {
+            "window": [each for each in _listed(part.get("window")) if _is_whole(each)],
+            "source": source if isinstance(source, str) and source in sources else "annotation",
             "unit": self._names.annotation(str(part.get("unit"))),
             "clock": "gpu" if part.get("clock") == "gpu" else "host",
-            "is_followed": bool(part.get("is_followed")),
+            "is_followed": part.get("is_followed") is True,
             "training": self._thread_of(part.get("training")),
-            "steps": [],
+            "steps": [self._step(each) for each in _listed(steps) if isinstance(each, dict)],
         }
-        for step in part.get("steps", []):
-            told = {key: step[key] for key in ("ts", "ts_end") if isinstance(step.get(key), int)}
-            told |= {"name": self._names.annotation(str(step.get("name"))), **self._thread_of(step)}
-            if isinstance(excluded := step.get("excluded"), str):
-                told["excluded"] = self._names.words(excluded) if not _is_reason(excluded) else excluded
-            shown["steps"].append(told)
-        return shown
+
+    def _step(self, step: _Values) -> dict[str, Any]:
+        told = {key: step[key] for key in ("ts", "ts_end") if _is_whole(step.get(key))}
+        told |= {"name": self._names.annotation(str(step.get("name"))), **self._thread_of(step)}
+        if (excluded := step.get("excluded")) is not None:
+            told["excluded"] = excluded if excluded in REASONS else UNKNOWN_REASON
+        return told
 
     def _thread_of(self, values: Any) -> dict[str, str]:
         values = values if isinstance(values, dict) else {}
@@ -335,7 +354,22 @@ class Anonymiser:
         }
 
 
-_REASONS = re.compile(r"(?:warm-up|incomplete|outside|other work|[a-z]+): [a-z0-9 +,.'-]{1,100}|outside of --window")
+# Why the whole left a step out, as analysis/steps says it; a file may say anything.
+UNKNOWN_REASON = "left out of the whole trace"
+REASONS = (
+    "warm-up: leading step, above median + 5 MAD",
+    "warm-up: other launches than in the steps that follow",
+    "incomplete: cut by the start of the capture",
+    "incomplete: cut by the end of the capture",
+    "incomplete: other launches than in the steps before",
+    "incomplete: the last step, and the only one that launched no GPU work",
+    "incomplete: the last step, with less work than any other",
+    "incomplete: the last step, without the time between its mark and a next one",
+    "incomplete: fewer units than --steps-per requires",
+    "no step: other launches between the steps",
+    "outside of --window",
+    UNKNOWN_REASON,
+)
 _KNOWN_TEXTS = frozenset(
     (
         "Call stack",
@@ -364,12 +398,16 @@ _KNOWN_MEMBERS = frozenset(
 )
 
 
-def _is_reason(text: str) -> bool:
-    return _REASONS.fullmatch(text) is not None
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_small(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+    return _is_whole(value) and 0 <= value < 1 << 31
 
 
 def _numeric_text(text: str) -> str | None:

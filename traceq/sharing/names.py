@@ -23,6 +23,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from traceq.common.public_names import KERNEL, PUBLIC
+from traceq.sharing.secrets import tells
 
 # Annotations that servers and frameworks make: numbers and these words, whole.
 _DIALECT = re.compile(
@@ -37,22 +38,40 @@ _DIALECT = re.compile(
     | Stream\ (?:Wait\ Event|Sync) | Event\ Sync | Context\ Sync""",
     re.VERBOSE,
 )
-_OPERATOR = re.compile(
-    r"(?:aten|prims?|c10d?|_c10d_functional|torchvision|torchaudio|fbgemm|quantized|vllm|_C(?:_cache_ops)?|sgl_kernel|sglang"
-    r"|flash_attn(?:_\d)?|xformers|transformer_engine|tex|triton|inductor|profiler|autograd|torch|symm_mem|fsdp|FSDP)::[A-Za-z_][\w:.]{0,80}"
-    r"|triton_[a-z]{3}_fused_[a-z0-9_]{1,200}"
-    r"|[A-Z][A-Za-z]{1,60}Backward\d{0,2}|(?:torch::autograd::)?(?:AccumulateGrad|GraphRoot|CopySlices)|detach_?|record_param_comms"
+_ATEN = re.compile(
+    r"(?:aten|prims?|c10d?|_c10d_functional|torchvision|torchaudio|profiler|quantized)::[A-Za-z_][\w:.]{0,80}"
+    r"|triton_[a-z]{3}_fused_[a-z0-9_]{1,200}|(?:torch::autograd::)?(?:AccumulateGrad|GraphRoot|CopySlices)|detach_?|record_param_comms"
 )
-# Functions of the C library that nsys traces are lower-case words; those of CUDA and its libraries begin with theirs.
-_C_FUNCTION = re.compile(r"_{0,2}[a-z][a-z0-9]{1,15}(?:_[a-z0-9]{1,12}){0,4}")
+# Anybody's extensions are in these: what follows is known word by word.
+_SPACE = re.compile(
+    r"((?:fbgemm|vllm|_C(?:_cache_ops)?|sgl_kernel|sglang|flash_attn(?:_\d)?|xformers|transformer_engine|tex|triton|inductor|autograd"
+    r"|torch|symm_mem|fsdp|FSDP)::)([A-Za-z_][\w:.]{0,80})"
+)
+_NODE = re.compile(r"(torch::autograd::|autograd::engine::evaluate_function: )?([A-Za-z0-9]{1,60})Backward\d{0,2}")
+_EVALUATED = re.compile(r"(autograd::engine::evaluate_function: |torch::autograd::)(.+)", re.DOTALL)
+_VERSIONED = r"(?:_(?:v\d{1,6}|ptsz|ptds|64))*"
 _API = re.compile(
-    r"(?:cuda|cu|hip|hsa|nccl|rccl|cublas|cublasLt|cudnn|cufft|cusparse|nvrtc|nvml|roctx|nvtx|MPI_|ucp_|NVSHMEM|nvshmem)[A-Za-z]\w{0,80}"
+    r"_{0,2}(?:cuda|cu|hip|hsa|nccl|rccl|cublas|cublasLt|cudnn|cufft|cusparse|nvrtc|nvml|roctx|nvtx)[A-Z][A-Za-z0-9]{0,80}"
+    + _VERSIONED
+    + r"|MPI_[A-Z][a-z]{1,16}(?:_(?:all|any|attach|allocate|buffer|c|call|create|delete|detach|dup|end|errhandler"
+    r"|file|free|get|group|idup"
+    r"|init|initialized|intercomm|keyval|local|lock|name|neighbor|open|post|predefined|query|rank|read|remote|set|shared|size|some|split"
+    r"|start|sync|test|thread|type|unlock|wait|with|write|at|begin|block|scatter|gather|flush|fence|info|view|w|v|x|i)){0,6}"
+    r"|(?:ucp|nvshmemx?)(?:_(?:alltoall|barrier|broadcast|collect|reduce|put|get|quiet|fence|init|finalize|malloc|free|send|recv|tag"
+    r"|stream|am|data|ep|worker|progress|flush|request|wait|test|signal|fetch|add|all|nb|nbi|nbr|nbx|on|sync|atomic|post|op|mem|map"
+    r"|unmap|close|create|destroy|float|double|int|long|half|block|warp|team|size|p|g|sum|max|min|check|arm|probe|msg))+"
     r"|INVALID|Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Buffer Flush|Instrumentation|Resource"
-    r"|Driver Compiler|Activity Buffer Request|CUDA profiling [a-z ]{1,40}|CUPTI [A-Za-z ]{1,40}|Start & Stop"
+    r"|Driver Compiler|Activity Buffer Request|Start & Stop"
+    r"|(?:CUDA profiling|CUPTI)(?: (?:activity|api|buffers?|callbacks?|collection|data|event|flush"
+    r"|initiali[sz]ation|init|kernel|memory"
+    r"|overhead|processing|request|start|stop|trace|Activity|Buffer|Data|Flush|Overhead|Start|Stop|Initialization))*"
 )
 _THREAD = re.compile(
-    r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_\w{2,20}|pytest|torchrun|cuda-EvtHandlr|cuda\d{8,14}|jemalloc_bg_thd"
-    r"|NCCL [A-Za-z/ ]{1,24}|MPI Rank \d{1,7}|\[NSys[ A-Za-z]*\])\)?"
+    r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_(?:main_thread|autograd_\d{1,4}|data_(?:worker|pin)|elastic|inductor"
+    r"|nccl_(?:watchdg|watchdog|heartbt|onCompl|desync|flight)|gloo_(?:runloop|watchdg)|tcpstore(?:_uv)?)"
+    r"|CuptiActivityPr|pytest|torchrun|cuda-EvtHandlr|cuda\d{8,14}|jemalloc_bg_thd"
+    r"|NCCL (?:UDS |Proxy |Async |I/O |Ib)?(?:Service|Progress|Proxy|thread|Thread|Async|RAS|Watchdog)(?: ?\d{1,3})?"
+    r"|MPI Rank \d{1,7}|\[NSys(?: (?:Comms|Sampler|Agent|Sampling|Daemon|Main|Injection|Events|Monitor))*\])\)?"
     r"|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
     r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d+\))?|CUDA functions|CPU functions"
 )
@@ -62,12 +81,21 @@ _TYPE = re.compile(
     r"|Scalar|ScalarList|TensorList|GenericList|Tensor"
     r"|Float|Double|Half|BFloat16|Float8_\w{1,12}|Long|Int|Short|Byte|Char|Bool|(?:u?int|float|bfloat|complex)\d{0,3}(?:_[a-z0-9]{1,8})?|None"
 )
-_PYTHON_FRAME = re.compile(
-    r"(?:.*/)?((?:torch|torchvision|torchdata|torchaudio|numpy|webdataset|streaming|ffcv|lightning|pytorch_lightning|tensorflow"
-    r"|transformers|accelerate|triton|wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab|tqdm|loguru|logging|multiprocessing|threading"
-    r"|deepspeed|megatron|apex|vllm|sglang)/[\w/]{1,120}\.py\(\d{1,6}\): [\w<>.]{1,80}"
-    r"|(?:threading|queue|selectors|contextlib|functools|random|socket|pickle|copy|runpy)\.py\(\d{1,6}\): [\w<>]{1,60})"
+_LIBRARIES = (
+    "torch|torchvision|torchdata|torchaudio|numpy|webdataset|pytorch_lightning|tensorflow|triton|wandb|mlflow|comet_ml|clearml|swanlab|tqdm"
+    "|loguru|deepspeed|megatron|vllm|sglang"
 )
+# Folders of programs are called so, too: known only where libraries are installed.
+_ORDINARY = "streaming|ffcv|lightning|transformers|accelerate|neptune|aim|logging|multiprocessing|threading|apex"
+_STANDARD = "threading|queue|selectors|contextlib|functools|random|socket|pickle|copy|runpy"
+_INSTALLED = r"(?:.*/)?(?:site-packages|dist-packages|lib/python3(?:\.\d{1,2})?)/"
+_LINE = r"\.py\(\d{1,6}\): "
+_PYTHON_FRAME = re.compile(
+    rf"(?:{_INSTALLED})?((?:{_LIBRARIES})/[\w/]{{1,120}}{_LINE}[\w<>.]{{1,80}})"
+    rf"|{_INSTALLED}((?:{_ORDINARY})/[\w/]{{1,120}}{_LINE}[\w<>.]{{1,80}})"
+    rf"|(?:.*/)?lib/python3\.\d{{1,2}}/((?:{_STANDARD}){_LINE}[\w<>]{{1,60}})"
+)
+_BARE_FRAME = re.compile(rf"((?:{_STANDARD}){_LINE})([\w<>.]{{1,80}})")
 _MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
 _GPU = re.compile(
     r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)"
@@ -84,9 +112,16 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,4}")
 _NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,4})")
 _MOST_DIGITS = 6
+# As many numbers in a row are an address, a date or a number of a card or a telephone.
+_MOST_NUMBERS = 2
+_NUMBERS = re.compile(r"(?<![^\W_])\d+(?:[ _.:@/-]\d+)+(?![^\W_])")
 # Letters of a word that tells something within another.
 _LEAST = 3
-_JOINS = ".:-@/"
+# Public names whose ends anybody chooses.
+_LOOSE = re.compile(
+    r"torch\.|(?:torch|inductor|autograd)::?|(?:cu|hip|nccl|rccl|MPI_|omp_|pthread_)\w*_(?!v\d|ptsz|ptds)|torch/"
+)
+_JOINS = ".:@/-"
 _SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
 
 # What machines are called after.
@@ -94,7 +129,7 @@ _HOSTS = frozenset(
     (
         *("gpu", "cpu", "node", "nodes", "host", "hosts", "server", "cluster", "machine"),
         *("pod", "login", "head", "user", "users", "team", "org", "com", "net"),
-        *("corp", "local"),
+        *("corp", "local", "internal", "cloud", "edu", "gov"),
     )
 )
 _QUOTED = re.compile(r"'((?:[^'\n]|'')*)'")
@@ -125,39 +160,86 @@ def known_words() -> frozenset[str]:
     return frozenset(({word for word in words if len(word) >= _LEAST} | {*own}) - _HOSTS)
 
 
+def _list(name: str) -> frozenset[str]:
+    return frozenset(files("traceq").joinpath(f"sharing/{name}").read_text("utf-8").split())
+
+
+@cache
+def aten_nodes() -> frozenset[str]:
+    """What PyTorch's derivatives call its operators in names of autograd's nodes: Addmm of AddmmBackward0."""
+    return _list("aten_nodes.txt")
+
+
+@cache
+def libc_functions() -> frozenset[str]:
+    """Functions of the C library that nsys traces."""
+    return _list("libc.txt")
+
+
+@cache
+def operator_words() -> frozenset[str]:
+    """Words of which names of operators are made, beside those of annotations."""
+    return known_words() | _list("operator_words.txt")
+
+
 class Names:
     """Pseudonyms by one key, and how many different names of each kind were replaced."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._of: dict[tuple[str, str], str] = {}
+        self._kernels: dict[str, str] = {}
         self.replaced: Counter[str] = Counter()
 
     def kernel(self, text: str) -> str:
         """The name of a kernel."""
-        return text if _is_kernel(text) else self._replaced("names of kernels", text)
+        found = self._kernels.get(text)
+        if found is None:
+            found = self._kernels[text] = self._kernel(text)
+        return found
+
+    def _kernel(self, text: str) -> str:
+        if _is_kernel(text) and not tells(text.encode("utf-8", "replace")):
+            return text
+        shown = self._replaced("names of kernels", text)
+        return self._pseudonym(text) if tells(shown.encode("utf-8", "replace")) else shown
 
     def operator(self, text: str) -> str:
         """The name of an operator, or of what a program calls one."""
-        return text if _OPERATOR.fullmatch(text) else self.annotation(text, "names of operators")
+        if _ATEN.fullmatch(text) or _is_node(text):
+            return text
+        if match := _EVALUATED.fullmatch(text):
+            return match[1] + self.operator(match[2])
+        if match := _SPACE.fullmatch(text):
+            return match[1] + self._replaced("names of operators", match[2], operator_words())
+        return self.annotation(text, "names of operators")
 
     def annotation(self, text: str, kind: str = "names of annotations") -> str:
         """The name of a range or a mark."""
-        is_public = (PUBLIC.fullmatch(text) and not _SETTING.fullmatch(text)) or _DIALECT.fullmatch(text)
-        return text if is_public else self._replaced(kind, text)
+        if _SPACE.fullmatch(text) or (_EVALUATED.fullmatch(text) and kind != "names of operators"):
+            return self.operator(text)
+        is_public = PUBLIC.fullmatch(text) and not _SETTING.fullmatch(text) and not _LOOSE.match(text)
+        return text if is_public or _DIALECT.fullmatch(text) else self._replaced(kind, text)
 
     def call(self, text: str) -> str:
         """The name of a function of CUDA and its kin."""
-        return text if _API.fullmatch(text) else self._replaced("names of calls", text)
+        return text if self.is_call(text) else self._replaced("names of calls", text)
+
+    @staticmethod
+    def is_call(text: str) -> bool:
+        """Whether it is a function of CUDA and its kin."""
+        return _API.fullmatch(text) is not None
 
     def os_call(self, text: str) -> str:
         """The name of a function of the C library."""
-        return text if _C_FUNCTION.fullmatch(text) else self._replaced("names of calls", text)
+        return text if text.removeprefix("__") in libc_functions() else self._replaced("names of calls", text)
 
     def frame(self, text: str) -> str:
         """A frame of Python: its path is cut down to a public package, or replaced."""
         if match := _PYTHON_FRAME.fullmatch(text):
-            return match[1]
+            return next(each for each in match.groups() if each)
+        if match := _BARE_FRAME.fullmatch(text):
+            return match[1] + self._replaced("names of Python's functions", match[2])
         if (match := _MODULE.fullmatch(text)) and match[1].lower() in known_words():
             return text
         path, slash, rest = text.rpartition("/")
@@ -194,44 +276,40 @@ class Names:
         """The name of a type of data."""
         return text if _TYPE.fullmatch(text) else self._replaced("names of types", text)
 
-    def _replaced(self, kind: str, text: str) -> str:
+    def _replaced(self, kind: str, text: str, known: frozenset[str] | None = None) -> str:
         found = self._of.get((kind, text))
         if found is None:
-            found = self._of[kind, text] = self.words(text)
+            found = self._of[kind, text] = self.words(text, known)
             self.replaced[kind] += found != text
         return found
 
-    def words(self, text: str) -> str:
-        """The text with a pseudonym for every word that is not known."""
+    def words(self, text: str, known: frozenset[str] | None = None) -> str:
+        """The text with a pseudonym for every word that is not known: in known_words(), unless said otherwise."""
+        known = known_words() if known is None else known
+        addresses = _addresses(text)
         pieces, at = [], 0
-        segments = list(_SEGMENT.finditer(text))
-        for place, match in enumerate(segments):
+        for match in _SEGMENT.finditer(text):
             pieces.append(_between(text[at : match.start()]))
-            before = segments[place - 1] if place else None
-            after = segments[place + 1] if place + 1 < len(segments) else None
-            pieces.append(self._segment(text, match, before, after))
+            is_address = any(first <= match.start() < last for first, last in addresses)
+            pieces.append(self._segment(match[0], known, is_address=is_address))
             at = match.end()
         return "".join([*pieces, _between(text[at:])])
 
-    def _segment(
-        self, text: str, match: re.Match[str], before: re.Match[str] | None, after: re.Match[str] | None
-    ) -> str:
-        segment = match[0]
+    def _segment(self, segment: str, known: frozenset[str], *, is_address: bool) -> str:
         if segment.isdigit():
-            is_joined = _joins(text, before, match) or _joins(text, match, after)
-            is_count = segment.isascii() and len(segment) <= _MOST_DIGITS and not is_joined
+            is_count = segment.isascii() and len(segment) <= _MOST_DIGITS and not is_address
             return segment if is_count else self._pseudonym(segment)
         if numbered := _NUMBERED.fullmatch(segment):
-            return self._compound(numbered[1]) + numbered[2]
-        return self._compound(segment)
+            return self._compound(numbered[1], known) + numbered[2]
+        return self._compound(segment, known)
 
-    def _compound(self, word: str) -> str:
+    def _compound(self, word: str, known: frozenset[str]) -> str:
         """A word, or several written as one: DataLoader, AllToAll4D."""
         parts = _PIECES.findall(word)
-        kept = [part.lower() in known_words() for part in parts]
+        kept = [part.lower() in known for part in parts]
         is_whole = "".join(parts) == word
         are_words = all(is_kept or part.isdigit() for part, is_kept in zip(parts, kept, strict=True))
-        if word.lower() in known_words() or (is_whole and any(kept) and are_words):
+        if word.lower() in known or (is_whole and any(kept) and are_words):
             return word
         tells = [is_kept and len(part) >= _LEAST for part, is_kept in zip(parts, kept, strict=True)]
         if not is_whole or not word.isalpha() or not any(tells):
@@ -243,12 +321,19 @@ class Names:
         return "n" + re.sub("[0-9]", "x", base64.b32encode(digest)[:7].decode().lower())
 
 
-def _joins(text: str, first: re.Match[str] | None, second: re.Match[str] | None) -> bool:
-    """Whether two numbers are parts of one, as those of an address or a date."""
-    if first is None or second is None or not (first[0].isdigit() and second[0].isdigit()):
-        return False
-    between = text[first.end() : second.start()]
-    return len(between) == 1 and between in _JOINS
+def _is_node(text: str) -> bool:
+    """Whether it is a node of autograd that PyTorch makes."""
+    match = _NODE.fullmatch(text)
+    return match is not None and match[2] in aten_nodes()
+
+
+def _addresses(text: str) -> list[tuple[int, int]]:
+    """Where numbers stand that are parts of one: joined by a sign, or more than two in a row."""
+    return [
+        match.span()
+        for match in _NUMBERS.finditer(text)
+        if re.search(f"[{_JOINS}]", match[0]) or len(re.findall(r"\d+", match[0])) > _MOST_NUMBERS
+    ]
 
 
 def _between(text: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.importers.nsys import payload, samples
-from traceq.importers.nsys.capture import OPTIONS, PLAIN_WORD, RANK_VARIABLES
+from traceq.importers.nsys.capture import OPTIONS, RANK_VARIABLES
 from traceq.importers.nsys.diagnostics import LOST
 from traceq.importers.nsys.files import quoted
 from traceq.sharing.chrome_names import Anonymiser
@@ -93,17 +93,32 @@ _RANK_NAMES = frozenset(name for pair in RANK_VARIABLES for name in pair)
 _OF_PAYLOAD = (
     "NCCL communicator ID", "No. of ranks", "Rank", "CUDA device", "Message size [bytes]", "Bytes", "Peer rank", "Root",
 )  # fmt: skip
-_LIBRARY = re.compile(
-    r"lib[a-z0-9_+-]{1,30}(?:\.so[.\d]{0,12}|\.dylib)?|(?:lib)?python\d[\d.]{0,6}(?:\.so[.\d]{0,8})?|ld-linux[\w.-]{0,20}|ld-[\d.]{1,8}so"
-    r"|vmlinux|\[[a-z. ]{1,24}\]|ntdll\.dll|kernel32\.dll"
-)
 _PUBLIC_LIBRARY = re.compile(
-    r"lib(?:c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|gomp|omp|iomp5|z|numa|cuda|cudart|cublas|cublasLt|cudnn\w*|cufft|curand|cusolver"
-    r"|cusparse|nccl|nvidia-[\w-]{1,24}|nvrtc[\w-]{0,12}|hip\w{0,12}|hsa\w{0,20}|torch\w{0,12}|c10\w{0,6}|mpi\w{0,8}|ToolsInjection\w{0,10}"
-    r"|\w{0,12}Injection|cupti|nvToolsExt|mkl\w{0,16}|ssl|crypto|atomic)[-.].{0,24}"
+    r"(?:lib(?:c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|gomp|omp|iomp5|z|numa|cuda|cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse"
+    r"|cudnn(?:_(?:ops|cnn|adv|graph|heuristic|engines_precompiled|engines_runtime_compiled)(?:_infer|_train)?)?|nccl|nvrtc(?:-builtins)?"
+    r"|nvidia-(?:ml|ptxjitcompiler|nvvm|opencl|allocator|gpucomp|cfg|glcore|tls)|hip(?:blas|blaslt|fft|rand|sparse|solver)?|hsa-runtime64|hsakmt"
+    r"|torch(?:_cpu|_cuda|_python|_hip|_cuda_linalg|_global_deps|_nvshmem)?|c10(?:_cuda|_hip)?|mpi(?:_cxx|_mpifh)?|(?:Tools|Nvtx|Cuda)?"
+    r"Injection(?:Proxy)?(?:32|64)?|cupti|nvToolsExt|mkl(?:_core|_rt|_intel_thread|_gnu_thread|_intel_lp64|_avx2|_avx512|_def)?|ssl|crypto|atomic)"
+    r"|(?:lib)?python\d[\d.]{0,6}|ld)(?:-\d[\d.]{0,12})?(?:\.so(?:\.\d{1,6}){0,4}|\.dylib|\.dll)?"
+    r"|ld-linux(?:-x86-64|-aarch64|-armhf)?\.so\.\d|\[(?:vdso|vsyscall|heap|stack|anon|unknown|kernel|kernel\.kallsyms|vmlinux)\]|vmlinux"
 )
+# What auditwheel puts into names of libraries.
+_HASH = re.compile(r"-[0-9a-f]{8}(?=\.so)")
 _SYMBOL = re.compile(
-    r"\[[A-Za-z ]{1,40}\]|0x[0-9a-fA-F]{1,16}|_start|main|__libc_start\w{0,16}|_Py\w{1,50}|Py[A-Z]\w{1,50}|clone|start_thread"
+    r"\[[A-Za-z ]{1,40}\]|0x[0-9a-fA-F]{1,16}|_start|main|__libc_start(?:_main|_call_main|_main_impl|_main@@GLIBC_[\d.]{1,6})?"
+    r"|_?Py(?:Arg|Bool|Buffer|Bytes|CFunction|Call|Capsule|Cell|Code|Coro|Descr|Dict|Err|Eval|Exception|Float|Frame|Function|GC|GILState|Gen"
+    r"|Import|Interpreter|Iter|List|Long|Main|Mapping|Marshal|Mem|MemoryView|Method|Module|Number|OS|Object|Run|Runtime|Sequence|Set|Slice"
+    r"|State|Stack|String|Sys|Thread|ThreadState|Token|Traceback|Tuple|Type|Unicode|Weakref|Wrapper)(?:_[A-Z][A-Za-z]{1,40}|_Vectorcall\w{0,8}){0,2}"
+    r"|clone|start_thread"
+)
+# What torch.autograd.profiler.emit_nvtx writes behind the name of an operator.
+_OF_EMIT_NVTX = re.compile(
+    r"(?:, (?:(?:seq|stashed seq|op_id) = \d{1,20}|(?:sizes|input_op_ids) = [\[(][\[\]() \d,-]{0,4000}[\])]))+"
+)
+_CAPTURED = re.compile(
+    r"(?:Cuda|CUDA|Nvtx|NVTX|Events?|Osrt|OSRT|OS|Cublas|Cudnn|Mpi|MPI|Ucx|UCX|Gpu|GPU|Metrics|Sched|Sampling|Cpu|CPU|Trace|Runtime|Api|API"
+    r"|Memory|Usage|Uvm|UVM|Page|Faults?|Context|Switch|Graph|Node|Composite|Diagnostic|OpenGL|Vulkan|OpenACC|OpenMP|Nic|NIC|Network|Python"
+    r"|Generic|Thread|Process)+"
 )
 
 
@@ -231,12 +246,12 @@ def _as_text(value: object) -> str:
 
 def _range(names: Names, text: str) -> str:
     """Ranges may be operators, as emit_nvtx writes them, calls of libraries, or anything."""
-    name = text.partition(",")[0]
-    if names.operator(name) == name and re.fullmatch(r"[, a-z_=0-9\[\]()-]*", text[len(name) :]):
+    name, comma, rest = text.partition(",")
+    if name and comma and _OF_EMIT_NVTX.fullmatch(comma + rest):
+        return names.operator(name) + comma + rest
+    if re.fullmatch(r"NCCL|MPI|cuBLAS|cuDNN|PyTorch|CCCL|NVSHMEM", text) or names.is_call(text):
         return text
-    if re.fullmatch(r"(?:nccl|MPI_|nvshmem|ucp_)[A-Za-z]\w{0,40}|NCCL|MPI|cuBLAS|cuDNN|PyTorch|CCCL|NVSHMEM", text):
-        return text
-    return names.annotation(text)
+    return names.annotation(text) if comma else names.operator(text)
 
 
 def _payload(text: str, removed: Counter[str]) -> str:
@@ -254,16 +269,19 @@ def _payload(text: str, removed: Counter[str]) -> str:
 
 
 def _symbol(names: Names, text: str) -> str:
-    is_public = _SYMBOL.fullmatch(text) or (samples.NOT_OWN.match(text) and names.kernel(text) == text)
+    is_public = _SYMBOL.fullmatch(text) or (_is_foundation(names, text))
     return text if is_public else names.other(text, "names of functions")
 
 
+def _is_foundation(names: Names, text: str) -> bool:
+    """Whether it is a function of C++'s library or of CUDA; templates of these may be of anybody's types."""
+    is_template = "<" in text or "(" in text
+    return samples.NOT_OWN.match(text) is not None and not is_template and (names.is_call(text) or "::" in text)
+
+
 def _library(names: Names, text: str) -> str:
-    last = re.split(r"[/\\]", text)[-1]
-    is_public = _PUBLIC_LIBRARY.fullmatch(last) or re.fullmatch(
-        r"(?:lib)?python\d[\d.]{0,6}(?:\.so[.\d]{0,8})?|ld-[\w.-]{1,24}|\[[a-z. ]{1,24}\]", last
-    )
-    return last if is_public else names.other(last, "names of libraries and programs")
+    last = _HASH.sub("", re.split(r"[/\\]", text)[-1])
+    return last if _PUBLIC_LIBRARY.fullmatch(last) else names.other(last, "names of libraries and programs")
 
 
 def _is_export(name: str, value: str) -> bool:
@@ -275,7 +293,9 @@ def _is_export(name: str, value: str) -> bool:
 
 def _is_option(name: str, value: str) -> bool:
     if name in OPTIONS:
-        return PLAIN_WORD.fullmatch(value) is not None
+        is_mode = name == "CUDA_GRAPH_TRACE_OPTIONS:MODE" and value.lower() in ("graph", "node", "none")
+        is_kind = name == "CAPTURE_EVENT_TYPE" and _CAPTURED.fullmatch(value) is not None
+        return is_mode or is_kind or re.fullmatch(r"\d{1,12}|true|false|True|False", value) is not None
     variable, _, number = value.partition("=")
     return (
         "ENVIRONMENT_VARIABLE" in name and variable in _RANK_NAMES and re.fullmatch(r"[0-9]{1,7}", number) is not None

@@ -54,7 +54,8 @@ def of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, l
     places = [place for place, number in enumerate(numbers) if first <= number <= last]
     if not places:
         there = f"they are numbered {min(numbers)}..{max(numbers)}" if numbers else "it has none"
-        raise WrongUse(f"--steps {first}..{last}: the trace has no such steps; {there}.")
+        given = first if first == last else f"{first}..{last}"
+        raise WrongUse(f"--steps {given}: the trace has no such steps; {there}.")
     return _part(connection, trace_id, steps, places, None)
 
 

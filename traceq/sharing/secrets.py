@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from traceq.importers.chrome.source import Stream
+from traceq.importers.nsys.files import quoted
 
 
 class _Sign(NamedTuple):
@@ -18,13 +21,31 @@ class _Sign(NamedTuple):
     needles: tuple[bytes, ...]
     pattern: re.Pattern[bytes]
     back: int = 0
+    # Whether words that are no secret match as well: enough to warn, not to refuse.
+    is_loose: bool = False
 
 
 _TOKEN = "tokens and passwords"  # noqa: S105 - what they are called
 _SIGNS = (
     _Sign("home directories", (b"/home/", b"/Users/"), re.compile(rb"/(?:home|Users)/([A-Za-z_][\w.-]{1,40})")),
     _Sign("home directories", (b":\\Users\\", b":\\\\Users\\\\"), re.compile(rb":\\+Users\\+([\w.-]{1,40})")),
-    _Sign("host names", (b'"host_name"',), re.compile(rb'"host_name"\s*:\s*"([^"]{1,200})"')),
+    _Sign(
+        "host names",
+        (b'"host_name"', b'"hostname"', b'"machine_id"', b'"nodename"'),
+        re.compile(rb'"(?:host_?name|machine_id|nodename)"\s*:\s*"([^"]{1,200})"'),
+    ),
+    # xplane: names of planes and statistics are texts with their length before them.
+    _Sign("host names", (b"hostname\x12", b"hostname*", b"host_name*"),
+        re.compile(rb"host_?name[\x12*].([\w.-]{2,100})", re.DOTALL)),
+    _Sign("command lines", (b'"command"', b'"cmdline"'),
+        re.compile(rb'"(?:command|cmdline)"\s*:\s*(\["[^\]]{1,300}|"[^"]{1,300}"|\[\s*"[^\]]{1,300})')),
+    _Sign(
+        "paths",
+        (b"/workspace/", b"/root/", b"s3://", b"gs://", b"/mnt/", b"/scratch/"),
+        re.compile(rb"(?<![\w.])(?:(?:s3|gs)://|/(?:workspace|root|mnt|scratch)/)([\w.-]{1,60})"),
+        1,
+        is_loose=True,
+    ),
     _Sign("host names", (b"HOSTNAME=",), re.compile(rb"HOSTNAME=([\w.-]{2,100})")),
     _Sign(
         "host names",
@@ -62,11 +83,16 @@ _SIGNS = (
     _Sign(_TOKEN, (b"PRIVATE KEY",), re.compile(rb"-----BEGIN [A-Z ]{0,20}PRIVATE KEY"), 40),
     _Sign(
         _TOKEN,
-        (b"TOKEN", b"SECRET", b"PASSWORD", b"API_KEY", b"password=", b"token=", b"api-key", b"--secret"),
-        re.compile(rb"([\w-]{0,40}(?:TOKEN|SECRET|PASSWORD|API_KEY|password|token|api-key|secret)\w{0,20}[= ])[^\s\x00\"]{3,}"),
+        (b"TOKEN", b"SECRET", b"PASSWORD", b"API_KEY", b"password=", b"token=", b"api-key", b"--secret",
+         b"--token ", b"--password ", b"_token ", b"api_key=", b"secret_access_key"),
+        re.compile(rb"([\w-]{0,40}(?:TOKEN|SECRET|PASSWORD|API_KEY|password|token|api[-_]key|secret)"
+            rb"\w{0,20}(?:[= ]|: ))[^\s\x00\"]{3,}"),
         40,
+        is_loose=True,
     ),
 )  # fmt: skip
+# Formats of which traces can be written that name nobody.
+ANONYMISED = ("chrome", "nsys")
 _AHEAD = 400
 _CHUNK, _OVERLAP = 4 << 20, 1 << 10
 _MOST = 10_000
@@ -80,14 +106,38 @@ class Found(NamedTuple):
 
 
 def secrets_in(path: Path) -> list[Found]:
-    """What the file at `path`, unpacked, names, by kind; the values themselves are not kept."""
+    """What the file at `path`, unpacked, or the files in it name, by kind; the values themselves are not kept."""
     found: dict[str, set[int]] = {sign.kind: set() for sign in _SIGNS}
-    for text in _windows(path):
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    for text in chain.from_iterable(map(_windows, files)):
         for sign in _SIGNS:
             for value in _values(text, sign):
                 if len(found[sign.kind]) < _MOST:
                     found[sign.kind].add(hash(value))
     return [Found(kind, len(values)) for kind, values in found.items() if values]
+
+
+def tells(text: bytes) -> list[str]:
+    """The kinds of what the text names for certain."""
+    return [sign.kind for sign in _SIGNS if not sign.is_loose and any(True for _ in _values(text, sign))]
+
+
+def texts_of(path: Path) -> Iterator[bytes]:
+    """What a trace that traceq wrote says: of a Chrome trace all of it, of an export its texts, as numbers look like anything."""
+    with path.open("rb") as file:
+        is_export = file.read(6) == b"SQLite"
+    if not is_export:
+        yield from _windows(path)
+        return
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as export:
+        export.text_factory = bytes
+        for (table,) in export.execute("select name from sqlite_master where type = 'table'").fetchall():
+            name = quoted(table.decode())
+            columns = [row[1].decode() for row in export.execute(f"pragma table_info({name})")]
+            for column in columns:
+                query = f"select {quoted(column)} from {name} where typeof({quoted(column)}) in ('text', 'blob')"  # noqa: S608
+                for (value,) in export.execute(query):
+                    yield bytes(value)
 
 
 def _values(text: bytes, sign: _Sign) -> Iterator[bytes]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from traceq.analysis.steps.step_mark import Mark
+from traceq.common.units import duration
 from traceq.database.sql import run
+from traceq.errors import WrongUse
 
 if TYPE_CHECKING:
     import duckdb
@@ -13,9 +15,11 @@ if TYPE_CHECKING:
     from traceq.analysis.steps.choice import Window
 
 _NAMED = """
-    select min(ts) filter (name = $first) as first, max(ts_end) filter (name = $last) as last
+    select
+        min(ts) filter (kind = 'annotation' and name = $first) as first,
+        max(ts_end) filter (kind = 'annotation' and name = $last) as last,
+        max(ts_end) as host_end
     from cpu_slice
-    where kind = 'annotation' and name in ($first, $last)
 """
 
 
@@ -43,14 +47,21 @@ def is_graph_capture(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Extent | None:
-    """What `window` says, on the clock of the trace; None where no annotation has its name, or it ends before it starts."""
+    """What `window` says, on the clock of the trace; None where no annotation has its name, or it ends before it starts.
+
+    Raises WrongUse where it begins behind all that the trace holds.
+    """
     phase = gpu_phase(connection)
     if phase is None:
         return None
     names = {"first": str(window.first), "last": str(window.last)}
-    ((first, last),) = connection.execute(_NAMED, names).fetchall()
+    ((first, last, host_end),) = connection.execute(_NAMED, names).fetchall()
     ts = phase.ts if window.first is None else phase.ts + window.first if isinstance(window.first, int) else first
     end = phase.ts_end if window.last is None else phase.ts + window.last if isinstance(window.last, int) else last
+    capture_end = max(phase.ts_end, host_end or phase.ts_end)
+    if isinstance(window.first, int) and ts >= capture_end:
+        begins, ends = duration(window.first), duration(capture_end - phase.ts)
+        raise WrongUse(f"--window: it begins {begins} after the first GPU work; the trace ends {ends} after it.")
     return Extent(ts, end) if ts is not None and end is not None and ts < end else None
 
 

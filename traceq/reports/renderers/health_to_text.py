@@ -10,7 +10,7 @@ from traceq.common.units import some
 from traceq.health.diagnosis import TraceHealth
 from traceq.health.identities import Checked
 from traceq.health.verdict import STATES
-from traceq.sharing.secrets import Found
+from traceq.sharing.secrets import ANONYMISED, Found
 
 _WIDTH = 100
 _INDENT = "  "
@@ -44,9 +44,12 @@ def _part(trace: TraceHealth, secrets: Sequence[Found]) -> Iterator[str]:
     if secrets:
         yield ""
         names = ", ".join(f"{each.kind} ({each.number:,})" for each in secrets)
-        yield from _wrapped(
-            f"! The file names {names}. Before others get it: traceq anonymise TRACE -o FILE", others=_INDENT
+        advice = (
+            "Before others get it: traceq anonymise TRACE -o FILE"
+            if trace.format in ANONYMISED
+            else "Traces of its format cannot be anonymised yet; share a report instead: traceq report --ticket"
         )
+        yield from _wrapped(f"! The file names {names}. {advice}", others=_INDENT)
 
 
 def _facts(trace: TraceHealth) -> Iterator[str]:
