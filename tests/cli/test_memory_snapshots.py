@@ -231,3 +231,10 @@ def test_a_remark_is_shown_by_its_rule(tmp_path, cli, name):
     assert "id   activation-peak" in text
     assert "from memory_" not in text
     assert "from memory_" in cli("report", training(tmp_path, 32), "--finding", name, "--sql")
+
+
+def test_what_traceq_reads_names_snapshots(tmp_path, cli):
+    path = tmp_path / "odd.bin"
+    path.write_bytes(b"nothing known")
+    assert "no memory snapshot; name a file that" in cli("report", path, status=1)
+    assert "_dump_snapshot()" in cli("report", path, status=1)

@@ -15,7 +15,7 @@ from traceq.reports.document import Bars, Curve, Heading, Items, Paragraph, Quer
 from traceq.reports.model import Report
 from traceq.reports.renderers.to_markdown import to_markdown
 from traceq.reports.renderers.to_text import text_of
-from traceq.reports.sections import communication, copies, data, kernels, memory, serving
+from traceq.reports.sections import capture, communication, copies, data, kernels, memory, serving
 from traceq.reports.sections.compose import compose
 from traceq.reports.sections.missing import brought_by
 from traceq.reports.topics import Blocking
@@ -294,3 +294,10 @@ def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
 @pytest.mark.parametrize("trace", [complete, training, unmarked, on_host_only])
 def test_training_has_no_section_about_serving(trace):
     assert list(serving.serving(known(trace))) == []
+
+
+def test_a_gpu_without_a_name_does_not_read_as_a_number_of_gpus():
+    report = known(training)
+    device = replace(report.devices[0], device=2, name=None, slices=85)
+    text = text_of(capture.capture(replace(report, devices=(device,))), 100)
+    assert "GPU 2, name not in the trace (85 slices)" in text
