@@ -86,6 +86,10 @@ def test_a_snapshot_is_given_with_a_trace(tmp_path):
     with connect(tmp_path / "a.duckdb") as database:
         rows = database.execute("select ts, step from allocation order by ts").fetchall()
     assert rows == [(0, 0), (5_000_000, 0), (15_000_000, 1)]
+    ingest(trace, tmp_path / "twice.duckdb", logs=[path, path])
+    with connect(tmp_path / "twice.duckdb") as database:
+        assert database.execute("select ts, step from allocation order by ts").fetchall() == rows
+        assert database.execute("select count from import_note where code = 'given_twice'").fetchall() == [(1,)]
 
 
 def test_where_a_trace_has_no_time_of_day_the_offset_of_a_snapshot_must_be_given(tmp_path):
