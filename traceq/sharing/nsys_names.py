@@ -102,7 +102,8 @@ _PUBLIC_LIBRARY = re.compile(
     r"Injection(?:Proxy|MemoryAllocator|MPICH|OpenMPI)?(?:32|64)?"
     r"|cupti|nvToolsExt|mkl(?:_core|_rt|_intel_thread|_gnu_thread|_intel_lp64|_avx2|_avx512|_def)?|ssl|crypto|atomic)"
     r"|(?:lib)?python\d[\d.]{0,6}|ld)(?:-\d[\d.]{0,12})?(?:\.so(?:\.\d{1,6}){0,4}|\.dylib|\.dll)?"
-    r"|ld-linux(?:-x86-64|-aarch64|-armhf)?\.so\.\d|\[(?:Broken backtraces|vdso|vsyscall|heap|stack|anon|unknown|kernel|kernel\.kallsyms|vmlinux)\]|vmlinux"
+    r"|ld-linux(?:-x86-64|-aarch64|-armhf)?\.so\.\d"
+    r"|\[(?:Broken backtraces|vdso|vsyscall|heap|stack|anon|unknown|kernel|kernel\.kallsyms|vmlinux)\]|vmlinux"
 )
 # What auditwheel puts into names of libraries.
 _HASH = re.compile(r"-[0-9a-f]{8}(?=\.so)")
