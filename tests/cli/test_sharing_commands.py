@@ -42,3 +42,14 @@ def test_anonymise_needs_a_file_to_write(traceq):
     done = traceq("anonymise", KINETO)
     assert done.exit_code == 2
     assert "-o FILE" in done.stderr
+
+
+def test_a_file_that_is_there_is_replaced_with_force(traceq, tmp_path):
+    target = tmp_path / "small.json.gz"
+    for command in (("trim", KINETO, "--steps", "4"), ("anonymise", KINETO)):
+        target.write_text("mine")
+        refused = traceq(*command, "-o", target)
+        assert refused.exit_code == 2
+        assert "--force" in refused.stderr
+        assert target.read_text() == "mine"
+        assert traceq(*command, "-o", target, "--force").exit_code == 0

@@ -62,14 +62,17 @@ _API = re.compile(
     r"|unmap|close|create|destroy|float|double|int|long|half|block|warp|team|size|p|g|sum|max|min|check|arm|probe|msg))+"
     r"|INVALID|Command Buffer Full|Lazy Function Loading|Runtime Triggered Module Loading|Buffer Flush|Instrumentation|Resource"
     r"|Driver Compiler|Activity Buffer Request|Start & Stop"
-    r"|(?:CUDA profiling|CUPTI)(?: (?:activity|api|buffers?|callbacks?|collection|data|event|flush"
+    r"|(?:(?:CUDA|CUDA backtrace|NVTX|NVTX early|OpenGL|OS runtime libraries) profiling|CUPTI:?|In-process plugins)"
+    r"(?: (?:on|process|exit"
+    r"|cuInit|finished|context|created|Instrumentation|Resource|Management|activity|api|buffers?|callbacks?|collection|data|event|flush"
     r"|initiali[sz]ation|init|kernel|memory"
     r"|overhead|processing|request|start|stop|trace|Activity|Buffer|Data|Flush|Overhead|Start|Stop|Initialization))*"
 )
+_OF_NSYS = re.compile(r"OS runtime libraries profiling (?:started|finished)")
 _THREAD = re.compile(
     r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_(?:main_thread|autograd_\d{1,4}|data_(?:worker|pin)|elastic|inductor"
     r"|nccl_(?:watchdg|watchdog|heartbt|onCompl|desync|flight)|gloo_(?:runloop|watchdg)|tcpstore(?:_uv)?)"
-    r"|CuptiActivityPr|pytest|torchrun|cuda-EvtHandlr|cuda\d{8,14}|jemalloc_bg_thd"
+    r"|CuptiActivityPr|CUPTI worker thread|pytest|torchrun|cuda-EvtHandlr|cuda[0-9a-f]{8,14}|jemalloc_bg_thd"
     r"|NCCL (?:UDS |Proxy |Async |I/O |Ib)?(?:Service|Progress|Proxy|thread|Thread|Async|RAS|Watchdog)(?: ?\d{1,3})?"
     r"|MPI Rank \d{1,7}|\[NSys(?: (?:Comms|Sampler|Agent|Sampling|Daemon|Main|Injection|Events|Monitor))*\])\)?"
     r"|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
@@ -232,7 +235,11 @@ class Names:
 
     def os_call(self, text: str) -> str:
         """The name of a function of the C library."""
-        return text if text.removeprefix("__") in libc_functions() else self._replaced("names of calls", text)
+        return (
+            text
+            if text.removeprefix("__") in libc_functions() or _OF_NSYS.fullmatch(text)
+            else self._replaced("names of calls", text)
+        )
 
     def frame(self, text: str) -> str:
         """A frame of Python: its path is cut down to a public package, or replaced."""

@@ -97,10 +97,13 @@ _PUBLIC_LIBRARY = re.compile(
     r"(?:lib(?:c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|gomp|omp|iomp5|z|numa|cuda|cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse"
     r"|cudnn(?:_(?:ops|cnn|adv|graph|heuristic|engines_precompiled|engines_runtime_compiled)(?:_infer|_train)?)?|nccl|nvrtc(?:-builtins)?"
     r"|nvidia-(?:ml|ptxjitcompiler|nvvm|opencl|allocator|gpucomp|cfg|glcore|tls)|hip(?:blas|blaslt|fft|rand|sparse|solver)?|hsa-runtime64|hsakmt"
-    r"|torch(?:_cpu|_cuda|_python|_hip|_cuda_linalg|_global_deps|_nvshmem)?|c10(?:_cuda|_hip)?|mpi(?:_cxx|_mpifh)?|(?:Tools|Nvtx|Cuda)?"
-    r"Injection(?:Proxy)?(?:32|64)?|cupti|nvToolsExt|mkl(?:_core|_rt|_intel_thread|_gnu_thread|_intel_lp64|_avx2|_avx512|_def)?|ssl|crypto|atomic)"
+    r"|torch(?:_cpu|_cuda|_python|_hip|_cuda_linalg|_global_deps|_nvshmem)?|c10(?:_cuda|_hip)?|mpi(?:_cxx|_mpifh|_nvidia)?"
+    r"|fabric|selinux|nvperf_(?:host|target)|cupti-sbsa|(?:Tools|Nvtx|Cuda)?"
+    r"Injection(?:Proxy|MemoryAllocator|MPICH|OpenMPI)?(?:32|64)?"
+    r"|cupti|nvToolsExt|mkl(?:_core|_rt|_intel_thread|_gnu_thread|_intel_lp64|_avx2|_avx512|_def)?|ssl|crypto|atomic)"
     r"|(?:lib)?python\d[\d.]{0,6}|ld)(?:-\d[\d.]{0,12})?(?:\.so(?:\.\d{1,6}){0,4}|\.dylib|\.dll)?"
-    r"|ld-linux(?:-x86-64|-aarch64|-armhf)?\.so\.\d|\[(?:vdso|vsyscall|heap|stack|anon|unknown|kernel|kernel\.kallsyms|vmlinux)\]|vmlinux"
+    r"|ld-linux(?:-x86-64|-aarch64|-armhf)?\.so\.\d"
+    r"|\[(?:Broken backtraces|vdso|vsyscall|heap|stack|anon|unknown|kernel|kernel\.kallsyms|vmlinux)\]|vmlinux"
 )
 # What auditwheel puts into names of libraries.
 _HASH = re.compile(r"-[0-9a-f]{8}(?=\.so)")
@@ -118,7 +121,7 @@ _OF_EMIT_NVTX = re.compile(
 _CAPTURED = re.compile(
     r"(?:Cuda|CUDA|Nvtx|NVTX|Events?|Osrt|OSRT|OS|Cublas|Cudnn|Mpi|MPI|Ucx|UCX|Gpu|GPU|Metrics|Sched|Sampling|Cpu|CPU|Trace|Runtime|Api|API"
     r"|Memory|Usage|Uvm|UVM|Page|Faults?|Context|Switch|Graph|Node|Composite|Diagnostic|OpenGL|Vulkan|OpenACC|OpenMP|Nic|NIC|Network|Python"
-    r"|Generic|Thread|Process)+"
+    r"|Generic|Graphics|Thread|Process)+"
 )
 
 
