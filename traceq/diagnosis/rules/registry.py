@@ -101,8 +101,6 @@ _PLACES: tuple[str, ...] = (
     "launching/python_bound",
     "launching/launch_latency",
     # kernels
-    "kernels/gpu_throttled",
-    "kernels/clocks_low",
     "kernels/clock_drift",
     "kernels/recompute",
     "kernels/unfused_attention",
@@ -112,6 +110,8 @@ _PLACES: tuple[str, ...] = (
     "kernels/conv_bias",
     "kernels/tf32_off",
     "kernels/tensor_cores_unused",
+    "kernels/gpu_throttled",
+    "kernels/clocks_low",
     "kernels/matmul_shape",
     "kernels/small_matmuls",
     "kernels/memory_bound_matmul",
