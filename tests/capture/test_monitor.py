@@ -140,13 +140,15 @@ def test_with_nothing_to_sample_with_there_is_no_file(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("quick")
-def test_what_fails_does_not_matter_to_the_program(monkeypatch, tmp_path):
+def test_what_fails_is_said_and_does_not_matter_to_the_program(monkeypatch, tmp_path, capsys):
     broken = made_up_nvml()
     broken.nvmlDeviceGetUtilizationRates = lambda _: 1 / 0
     monkeypatch.setitem(sys.modules, "pynvml", broken)
     monkeypatch.setitem(sys.modules, "psutil", None)
     record(tmp_path / "x.monitor.jsonl", 0.1)
+    assert "sampled no longer: ZeroDivisionError: division by zero\n" in capsys.readouterr().err
     record(tmp_path / "no" / "such" / "folder.jsonl", 0.1)
+    assert "sampled no longer: FileNotFoundError: " in capsys.readouterr().err
 
 
 def test_samples_that_cost_much_are_further_apart(monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -48,13 +49,15 @@ def monitored(log: Path) -> Iterator[None]:
 
 
 def _run(log: Path, stopped: threading.Event) -> None:
-    # A program is recorded for its trace: whatever goes wrong here must not matter to it.
-    with suppress(Exception):
+    try:
         sources = [each for each in (_host(), _gpus()) if each is not None]
         if sources:
             with log.open("w", encoding="utf-8") as file:
                 file.write(json.dumps({"traceq_monitor": 1, "cpus": os.cpu_count()}) + "\n")
                 sample_until(stopped, sources, file.write)
+    except Exception as error:  # noqa: BLE001 - a program is recorded for its trace: what goes wrong here must not matter to it
+        reason = " ".join(str(error).split())
+        sys.stderr.write(f"traceq: the machine is sampled no longer: {type(error).__name__}: {reason}\n")
 
 
 def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Callable[[str], Any]) -> None:
