@@ -89,10 +89,9 @@ def ingest(
     Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
     `steps` is what the user says about the steps (StepOptions). `capture` are traces of the same program that tell of the kernels
     of its graphs, `inductor` files or folders of torch.compile that tell of its kernels, by default those beside each trace.
-    DuckDB holds at most `memory_limit` bytes in
-    all processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
-    database. `beside` are logs of monitors for all of the traces. Raises a TraceqError and leaves the database as it was when
-    any source fails.
+    `beside` are logs of monitors and memory snapshots for all of the traces. DuckDB holds at most `memory_limit` bytes in all
+    processes together, by default a quarter of the memory at hand. `complete` may write more into what is going to be the
+    database. Raises a TraceqError and leaves the database as it was when any source fails.
     """
     choice = choice_of(**steps)
     _check_step_range(choice.step_range)

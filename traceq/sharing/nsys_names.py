@@ -18,7 +18,7 @@ from typing import Any
 from traceq.importers.nsys import payload, samples
 from traceq.importers.nsys.capture import OPTIONS, RANK_VARIABLES
 from traceq.importers.nsys.diagnostics import LOST
-from traceq.importers.nsys.files import quoted
+from traceq.importers.sqlite import quoted
 from traceq.sharing.chrome_names import Anonymiser
 from traceq.sharing.names import Names
 from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from traceq.database.sql import run
 from traceq.importers.nsys import host, mpi
-from traceq.importers.nsys.files import quoted
+from traceq.importers.sqlite import quoted
 from traceq.sharing.sqlite_file import Columns, copy, copying, create, tables
 
 if TYPE_CHECKING:

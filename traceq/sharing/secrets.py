@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from traceq.importers.chrome.source import Stream
-from traceq.importers.nsys.files import quoted
+from traceq.importers.sqlite import quoted, uri
 
 
 class _Sign(NamedTuple):
@@ -129,7 +129,7 @@ def texts_of(path: Path) -> Iterator[bytes]:
     if not is_export:
         yield from _windows(path)
         return
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as export:
+    with closing(sqlite3.connect(uri(path), uri=True)) as export:
         export.text_factory = bytes
         for (table,) in export.execute("select name from sqlite_master where type = 'table'").fetchall():
             name = quoted(table.decode())

@@ -9,7 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys.files import READ_WHAT_IS_THERE, quoted, uri
+from traceq.importers.nsys.files import READ_WHAT_IS_THERE
+from traceq.importers.sqlite import quoted, uri
 
 _TYPE = re.compile(r"[A-Za-z][A-Za-z ]{0,30}")
 

@@ -10,7 +10,8 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 
-from traceq.importers.nsys.files import READ_WHAT_IS_THERE, quoted
+from traceq.importers.nsys.files import READ_WHAT_IS_THERE
+from traceq.importers.sqlite import quoted
 
 
 def filled_columns(uri: str, table: str, columns: Iterable[str]) -> set[str]:

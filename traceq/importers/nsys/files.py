@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import directory, export
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
+from traceq.importers.sqlite import uri
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.notes import Notes
@@ -33,16 +33,6 @@ _CHUNK = 1 << 20
 
 # SQLite refuses a file shorter than its header says, unless a repair is announced; the file stays read-only.
 READ_WHAT_IS_THERE = "pragma writable_schema = on"
-
-
-def uri(path: Path) -> str:
-    """The SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
-    return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
-
-
-def quoted(name: str) -> str:
-    """A table's or column's name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def head_of(path: Path, size: int = 16) -> bytes:

@@ -20,7 +20,8 @@ from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.columns_in_use import filled_columns
-from traceq.importers.nsys.files import READ_WHAT_IS_THERE, quoted, uri
+from traceq.importers.nsys.files import READ_WHAT_IS_THERE
+from traceq.importers.sqlite import quoted, uri
 
 if TYPE_CHECKING:
     from typing import Self

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from traceq.importers.rocm.dispatches import BATCH_ROWS, Agent, Job, Rows, blocks, copy, gpu, kernel_name, range_of
-from traceq.importers.rocm.source import quoted
 from traceq.importers.rows import batches_of
+from traceq.importers.sqlite import quoted
 
 Tables = Mapping[str, set[str]]
 

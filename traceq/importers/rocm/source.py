@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
+from traceq.importers.sqlite import uri
 
 SQLITE = b"SQLite format 3\x00"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
@@ -90,7 +90,7 @@ def _plain(path: Path, folder: Path) -> sqlite3.Connection:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
+    connection = sqlite3.connect(uri(path), uri=True)
     # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     # What the schema of a stranger's file says is not run.
@@ -115,8 +115,3 @@ def columns_of(connection: sqlite3.Connection) -> dict[str, set[str]]:
         }
         for name in _table_names(connection)
     }
-
-
-def quoted(name: str) -> str:
-    """A table's or column's name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
