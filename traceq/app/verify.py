@@ -28,11 +28,14 @@ class VerificationView(View[Verification]):
         """For programs."""
         return verification_to_json(self.content)
 
-    def append_to(self, file: Path) -> str | None:
-        """Add the result to a file of checked predictions; why nothing was added, else None."""
-        line = calibrated(self.content)
+    def append_to(self, file: Path, program: str | None = None, *, is_public: bool = False) -> str | None:
+        """Add the result to a file of checked predictions; why nothing was added, else None.
+
+        `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
+        """
+        line = calibrated(self.content, program, is_public=is_public)
         if line is None:
-            return f"nothing is added to {file}: the prediction cannot be judged"
+            return f"nothing is added to {file}: what the fix won cannot be told"
         return None if append(file, line) else f"{file} has this pair already"
 
 

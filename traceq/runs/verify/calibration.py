@@ -234,7 +234,7 @@ def _key() -> bytes | None:
     return key
 
 
-def calibrated(verification: Verification, program: str | None = None) -> Calibrated | None:
+def calibrated(verification: Verification, program: str | None = None, *, is_public: bool = False) -> Calibrated | None:
     """What to keep of a verification; None when what the fix won cannot be told.
 
     Gains too small to be sure of are kept: without them a rule would seem to win more than it does.
@@ -255,6 +255,7 @@ def calibrated(verification: Verification, program: str | None = None) -> Calibr
         format=base[0].format,
         hardware=Hardware("gpu" if is_on_gpu else "cpu", base[0].device_name),
         program=program,
+        is_public=is_public,
         also_gone=len(verification.also_gone),
     )
     return replace(line, prediction=verification.prediction)

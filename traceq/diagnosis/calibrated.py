@@ -1,0 +1,82 @@
+"""How right the predictions of each rule were, and the shares that are fitted to what fixes won.
+
+diagnosis/rules/calibrated.json keeps both, apart for programs on a CPU and on a GPU. `traceq rules test --fit` writes it from
+docs/calibration.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from traceq.common.units import share, some
+from traceq.database.sql import package
+
+PLACE = "diagnosis/rules/calibrated.json"
+
+Hardware = Literal["cpu", "gpu"]
+ON: Mapping[Hardware, str] = {"cpu": "without a GPU", "gpu": "on a GPU"}
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Of so many predictions and programs: how many gains lay inside the bounds, and the intervals of how many more reach them.
+
+    `error` is the median distance of likely from won, as a share of won, `bias` the median of the same with its sign: above 0
+    where more was predicted.
+    """
+
+    predictions: int
+    programs: int
+    inside: int
+    reaching: int
+    error: float
+    bias: float
+
+
+@cache
+def _kept() -> dict[str, dict[Hardware, dict[str, Any]]]:
+    found: dict[str, dict[Hardware, dict[str, Any]]] = json.loads(package().joinpath(PLACE).read_text("utf-8"))
+    return found
+
+
+def checked(rule: str) -> dict[Hardware, Accuracy]:
+    """How right the predictions of the rule were that this project checked, by hardware; empty where none was."""
+    return {kind: Accuracy(**found["checked"]) for kind, found in _kept().get(rule, {}).items()}
+
+
+def fitted(rule: str, hardware: Hardware) -> dict[str, float]:
+    """The shares low, likely and high that the rule takes instead of those in its header; empty where it takes those."""
+    found: dict[str, float] = _kept().get(rule, {}).get(hardware, {}).get("shares", {})
+    return found
+
+
+def in_words(accuracy: Accuracy) -> str:
+    """For 11 predictions: 9 inside the bounds, median error 14 %."""
+    reaching = f" and {accuracy.reaching} by their interval" if accuracy.reaching else ""
+    predictions = some(accuracy.predictions, "prediction")
+    return f"{predictions}: {accuracy.inside} inside the bounds{reaching}, median error {share(accuracy.error)}"
+
+
+def on_shares(rule: str) -> str:
+    """Where the shares of a rule come from, in sentences."""
+    parts = []
+    for kind, where in ON.items():
+        if shares := fitted(rule, kind):
+            values = ", ".join(f"{name} {value:g}" for name, value in shares.items())
+            programs = some(_kept()[rule][kind]["programs"], "program")
+            parts.append(f"{where[0].upper()}{where[1:]} the shares are fitted to {programs}: {values}.")
+        else:
+            parts.append("")
+    if not any(parts):
+        return "The shares are assumed."
+    assumed = [where for part, where in zip(parts, ON.values(), strict=True) if not part]
+    return " ".join([*filter(None, parts), *(f"{each[0].upper()}{each[1:]} they are assumed." for each in assumed)])
+
+
+def on_predictions(rule: str) -> str:
+    """How right predictions of the rule were, in sentences; empty where none was checked."""
+    return " ".join(f"{ON[kind][0].upper()}{ON[kind][1:]}: {in_words(each)}." for kind, each in checked(rule).items())
