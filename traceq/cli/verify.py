@@ -44,7 +44,7 @@ def verify(*, append: Path | None, program: str | None, output: Path | None, for
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.verify import verify as verify_runs
 
-    view = verify_runs(**options, **reading(output, append))
+    view = verify_runs(calibration=append, **options, **reading(output, append))
     note = None if append is None else view.append_to(append, program)
     if note is not None:
         click.echo(f"traceq: note: {note}", err=True)

@@ -54,11 +54,11 @@ def fitted(rule: str, hardware: Hardware) -> dict[str, float]:
     return found
 
 
-def in_words(accuracy: Accuracy) -> str:
-    """For 11 predictions: 9 inside the bounds, median error 14 %."""
+def in_words(accuracy: Accuracy, of: str = "") -> str:
+    """11 predictions `of` something: 9 inside the bounds, median error 14 %."""
     reaching = f" and {accuracy.reaching} by their interval" if accuracy.reaching else ""
     predictions = some(accuracy.predictions, "prediction")
-    return f"{predictions}: {accuracy.inside} inside the bounds{reaching}, median error {share(accuracy.error)}"
+    return f"{predictions}{of}: {accuracy.inside} inside the bounds{reaching}, median error {share(accuracy.error)}"
 
 
 def on_shares(rule: str) -> str:

@@ -27,7 +27,7 @@ from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.rules.registry import RULES
 from traceq.errors import UnusableCalibration
 from traceq.runs.run import FindingKept
-from traceq.runs.verify.verify import Prediction, Verification
+from traceq.runs.verify.verify import Prediction, Verification, hardware
 
 VERSION = 2
 
@@ -245,7 +245,6 @@ def calibrated(verification: Verification, program: str | None = None, *, is_pub
     if change is None or won is None or verification.won_ns is None or verification.state != "gone" or drifts:
         return None
     base, new = sides[0].runs, sides[1].runs
-    is_on_gpu = base[0].device is not None
     line = line_of(
         verification.finding,
         Won(verification.won_ns, *won, change.base_ns),
@@ -253,7 +252,7 @@ def calibrated(verification: Verification, program: str | None = None, *, is_pub
         pair=pair_of(*(run.sha256 for run in (*base, *new))),
         step_ns=change.base_ns,
         format=base[0].format,
-        hardware=Hardware("gpu" if is_on_gpu else "cpu", base[0].device_name),
+        hardware=Hardware(hardware(base), base[0].device_name),
         program=program,
         is_public=is_public,
         also_gone=len(verification.also_gone),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from math import floor
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -21,7 +20,8 @@ from traceq.runs.verify.calibration import Calibrated
 # The median of all programs lies between the least and the most of n with a chance of 1 - 2 ** (1 - n): 94 % from 5 on. Where the
 # assumption is right, 5 take a fit in one of five cases, which then errs by 5 % more; where it is 0.2 off, in most.
 LEAST_PROGRAMS = 5
-# What the bounds are to hold, and from how many programs on order statistics can say so: (n - 1) / (n + 1) lies between them.
+# What the bounds are to hold, and from how many programs on order statistics can say so: a further one lies below the least of n,
+# or above the most, with a chance of 1 / (n + 1) each.
 COVERED = 0.9
 PROGRAMS_FOR_BOUNDS = 19
 
@@ -34,8 +34,8 @@ class Shares(NamedTuple):
     high: float
 
     def hold(self, share: float) -> bool:
-        """Whether it lies between the bounds, as far as bounds can go."""
-        return self.low <= min(max(share, 0.0), 1.0) <= self.high
+        """Whether it lies between the bounds."""
+        return self.low <= round(share, 9) <= self.high
 
 
 class Score(NamedTuple):
@@ -49,12 +49,14 @@ class Score(NamedTuple):
 class Fit:
     """Shares of a rule by so many programs, beside those that it assumes.
 
+    `beyond` counts programs whose fix won more than was claimed, which no share can tell: the rule claims too little.
     `score` is of fits to all programs but the one that is judged, None for a single one. `taken` is what the rule is to use,
     None where that is what it assumes.
     """
 
     programs: int
     lines: int
+    beyond: int
     assumed: Shares
     fitted: Shares
     score: Score | None
@@ -99,6 +101,7 @@ def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Fit
     return Fit(
         programs=len(shares),
         lines=sum(share_won(line) is not None for line in lines),
+        beyond=sum(share > 1 for share in shares),
         assumed=assumed,
         fitted=fitted,
         score=score,
@@ -117,7 +120,7 @@ def _fitted(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) -> Sha
     likely = median(ordered)
     if is_on_gpu or len(ordered) < PROGRAMS_FOR_BOUNDS:
         return Shares(min(ordered[0], assumed.low), likely, max(ordered[-1], assumed.high))
-    outside = floor((len(ordered) + 1) * (1 - COVERED) / 2)
+    outside = (len(ordered) + 1) // (PROGRAMS_FOR_BOUNDS + 1)
     return Shares(ordered[outside - 1], likely, ordered[-outside])
 
 
