@@ -215,7 +215,8 @@ def _load(place: str) -> Rule:
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
     if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         judge = remarked(name, query) if "remark" in query.header else declared(claimed_by(name), query)
-        return _rule(name, declared_manual(name, query, on_shares(name) if has_shares(name) else ""), judge, query)
+        said = on_shares(name.replace("_", "-")) if has_shares(name) else ""
+        return _rule(name, declared_manual(name, query, said), judge, query)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
     return _rule(name, manual(module.__doc__ or ""), module.judge, query)
 
