@@ -69,16 +69,18 @@ def test_the_manual_says_whether_shares_are_assumed_or_fitted(fitted):
     fitted("host-python", "cpu")
     page = registry._load("host/host_python").manual.text
     said = " ".join(page.split())
-    assert "Without a GPU the shares are fitted to 6 programs: low 0.1, likely 0.4, high 0.9." in said
-    assert "On a GPU they are assumed." in said
-    assert "The shares are assumed." in " ".join(registry._load("host/host_operators").manual.text.split())
-    assert "shares are assumed" not in registry._load("communication/late_rank").manual.text
+    told = "Without a GPU the share that a fix takes away is fitted to 6 programs: low 0.1, likely 0.4, high 0.9."
+    assert f"{told} On a GPU it is assumed." in said
+    assert "What share of it a fix takes away is assumed." in " ".join(
+        registry._load("host/host_operators").manual.text.split()
+    )
+    assert "is assumed" not in registry._load("communication/late_rank").manual.text
 
 
 def test_explain_says_how_right_predictions_of_the_rule_were(fitted):
     fitted("host-python", "cpu")
     said = CliRunner().invoke(main, ["explain", "host-python"]).stdout
-    told = "Without a GPU: 11 predictions: 9 inside the bounds and 1 by their interval, median error 14.0 %."
+    told = "Without a GPU, 11 predictions: 9 inside the bounds and 1 by their interval, median error 14.0 %."
     assert told in " ".join(said.split())
     assert "Predictions checked" not in CliRunner().invoke(main, ["explain", "host-operators"]).stdout
 

@@ -13,11 +13,8 @@ from pairs.measured import load, section
 from labelled import real, real_page, rule_cases
 from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured, accuracy, cases, measure
 from traceq.diagnosis.rules.registry import RULES
-from traceq.reports.calibration import calibration_section
-from traceq.runs.verify.calibration import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
-CALIBRATION = Path(__file__).parents[2] / "docs" / "calibration.jsonl"
 
 _TITLE = """\
 # How well the rules judge
@@ -62,9 +59,10 @@ def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
         *_of_rules(small),
         "",
         *_wrong(measured),
-        *calibration_section(list(read(CALIBRATION))),
+        *_kept("calibration"),
+        "",
+        *_causes(measured),
     ]
-    lines += _causes(measured)
     lines += ["", *section(load()), "", *_kept("perturbed"), "", *_kept("replay")]
     first = [_TITLE, *_kept("real"), ""]
     return "\n".join(first) + _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(

@@ -43,7 +43,9 @@ _FOLDERS = ("tests", "fixtures/make")
     help="Only the checked predictions in FILE, e.g. of traceq verify --append: how right each rule was. Takes no checkout.",
 )
 @click.option(
-    "--fit", is_flag=True, help="Only write the shares of rules that docs/calibration.jsonl of the checkout supports."
+    "--fit",
+    is_flag=True,
+    help="Only write what docs/calibration.jsonl says: the shares that rules use, and the section of docs/accuracy.md.",
 )
 def test_rules(
     checkout: Path,
@@ -75,7 +77,8 @@ def test_rules(
         _write(calibration_page(calibration), output)
         return
     if fit:
-        click.echo(f"{write_fit(checkout)}: written")
+        for path in write_fit(checkout):
+            click.echo(f"{path}: written")
         return
     from traceq.errors import NoTraces
 

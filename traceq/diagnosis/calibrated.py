@@ -63,20 +63,23 @@ def in_words(accuracy: Accuracy, of: str = "") -> str:
 
 def on_shares(rule: str) -> str:
     """Where the shares of a rule come from, in sentences."""
-    parts = []
-    for kind, where in ON.items():
-        if shares := fitted(rule, kind):
-            values = ", ".join(f"{name} {value:g}" for name, value in shares.items())
-            programs = some(_kept()[rule][kind]["programs"], "program")
-            parts.append(f"{where[0].upper()}{where[1:]} the shares are fitted to {programs}: {values}.")
-        else:
-            parts.append("")
-    if not any(parts):
-        return "The shares are assumed."
-    assumed = [where for part, where in zip(parts, ON.values(), strict=True) if not part]
-    return " ".join([*filter(None, parts), *(f"{each[0].upper()}{each[1:]} they are assumed." for each in assumed)])
+    told = [_fitted_to(rule, kind, shares) for kind in ON if (shares := fitted(rule, kind))]
+    if not told:
+        return "What share of it a fix takes away is assumed."
+    assumed = [f"{_begun(where)} it is assumed." for kind, where in ON.items() if not fitted(rule, kind)]
+    return " ".join([*told, *assumed])
+
+
+def _fitted_to(rule: str, kind: Hardware, shares: Mapping[str, float]) -> str:
+    values = ", ".join(f"{name} {value:g}" for name, value in shares.items())
+    programs = some(_kept()[rule][kind]["programs"], "program")
+    return f"{_begun(ON[kind])} the share that a fix takes away is fitted to {programs}: {values}."
+
+
+def _begun(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def on_predictions(rule: str) -> str:
     """How right predictions of the rule were, in sentences; empty where none was checked."""
-    return " ".join(f"{ON[kind][0].upper()}{ON[kind][1:]}: {in_words(each)}." for kind, each in checked(rule).items())
+    return " ".join(f"{_begun(ON[kind])}, {in_words(each)}." for kind, each in checked(rule).items())

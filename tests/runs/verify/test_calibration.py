@@ -176,11 +176,20 @@ def test_the_page_of_a_file_tells_of_each_rule_and_of_each_miss(tmp_path):
 def test_fit_writes_what_the_file_of_a_checkout_supports(tmp_path):
     written = tmp_path / "traceq" / PLACE
     written.parent.mkdir(parents=True)
-    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "accuracy.md"
+    page.parent.mkdir()
+    page.write_text("a\n<!-- calibration: begin -->of before<!-- calibration: end -->\nb\n", "utf-8")
     assert append(tmp_path / "docs" / "calibration.jsonl", line())
     said = CliRunner().invoke(main, ["rules", "test", "--fit", "--checkout", str(tmp_path)])
     assert said.exit_code == 0, said.output
     assert json.loads(written.read_text("utf-8"))["host-python"]["cpu"]["checked"]["predictions"] == 1
+    begin, section, rest = page.read_text("utf-8").partition("| host-python | CPU | 1 |")
+    assert begin.startswith("a\n<!-- calibration: begin -->\n\n## Predictions that were checked")
+    assert section
+    assert rest.endswith("<!-- calibration: end -->\nb\n")
+    assert "of before" not in rest
+    none = CliRunner().invoke(main, ["rules", "test", "--fit", "--checkout", str(tmp_path / "docs")])
+    assert (none.exit_code, "no checkout of traceq" in none.stderr) == (1, True)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):

@@ -15,7 +15,6 @@ from pairs.catalogue import PAIRS
 from pairs.measured import load, won
 
 from traceq.app.calibration import fitted
-from traceq.diagnosis.calibrated import PLACE
 from traceq.runs.run import FindingKept
 from traceq.runs.verify.accuracy import accuracy, by_hardware
 from traceq.runs.verify.calibration import Hardware, Won, line_of, pair_of
@@ -175,9 +174,9 @@ def test_cpu_and_gpu_are_fitted_apart_and_rules_of_others_not_at_all():
     assert assumed("layout-copy") is None, "each kind of copy has shares of its own"
 
 
-def test_what_the_package_keeps_is_what_the_file_of_the_project_gives():
-    path = ROOT / "traceq" / PLACE
-    assert path.read_text("utf-8") == fitted(ROOT), "run: traceq rules test --fit"
+def test_what_the_package_and_its_page_keep_is_what_the_file_of_the_project_gives():
+    for name, text in fitted(ROOT).items():
+        assert (ROOT / name).read_text("utf-8") == text, "run: traceq rules test --fit"
 
 
 def test_the_package_keeps_numbers_of_rules_and_fits_that_are_taken():
