@@ -66,14 +66,14 @@ def _misses(missed: Sequence[Calibrated]) -> Iterator[str]:
         return
     yield "### Misses"
     yield ""
-    yield "Shares of the step; *why* is the `note` of the line."
+    yield "Shares of the step; *recording* is how much longer it was with the profiler, *why* the `note` of the line."
     yield ""
-    yield "| rule | on | program | pair | changed | likely | range | won | interval | why |"
-    yield "|---|---|---|---|---|---:|---:|---:|---:|---|"
+    yield "| rule | on | program | pair | changed | recording | likely | range | won | interval | why |"
+    yield "|---|---|---|---|---|---:|---:|---:|---:|---:|---|"
     for line in missed:
         low, high = line.saving_low_ns / line.step_ns, line.saving_high_ns / line.step_ns
         cells = (
-            *(line.rule, _ON[line.hardware], line.program or "not named", line.pair, _changed(line)),
+            *(line.rule, _ON[line.hardware], line.program or "not named", line.pair, _changed(line), _recording(line)),
             *(share(line.likely_share), f"{share(low)} to {share(high)}", change_share(line.won_share)),
             f"{change_share(line.won_low_ns / line.base_ns)} to {change_share(line.won_high_ns / line.base_ns)}",
             line.note or "not explained yet",
@@ -84,6 +84,11 @@ def _misses(missed: Sequence[Calibrated]) -> Iterator[str]:
 
 def _changed(line: Calibrated) -> str:
     return f"{line.knob} {line.knob_before} to {line.knob_after}" if line.knob else "-"
+
+
+def _recording(line: Calibrated) -> str:
+    """How much longer the recorded step was; - where what was won was recorded, too."""
+    return "-" if line.how == "verify" else change_share(line.step_ns / line.base_ns - 1)
 
 
 def _fits(found: Mapping[str, Mapping[Hardware, Fit]]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+import traceq
 from traceq.cli import main
 from traceq.diagnosis.calibrated import PLACE
 from traceq.errors import UnusableCalibration
@@ -18,6 +19,7 @@ from traceq.runs.run import FindingKept
 from traceq.runs.verify import calibration
 from traceq.runs.verify.calibration import Hardware, Knob, Won, append, line_of, pair_of, read
 
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 DOCS = Path(__file__).parents[3] / "docs" / "calibration.jsonl"
 
 OLD = (
@@ -140,6 +142,21 @@ def test_a_line_that_another_version_of_traceq_or_finding_made_is_another(tmp_pa
     assert append(path, replace(first, traceq="9"))
     assert append(path, replace(first, kind="other"))
     assert not append(path, replace(first, won_ns=21))
+
+
+@pytest.mark.parametrize("name", ["float64", "json_lines"])
+def test_a_line_of_a_finding_in_a_report_predicts_what_the_report_says(name):
+    """The trace of a pair, whose fix is said to have won half of a step without the profiler, which is a third shorter."""
+    with traceq.open(FIXTURES / "pairs" / f"{name}.pt.trace.json.gz") as traces:
+        report = traces.report()
+        found = report.content.traces[0].findings[0]
+        share = report.findings["saving_share"].iloc[0]
+    step = found.expected_step_ns + found.saving_ns
+    base = step / 1.5
+    kept = line(base / 2, base / 10, found, step=step, base=base, program=name, is_public=True)
+    assert kept.likely_share == pytest.approx(share, abs=1e-6)
+    assert kept.saving_ns / kept.claimed_ns == pytest.approx(kept.assumed, abs=1e-6)
+    assert kept.won_share == pytest.approx(0.5, abs=1e-6)
 
 
 def test_the_file_of_the_project_is_read():
