@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 SUFFIX = ".made_with.json"
 VERSION = 1
+
+# What follows the name of a trace, in all formats that traceq writes or lets a profiler write.
+_ENDING = re.compile(r"(?:(?:\.pt\.trace)?\.json|\.sqlite|\.db|\.nsys-rep|\.qdrep)(?:\.gz)?\Z", re.IGNORECASE)
 ENVIRONMENT = "environment"
 
 
@@ -159,6 +162,8 @@ FACTS: dict[str, dict[str, Known]] = {
     },
 }  # fmt: skip
 
+_KNOWN = {name: known for names in FACTS.values() for name, known in names.items()}
+
 # Variables whose numbers and words are kept, and those of them that say where a run is, not how.
 _VARIABLE = re.compile(
     r"(?:OMP|GOMP|KMP|MKL|OPENBLAS|BLIS|NUMEXPR|NCCL|TORCH_NCCL|RCCL|UCX|GLOO|MALLOC|TORCHINDUCTOR|TORCHDYNAMO|TRITON|CUBLAS|CUDNN"
@@ -189,15 +194,24 @@ def kept(topic: str, name: str, value: object) -> str | None:
     return text if known is not None and known.pattern.fullmatch(text) else None
 
 
-def known(name: str) -> Known:
-    """What stands for this name, of whichever topic; a variable of the environment is its own words."""
-    found = next((names[name] for names in FACTS.values() if name in names), None)
-    return found or Known(name, _NUMBER, is_knob=name not in _NOT_A_KNOB)
+def words(name: str) -> str:
+    """What to call it in a sentence; a variable of the environment by its own name."""
+    return _KNOWN[name].words if name in _KNOWN else name
+
+
+def unit(name: str) -> str | None:
+    """The unit of its numbers; None of those that count something, and of what is no number."""
+    return _KNOWN[name].unit if name in _KNOWN else None
+
+
+def is_knob(name: str) -> bool:
+    """Whether a user sets it for a run."""
+    return _KNOWN[name].is_knob if name in _KNOWN else name not in _NOT_A_KNOB
 
 
 def is_variable(name: str) -> bool:
-    """Whether it is a variable of the environment, of which the snapshot has all that are set to a value that is kept."""
-    return not any(name in names for names in FACTS.values())
+    """Whether it is a variable of the environment: where a snapshot lacks one, it was not set."""
+    return name not in _KNOWN
 
 
 def _is_setting(text: str) -> bool:
@@ -211,6 +225,11 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6f}".rstrip("0").rstrip(".")
     return str(value)
+
+
+def path_beside(trace: Path) -> Path:
+    """Where the snapshot of the run that wrote this trace lies."""
+    return trace.with_name(f"{_ENDING.sub('', trace.name)}{SUFFIX}")
 
 
 def size_of_content(trace: Path) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,16 +13,9 @@ from traceq.capture.snapshot import gpu, libraries, objects
 from traceq.capture.snapshot.host import host
 from traceq.capture.snapshot.seen import Seen
 from traceq.common.version import __version__
-from traceq.formats.made_with import ENVIRONMENT, SUFFIX, VERSION, kept, size_of_content
-
-_ENDING = re.compile(r"\.pt\.trace\.json(?:\.gz)?\Z")
+from traceq.formats.made_with import ENVIRONMENT, VERSION, kept, path_beside, size_of_content
 
 Things = Sequence[Mapping[str, object]]
-
-
-def beside(trace: Path) -> Path:
-    """Where the snapshot of the run lies that wrote this trace."""
-    return trace.with_name(f"{_ENDING.sub('', trace.name)}{SUFFIX}")
 
 
 def write_beside(trace: Path, torch: Any, seen: Seen) -> None:
@@ -33,8 +25,8 @@ def write_beside(trace: Path, torch: Any, seen: Seen) -> None:
     """
     with suppress(Exception):
         # Never that of another trace that had the name before.
-        beside(trace).unlink(missing_ok=True)
-        write(beside(trace), torch, seen, size_of_content(trace))
+        path_beside(trace).unlink(missing_ok=True)
+        write(path_beside(trace), torch, seen, size_of_content(trace))
 
 
 def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) -> None:
