@@ -135,24 +135,22 @@ def parallel(torch: Any, found: Alive) -> Facts:
     return facts
 
 
-def loader(batches: Any) -> Facts:
-    """The facts of a DataLoader, by its iterator: all wrappers of loaders have that."""
+def loader(batches: Any, of: Any = None) -> Facts:
+    """The facts of a DataLoader, by its iterator, which is not yet complete where the loader is given, too."""
     count = batches._num_workers  # noqa: SLF001 - there is no public way from an iterator to its loader
     facts: Facts = {"num_workers": count, "pin_memory": bool(batches._pin_memory)}  # noqa: SLF001
     if batches._auto_collation:  # noqa: SLF001 - else batches are made by the dataset
         facts["batch_size"] = getattr(batches._index_sampler, "batch_size", None)  # noqa: SLF001
     if count:
-        facts |= {
-            "prefetch_factor": getattr(batches, "_prefetch_factor", None),
-            "persistent_workers": batches._persistent_workers,  # noqa: SLF001
-        }
+        ahead = getattr(batches, "_prefetch_factor", None) if of is None else of.prefetch_factor
+        facts |= {"prefetch_factor": ahead, "persistent_workers": batches._persistent_workers}  # noqa: SLF001
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def worker_start_method(batches: Any) -> str | None:
-    """How the workers were started, where the loader was told; else it is as the process starts others."""
-    workers = getattr(batches, "_workers", None) or [None]
-    return getattr(workers[0], "_start_method", None)
+def worker_start_method(of: Any) -> str | None:
+    """How workers are started, where the loader was told; else they are as the process starts others."""
+    context = of.multiprocessing_context
+    return None if context is None else context.get_start_method()
 
 
 def _different(facts: Iterable[Facts]) -> list[Facts]:

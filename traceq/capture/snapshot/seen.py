@@ -81,18 +81,19 @@ class Seen:
         original = batches_class.__init__
 
         @functools.wraps(original)
-        def __init__(batches: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes the method
-            original(batches, *args, **kwargs)
+        def __init__(batches: Any, loader: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes the method
+            original(batches, loader, *args, **kwargs)
             with suppress(Exception):
-                self._iterated(batches)
+                self._iterated(batches, loader)
 
         return replace(batches_class, "__init__", __init__)
 
-    def _iterated(self, batches: Any) -> None:
-        facts = objects.loader(batches)
+    def _iterated(self, batches: Any, loader: Any = None) -> None:
+        facts = objects.loader(batches, loader)
         key = repr(sorted(facts.items()))
         if key not in self._loaders and len(self._loaders) < _MOST_LOADERS:
-            self._loaders[key] = _Loader(facts)
+            method = None if loader is None else objects.worker_start_method(loader)
+            self._loaders[key] = _Loader({**facts, **({"worker_start_method": method} if method else {})})
         if key in self._loaders:
             self._loaders[key].take(batches)
 
@@ -121,8 +122,6 @@ class _Loader:
         """A pass begins, or goes on."""
         if self._batches is None or self._batches() is not batches:
             self._batches, self._before = weakref.ref(batches), 0
-            method = objects.worker_start_method(batches)
-            self.facts |= {"worker_start_method": method} if method else {}
 
     def window_opens(self) -> None:
         """Count from here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.units import size, some
+from traceq.common.units import in_unit, some
 from traceq.reports.document import Block, Name, Paragraph, Spans, Warn
 from traceq.runs.made_with import Difference, is_turned
 
@@ -18,7 +18,8 @@ _ONLY_DIFFERS = frozenset(("command_line",))
 def knobs(differences: Sequence[Difference]) -> Iterator[Block]:
     """A line on the knobs that were turned, a warning where they are several; a line on what else differs."""
     turned = [each for each in differences if is_turned(each)]
-    others = [each for each in differences if not is_turned(each)]
+    # A knob is mostly turned by an option.
+    others = [each for each in differences if not is_turned(each) and not (turned and each.name in _ONLY_DIFFERS)]
     if len(turned) == 1:
         yield Paragraph(("One knob changed: ", *told(turned[0]), "."))
     elif turned:
@@ -48,10 +49,3 @@ def in_words(values: Sequence[str], unit: str | None) -> Spans:
     """The values of a side, with their unit; of many the first."""
     shown = [span for value in values[:_MOST_VALUES] for span in (" or ", Name(in_unit(value, unit)))][1:]
     return (*shown, " and more") if len(values) > _MOST_VALUES else tuple(shown)
-
-
-def in_unit(value: str, unit: str | None) -> str:
-    """The number with its unit, bytes in a larger one; what is no number as it is."""
-    if unit == "bytes" and value.isdecimal():
-        return size(int(value))
-    return f"{value} {unit}" if unit else value
