@@ -51,7 +51,8 @@ def _topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
         ENVIRONMENT: lambda: [libraries.environment()],
     }
     if torch is not None and seen is not None:
-        asked |= _of_program(torch, seen)
+        with suppress(Exception):  # a PyTorch that is different inside
+            asked |= _of_program(torch, seen)
     topics = {topic: _kept(topic, ask) for topic, ask in asked.items()}
     return {topic: things for topic, things in topics.items() if things}
 
