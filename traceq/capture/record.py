@@ -87,7 +87,7 @@ def record(request: Request, launch: Launch) -> Recorded:
         except OSError as error:
             raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
         events = status.read(told)
-        if request.backend == "nsys":
+        if request.backend == "nsys" and nsys.report_of(launch.directory / launch.name) is not None:
             _put_snapshot(told, launch)
     if request.backend == "nsys":
         return _exported(exit_code, launch, events)

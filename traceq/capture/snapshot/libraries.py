@@ -31,8 +31,6 @@ def software(torch: Any) -> Facts:
     modules = {name: sys.modules[name] for name in FACTS["software"] if name in sys.modules}
     facts: Facts = {name: _public(getattr(module, "__version__", None)) for name, module in modules.items()}
     facts |= {"python": platform.python_version(), "traceq": __version__}
-    if torch is None:
-        return facts
     return facts | told(
         ("cuda", lambda: torch.version.cuda),
         ("hip", lambda: torch.version.hip),

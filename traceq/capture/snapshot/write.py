@@ -30,7 +30,7 @@ def write_beside(trace: Path, torch: Any, seen: Seen) -> None:
 
 
 def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) -> None:
-    """Write the snapshot; of the machine alone without `torch` and `seen`. `size` is that of the trace's content, bytes."""
+    """Write the snapshot of this process; without `torch` and `seen`, for a program that runs elsewhere, of the machine alone. `size` is that of the trace's content, bytes."""
     content: dict[str, object] = {"traceq_made_with": VERSION, "traceq": __version__}
     content |= {} if size is None else {"trace_bytes": size}
     content |= _topics(torch, seen)
@@ -47,10 +47,10 @@ def _topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
     asked: dict[str, Callable[[], Things]] = {
         "host": lambda: [host()],
         "gpu": gpu.gpus,
-        "software": lambda: [libraries.software(torch)],
         ENVIRONMENT: lambda: [libraries.environment()],
     }
     if torch is not None and seen is not None:
+        asked["software"] = lambda: [libraries.software(torch)]
         with suppress(Exception):  # a PyTorch that is different inside
             asked |= _of_program(torch, seen)
     topics = {topic: _kept(topic, ask) for topic, ask in asked.items()}
