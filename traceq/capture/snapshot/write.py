@@ -30,7 +30,10 @@ def write_beside(trace: Path, torch: Any, seen: Seen) -> None:
 
 
 def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) -> None:
-    """Write the snapshot of this process; without `torch` and `seen`, for a program that runs elsewhere, of the machine alone. `size` is that of the trace's content, bytes."""
+    """Write the snapshot of this process; without `torch` and `seen`, which another process has, of the machine alone.
+
+    `size` is that of the trace's content, bytes.
+    """
     content: dict[str, object] = {"traceq_made_with": VERSION, "traceq": __version__}
     content |= {} if size is None else {"trace_bytes": size}
     content |= _topics(torch, seen)
@@ -84,11 +87,11 @@ def _of_program(torch: Any, seen: Seen) -> dict[str, Callable[[], Things]]:
 
 
 def _kept(topic: str, ask: Callable[[], Things]) -> Things:
-    things: Things = []
+    """What may be kept of each thing; nothing where that cannot be had."""
+    facts: Things = []
     with suppress(Exception):
-        things = ask()
-    facts = [
-        {name: text for name, value in sorted(each.items()) if (text := kept(topic, name, value)) is not None}
-        for each in things
-    ]
+        facts = [
+            {name: text for name, value in sorted(each.items()) if (text := kept(topic, name, value)) is not None}
+            for each in ask()
+        ]
     return [each for each in facts if each]
