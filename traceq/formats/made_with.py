@@ -30,8 +30,8 @@ class Known(NamedTuple):
 
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,6})?")
 _SWITCH = re.compile(r"true|false")
-# PyTorch means "as I find best".
-_SWITCH_OR_NONE = re.compile(r"true|false|none")
+# default: left to PyTorch, which does as it finds best.
+_CHOICE = re.compile(r"true|false|default")
 # Of what stands behind + only what says which accelerator it was built for: anything else may be a private name.
 _VERSION = re.compile(
     r"\d{1,4}(?:\.\d{1,5}){0,4}(?:(?:a|b|rc|\.dev|\.post)\d{1,8})?(?:\+(?:cpu|cu\d{2,4}|rocm[\d.]{1,8}|xpu))?"
@@ -39,7 +39,7 @@ _VERSION = re.compile(
 _MODEL = re.compile(r"(?=.*[A-Za-z])[\w .,()@+-]{2,80}")
 _HASH = re.compile(r"[0-9a-f]{8}")
 _TYPE = r"(?:bfloat16|float\d{1,2}\w{0,10}|u?int\d{1,2}|complex\d{2,3})"
-_TYPES = re.compile(rf"none|{_TYPE}(?:, {_TYPE}){{0,3}}")
+_TYPES = re.compile(rf"off|{_TYPE}(?:, {_TYPE}){{0,3}}")
 
 
 def _one_of(*words: str) -> re.Pattern[str]:
@@ -120,9 +120,9 @@ FACTS: dict[str, dict[str, Known]] = {
     },
     "optimizer": {
         "optimizer": Known("optimizer", _OPTIMIZERS, is_knob=True),
-        "fused": Known("fused", _SWITCH_OR_NONE, is_knob=True),
-        "foreach": Known("foreach", _SWITCH_OR_NONE, is_knob=True),
-        "capturable": Known("capturable", _SWITCH_OR_NONE, is_knob=True),
+        "fused": Known("fused optimizer", _CHOICE, is_knob=True),
+        "foreach": Known("foreach optimizer", _CHOICE, is_knob=True),
+        "capturable": Known("capturable optimizer", _CHOICE, is_knob=True),
         "parameters": Known("parameters", _NUMBER),
         "parameter_type": Known("type of parameters", _TYPES, is_knob=True),
     },
@@ -135,7 +135,7 @@ FACTS: dict[str, dict[str, Known]] = {
             ),
             is_knob=True,
         ),
-        "compile_dynamic": Known("torch.compile dynamic", _SWITCH_OR_NONE, is_knob=True),
+        "compile_dynamic": Known("torch.compile dynamic", _CHOICE, is_knob=True),
     },
     "parallel": {
         "world_size": Known("world size", _NUMBER, is_knob=True),
@@ -186,7 +186,9 @@ _MOST_PARTS = 12
 
 
 def kept(topic: str, name: str, value: object) -> str | None:
-    """The value as text where it may be kept, None where it may not or is none that is known."""
+    """The value as text where it may be kept, None where it may not, is none that is known, or is not known itself."""
+    if value is None:
+        return None
     text = _text(value)
     if topic == ENVIRONMENT:
         return text if _VARIABLE.fullmatch(name) and _is_setting(text) else None
@@ -220,7 +222,7 @@ def _is_setting(text: str) -> bool:
 
 
 def _text(value: object) -> str:
-    if value is None or isinstance(value, bool):
+    if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:.6f}".rstrip("0").rstrip(".")

@@ -10,12 +10,13 @@ from traceq.runs.run import Run
 
 _UNSET = "not set"
 
-# A name -> names whose change brings a change of it along, whether or not anybody asked for that. torchrun sets
-# OMP_NUM_THREADS where it starts several processes; PyTorch takes its threads from it, else from the CPUs there are.
+# A name -> names whose change brings a change of it along, whether or not anybody asked for that. torchrun sets variables
+# of the processes that it starts; PyTorch takes its threads from one of them, else from the CPUs there are.
 _FOLLOWS = {
     "tf32_matmul": ("float32_matmul_precision",),
-    "OMP_NUM_THREADS": ("world_size",),
-    "intra_op_threads": ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "affinity", "cpus", "world_size"),
+    "OMP_NUM_THREADS": ("world_size", "data_parallel"),
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": ("world_size", "data_parallel"),
+    "intra_op_threads": ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "affinity", "cpus"),
     "inter_op_threads": ("affinity", "cpus"),
     "affinity": ("cpus",),
     "data_parallel": ("world_size",),

@@ -90,10 +90,15 @@ def _optimizer(optimizer: Any) -> Facts:
     class_ = type(optimizer)
     return {
         "optimizer": class_.__name__ if class_.__module__.partition(".")[0] in _PUBLIC else _OWN,
-        **{name: options[name] for name in ("fused", "foreach", "capturable") if name in options},
+        **{name: _chosen(options[name]) for name in ("fused", "foreach", "capturable") if name in options},
         "parameters": sum(each.numel() for each in parameters),
         "parameter_type": ", ".join(sorted({type_name(each.dtype) for each in parameters})),
     }
+
+
+def _chosen(switch: object) -> object:
+    """The switch, or that it is left to PyTorch."""
+    return "default" if switch is None else switch
 
 
 def type_name(dtype: object) -> str:
@@ -110,9 +115,9 @@ def compiled(found: Alive) -> Facts:
     """How torch.compile was called; that of the first of several."""
     for each in found["inductor"]:
         changed = frozenset(name for name, value in each.config.items() if value)
-        return {"compile": _MODES.get(changed, "options"), "compile_dynamic": each.dynamic}
+        return {"compile": _MODES.get(changed, "options"), "compile_dynamic": _chosen(each.dynamic)}
     for each in found["compiler"]:
-        return {"compile": each.compiler_name, "compile_dynamic": each.dynamic}
+        return {"compile": each.compiler_name, "compile_dynamic": _chosen(each.dynamic)}
     return {"compile": "off"}
 
 

@@ -64,10 +64,10 @@ class Seen:
         return [each.facts for each in listed]
 
     def autocast(self, compiled: objects.Facts) -> str | None:
-        """The type that autocast was seen with, "none" where it would have been seen, None where it cannot be told."""
+        """The type that autocast was seen with, "off" where it would have been seen, None where it cannot be told."""
         if self._types:
             return ", ".join(sorted(self._types))
-        return "none" if self._steps and self._leave_autocast is not None and compiled == {"compile": "off"} else None
+        return "off" if self._steps and self._leave_autocast is not None and compiled == {"compile": "off"} else None
 
     def backward_passes(self) -> int | None:
         """How often a step went backward, where all steps before the window did as often, and did."""

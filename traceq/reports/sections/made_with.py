@@ -32,7 +32,7 @@ def _told(known: Mapping[str, str]) -> Iterator[str]:
         yield f"{some(int(known['num_workers']), 'loader worker')}{batch}{pinned}"
     if "optimizer" in known:
         yield f"{'fused ' if known.get('fused') == 'true' else ''}optimizer {known['optimizer']}"
-    if known.get("autocast", "none") != "none":
+    if known.get("autocast", "off") != "off":
         yield f"autocast to {known['autocast']}"
     elif "parameter_type" in known:
         yield known["parameter_type"]
