@@ -140,7 +140,8 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
     assert capfd.readouterr().out == "[6, 1] 0 0 0\n"
     assert names_in_steps(result.traces[0]) == {f"traceq.step#{n}": WHOLE_STEP for n in (3, 4, 5)}
     # where psutil is installed there is its log, too
-    left = [path for path in result.traces[0].parent.iterdir() if not path.name.endswith(".monitor.jsonl")]
+    beside = (".monitor.jsonl", ".made_with.json")
+    left = [path for path in result.traces[0].parent.iterdir() if not path.name.endswith(beside)]
     assert left == [result.traces[0]]
     assert crossing(result.traces[0]) == []
 

@@ -14,6 +14,7 @@ from traceq.importers.nsys.files import sqlite_file
 from traceq.importers.nsys.notes import Notes
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_names, nsys_names
+from traceq.sharing.made_with import TELLING, carry
 from traceq.sharing.names import Names
 from traceq.sharing.secrets import tells, texts_of
 
@@ -57,6 +58,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
                 records, removed = nsys_names.write_anonymous(export, made, names, trace.path)
         _check_nothing_is_left(trace.path, made)
         put(made, output)
+    carry(trace.path, output, without=TELLING)
     return Anonymised(output, records, +names.replaced, +removed)
 
 

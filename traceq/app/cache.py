@@ -23,6 +23,7 @@ from traceq.common.code_hash import code_hash
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
+from traceq.formats.made_with import path_beside
 from traceq.loading.inductor import inductor_files
 from traceq.loading.sources import Source, content_hash, find_sources, logs_beside
 
@@ -107,11 +108,22 @@ def _name(source: str | Path, steps: StepOptions, beside: Beside) -> str:
     found = find_sources([source])
     traces = [(str(each.path.resolve()), content_hash(each.files)) for each in found]
     logs = [content_hash([log]) for each in found for log in logs_beside(each.path, ())]
+    made_with = [content_hash([path]) for each in found if (path := path_beside(each.path)).is_file()]
     graphs = [content_hash(each.files) for each in beside.captures]
     compiled = [
         (str(file), content_hash([file])) for each in found for file in inductor_files(beside.inductor, each.path)
     ]
-    depends = [__version__, SCHEMA_VERSION, code_hash(*_ROOMS), traces, logs, graphs, compiled, sorted(steps.items())]
+    depends = [
+        __version__,
+        SCHEMA_VERSION,
+        code_hash(*_ROOMS),
+        traces,
+        logs,
+        made_with,
+        graphs,
+        compiled,
+        sorted(steps.items()),
+    ]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     stem = _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
     return f"{stem}-{key[:32]}{_SUFFIX}"

@@ -21,6 +21,7 @@ from traceq.importers.nsys.notes import Notes
 from traceq.loading.sources import Source as TraceSource
 from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_part, nsys_part
+from traceq.sharing.made_with import carry
 from traceq.sharing.part import Part, of_steps, of_window, whole
 
 _SUFFIXES = {"chrome": (".json", ".json.gz"), "nsys": (".sqlite", ".sqlite.gz", ".db")}
@@ -148,6 +149,7 @@ def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, readi
         part = _part(connection, trace_id, span, reading)
         run(connection, "sharing/sql/selection.sql", trace_id=trace_id, ts=part.ts, ts_end=part.ts_end)
         records = _write(connection, source, target, trace_id, part)
+    carry(source.path, target)
     return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
 
 

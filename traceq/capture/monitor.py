@@ -186,7 +186,7 @@ def _gpus() -> Source | None:
         nvml.nvmlInit()
     except Exception:  # noqa: BLE001 - NVML has an error class for each of its codes
         return None
-    handles = list(enumerate(_handles(nvml)))
+    handles = list(enumerate(visible_handles(nvml)))
 
     def sample() -> list[Value]:
         return [(device, None, *each) for device, handle in handles for each in _gpu(nvml, handle)]
@@ -194,7 +194,8 @@ def _gpus() -> Source | None:
     return sample if handles else None
 
 
-def _handles(nvml: Any) -> list[Any]:
+def visible_handles(nvml: Any) -> list[Any]:
+    """What NVML calls the GPUs that the program may use, in the order in which it counts them."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return [nvml.nvmlDeviceGetHandleByIndex(each) for each in range(nvml.nvmlDeviceGetCount())]

@@ -7,15 +7,18 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from traceq.capture import nsys, status, supervise
 from traceq.capture.files import numbered
-from traceq.capture.monitor import SUFFIX, monitored
+from traceq.capture.monitor import SUFFIX as LOG_SUFFIX
+from traceq.capture.monitor import monitored
+from traceq.capture.snapshot.write import write
 from traceq.errors import MissingTool, StoreError, TraceqError
+from traceq.formats.made_with import SUFFIX
 
 _INJECT = Path(__file__).parent / "inject"
 
@@ -78,16 +81,29 @@ def record(request: Request, launch: Launch) -> Recorded:
     """
     for tool in (launch.command[0], request.command[0]):
         _check_tool(tool)
-    with _status_directory(launch) as told, monitored(launch.directory / f"{launch.name}{SUFFIX}"):
+    with _status_directory(launch) as told, monitored(launch.directory / f"{launch.name}{LOG_SUFFIX}"):
         try:
             exit_code = supervise.run(launch.command, {**os.environ, **launch.additions})
         except OSError as error:
             raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
         events = status.read(told)
+        if request.backend == "nsys" and nsys.report_of(launch.directory / launch.name) is not None:
+            _put_snapshot(told, launch)
     if request.backend == "nsys":
         return _exported(exit_code, launch, events)
     traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
     return Recorded(exit_code, traces, tuple(status.reasons(events, got_a_trace=bool(traces), exit_code=exit_code)))
+
+
+def _put_snapshot(told: Path, launch: Launch) -> None:
+    """Put what the lowest rank was made with beside the trace of nsys; where no process said it, the machine it ran on."""
+    found = sorted(told.glob(f"rank*{SUFFIX}"), key=lambda path: (len(path.name), path.name))
+    target = launch.directory / f"{launch.name}{SUFFIX}"
+    with suppress(OSError):
+        if found:
+            shutil.move(found[0], target)
+        else:
+            write(target, None, None)
 
 
 def _exported(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recorded:
@@ -133,6 +149,7 @@ def _free_name(directory: Path, name: str) -> str:
             f"{name}.duckdb",
             f"{name}.nsys-rep",
             f"{name}.sqlite",
+            f"{name}{LOG_SUFFIX}",
             f"{name}{SUFFIX}",
             f".{name}.status",
         )

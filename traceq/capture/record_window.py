@@ -11,6 +11,8 @@ from typing import Any
 from traceq.capture import files
 from traceq.capture.overhead import Clock
 from traceq.capture.session import Plan, describe, profiler
+from traceq.capture.snapshot.seen import Seen
+from traceq.capture.snapshot.write import write_beside
 
 
 class Window:
@@ -36,10 +38,14 @@ class Window:
 
 
 class TorchWindow(Window):
-    """torch.profiler, and a file per process; `before` is how many steps the clock has measured before."""
+    """torch.profiler, and a file per process; `before` is how many steps the clock has measured before.
 
-    def __init__(self, options: Mapping[str, Any], clock: Clock, before: int) -> None:
+    What was seen of the program stands beside the trace, with the rest of what it was made with.
+    """
+
+    def __init__(self, options: Mapping[str, Any], clock: Clock, before: int, seen: Seen) -> None:
         super().__init__()
+        self._seen = seen
         self._options = options
         self._clock = clock
         self._before = before
@@ -100,6 +106,7 @@ class TorchWindow(Window):
             # One program after the other, or beside it, as the same rank.
             name = f"{name}-{os.getpid()}"
         self._path = files.save(profiling.export_chrome_trace, Path(self._options["directory"]), name)
+        write_beside(self._path, sys.modules["torch"], self._seen)
 
 
 class CudaRange(Window):

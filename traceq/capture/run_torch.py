@@ -15,16 +15,20 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
 from traceq.annotate import names
-from traceq.capture import watch
+from traceq.capture import files, watch
 from traceq.capture.forked import end_without_destructors
 from traceq.capture.others import watch_starts
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
 from traceq.capture.record_window import CudaRange, TorchWindow, Window
+from traceq.capture.snapshot.seen import Seen
+from traceq.capture.snapshot.write import write
+from traceq.formats.made_with import SUFFIX
 
 Say = Callable[..., None]
 
@@ -51,6 +55,7 @@ class Recorder:
 
     def _start_over(self) -> None:
         self._clock = Clock()
+        self._seen = Seen()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
         self._completed = self._borders = self._unmarked = 0
@@ -65,6 +70,7 @@ class Recorder:
             watch.backward_passes(torch, self.differentiating, self.differentiated),
             watch.program_marks(self.program_marks, self.program_marked),
             watch_starts(self.foreign_profiler),
+            self._seen.watch(torch),
         ]
         os.register_at_fork(after_in_child=self._forked)
         atexit.register(self._at_exit)
@@ -86,6 +92,7 @@ class Recorder:
 
     def differentiating(self) -> bool:
         """A backward pass begins."""
+        self._seen.backward_begins()
         begun = self._phases.begin("backward")
         self._within_backward = True
         return begun
@@ -160,6 +167,8 @@ class Recorder:
             self._clock.end(whole=True)
             self._completed = completed
             self._borders += 1
+            if completed > 0 and self._window is None:
+                self._seen.step_ended()
             if completed == 1 and self._window is None:
                 self._say("step")
             self._at_border()
@@ -187,6 +196,7 @@ class Recorder:
 
     def _open(self) -> None:
         self._window = self._made_window()
+        self._seen.window_opens()
         self._say("window")
         self._own(self._window.open)
         self._phases.start(sys.modules["torch"])
@@ -195,7 +205,7 @@ class Recorder:
 
     def _made_window(self) -> Window:
         if self._options["backend"] == "torch":
-            return TorchWindow(self._options, self._clock, self._borders)
+            return TorchWindow(self._options, self._clock, self._borders, self._seen)
         return CudaRange(self._options) if self._options["steps"] else Window()
 
     def _advance(self) -> bool:
@@ -227,11 +237,20 @@ class Recorder:
             recorded = self._window.recorded() if self._window else 0
             if reason:
                 self._say("reason", text=f"{reason} ({self._progress(recorded)})")
+            if path is None:
+                self._write_snapshot()
             self._say("end", path=path and str(path), steps=recorded)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._say("reason", text=_why(error))
         finally:
             self._take_away()
+
+    def _write_snapshot(self) -> None:
+        """Write what the run was made with for the parent, which puts it beside the trace that nsys writes."""
+        if self._options["backend"] == "nsys":
+            with suppress(Exception):
+                path = Path(self._options["status"]) / f"rank{files.rank()}{SUFFIX}"
+                write(path, sys.modules["torch"], self._seen)
 
     def _progress(self, recorded: int) -> str:
         if self._window is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from typing import Any
 from traceq.capture import files
 from traceq.capture.others import Watch, is_another_active
 from traceq.capture.overhead import Clock, overhead
+from traceq.capture.snapshot.seen import Seen
+from traceq.capture.snapshot.write import write_beside
 from traceq.common.version import __version__
 
 _ANOTHER = "another PyTorch profiler runs in this process at the same time, and there can be only one"
@@ -62,12 +65,15 @@ class Session:
         self._is_saved = False
         self._clock = Clock()
         self._watch = Watch()
+        self._seen = Seen()
+        self._unwatch: Callable[[], None] = lambda: None
         self._profiler: Any = None
 
     def begin(self) -> None:
         """The first step is about to begin."""
         with self._guarded():
             self._profiler = profiler(self._save, self._plan)
+            self._unwatch = self._seen.watch(sys.modules["torch"])
             self._look_around()
             self._call(self._profiler.start)
         self._clock.begin()
@@ -79,8 +85,12 @@ class Session:
         self._clock.end(whole=whole)
         self._whole += whole and self._is_recording()
         self._ended += 1
+        if self._ended <= self._plan.start:
+            self._seen.step_ended()
         with self._guarded():
             self._look_around()
+            if self._ended == self._plan.start:
+                self._seen.window_opens()
             if self._ended == self._plan.end:
                 self._describe()
             self._call(self._profiler.step)
@@ -124,6 +134,7 @@ class Session:
         self._call(self._profiler.__exit__, None, None, None)
         self._profiler = None
         self._watch.end()
+        self._unwatch()
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -143,6 +154,7 @@ class Session:
             self._profiler.profiler = None  # or it would look like an active one
             self._profiler = None
         self._watch.end()
+        self._unwatch()
         if not self._is_saved:
             self._tell(f"no trace: {reason}; training goes on without it")
 
@@ -159,6 +171,7 @@ class Session:
         name = files.unwritten_name(self._plan.directory, self._plan.name)
         path = files.save(profiler.export_chrome_trace, self._plan.directory, name)
         self._is_saved = True
+        write_beside(path, sys.modules["torch"], self._seen)
         if self._ending:
             self._tell(f"{self._ending}, with {self._whole} of {self._plan.steps} steps recorded{_see(path)}")
         elif files.rank() == 0:

@@ -12,6 +12,9 @@ from pathlib import Path
 _GROUPS_OF_PROCESS = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")
 
+# Version 1 of control groups writes the largest number of pages for no limit.
+_LEAST_UNLIMITED = 1 << 60
+
 # Taken for the machine's memory where the system does not say it, bytes.
 _USUAL_MEMORY = 8 << 30
 
@@ -46,31 +49,52 @@ def usable_memory() -> int:
 
 def _limits_of_groups() -> Iterator[int]:
     """The limits of this process's control groups and of those around them, bytes: each holds."""
-    for file in _files_of_limits():
-        try:
-            limit = file.read_text().strip()
-        except OSError:  # the root has none
-            continue
-        if limit.isdecimal():  # else "max"
+    for folder, is_new in _groups("memory"):
+        limit = _read(folder / ("memory.max" if is_new else "memory.limit_in_bytes"))
+        if limit.isdecimal():  # else "max", and the root has none
             yield int(limit)
 
 
-def _files_of_limits() -> Iterator[Path]:
+def memory_limit() -> int | None:
+    """Bytes of memory that the control groups of this process allow; None where that is all of the machine's."""
+    return min((each for each in _limits_of_groups() if each < _LEAST_UNLIMITED), default=None)
+
+
+def cpu_quota() -> float | None:
+    """CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
+    return min(_quotas(), default=None)
+
+
+def _quotas() -> Iterator[float]:
+    for folder, is_new in _groups("cpu"):
+        if is_new:
+            quota, _, period = _read(folder / "cpu.max").partition(" ")
+        else:
+            quota, period = (_read(folder / f"cpu.cfs_{each}_us") for each in ("quota", "period"))
+        if quota.isdecimal() and period.isdecimal() and int(period):  # else "max", or -1
+            yield int(quota) / int(period)
+
+
+def _read(file: Path) -> str:
     try:
-        groups = _GROUPS_OF_PROCESS.read_text().splitlines()
-    except OSError:  # not Linux
-        return
-    for group in groups:
+        return file.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _groups(controller: str) -> Iterator[tuple[Path, bool]]:
+    """The folders of this process's control groups and of those around them, and whether they are of version 2."""
+    for group in _read(_GROUPS_OF_PROCESS).splitlines():  # nothing where this is not Linux
         _, controllers, place = group.split(":", 2)
-        if controllers == "":  # version 2
-            folder, name = _GROUPS, "memory.max"
-        elif "memory" in controllers.split(","):  # version 1
-            folder, name = _GROUPS / "memory", "memory.limit_in_bytes"
+        if controllers == "":
+            folder, is_new = _GROUPS, True
+        elif controller in controllers.split(","):
+            folder, is_new = _GROUPS / controller, False
         else:
             continue
         inner = Path(place.lstrip("/"))
         # A container may see its own group as the root, and be told the path that the host sees.
-        yield from (folder / around / name for around in (inner, *inner.parents))
+        yield from ((folder / around, is_new) for around in (inner, *inner.parents))
 
 
 def _limits_of_slurm() -> Iterator[int]:

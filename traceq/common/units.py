@@ -84,6 +84,13 @@ def size(value: int) -> str:
 _BYTES_OF = {"MiB": 1 << 20, "GiB": 1 << 30}
 
 
+def in_unit(value: str, unit: str | None) -> str:
+    """A value that may be a number, with its unit: bytes in a larger one; 700 W; what has no unit as it is."""
+    if unit == "bytes" and value.isdecimal():
+        return size(int(value))
+    return f"{value} {unit}" if unit else value
+
+
 def bytes_in(unit: Literal["MiB", "GiB"], value: float, decimals: int) -> str:
     """Bytes as a number of `unit`, which is written after it: for sentences that compare several."""
     return f"{value / _BYTES_OF[unit]:,.{decimals}f}"

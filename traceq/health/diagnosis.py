@@ -44,7 +44,7 @@ class BesideLog:
 
 @dataclass(frozen=True)
 class TraceHealth:
-    """What can be said of one trace."""
+    """What can be said of one trace. `made_with` counts the facts and knobs of the snapshot beside it, 0 without one."""
 
     trace_id: int
     run: str | None
@@ -57,6 +57,7 @@ class TraceHealth:
     identities: tuple[Checked, ...]
     metrics: tuple[MetricHealth, ...]
     logs: tuple[BesideLog, ...]
+    made_with: int = 0
 
     @property
     def broken(self) -> tuple[Checked, ...]:

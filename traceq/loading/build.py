@@ -23,6 +23,7 @@ from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, plan_plainly
 from traceq.errors import UnusableTrace
 from traceq.loading.inductor import read_inductor, readable
+from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, Beside, stage_logs
 from traceq.loading.progress import State
 from traceq.loading.snapshots import read_snapshots
@@ -43,7 +44,7 @@ _OF_DUCKDB = 0.75
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 _COPIED = (
     "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
-    "graph_node", "file_access", "monitor_log", "cpu_sample", "import_note", "allocator_event", "allocator_segment",
+    "graph_node", "file_access", "monitor_log", "made_with", "cpu_sample", "import_note", "allocator_event", "allocator_segment",
     "allocator_block", "allocator_stack",
 )  # fmt: skip
 
@@ -124,6 +125,7 @@ def _loaded(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duc
             else:
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
             stage_logs(connection, task.source.path, task.beside)
+            stage_made_with(connection, task.source.path)
             _copy(connection, task)
             yield connection, rows
         connection.execute("checkpoint")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Field of the report to the query in traceq/reports/sql/ that fills it, and what its rows become.
 _LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "program": ("program", model.ProgramFact),
+    "made_with": ("made_with", model.MadeWith),
     "devices": ("device", model.Device),
     "units": ("unit", model.Unit),
     "phases_of_run": ("phase_of_run", model.PhaseOfRun),

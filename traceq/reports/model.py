@@ -64,6 +64,18 @@ class ProgramFact:
 
 
 @dataclass(frozen=True)
+class MadeWith:
+    """A fact or knob of the run: a row of the table made_with. `text` is the value."""
+
+    topic: str
+    instance: int
+    name: str
+    text: str
+    unit: str | None
+    is_knob: bool
+
+
+@dataclass(frozen=True)
 class ExcludedStep:
     """A step that does not count, and why."""
 
@@ -280,6 +292,7 @@ class TraceReport:
 
     trace: TraceFacts
     program: tuple[ProgramFact, ...]
+    made_with: tuple[MadeWith, ...]
     devices: tuple[Device, ...]
     steps: Steps
     units: tuple[Unit, ...]

@@ -119,7 +119,15 @@ def _without_items(comparison: Comparison) -> Comparison:
 
 def _bare(run: Run) -> Run:
     """The run by the name that stands for its file, without its steps and what they are made of."""
-    nothing: dict[str, Any] = {"items": (), "findings": (), "parts": (), "shapes": {}, "cannot_tell": {}, "job": None}
+    nothing: dict[str, Any] = {
+        "items": (),
+        "findings": (),
+        "parts": (),
+        "shapes": {},
+        "cannot_tell": {},
+        "made_with": {},
+        "job": None,
+    }
     return replace(run, file=_file(run), source=_file(run), steps=(), **nothing)
 
 

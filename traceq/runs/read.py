@@ -91,6 +91,9 @@ def _run(
             row["series"]: row["mean"]
             for row in ask(connection, statement("runs/sql/condition.sql"), trace_id=trace_id, device=device)
         },
+        made_with={
+            row["name"]: row["value"] for row in ask(connection, statement("runs/sql/made_with.sql"), trace_id=trace_id)
+        },
     )
 
 

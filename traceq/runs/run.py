@@ -107,7 +107,8 @@ class Run:
     gpu-saturated says, None where it says nothing; `cannot_tell` names rules that could not judge, with the reason.
     `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds. `unit` and
     `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
-    and temperatures over the counted steps, by series. `job` is that of several ranks whose trace this is part of.
+    and temperatures over the counted steps, by series. `made_with` are facts and knobs by their names in the table made_with,
+    none where there was no snapshot. `job` is that of several ranks whose trace this is part of.
     """
 
     source: str
@@ -138,6 +139,7 @@ class Run:
     unit_name: str | None = None
     conditions: Mapping[str, float] = field(default_factory=dict)
     job: Job | None = None
+    made_with: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

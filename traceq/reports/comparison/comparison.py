@@ -10,6 +10,7 @@ import numpy as np
 from traceq.common.units import change, change_share, duration
 from traceq.reports.charts import waterfall
 from traceq.reports.comparison.job import in_the_job, of_rank_title
+from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.named import others
 from traceq.reports.comparison.parts import cut, inside, kernels, numbers
 from traceq.reports.comparison.sides import compared, findings, said
@@ -45,6 +46,7 @@ def compose_comparison(
     yield Verdict(verdict(comparison))
     yield from map(Paragraph, others(comparison))
     yield from _because(comparison)
+    yield from knobs(comparison.made_with)
     yield from _kinds(comparison)
     if comparison.job is not None:
         yield from in_the_job(comparison, comparison.job, top)

@@ -8,6 +8,7 @@ from shlex import quote
 from traceq.common.text import shortened
 from traceq.common.units import change, change_share, count, duration
 from traceq.reports.comparison.job import for_a_ticket, of_rank_title
+from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.named import others, told
 from traceq.reports.comparison.verdict import verdict
 from traceq.reports.comparison.words import both_sides, confidence, interval
@@ -45,6 +46,7 @@ def _rests_on(comparison: Comparison) -> Iterator[Block]:
     said = dict.fromkeys((*comparison.obstacles, *comparison.reasons, *comparison.assumptions))
     for each in [each for each in said if each not in known][: 2 * _MOST_REMARKS]:
         yield Paragraph((shortened(f"{each[0].upper()}{each[1:]}.", _REMARK),))
+    yield from knobs(comparison.made_with)
     total = comparison.change
     if total is None:
         return

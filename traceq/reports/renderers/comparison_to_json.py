@@ -6,6 +6,7 @@ from typing import Any
 
 from traceq.reports.renderers.json_text import json_text, picked, plain
 from traceq.runs.compare.comparison import Change, Comparison, NamedCause, Side
+from traceq.runs.made_with import Difference, is_turned
 
 SCHEMA_VERSION = 1
 
@@ -39,6 +40,8 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
         "other_statistic": comparison.other and _change(comparison.other),
         "base": _side(comparison.base),
         "new": _side(comparison.new),
+        "knobs": [_difference(each) for each in comparison.made_with if is_turned(each)],
+        "also_differs": [_difference(each) for each in comparison.made_with if not is_turned(each)],
         "causes": comparison.causes,
         "named_causes": [_named(each) for each in comparison.named],
         "across_the_board": comparison.across,
@@ -61,6 +64,11 @@ def _change(change: Change) -> dict[str, Any]:
     return {**plain(change, {}), "delta_share": change.share}
 
 
+def _difference(difference: Difference) -> dict[str, Any]:
+    base, new = difference.values
+    return {**picked(difference, "name", "unit", "is_knob", "follows"), "base": base, "new": new}
+
+
 def _named(cause: NamedCause) -> dict[str, Any]:
     part = cause.part
     return {
@@ -79,6 +87,7 @@ def _side(side: Side) -> dict[str, Any]:
                 **picked(run, "source", "file", "sha256", "format", "producer", "producer_version", "rank"),
                 **picked(run, "world_size", "device", "device_name", "devices", "step_source"),
                 "payload": dict(run.payload),
+                "made_with": dict(run.made_with),
                 "steps_ns": [step.dur for step in run.counted],
             }
             for run in side.runs

@@ -38,5 +38,6 @@ def _part(trace: TraceHealth, secrets: Sequence[Found]) -> dict[str, Any]:
         "inputs": inputs,
         "lost": lost,
         "logs": [plain(log, {}) for log in trace.logs],
+        "made_with": trace.made_with,
         "names": {each.kind: each.number for each in secrets},
     }

@@ -15,6 +15,9 @@ from traceq.sharing.secrets import ANONYMISED, Found
 _WIDTH = 100
 _INDENT = "  "
 
+# Formats of traces that traceq records itself.
+_RECORDED = ("chrome", "nsys")
+
 
 def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[Found]] | None = None) -> str:
     """One part a trace: what it is, per metric how far it goes, what brings more, and whether its numbers add up.
@@ -35,6 +38,7 @@ def _part(trace: TraceHealth, secrets: Sequence[Found]) -> Iterator[str]:
     yield from _lost(trace)
     for log in trace.logs:
         yield from _wrapped(printable(f"{'' if log.kept else '! '}{log.text}."), others=_INDENT)
+    yield from _made_with(trace)
     yield ""
     by_state = sorted(trace.metrics, key=lambda each: STATES.index(each.state))
     yield from _table((each.state, each.metric, each.reason) for each in by_state)
@@ -67,6 +71,16 @@ def _lost(trace: TraceHealth) -> Iterator[str]:
     if trace.inputs.lost:
         codes = ", ".join(f"{each.code} ({each.count:,})" for each in trace.inputs.lost)
         yield from _wrapped(f"! Not everything is there: {codes}. The table import_note says more.", others=_INDENT)
+
+
+def _made_with(trace: TraceHealth) -> Iterator[str]:
+    if trace.made_with:
+        yield from _wrapped(f"{some(trace.made_with, 'fact')} on what it was made with, in the table made_with.")
+    elif trace.format in _RECORDED:
+        yield from _wrapped(
+            "What it was made with is not known; traceq record and traceq.profile write that beside a trace.",
+            others=_INDENT,
+        )
 
 
 def _ways(trace: TraceHealth) -> Iterator[str]:

@@ -42,6 +42,7 @@ _RENAMED: dict[type, dict[str, str]] = {
         **{name: f"{name}_ns" for name in ("adds", "win", "operator_dur", "usual_operator_dur")},
         "late_steps": "late_steps_share",
     },
+    model.MadeWith: {"text": "value"},
     model.Outlier: {"dur": "dur_ns", "change": "change_ns"},
 }
 

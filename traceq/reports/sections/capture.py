@@ -9,6 +9,7 @@ from traceq.common.units import count, duration, share, size, some
 from traceq.health.verdict import STATES
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Query, Spans, Title, table
 from traceq.reports.model import Device, ProgramFact, TraceFacts, TraceReport
+from traceq.reports.sections.made_with import line, made_with
 
 # Values of the table program that are no names.
 _WORDS = {
@@ -39,6 +40,7 @@ def capture(report: TraceReport) -> Iterator[Block]:
         (
             source,
             ("program", (program(report.program),)),
+            *((("made with", (line(report.made_with),)),) if report.made_with else ()),
             *facts,
             ("GPUs", _devices(report.devices)),
             *_overhead(report.trace),
@@ -46,6 +48,7 @@ def capture(report: TraceReport) -> Iterator[Block]:
     )
     yield Query(report.queries["content"])
     yield Query(report.queries["program"])
+    yield from made_with(report)
 
 
 def quality(report: TraceReport) -> Iterator[Block]:

@@ -9,6 +9,7 @@ from traceq.formats.capabilities import format_of
 from traceq.reports.document import Header, Name, Spans
 from traceq.reports.model import TraceFacts, TraceReport
 from traceq.reports.sections.capture import program
+from traceq.reports.sections.made_with import line
 from traceq.reports.sections.verdict import judges_a_part
 
 
@@ -44,6 +45,8 @@ def _more(report: TraceReport) -> Iterator[tuple[str, Spans]]:
         yield f"GPU {device.device} time", (words,)
     if report.program:
         yield "program", (program(report.program),)
+    if report.made_with:
+        yield "made with", (line(report.made_with),)
     if report.trace.producer_version:
         yield "profiler version", (Name(report.trace.producer_version),)
     yield "capture", (f"{duration(report.trace.dur)}, {size(report.trace.size_bytes)}",)

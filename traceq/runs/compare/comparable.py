@@ -60,6 +60,7 @@ def obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     if first and second and not first.keys() & second.keys():
         yield f"the server did other steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
     yield from _payload(base, new)
+    yield from _batch(base, new)
     yield from _shapes(base, new)
     yield from _program(base, new)
     # What these add to every call is more than most changes.
@@ -120,6 +121,13 @@ def _payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         before, after = sides[0][key], sides[1][key]
         if abs(after - before) > _SAME_WORK * max(abs(before), abs(after)):
             yield f"{key} per step: {rate(before)} against {rate(after)}; traceq tradeoff compares runs that do different work"
+
+
+def _batch(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """The batches of loaders, where marks do not say what work a step does."""
+    if not any(run.payload for run in (*base, *new)):
+        for difference in _differ("batch_size", base, new, lambda run: run.made_with.get("batch_size")):
+            yield f"{difference}; traceq tradeoff compares runs that do different work"
 
 
 def _mean_payload(runs: Sequence[Run]) -> dict[str, float]:
@@ -215,6 +223,9 @@ def remarks(base: Side, new: Side) -> Iterator[str]:
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
+    snapshots = [any(run.made_with for run in side.runs) for side in (base, new)]
+    if snapshots[0] != snapshots[1]:
+        yield f"only the {'base' if snapshots[0] else 'new'} says what it was made with: knobs that changed are not known"
     yield from _differ("rank", base.runs, new.runs, lambda run: run.rank)
     yield from _differ("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
     yield from _conditions(base.runs, new.runs)

@@ -19,6 +19,7 @@ from traceq.runs.compare.named_causes import across_the_board, named_causes, sur
 from traceq.runs.compare.rows import counts, rows
 from traceq.runs.compare.side import given_again, once, same_files, side, step_ns, usable
 from traceq.runs.compare.verdict import judged
+from traceq.runs.made_with import differences
 from traceq.runs.run import FindingKept, Run
 
 LEVEL = 0.02
@@ -123,6 +124,7 @@ def _compared(
         counts=(),
         findings_gone=_not_in(base, new),
         findings_new=_not_in(new, base),
+        made_with=differences((base, new)),
     )
     if not all(runs):
         return empty

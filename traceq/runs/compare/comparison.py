@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from traceq.runs.job.change import JobChange
+from traceq.runs.made_with import Difference
 from traceq.runs.run import FindingKept, Run
 
 Verdict = Literal["regression", "improvement", "no change", "cannot tell"]
@@ -202,6 +203,8 @@ class Comparison:
 
     Of jobs it is about the step over all ranks, and `job` says who changed; the causes are those of the mean rank, none is named.
     `of_rank` is the comparison of one rank, `job.shown`.
+
+    `made_with` is what the sides were made with and say differently, turned knobs first.
     """
 
     verdict: Verdict
@@ -228,3 +231,4 @@ class Comparison:
     kinds: tuple[KindChange, ...] = ()
     job: JobChange | None = None
     of_rank: Comparison | None = None
+    made_with: tuple[Difference, ...] = ()

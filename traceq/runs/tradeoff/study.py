@@ -36,7 +36,7 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
         points=tuple(points),
         left_out=tuple(left_out),
         gpus=gpus,
-        differs=tuple(differing([each.run for each in kept])),
+        differs=tuple(differing([each.run for each in kept], setting.knob)),
         between_runs=between,
         fit=fitted,
         missed=tried.largest_error if tried is not None and fitted is None else None,

@@ -1,0 +1,163 @@
+"""What the program has built, found among the objects that are alive: optimizers, loaders, compiled code, parallel models.
+
+Nothing is replaced for it, so that code which torch.compile has compiled stays valid. A million objects take some 80
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from traceq.capture import files
+
+Facts = dict[str, object]
+Alive = Mapping[str, list[Any]]
+
+_OWN = "of the program"
+
+# Libraries whose classes of optimizers are known by their names.
+_PUBLIC = frozenset(
+    (
+        *("torch", "transformers", "apex", "deepspeed", "bitsandbytes", "timm", "pytorch_optimizer", "lion_pytorch"),
+        *("schedulefree", "prodigyopt", "torchao", "colossalai", "lightning", "pytorch_lightning", "torch_optimizer"),
+    )
+)
+
+# Mode of torch.compile by what it sets.
+_MODES = {
+    frozenset(): "default",
+    frozenset(("triton.cudagraphs",)): "reduce-overhead",
+    frozenset(("max_autotune", "triton.cudagraphs", "coordinate_descent_tuning")): "max-autotune",
+    frozenset(("max_autotune", "coordinate_descent_tuning")): "max-autotune-no-cudagraphs",
+}
+
+
+def alive(torch: Any) -> Alive:
+    """The objects of this process that tell something, by kind."""
+    wanted = dict(_classes(torch))
+    kinds: dict[int, str | None] = {}
+    found: dict[str, list[Any]] = {kind: [] for kind in wanted.values()}
+    for each in gc.get_objects():
+        # Not isinstance: an object may say that it is of another class, or do something when it is asked.
+        class_ = type(each)
+        if id(class_) not in kinds:
+            kinds[id(class_)] = next((wanted[base] for base in class_.__mro__ if base in wanted), None)
+        kind = kinds[id(class_)]
+        if kind is not None:
+            found[kind].append(each)
+    return found
+
+
+def _classes(torch: Any) -> Iterator[tuple[type, str]]:
+    modules = sys.modules
+    places = (
+        ("torch.optim", "Optimizer", "optimizer"),
+        ("torch.utils.data.dataloader", "_BaseDataLoaderIter", "loader"),
+        ("torch.amp", "GradScaler", "scaler"),
+        ("torch", "_TorchCompileInductorWrapper", "inductor"),
+        ("torch", "_TorchCompileWrapper", "compiler"),
+        ("torch.nn.parallel", "DistributedDataParallel", "DDP"),
+        ("torch.nn.parallel", "DataParallel", "DataParallel"),
+        ("torch.distributed.fsdp", "FullyShardedDataParallel", "FSDP"),
+        ("torch.distributed.fsdp", "FSDPModule", "FSDP2"),
+        ("deepspeed", "DeepSpeedEngine", "DeepSpeed"),
+    )
+    for module, name, kind in places:
+        class_ = getattr(torch if module == "torch" else modules.get(module), name, None)
+        if isinstance(class_, type):
+            yield class_, kind
+
+
+def optimizers(torch: Any, found: Alive) -> list[Facts]:
+    """Facts of each optimizer, that of most parameters first; wrappers around others are left out."""
+    facts = []
+    for each in found["optimizer"]:
+        inner = (vars(each).get(name) for name in ("optimizer", "_optimizer"))
+        if not any(isinstance(one, torch.optim.Optimizer) for one in inner):
+            with suppress(Exception):  # one that is half built, or of another version of PyTorch
+                facts.append(_optimizer(each))
+    return _different(sorted(facts, key=lambda each: -int(str(each["parameters"]))))
+
+
+def _optimizer(optimizer: Any) -> Facts:
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    # What optimizers make in __init__ of their defaults is in the groups.
+    options = optimizer.param_groups[0]
+    class_ = type(optimizer)
+    return {
+        "optimizer": class_.__name__ if class_.__module__.partition(".")[0] in _PUBLIC else _OWN,
+        **{name: _chosen(options[name]) for name in ("fused", "foreach", "capturable") if name in options},
+        "parameters": sum(each.numel() for each in parameters),
+        "parameter_type": ", ".join(sorted({type_name(each.dtype) for each in parameters})),
+    }
+
+
+def _chosen(switch: object) -> object:
+    """The switch, or that it is left to PyTorch."""
+    return "default" if switch is None else switch
+
+
+def type_name(dtype: object) -> str:
+    """The name of a type of PyTorch's: bfloat16."""
+    return str(dtype).removeprefix("torch.")
+
+
+def scaler(found: Alive) -> bool | None:
+    """True if a gradient scaler is in use, which cannot be told from its absence alone."""
+    return any(each.is_enabled() for each in found["scaler"]) or None
+
+
+def compiled(found: Alive) -> Facts:
+    """How torch.compile was called; that of the first of several."""
+    for each in found["inductor"]:
+        changed = frozenset(name for name, value in each.config.items() if value)
+        return {"compile": _MODES.get(changed, "options"), "compile_dynamic": _chosen(each.dynamic)}
+    for each in found["compiler"]:
+        return {"compile": each.compiler_name, "compile_dynamic": _chosen(each.dynamic)}
+    return {"compile": "off"}
+
+
+def parallel(torch: Any, found: Alive) -> Facts:
+    """Processes, how they share the work, and how DistributedDataParallel is set."""
+    facts: Facts = {}
+    if files.is_distributed():
+        facts |= {"world_size": torch.distributed.get_world_size(), "backend": torch.distributed.get_backend()}
+    else:
+        facts |= {key: value for key, value in files.launched().items() if key == "world_size"}
+    kinds = ("DeepSpeed", "FSDP2", "FSDP", "DDP", "DataParallel")
+    facts["data_parallel"] = next((kind for kind in kinds if found.get(kind)), "none")
+    for model in found["DDP"][:1]:
+        facts |= {
+            "ddp_bucket": getattr(model, "bucket_bytes_cap", None),
+            "ddp_find_unused": getattr(model, "find_unused_parameters", None),
+            "ddp_static_graph": getattr(model, "static_graph", None),
+            "ddp_bucket_view": getattr(model, "gradient_as_bucket_view", None),
+        }
+    return facts
+
+
+def loader(batches: Any, of: Any = None) -> Facts:
+    """The facts of a DataLoader, by its iterator, which is not yet complete where the loader is given, too."""
+    count = batches._num_workers  # noqa: SLF001 - there is no public way from an iterator to its loader
+    facts: Facts = {"num_workers": count, "pin_memory": bool(batches._pin_memory)}  # noqa: SLF001
+    if batches._auto_collation:  # noqa: SLF001 - else batches are made by the dataset
+        facts["batch_size"] = getattr(batches._index_sampler, "batch_size", None)  # noqa: SLF001
+    if count:
+        ahead = getattr(batches, "_prefetch_factor", None) if of is None else of.prefetch_factor
+        facts |= {"prefetch_factor": ahead, "persistent_workers": batches._persistent_workers}  # noqa: SLF001
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def worker_start_method(of: Any) -> str | None:
+    """How workers are started, where the loader was told; else they are as the process starts others."""
+    context = of.multiprocessing_context
+    return None if context is None else context.get_start_method()
+
+
+def _different(facts: Iterable[Facts]) -> list[Facts]:
+    """Each once, in the order in which they come."""
+    return [*{repr(sorted(each.items())): each for each in reversed(list(facts))}.values()][::-1]

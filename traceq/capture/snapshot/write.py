@@ -1,0 +1,97 @@
+"""The snapshot as a file beside a trace: formats/made_with.py says what may stand in it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from traceq.capture.snapshot import gpu, libraries, objects
+from traceq.capture.snapshot.host import host
+from traceq.capture.snapshot.seen import Seen
+from traceq.common.version import __version__
+from traceq.formats.made_with import ENVIRONMENT, VERSION, kept, path_beside, size_of_content
+
+Things = Sequence[Mapping[str, object]]
+
+
+def write_beside(trace: Path, torch: Any, seen: Seen) -> None:
+    """Take the snapshot of this process and write it beside its trace, which is complete.
+
+    What goes wrong is left out: a program is recorded for its trace.
+    """
+    with suppress(Exception):
+        # Never that of another trace that had the name before.
+        path_beside(trace).unlink(missing_ok=True)
+        write(path_beside(trace), torch, seen, size_of_content(trace))
+
+
+def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) -> None:
+    """Write the snapshot of this process; without `torch` and `seen`, which another process has, of the machine alone.
+
+    `size` is that of the trace's content, bytes.
+    """
+    content: dict[str, object] = {"traceq_made_with": VERSION, "traceq": __version__}
+    content |= {} if size is None else {"trace_bytes": size}
+    content |= _topics(torch, seen)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
+    """By topic what is known of each thing of the kind: values by their names, as text."""
+    asked: dict[str, Callable[[], Things]] = {
+        "host": lambda: [host()],
+        "gpu": gpu.gpus,
+        ENVIRONMENT: lambda: [libraries.environment()],
+    }
+    if torch is not None and seen is not None:
+        asked["software"] = lambda: [libraries.software(torch)]
+        with suppress(Exception):  # a PyTorch that is different inside
+            asked |= _of_program(torch, seen)
+    topics = {topic: _kept(topic, ask) for topic, ask in asked.items()}
+    return {topic: things for topic, things in topics.items() if things}
+
+
+def _of_program(torch: Any, seen: Seen) -> dict[str, Callable[[], Things]]:
+    found = objects.alive(torch)
+    compiled = objects.compiled(found)
+    return {
+        "program": lambda: [libraries.program()],
+        "precision": lambda: [
+            {
+                **libraries.precision(torch),
+                "autocast": seen.autocast(compiled),
+                "grad_scaler": objects.scaler(found),
+            }
+        ],
+        "threads": lambda: [libraries.threads(torch)],
+        "loader": lambda: seen.loaders(found),
+        "optimizer": lambda: objects.optimizers(torch, found),
+        "compile": lambda: [compiled],
+        "parallel": lambda: [
+            {
+                **objects.parallel(torch, found),
+                "backward_passes": seen.backward_passes(),
+                "start_method": libraries.start_method(),
+            }
+        ],
+    }
+
+
+def _kept(topic: str, ask: Callable[[], Things]) -> Things:
+    """What may be kept of each thing; nothing where that cannot be had."""
+    facts: Things = []
+    with suppress(Exception):
+        facts = [
+            {name: text for name, value in sorted(each.items()) if (text := kept(topic, name, value)) is not None}
+            for each in ask()
+        ]
+    return [each for each in facts if each]

@@ -1,0 +1,244 @@
+"""What a run was made with: every fact and knob that a snapshot beside a trace may hold, and the values that are kept.
+
+A knob is what a user sets for a run; all else (versions, clocks, the machine) is a fact. A value is kept only where its pattern
+knows it: numbers, versions, words of PyTorch and of its libraries. So nothing here can name a user, a host or a path, whoever
+wrote the file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+SUFFIX = ".made_with.json"
+VERSION = 1
+
+# What follows the name of a trace, in all formats that traceq writes or lets a profiler write.
+_ENDING = re.compile(r"(?:(?:\.pt\.trace)?\.json|\.sqlite|\.db|\.nsys-rep|\.qdrep)(?:\.gz)?\Z", re.IGNORECASE)
+ENVIRONMENT = "environment"
+
+
+class Known(NamedTuple):
+    """What a name stands for: its words in sentences, which values are kept, the unit of a number, whether it is a knob."""
+
+    words: str
+    pattern: re.Pattern[str]
+    unit: str | None = None
+    is_knob: bool = False
+
+
+_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,6})?")
+_SWITCH = re.compile(r"true|false")
+# default: left to PyTorch, which does as it finds best.
+_CHOICE = re.compile(r"true|false|default")
+# Of what stands behind + only what says which accelerator it was built for: anything else may be a private name.
+_VERSION = re.compile(
+    r"\d{1,4}(?:\.\d{1,5}){0,4}(?:(?:a|b|rc|\.dev|\.post)\d{1,8})?(?:\+(?:cpu|cu\d{2,4}|rocm[\d.]{1,8}|xpu))?"
+)
+_MODEL = re.compile(r"(?=.*[A-Za-z])[\w .,()@+-]{2,80}")
+_HASH = re.compile(r"[0-9a-f]{8}")
+_TYPE = r"(?:bfloat16|float\d{1,2}\w{0,10}|u?int\d{1,2}|complex\d{2,3})"
+_TYPES = re.compile(rf"off|{_TYPE}(?:, {_TYPE}){{0,3}}")
+
+
+def _one_of(*words: str) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, words)))
+
+
+_START = _one_of("fork", "spawn", "forkserver")
+# Optimizers of PyTorch and of libraries that many use; a program's own class is only told to be that.
+_OPTIMIZERS = _one_of(
+    *("Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "LBFGS", "Muon", "NAdam", "RAdam", "RMSprop"),
+    *("Rprop", "SGD", "SparseAdam", "Lion", "Lamb", "LAMB", "LARS", "FusedAdam", "FusedSGD", "FusedLAMB", "FusedNovoGrad"),
+    *("CPUAdam", "DeepSpeedCPUAdam", "AdamW8bit", "Adam8bit", "PagedAdamW", "PagedAdamW8bit", "PagedAdamW32bit", "Lion8bit"),
+    *("ZeroRedundancyOptimizer", "DistributedShampoo", "Shampoo", "SOAP", "ScheduleFreeWrapper", "AdamWScheduleFree"),
+    *("SGDScheduleFree", "Prodigy", "Adan", "MADGRAD", "of the program"),
+)  # fmt: skip
+
+FACTS: dict[str, dict[str, Known]] = {
+    "host": {
+        "cpu": Known("CPU", _MODEL),
+        "cpus": Known("CPUs of the machine", _NUMBER),
+        "affinity": Known("CPUs that the process may use", _NUMBER, is_knob=True),
+        "cpu_quota": Known("CPU quota of the control group", _NUMBER, "CPUs", is_knob=True),
+        "memory": Known("memory", _NUMBER, "bytes"),
+        "memory_limit": Known("memory limit of the control group", _NUMBER, "bytes"),
+        "disk": Known(
+            "disk", _one_of("rotational", "ssd", "nvme", "network", "overlay", "memory", "virtual")
+        ),
+        "numa_nodes": Known("NUMA nodes", _NUMBER),
+        "kernel": Known("kernel", _VERSION),
+    },
+    "gpu": {
+        "gpu": Known("GPU", _MODEL),
+        "driver": Known("driver", _VERSION),
+        "gpu_memory": Known("GPU memory", _NUMBER, "bytes"),
+        "sm_clock_max": Known("largest SM clock", _NUMBER, "MHz"),
+        "sm_clock_set": Known("SM clock for applications", _NUMBER, "MHz"),
+        "memory_clock_max": Known("largest memory clock", _NUMBER, "MHz"),
+        "power_limit": Known("power limit", _NUMBER, "W"),
+    },
+    "software": {
+        "python": Known("Python", _VERSION),
+        "cuda": Known("CUDA", _VERSION),
+        "hip": Known("HIP", _VERSION),
+        "cudnn": Known("cuDNN", _VERSION),
+        "nccl": Known("NCCL", _VERSION),
+        **{
+            name: Known(name, _VERSION)
+            for name in (
+                *("torch", "numpy", "torchvision", "torchaudio", "torchdata", "transformers", "accelerate", "lightning"),
+                *("pytorch_lightning", "datasets", "tokenizers", "deepspeed", "peft", "timm", "triton", "flash_attn"),
+                *("xformers", "apex", "bitsandbytes", "transformer_engine", "torchao", "webdataset", "PIL", "cv2"),
+                *("pandas", "pyarrow", "sklearn", "jax", "traceq"),
+            )
+        },
+    },
+    "precision": {
+        "float32_matmul_precision": Known("float32_matmul_precision", _one_of("highest", "high", "medium"), is_knob=True),
+        "tf32_matmul": Known("TF32 in matrix products", _SWITCH, is_knob=True),
+        "tf32_cudnn": Known("TF32 in cuDNN", _SWITCH, is_knob=True),
+        "autocast": Known("autocast", _TYPES, is_knob=True),
+        "grad_scaler": Known("gradient scaler", _SWITCH, is_knob=True),
+        "deterministic": Known("deterministic algorithms", _SWITCH, is_knob=True),
+        "cudnn_deterministic": Known("cudnn.deterministic", _SWITCH, is_knob=True),
+        "cudnn_benchmark": Known("cudnn.benchmark", _SWITCH, is_knob=True),
+        "anomaly_detection": Known("anomaly detection", _SWITCH, is_knob=True),
+    },
+    "threads": {
+        "intra_op_threads": Known("intra-op threads", _NUMBER, is_knob=True),
+        "inter_op_threads": Known("inter-op threads", _NUMBER, is_knob=True),
+    },
+    "loader": {
+        "batch_size": Known("batch_size", _NUMBER, is_knob=True),
+        "num_workers": Known("num_workers", _NUMBER, is_knob=True),
+        "pin_memory": Known("pin_memory", _SWITCH, is_knob=True),
+        "prefetch_factor": Known("prefetch_factor", _NUMBER, is_knob=True),
+        "persistent_workers": Known("persistent_workers", _SWITCH, is_knob=True),
+        "worker_start_method": Known("start method of loader workers", _START, is_knob=True),
+    },
+    "optimizer": {
+        "optimizer": Known("optimizer", _OPTIMIZERS, is_knob=True),
+        "fused": Known("fused optimizer", _CHOICE, is_knob=True),
+        "foreach": Known("foreach optimizer", _CHOICE, is_knob=True),
+        "capturable": Known("capturable optimizer", _CHOICE, is_knob=True),
+        "parameters": Known("parameters", _NUMBER),
+        "parameter_type": Known("type of parameters", _TYPES, is_knob=True),
+    },
+    "compile": {
+        "compile": Known(
+            "torch.compile",
+            _one_of(
+                *("off", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "options"),
+                *("aot_eager", "eager", "cudagraphs", "onnxrt", "openxla", "tensorrt", "tvm", "ipex", "other backend"),
+            ),
+            is_knob=True,
+        ),
+        "compile_dynamic": Known("torch.compile dynamic", _CHOICE, is_knob=True),
+    },
+    "parallel": {
+        "world_size": Known("world size", _NUMBER, is_knob=True),
+        "backend": Known(
+            "backend of communication",
+            _one_of("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "cpu:gloo,cuda:nccl"),
+            is_knob=True,
+        ),
+        "data_parallel": Known(
+            "data parallel",
+            _one_of("none", "DDP", "FSDP", "FSDP2", "DeepSpeed", "DataParallel"),
+            is_knob=True,
+        ),
+        "ddp_bucket": Known("DDP bucket", _NUMBER, "bytes", is_knob=True),
+        "ddp_find_unused": Known("find_unused_parameters", _SWITCH, is_knob=True),
+        "ddp_static_graph": Known("static_graph", _SWITCH, is_knob=True),
+        "ddp_bucket_view": Known("gradient_as_bucket_view", _SWITCH, is_knob=True),
+        "backward_passes": Known("backward passes a step", _NUMBER, is_knob=True),
+        "start_method": Known("start method of processes", _START, is_knob=True),
+    },
+    "program": {
+        "command_line": Known("the command line", _HASH),
+        "preloaded_allocator": Known("preloaded allocator", _one_of("jemalloc", "tcmalloc", "mimalloc"), is_knob=True),
+    },
+}  # fmt: skip
+
+_KNOWN = {name: known for names in FACTS.values() for name, known in names.items()}
+
+# Variables whose numbers and words are kept, and those of them that say where a run is, not how.
+_VARIABLE = re.compile(
+    r"(?:OMP|GOMP|KMP|MKL|OPENBLAS|BLIS|NUMEXPR|NCCL|TORCH_NCCL|RCCL|UCX|GLOO|MALLOC|TORCHINDUCTOR|TORCHDYNAMO|TRITON|CUBLAS|CUDNN"
+    r"|CUDA|HSA|HIP|ROCR|MIOPEN|FLASH_ATTENTION|NVTE|TORCH|PYTORCH|AMP)_[A-Z0-9_]{1,48}|TOKENIZERS_PARALLELISM|NVIDIA_TF32_OVERRIDE"
+    r"|ATEN_CPU_CAPABILITY|XLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION)"
+)
+_NOT_A_KNOB = frozenset(("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NCCL_DEBUG"))
+# No ports, addresses and keys: numbers of at most six digits (with a unit), and at most two parts of them.
+_PART = re.compile(
+    r"-?\d{1,6}(?:\.\d{1,4})?[KMG]?B?|true|false|yes|no|on|off|none|auto|default|close|spread|master|primary|threads|cores|sockets|numa_domains"
+    r"|static|dynamic|guided|active|passive|disabled|granularity|fine|core|thread|compact|scatter|balanced|respect|norespect|verbose"
+    r"|noverbose|warnings|nowarnings|explicit|ring|tree|collnet|collnetdirect|collnetchain|nvls|nvlstree|pat|simple|ll|ll128|info|warn|trace|version"
+    r"|loc|nvl|pix|pxb|phb|sys|expandable_segments|max_split_size_mb|garbage_collection_threshold|roundup_power2_divisions|backend"
+    r"|native|cudamallocasync|pinned_use_cuda_host_register|pinned_num_register_threads|per_process_memory_fraction|avx2|avx512"
+    r"|sequential|parallel|intel|gnu|tbb|lazy|eager|max_autotune|freezing",
+    re.IGNORECASE,
+)  # fmt: skip
+_BETWEEN = re.compile(r"[,;:=|\[\]^ ]+")
+_MOST_PARTS = 12
+
+
+def kept(topic: str, name: str, value: object) -> str | None:
+    """The value as text where it may be kept, None where it may not, is none that is known, or is not known itself."""
+    if value is None:
+        return None
+    text = _text(value)
+    if topic == ENVIRONMENT:
+        return text if _VARIABLE.fullmatch(name) and _is_setting(text) else None
+    known = FACTS.get(topic, {}).get(name)
+    return text if known is not None and known.pattern.fullmatch(text) else None
+
+
+def words(name: str) -> str:
+    """What to call it in a sentence; a variable of the environment by its own name."""
+    return _KNOWN[name].words if name in _KNOWN else name
+
+
+def unit(name: str) -> str | None:
+    """The unit of its numbers; None of those that count something, and of what is no number."""
+    return _KNOWN[name].unit if name in _KNOWN else None
+
+
+def is_knob(name: str) -> bool:
+    """Whether a user sets it for a run."""
+    return _KNOWN[name].is_knob if name in _KNOWN else name not in _NOT_A_KNOB
+
+
+def is_variable(name: str) -> bool:
+    """Whether it is a variable of the environment: where a snapshot lacks one, it was not set."""
+    return name not in _KNOWN
+
+
+def _is_setting(text: str) -> bool:
+    parts = [part for part in _BETWEEN.split(text) if part]
+    return 0 < len(parts) <= _MOST_PARTS and all(map(_PART.fullmatch, parts))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+    return str(value)
+
+
+def path_beside(trace: Path) -> Path:
+    """Where the snapshot of the run that wrote this trace lies."""
+    return trace.with_name(f"{_ENDING.sub('', trace.name)}{SUFFIX}")
+
+
+def size_of_content(trace: Path) -> int | None:
+    """Bytes of the trace unpacked, modulo 2**32, which a gzip'd one says too; None of other archives."""
+    size = trace.stat().st_size
+    if trace.suffix != ".gz":
+        return None if trace.suffix in (".zst", ".xz", ".bz2", ".zip", ".lz4") else size % (1 << 32)
+    with trace.open("rb") as file:
+        file.seek(max(0, size - 4))
+        return int.from_bytes(file.read(), "little")

@@ -1,0 +1,83 @@
+"""The snapshot of what a run was made with that lies beside its trace: read, checked, and staged with its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from traceq.formats.made_with import VERSION, is_knob, kept, path_beside, size_of_content, unit
+
+# No snapshot is nearly as large: whatever this is, it is not read.
+_LARGEST = 1 << 20
+
+_SCHEMA = pa.schema(
+    {
+        "topic": pa.string(),
+        "instance": pa.int32(),
+        "name": pa.string(),
+        "value": pa.string(),
+        "unit": pa.string(),
+        "is_knob": pa.bool_(),
+    }
+)
+
+
+def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
+    """Put what the snapshot beside the trace says into staging.made_with; a note where it is not used."""
+    path = path_beside(trace)
+    if not path.is_file():
+        return
+    try:
+        rows = [
+            {**each._asdict(), "unit": unit(each.name), "is_knob": is_knob(each.name)} for each in facts_of(read(trace))
+        ]
+    except (ValueError, OSError) as error:
+        text = f"{path.name}, beside the trace, is left out: {error}"
+        note = {"severity": "info", "code": "made_with_left_out", "count": 1, "text": text}
+        _insert(connection, "import_note", pa.Table.from_pylist([note]))
+    else:
+        _insert(connection, "made_with", pa.Table.from_pylist(rows, schema=_SCHEMA))
+
+
+def read(trace: Path) -> dict[str, Any]:
+    """The snapshot beside the trace as it stands in its file. ValueError where it is none, or of another trace."""
+    path = path_beside(trace)
+    if path.stat().st_size > _LARGEST:
+        raise ValueError("it is too large to be a snapshot")
+    content = json.loads(path.read_text("utf-8"))
+    if not isinstance(content, dict) or not isinstance(content.get("traceq_made_with"), int):
+        raise ValueError("it is no snapshot of traceq's")  # noqa: TRY004 - as all that is wrong with a file
+    if content["traceq_made_with"] > VERSION:
+        raise ValueError("it was written by a later version of traceq")
+    if content.get("trace_bytes") not in (None, size_of_content(trace)):
+        raise ValueError("it is of another trace that had this name, or the trace was changed since")
+    return content
+
+
+class Fact(NamedTuple):
+    """A value that a snapshot says, by its place; columns of the table made_with."""
+
+    topic: str
+    instance: int
+    name: str
+    value: str
+
+
+def facts_of(content: dict[str, Any]) -> Iterator[Fact]:
+    """Of the values in a snapshot those that are known, whoever wrote it."""
+    for topic, things in content.items():
+        for instance, values in enumerate(things if isinstance(things, list) else ()):
+            for name, value in values.items() if isinstance(values, dict) else ():
+                if isinstance(value, str) and (text := kept(topic, name, value)) is not None:
+                    yield Fact(topic, instance, name, text)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    connection.register("_rows", rows)
+    connection.execute(f"insert into staging.{table} by name from _rows")
+    connection.unregister("_rows")

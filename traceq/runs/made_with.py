@@ -1,0 +1,77 @@
+"""How what runs were made with differs: knobs, what follows from another knob, and facts that nobody set for the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from traceq.formats.made_with import is_knob, is_variable, unit, words
+from traceq.runs.run import Run
+
+_UNSET = "not set"
+
+# A name -> names whose change brings a change of it along, whether or not anybody asked for that. torchrun sets variables
+# of the processes that it starts; PyTorch takes its threads from one of them, else from the CPUs there are.
+_FOLLOWS = {
+    "tf32_matmul": ("float32_matmul_precision",),
+    "OMP_NUM_THREADS": ("world_size", "data_parallel"),
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": ("world_size", "data_parallel"),
+    "intra_op_threads": ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "affinity", "cpus"),
+    "inter_op_threads": ("affinity", "cpus"),
+    "affinity": ("cpus",),
+    "data_parallel": ("world_size",),
+    "backend": ("world_size",),
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that sides were made with and say differently.
+
+    `values` are those of each side, in their order, of several runs of a side all of them; `follows` is the name of what
+    brings it along, None where nothing is known to.
+    """
+
+    name: str
+    values: tuple[tuple[str, ...], ...]
+    is_knob: bool
+    follows: str | None = None
+
+    @property
+    def words(self) -> str:
+        """What to call it in a sentence."""
+        return words(self.name)
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of its numbers."""
+        return unit(self.name)
+
+
+def differences(sides: Sequence[Sequence[Run]]) -> tuple[Difference, ...]:
+    """What the sides say differently, knobs first; nothing where a side has no snapshot, as then nothing is known of it."""
+    if not sides or any(not run.made_with for side in sides for run in side) or not all(sides):
+        return ()
+    found = {name: values for name in _names(sides) if len(set(values := _values(sides, name))) > 1 and all(values)}
+    differ = [Difference(name, values, is_knob(name), _cause(name, found)) for name, values in found.items()]
+    return tuple(sorted(differ, key=lambda each: (not is_turned(each), not each.is_knob)))
+
+
+def is_turned(difference: Difference) -> bool:
+    """Whether it is a knob of its own, which somebody has turned."""
+    return difference.is_knob and difference.follows is None
+
+
+def _names(sides: Sequence[Sequence[Run]]) -> Iterator[str]:
+    yield from dict.fromkeys(name for side in sides for run in side for name in run.made_with)
+
+
+def _values(sides: Sequence[Sequence[Run]], name: str) -> tuple[tuple[str, ...], ...]:
+    """The values of each side; of a side that does not say it none, unless that says that it was not set."""
+    missing = _UNSET if is_variable(name) else None
+    values = ((run.made_with.get(name, missing) for run in side) for side in sides)
+    return tuple(tuple(sorted({each for each in of_side if each is not None})) for of_side in values)
+
+
+def _cause(name: str, found: dict[str, tuple[tuple[str, ...], ...]]) -> str | None:
+    return next((each for each in _FOLLOWS.get(name, ()) if each in found), None)
