@@ -148,6 +148,7 @@ _PLACES: tuple[str, ...] = (
     "steps/small_microbatch",
     "steps/tail_latency",
     "serving/prefill_stalls_decode",
+    "serving/quantization",
     "communication/rank_imbalance",
     "memory/memory_near_capacity",
     "memory/memory_fragmentation",
