@@ -150,6 +150,7 @@ _PLACES: tuple[str, ...] = (
     "serving/prefill_stalls_decode",
     "serving/quantization",
     "communication/rank_imbalance",
+    "communication/parallelism_choices",
     "memory/memory_near_capacity",
     "memory/memory_fragmentation",
     "memory/memory_growth",
