@@ -158,6 +158,7 @@ _PLACES: tuple[str, ...] = (
     "memory/cache_fragmentation",
     "memory/activation_peak",
     "memory/optimizer_memory",
+    "memory/memory_by_kind",
     "memory/allocation_leak",
     "steps/warm_up_counted",
     "steps/steps_not_marked",
