@@ -147,6 +147,7 @@ _PLACES: tuple[str, ...] = (
     "steps/unused_phase",
     "steps/small_microbatch",
     "steps/tail_latency",
+    "input/cold_files",
     "serving/prefill_stalls_decode",
     "serving/quantization",
     "communication/rank_imbalance",

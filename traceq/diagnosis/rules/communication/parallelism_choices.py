@@ -43,6 +43,7 @@ from traceq.diagnosis.advice import Remark
 from traceq.diagnosis.needs import CannotTell, NothingThere
 from traceq.diagnosis.rules.shared.collectives import asked_for
 from traceq.diagnosis.rules.shared.copies import rate
+from traceq.diagnosis.rules.shared.remedies import remedy
 from traceq.diagnosis.rules.shared.wording import percent, time
 from traceq.diagnosis.subject import Subject
 
@@ -67,7 +68,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
     texts = [_of_model(facts, choices)] if facts["ranks"] else []
     texts += [_of_layers(facts, choices, subject)] if facts["tensor_ranks"] else []
     fixes = [_for_model(subject, facts, choices)] if facts["ranks"] else []
-    fixes += [_for_layers(facts)] if facts["tensor_ranks"] else []
+    fixes += [_for_layers(subject, facts)] if facts["tensor_ranks"] else []
     yield Remark(text=" ".join(texts), query="parallelism_choices", fix=" ".join(fixes))
 
 
@@ -126,7 +127,12 @@ def _of_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
     ranks = facts["tensor_ranks"]
     now, *others = (row for name, row in choices.items() if name.startswith("TP ") and "," not in name)
     exposed = subject.ledger.get("communication", 0.0)
-    said = "".join(f"; over {each['choice'].removeprefix('TP ')} ranks it would be {_sent(each)}" for each in others)
+    said = "".join(
+        f"; over {number} ranks it would be {_sent(each)}, all together {size(number * each['sent_bytes'])} in place of "
+        f"{size(ranks * now['sent_bytes'])}"
+        for each in others
+        for number in [int(each["choice"].removeprefix("TP "))]
+    )
     lasting = (
         f", {time(now['sending_ns'])} at {rate(facts['best_rate'])}, the best that these reach"
         if now["sending_ns"]
@@ -162,14 +168,19 @@ def _for_model(subject: Subject, facts: Facts, choices: Choices) -> str:
             " Reduce them in 16 bits, half of the bytes: `model.register_comm_hook(None, default_hooks.bf16_compress_hook)`."
         )
     )
+    learning = f" {remedy(subject.program, 'rescale_learning')}" if "training" in subject.program.workloads else ""
     return (
         "Keep replicas while they fit, and send less often: with micro-batches, reduce gradients of the last only "
-        f"(`with model.no_sync():`), or give each rank more samples a step.{half} Sharding sends no less."
+        f"(`with model.no_sync():`), or give each rank more samples a step.{half}{learning} Sharding sends no less."
     )
 
 
-def _for_layers(facts: Facts) -> str:
+def _for_layers(subject: Subject, facts: Facts) -> str:
+    ranks = facts["tensor_ranks"]
+    within = f"Keep the {ranks} ranks of a layer within one machine: what each sends depends on the batch, hardly on their number."
+    if subject.goal == "latency" or ranks == 2:
+        return within
     return (
-        f"Keep the {facts['tensor_ranks']} ranks of a layer within one machine: their number hardly changes what each "
-        "sends, only the batch and the width of the model do. Fewer of them compute more each and hold more weights."
+        f"Where the weights fit, split layers over {ranks // 2} ranks and replicate the model twice as often: as many samples "
+        f"then cost less than half of the bytes, and each step takes longer. {within}"
     )

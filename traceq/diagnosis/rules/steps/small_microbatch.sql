@@ -23,7 +23,7 @@
 --     {%- endif %}
 --   {%- endif %}
 -- fix: Double the micro-batch and halve the accumulation: `DataLoader(..., batch_size=2 * batch_size)`. The batch per
---   optimizer step stays the same with `accumulation_steps = {{ [1, (facts.micro_batches_per_update / 2) | round |
+--   optimizer step, and with it the learning rate, stays the same with `accumulation_steps = {{ [1, (facts.micro_batches_per_update / 2) | round |
 --   int] | max }}`.{% if facts.memory_share is none %} Look at torch.cuda.max_memory_allocated() first.{% endif %}
 -- for: pytorch, training
 -- needs: gpu, steps, phases, launches
