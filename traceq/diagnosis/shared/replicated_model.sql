@@ -6,7 +6,7 @@ with
 -- a bucket may be too small to be told by its size: what the same ranks reduce in the backward pass belongs to them
 gradient as (
     select
-        r.step, r.slice_id, r.op, r.bytes, r.group_size, p.micro_batch, c.bytes / greatest(c.in_elements, c.out_elements) as element_bytes
+        r.step, r.slice_id, r.op, r.bytes, r.group_size, r.members, p.micro_batch, c.bytes / greatest(c.in_elements, c.out_elements) as element_bytes
     from communication_role as r
     left join training_pass as p using (slice_id)
     left join collective as c on c.trace_id = $trace_id and c.slice_id = r.slice_id
@@ -35,6 +35,7 @@ same as (
     having
         count(distinct op) = 1
         and count(distinct group_size) = 1
+        and count(distinct members) = 1
         and count(group_size) = count(*)
         and count(bytes) = count(*)
         and count(micro_batch) = count(*)

@@ -68,7 +68,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
     texts = [_of_model(facts, choices)] if facts["ranks"] else []
     texts += [_of_layers(facts, choices, subject)] if facts["tensor_ranks"] else []
     fixes = [_for_model(subject, facts, choices)] if facts["ranks"] else []
-    fixes += [_for_layers(subject, facts)] if facts["tensor_ranks"] else []
+    fixes += [_for_layers(subject, facts, choices)] if facts["tensor_ranks"] else []
     yield Remark(text=" ".join(texts), query="parallelism_choices", fix=" ".join(fixes))
 
 
@@ -98,7 +98,7 @@ def _of_model(facts: Facts, choices: Choices) -> str:
     )
     memory = f" of {size(facts['capacity_bytes'])}" if facts["capacity_bytes"] else ""
     return (
-        f"{facts['ranks']} ranks {how} {facts['parameters']:,} parameters. In a step each sends {sent}, {_sent(third)} with "
+        f"{facts['ranks']} ranks {how} {facts['parameters']:,} trained parameters. In a step each sends {sent}, {_sent(third)} with "
         f"ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a rank, with ZeRO-2 "
         f"{size(second['held_bytes'])}, with ZeRO-3 {size(third['held_bytes'])}; {_states(facts, first)} {_split(choices)}"
     )
@@ -123,9 +123,14 @@ def _split(choices: Choices) -> str:
     )
 
 
+def _splits(choices: Choices) -> list[Facts]:
+    """Of layers: as it is, then over other numbers of ranks."""
+    return [row for name, row in choices.items() if name.startswith("TP ") and "," not in name]
+
+
 def _of_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
     ranks = facts["tensor_ranks"]
-    now, *others = (row for name, row in choices.items() if name.startswith("TP ") and "," not in name)
+    now, *others = _splits(choices)
     exposed = subject.ledger.get("communication", 0.0)
     said = "".join(
         f"; over {number} ranks it would be {_sent(each)}, all together {size(number * each['sent_bytes'])} in place of "
@@ -175,10 +180,10 @@ def _for_model(subject: Subject, facts: Facts, choices: Choices) -> str:
     )
 
 
-def _for_layers(subject: Subject, facts: Facts) -> str:
+def _for_layers(subject: Subject, facts: Facts, choices: Choices) -> str:
     ranks = facts["tensor_ranks"]
-    within = f"Keep the {ranks} ranks of a layer within one machine: what each sends depends on the batch, hardly on their number."
-    if subject.goal == "latency" or ranks == 2:
+    within = f"Keep the {ranks} ranks of a layer in one machine: what each sends depends on the batch, hardly on their number."
+    if subject.goal == "latency" or len(_splits(choices)) == 1:
         return within
     return (
         f"Where the weights fit, split layers over {ranks // 2} ranks and replicate the model twice as often: as many samples "
