@@ -16,7 +16,7 @@
 --   {{ time(facts.later_reading_ns) }}: the files come from memory then. A batch of {{ cut(facts.loader) }} takes {{ time(facts.first_fetch_ns) }}
 --   at first, {{ time(facts.later_fetch_ns) }} later (medians).
 --   {%- endif %}
--- fix: Bring the files into memory before training where they fit: `vmtouch -t FOLDER`, or read them once in the background. Where they do
+-- fix: Bring the files into memory before the first batch where they fit: `vmtouch -t FOLDER`, or read them once in the background. Where they do
 --   not, copy them to a local NVMe disk, and judge the loader by the first epoch.
 -- needs: steps, fetches
 -- unknown: {% if not has('python_frames') %}{{ lacks('frames that show where an epoch begins are not traced', 'python_frames', 'brings them') }}
