@@ -28,7 +28,7 @@
 --     'in 8 bits where they have 32': 'Keep optimizer states in 8 bits: `torchao.optim.AdamW8bit`, or `bitsandbytes.optim.AdamW8bit`; check that the loss falls as before.',
 --     'released in the backward pass': 'Step in the backward pass and release each gradient at once: `parameter.register_post_accumulate_grad_hook(step)`.',
 --   } -%} {{ code.get(facts.lever, 'Shard over the ranks: `fully_shard(model)`.') }}
--- for: pytorch
+-- for: pytorch, training
 -- needs: allocations
 -- absent: {% if not ask('training_snapshot') %}no backward and no optimizer is in the history
 --   {%- endif %}
