@@ -99,8 +99,9 @@ def _of_model(facts: Facts, choices: Choices) -> str:
     memory = f" of {size(facts['capacity_bytes'])}" if facts["capacity_bytes"] else ""
     return (
         f"{facts['ranks']} ranks {how} {facts['parameters']:,} trained parameters. In a step each sends {sent}, "
-        f"{_sent(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a rank, with ZeRO-2 "
-        f"{size(second['held_bytes'])}, with ZeRO-3 {size(third['held_bytes'])}; {_states(facts, first)} {_split(choices)}"
+        f"{_sent(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a "
+        f"rank, with ZeRO-2 {size(second['held_bytes'])}, with ZeRO-3 {size(third['held_bytes'])}; "
+        f"{_states(facts, first)} {_split(choices)}"
     )
 
 
