@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from builder import TraceBuilder
 from labelled.cases.parallelism_choices import found, found_sharded, found_tensor_parallel, found_with_attention, train
 
+from traceq.database.connect import connect
 from traceq.diagnosis.judge import subjects
+from traceq.loading.ingest import ingest
 
 MB = 1_000_000
+RESNET = Path(__file__).parents[3] / "shared" / "judged" / "torch" / "tracelens_mi300_resnet_rank0of8.json.gz"
 
 
 def choices(make, folder):
@@ -75,3 +84,24 @@ def test_states_are_those_of_optimizers_whose_name_tells(tmp_path, optimizer, st
 
 def test_an_odd_number_of_ranks_is_not_split_in_two(tmp_path):
     assert "TP 2, DP n/2" not in choices(lambda trace: train(trace, layers=3, ranks=3), tmp_path)
+
+
+@pytest.mark.skipif(not RESNET.exists(), reason="the folder shared is not beside the checkout")
+def test_a_real_trace_has_the_parameters_of_its_model(tmp_path):
+    events = json.loads(gzip.decompress(RESNET.read_bytes()))["traceEvents"]
+    told = [
+        each["args"] for each in events if each.get("cat") == "kernel" and "Collective name" in each.get("args", {})
+    ]
+    reduced = [each for each in told if each["Collective name"] == "allreduce"]
+    per_step = Counter(each["In msg nelems"] for each in reduced)
+    assert {each["dtype"] for each in reduced} == {"BFloat16"}
+    assert set(per_step.values()) == {3}
+    ingest([str(RESNET)], tmp_path / "resnet.duckdb")
+    with closing(connect(tmp_path / "resnet.duckdb")) as connection:
+        (subject,) = subjects(connection)
+        (facts,) = subject.ask("parallelism_facts")
+        first, *_, last = subject.ask("parallelism_choices")
+    # torchvision publishes 11,689,512 for ResNet-18
+    assert facts["parameters"] == sum(per_step) == 11_689_512
+    assert first["sent_bytes"] == 2 * 7 * 2 * sum(per_step) // 8
+    assert last["sent_bytes"] == 3 * 7 * 2 * sum(per_step) // 8
