@@ -6,7 +6,7 @@ query as (
     select
         o.slice_id,
         x.step,
-        list_product(from_json(json_extract(o.args, '$."Input Dims"[0]'), '["DOUBLE"]')) * case x.dtype when 'fp32' then 4 when 'fp64' then 8 else 2 end as bytes
+        list_product(try_cast(o.args -> 'Input Dims' -> 0 as double[])) * case x.dtype when 'fp32' then 4 when 'fp64' then 8 else 2 end as bytes
     from operator_cost as x
     inner join counted using (step)
     inner join cpu_slice as o on o.trace_id = x.trace_id and o.slice_id = x.slice_id

@@ -54,9 +54,8 @@ named as materialized (
 shaped as (
     select
         slice_id,
-        from_json(
-            json_extract(args, '$."Input Dims"[' || case name when 'aten::mv' then 0 when 'aten::addmm' then 2 when 'aten::_addmm_activation' then 2 else 1 end || ']'),
-            '["BIGINT"]'
+        try_cast(
+            args -> 'Input Dims' -> case name when 'aten::mv' then 0 when 'aten::addmm' then 2 when 'aten::_addmm_activation' then 2 else 1 end as bigint[]
         ) as weight
     from named
 ),
