@@ -264,7 +264,8 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
             facts["tf32_share"],
             is_trade=False,
         )
-    if facts["has_fp8"] and facts["half_precision_share"] >= MUCH_FUSIBLE:
+    # of a trained model the rule quantization says what 8 bits win
+    if facts["has_fp8"] and facts["half_precision_share"] >= MUCH_FUSIBLE and facts["program"].trains:
         return Knob(
             f"Precision down: 16-bit arithmetic at the compute limit takes {percent(facts['half_precision_share'])} of "
             "the step, and this GPU has twice the peak in FP8; accuracy has to be checked.",
