@@ -36,7 +36,9 @@ def found_small_files(trace):
             at = 1_000_000 * number + 1_000 + 40_000 * file
             told = {"thread_id": 0, "path": f"/mnt/images/{number}-{file}.jpg"}
             trace.add("file_access", ts=at, dur=30_000, operation="open", function="openat", **told)
-            trace.add("file_access", ts=at + 31_000, dur=5_000, operation="read", function="read", bytes=100_000, **told)
+            trace.add(
+                "file_access", ts=at + 31_000, dur=5_000, operation="read", function="read", bytes=100_000, **told
+            )
 
 
 def clean(trace):

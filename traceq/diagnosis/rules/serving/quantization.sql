@@ -16,7 +16,7 @@
 --   https://arxiv.org/abs/2306.00978
 --   https://docs.vllm.ai/en/stable/features/quantization/
 --   https://docs.pytorch.org/ao/stable/
--- remark: {% if facts.eight_share >= worth %}{% if 'serving' in program.workloads %}Products{% else %}Nothing in the trace trains a model; products{% endif %} with weights take {{ time(facts.all_ns) }} of {{ time(facts.step_ns) }} a step.
+-- remark: {% if facts.eight_share >= worth %}{% if 'serving' in program.workloads %}Products{% else %}Nothing in the trace trains a model; products{% endif %} with weights take {{ time(facts.all_ns) }} of {{ time(facts.step_ns) }}{% if not subject.is_window %} a step{% endif %}.
 --   {%- for row in rows if row.gpu_ns >= least * row.step_ns %} {% if row.bound == 'memory' %}Reading {{ size(row.weight_bytes) }} of {{ row.dtype }} weights limits {{ time(row.gpu_ns) }} of it:
 --   8-bit weights take away at most {{ time(row.eight_ns) }}{% if row.four_ns > row.eight_ns %}, 4-bit ones {{ time(row.four_ns) }}{% endif %}.
 --     {%- else %}Arithmetic in {{ row.compute_type }} limits {{ time(row.gpu_ns) }} of it: {{ row.faster }}, with
