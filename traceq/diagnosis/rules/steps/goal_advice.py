@@ -96,7 +96,8 @@ def judge(subject: Subject) -> Iterator[Remark]:
         **_with_tensor_parallel(subject, measured),
         "program": subject.program,
         # of a job whose gradients are known byte for byte nothing else is split
-        "replicates": subject.ask("parallelism_facts")[0]["op"] == "all_reduce",
+        "replicates": measured["other_communication_share"] >= WORTH
+        and subject.ask("parallelism_facts")[0]["op"] == "all_reduce",
     }
     is_latency = subject.goal == "latency"
     knobs = [knob for turn in _KNOBS if (knob := turn(facts, is_latency)) is not None][:MOST_KNOBS]
