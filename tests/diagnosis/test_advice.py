@@ -23,7 +23,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 GIVEN = {"workers": 4, "watts": "700", "limit": "400", "sizes": "Larger buckets", "bucket": 50, "kernel": "gemm"}
 QUERIES = {name: rule_query(name) for name in shelved("diagnosis/rules")}
 # Of rules that are for training, or that found the backward pass.
-OF_TRAINING = {"gradients_early", "gradients_fewer_bytes", "gradients_less_often", "join_gradients", "fused_optimizer"}
+OF_TRAINING = {
+    "rescale_learning",
+    "gradients_early",
+    "gradients_fewer_bytes",
+    "gradients_less_often",
+    "join_gradients",
+    "fused_optimizer",
+}
 # What stands in an `if program...` is for that program only: such a part is checked where it is rendered.
 FOR_SOME = re.compile(r"\{%-? *(?:if|elif)[^%]*\bprogram\b.*?\{%-? *(?:endif|else)", re.DOTALL)
 SAID = ("fix", "reason", "wrong-if", "heading", "title", "remark")

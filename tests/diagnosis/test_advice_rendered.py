@@ -18,6 +18,7 @@ WHOM = ("PyTorch, training, graphs", "PyTorch, inference", "vLLM", "JAX", "CuPy"
 NAMES = "select distinct name from cpu_slice union select distinct name from gpu_slice"
 TRAINED = {
     *("redundant-copy", "gradient-overlap", "small-messages", "same-stream-collective", "host-communication"),
+    "parallelism-choices",
     *("allocation-leak", "optimizer-memory"),
 }
 

@@ -14,7 +14,7 @@ from traceq.diagnosis.rules.declared import _environment, _of_trace, is_template
 
 OF_TRACE = set(_of_trace(MagicMock()))
 OF_CLAIM = {
-    *("instances", "steps_with_it", "claimed_ns", "claimed_share", "longest_ns"),
+    *("instances", "steps_with_it", "claimed_ns", "claimed_share", "longest_ns", "saving_ns"),
     *("worst", "pieces", "given", "copies", "collectives", "culprits", "facts", "rows"),
 }
 OF_REMARK = {"facts", "rows"}

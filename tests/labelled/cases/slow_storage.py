@@ -28,6 +28,19 @@ def found_in_workers(trace):
         trace.cpu("os", "poll", 1_000_000 * number + 950_000, 50_000, 1)
 
 
+def found_small_files(trace):
+    """Which files, and that they are small, is known as well."""
+    loop(trace, [("openat", 1_000 + 40_000 * file, 30_000) for file in range(8)])
+    for number in range(4):
+        for file in range(8):
+            at = 1_000_000 * number + 1_000 + 40_000 * file
+            told = {"thread_id": 0, "path": f"/mnt/images/{number}-{file}.jpg"}
+            trace.add("file_access", ts=at, dur=30_000, operation="open", function="openat", **told)
+            trace.add(
+                "file_access", ts=at + 31_000, dur=5_000, operation="read", function="read", bytes=100_000, **told
+            )
+
+
 def clean(trace):
     """It reads a little and then waits for the queue."""
     loop(trace, [("read", 1_000, 40_000), ("poll", 50_000, 340_000)])

@@ -2,7 +2,7 @@
 
 Its texts are templates of Jinja, in which stand
 
-    instances, steps_with_it, claimed_ns, claimed_share, longest_ns    of the claim, see diagnosis/sql/summary.sql
+    instances, steps_with_it, claimed_ns, claimed_share, longest_ns, saving_ns    of the claim, see diagnosis/sql/summary.sql
     worst, pieces           the worst piece with the columns of the query, and the list of the worst
     facts, rows             the first row, and all, of the query that the header names (`facts`), or that a remark is about
     given                   the parameters of the query, with the row of that which the header has for each claim (`each`)

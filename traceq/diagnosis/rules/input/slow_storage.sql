@@ -17,7 +17,12 @@
 --   mmap_mode='r')`. Where latency and not bandwidth is the limit, read more at once.{% if not facts.workers %} {{
 --   remedy('workers', workers=8) }}{% endif %} Reading files takes {% if own >= least_reading %}{{ percent(own) }} of
 --   the time of fetching on the main thread {%- else %}{{ percent(worst.reading_share) }} of the time that workers
---   work {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it.
+--   work {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it. {%- set files =
+--   ask('input_files') %}{% if files and files[0].files_per_step >= 1 %} A step opens {{ plural(files[0].files_per_step | round | int, 'file')
+--   }}{% if files[0].folder %} in {{ cut(files[0].folder) }}{% endif %}{% if files[0].bytes_per_file %} and reads {{
+--   size(files[0].bytes_per_file | round | int) }} of each{% endif %}; opening takes {{ percent(files[0].opening_share) }} of these calls
+--   {%- if files[0].bytes_per_file and files[0].bytes_per_file < small_file %}: files so small are slow for being many, on whatever
+--   storage{% endif %}.{% endif %}
 -- confidence: {% if has('os_calls') %}high{% else %}medium{% endif %}
 -- reason: {% if has('os_calls') %}The calls that read were recorded.
 --   {%- else %}Python frames that read files were recorded; whether the disk was slow was not.
@@ -30,6 +35,8 @@
 -- facts: input_facts
 -- low: 0.3
 -- likely: 1.0
+-- threshold: small_file = 1048576: to open a file over a network takes about a millisecond, in which a gigabyte a second reads
+--   1 MiB
 -- threshold: least_reading = 0.5: the larger part of the fetch is reading
 -- uses: fetch_idle
 -- categories: idle_data

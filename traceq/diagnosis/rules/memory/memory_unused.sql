@@ -27,7 +27,7 @@
 --     times.
 --     {%- endif %}
 --   {%- endif %}
--- fix: {{ remedy('unused_memory') }}
+-- fix: {{ remedy('unused_memory') }}{% if program.is_pytorch and 'training' in program.workloads %} {{ remedy('rescale_learning') }}{% endif %}
 -- needs: gpu, steps, memory_samples
 -- unknown: {% if not facts.is_total %}{{ lacks('only changes of memory are known, not totals', 'allocator_totals', 'brings them') }}
 --   {%- elif facts.used_share is none %}the trace does not say how much memory the GPU has

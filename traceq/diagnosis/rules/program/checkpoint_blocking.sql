@@ -14,7 +14,10 @@
 -- fix: Save in the background: {{ names(pieces[:3]) }} holds up the program ( {%- if facts.saves %}{{
 --   plural(facts.saves, 'save') }} in {{ facts.steps }} of {{ plural(steps, 'counted step') }}, {{
 --   time(facts.save_ns) }} each {%- else %}{{ time(longest_ns) }} at a time {%- endif %}). {{ remedy('save_beside')
---   }} Or save every n-th time only: what a save costs per step falls with the number of steps between two.
+--   }} {% if facts.copy_ns and facts.save_ns > facts.copy_ns %}Of a save {{ time(facts.copy_ns) }} is copying {% if facts.copy_bytes %}{{
+--   size(facts.copy_bytes) }} {% endif %}to the host, which a save in the background waits for, too: it holds up the program for at
+--   most {{ time(facts.save_ns - facts.copy_ns) }} less. {% endif %}Or save every n-th time only: by the replay saves cost {{ time(saving_ns) }} a captured step, with ten times
+--   as many steps between two {{ time(saving_ns / 10) }}.
 -- confidence: high
 -- reason: The range or frame around this time says that it saves.
 -- wrong-if: The capture happens to hold a save that a long run makes rarely: then its share of the run is smaller.

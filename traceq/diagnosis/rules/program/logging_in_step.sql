@@ -7,15 +7,21 @@
 -- measured: Logging: ranges and frames whose names say so; the list of patterns is in the query. Claimed is the idle
 --   time within them (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed);
 --   what is within ranges of input, checkpoints or compilation belongs to those. No threshold but that of all findings.
---   Low 0.5, likely 1, high 1: with every 100th step logged, 99 % are gone. Anomaly detection: nodes of autograd under
+--   Low 0.5, likely 1, high 1: with every 100th step logged, 99 % are gone. What every 10th and 100th step save is that
+--   much of what the replay without this time does, as often as it is logged now; a thread of its own saves at most what is
+--   not waiting for the GPU (idle_sync). Anomaly detection: nodes of autograd under
 --   which aten::isnan and then aten::item run; claimed is idle time in these calls and in gaps that they drained, as of
 --   a wait that goes away (low 0.5, likely 1).
 -- try: No torch.autograd.set_detect_anomaly(True) in runs that train. Log every n-th step. Keep sums on the GPU
 --   (loss_sum += loss.detach()) and read them when they are written. Let a thread or process of its own write.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- fix: Log every n-th step only: `if step % 100 == 0:`. Put it around {{ names(pieces[:3]) }}, which costs {{
---   time(claimed_ns) }} per step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}. {{
---   remedy('log_less') }}
+--   time(claimed_ns) }} per step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}.
+--   {%- set often = steps_with_it / steps %} By the replay {% if often > 0.1 %}every 10th step saves
+--   {{ time(saving_ns * (1 - 0.1 / often)) }} a step, {% endif %}{% if often > 0.01 %}every 100th
+--   {{ time(saving_ns * (1 - 0.01 / often)) }}, {% endif %}a thread or process of its own at most
+--   {{ time(saving_ns * (1 - facts.waiting_share)) }}{% if facts.waiting_share > 0.01 %}: it waits for the GPU for the
+--   rest, which a value that is read a step later does not{% endif %}. {{ remedy('log_less') }}
 -- confidence: medium
 -- reason: Inferred from the names of ranges or frames around idle time.
 -- wrong-if: The range named does more than logging.
@@ -23,6 +29,7 @@
 -- needs: gpu, steps
 -- rules-out: python_frames
 -- also: logging_in_step_anomaly
+-- facts: logging_in_step_facts
 -- low: 0.5
 -- likely: 1.0
 -- settings: topic=logging

@@ -69,13 +69,14 @@ class Words(NamedTuple):
 class Knob(NamedTuple):
     """What the trace says of a knob, how to turn it (empty: leave it), and its share of the step.
 
-    `is_trade`: what is right for the other goal differs.
+    `is_trade`: what is right for the other goal differs. `grows_batch`: of an optimizer step.
     """
 
     text: str
     code: str
     share: float
     is_trade: bool = True
+    grows_batch: bool = False
 
 
 Facts = Mapping[str, Any]
@@ -91,17 +92,26 @@ def judge(subject: Subject) -> Iterator[Remark]:
     if subject.ask("serving_told"):
         raise NothingThere("the steps are those of a server, which has other knobs")
     (measured,) = subject.ask("goal_advice")
-    facts = {**_with_tensor_parallel(subject, measured), "program": subject.program}
+    facts = {
+        **_with_tensor_parallel(subject, measured),
+        "program": subject.program,
+        # of a job whose gradients are known byte for byte nothing else is split
+        "replicates": measured["other_communication_share"] >= WORTH
+        and subject.ask("parallelism_facts")[0]["op"] == "all_reduce",
+    }
     is_latency = subject.goal == "latency"
     knobs = [knob for turn in _KNOBS if (knob := turn(facts, is_latency)) is not None][:MOST_KNOBS]
     turned = [knob for knob in knobs if knob.code and knob.is_trade]
     if not turned or (len(knobs) < LEAST_KNOBS and turned[0].share < ENOUGH_ALONE):
         raise NothingThere(f"the trace speaks for nothing that is a matter of {subject.goal}; see the findings")
+    fixes = [f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code]
+    if "training" in subject.program.workloads and any(knob.grows_batch for knob in knobs):
+        fixes.append(remedy(subject.program, "rescale_learning"))
     numbered = " ".join(f"({number}) {knob.text}" for number, knob in enumerate(knobs, 1))
     yield Remark(
         text=f"For {subject.goal}, of a step of {time(facts['step_ns'])}: {numbered}",
         query="goal_advice",
-        fix=" ".join(f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code),
+        fix=" ".join(fixes),
         title=f"Tuning for {subject.goal}",
         key=subject.goal,
     )
@@ -124,13 +134,21 @@ def _with_tensor_parallel(subject: Subject, facts: Facts) -> Facts:
 
 
 def _from(
-    column: str, words: Callable[[Facts, bool], Words | None], least: float = WORTH, *, is_trade: bool = True
+    column: str,
+    words: Callable[[Facts, bool], Words | None],
+    least: float = WORTH,
+    *,
+    is_trade: bool = True,
+    grows: bool = False,
 ) -> Turn:
-    """A knob that is named from this share of the step on; `words` are its text and code, None where it does not apply."""
+    """A knob that is named from this share of the step on; `words` are its text and code, None where it does not apply.
+
+    `grows`: for throughput it makes the batch of an optimizer step larger.
+    """
 
     def turn(facts: Facts, is_latency: bool) -> Knob | None:
         said = words(facts, is_latency) if facts[column] >= least else None
-        return None if said is None else Knob(*said, facts[column], is_trade)
+        return None if said is None else Knob(*said, facts[column], is_trade, grows and not is_latency)
 
     return turn
 
@@ -186,11 +204,13 @@ def _batch(facts: Facts, is_latency: bool) -> Knob | None:
             "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, then a "
             "larger batch_size.",
             launching,
+            grows_batch=True,
         )
     return Knob(
         f"Batch size up: {why}; {_memory(facts)}.",
         "DataLoader(..., batch_size=2 * batch_size), again until a step takes twice as long as before.",
         launching,
+        grows_batch=True,
     )
 
 
@@ -245,7 +265,8 @@ def _precision(facts: Facts, _is_latency: bool) -> Knob | None:
             facts["tf32_share"],
             is_trade=False,
         )
-    if facts["has_fp8"] and facts["half_precision_share"] >= MUCH_FUSIBLE:
+    # of a trained model the rule quantization says what 8 bits win
+    if facts["has_fp8"] and facts["half_precision_share"] >= MUCH_FUSIBLE and facts["program"].trains:
         return Knob(
             f"Precision down: 16-bit arithmetic at the compute limit takes {percent(facts['half_precision_share'])} of "
             "the step, and this GPU has twice the peak in FP8; accuracy has to be checked.",
@@ -329,7 +350,7 @@ def _tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
 
 def _other_communication(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["other_communication_share"]
-    if facts["tensor_share"] >= WORTH:
+    if facts["tensor_share"] >= WORTH or facts["replicates"]:
         return None
     size = f" in groups of {facts['other_group']}" if facts["other_group"] else ""
     start = (
@@ -394,7 +415,7 @@ _KNOBS: tuple[Turn, ...] = (
     _from("tensor_share", _tensor_parallel),
     _from("other_communication_share", _other_communication),
     _from("sharded_share", _sharding),
-    _from("gradient_share", _gradients),
+    _from("gradient_share", _gradients, grows=True),
     _from("pipeline_share", _pipeline),
     _from("all_to_all_share", _all_to_all, is_trade=False),
     _precision,

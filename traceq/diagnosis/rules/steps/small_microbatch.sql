@@ -23,7 +23,7 @@
 --     {%- endif %}
 --   {%- endif %}
 -- fix: Double the micro-batch and halve the accumulation: `DataLoader(..., batch_size=2 * batch_size)`. The batch per
---   optimizer step stays the same with `accumulation_steps = {{ [1, (facts.micro_batches_per_update / 2) | round |
+--   optimizer step, and with it the learning rate, stays the same with `accumulation_steps = {{ [1, (facts.micro_batches_per_update / 2) | round |
 --   int] | max }}`.{% if facts.memory_share is none %} Look at torch.cuda.max_memory_allocated() first.{% endif %}
 -- for: pytorch, training
 -- needs: gpu, steps, phases, launches
@@ -35,27 +35,13 @@
 --   {%- endif %}
 -- threshold: launch_bound = 0.15: where XProf's advice on launching begins
 -- remarks: yes
--- uses: counted, launch_bound, memory_use
+-- uses: counted, training_pass, launch_bound, memory_use
 with
-launched as (
-    select g.step, q.phase, c.ts, g.slice_id
-    from gpu_slice as g
-    inner join counted using (step)
-    inner join launch_state as q on q.trace_id = g.trace_id and q.slice_id = g.slice_id
-    inner join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
-    where g.trace_id = $trace_id and g.device = $device and q.phase in ('forward', 'backward', 'optimizer')
-),
-
-turn as (
-    select step, phase, lag(phase) over (order by ts, slice_id) as before
-    from launched
-),
-
 passes as (
     select
-        count(*) filter (phase = 'backward' and before = 'forward') as micro_batches,
+        count(*) filter (is_turn) as micro_batches,
         count(*) filter (phase = 'optimizer' and before is distinct from 'optimizer') as updates
-    from turn
+    from training_pass
 ),
 
 kernel as (

@@ -1,0 +1,192 @@
+"""What other parallelism would send and hold.
+
+What it finds
+    Jobs whose ranks exchange gradients, parameters or parts of layers of known size, where communication or memory is
+    what the choice of parallelism is about: what each rank would send a step, and hold of the model, were it
+    replicated (DDP), sharded (ZeRO-1, -2, -3; FSDP), or split into layers (TP) or stages (PP).
+
+Why it matters
+    Sharding and splitting trade bytes sent for bytes held. ZeRO-1 and -2 send what DDP sends and hold less; ZeRO-3
+    sends half as much again. Tensor parallelism sends activations, which grow with the batch, and no other rank hides
+    them; a pipeline sends little and idles while it fills.
+
+How it is measured
+    Nothing is estimated: bytes of what is reduced in the backward pass (collective_slice, by group and pass), once a
+    micro-batch (turns from forward to backward), are the gradients G; parameters P have their type under DDP, under
+    FSDP that of what is gathered; states S of the optimizer are 2 P for torch.optim's Adam, not known for SGD. With n
+    ranks, m micro-batches, of r of which gradients are reduced, and u optimizer steps, a rank sends in a step: DDP
+    2 (n-1)/n G r; ZeRO-1 (n-1)/n (G r + P u); ZeRO-2 (n-1)/n (G m + P u); ZeRO-3 (n-1)/n (G + 2 P) m. Of L layers
+    split over t ranks 2 (t-1)/t 4 A L m, with A the activations between layers, of which attention's queries have the
+    size; of two stages A m, and 1 / (m + 1) of the step idles. PyTorch's ZeroRedundancyOptimizer, which all-reduces and
+    then broadcasts, sends (n-1)/n P u more than DDP. Times are those at the highest bus bandwidth that these
+    collectives reach here. Said from 10 % of the step in communication on, or with 85 % of the memory taken; the batch
+    of a rank stays as it is. What overlaps is not taken off.
+
+What to try
+    Replicate what fits, and send less often or fewer bits; shard no further than memory demands, within a machine;
+    tensor parallelism within NVLink only; pipelines with many micro-batches.
+
+References
+    https://arxiv.org/abs/1910.02054
+    https://arxiv.org/abs/1909.08053
+    https://arxiv.org/abs/2104.04473
+    https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from traceq.common.units import short, size
+from traceq.diagnosis.advice import Remark
+from traceq.diagnosis.needs import CannotTell, NothingThere
+from traceq.diagnosis.rules.shared.collectives import asked_for
+from traceq.diagnosis.rules.shared.copies import rate
+from traceq.diagnosis.rules.shared.remedies import remedy
+from traceq.diagnosis.rules.shared.wording import percent, time
+from traceq.diagnosis.subject import Subject
+
+Facts = Mapping[str, Any]
+Choices = Mapping[str, Facts]
+
+
+def judge(subject: Subject) -> Iterator[Remark]:
+    """What each rank sends and holds by kind of parallelism, where that is a matter."""
+    asked_for(subject)
+    if subject.is_window:
+        raise CannotTell("there are no steps; traceq.annotate marks them")
+    share = subject.ledger.get("communication", 0.0) / subject.step_ns
+    (facts,) = subject.ask("parallelism_facts")
+    if share < subject.threshold("parallelism_choices", "worth") and not _is_taken(subject, facts):
+        raise NothingThere(f"communication is {percent(share)} of the step, and no lack of memory is known")
+    if facts["ranks"] is None and facts["tensor_ranks"] is None:
+        raise CannotTell(
+            "the bytes of gradients a micro-batch, their group or what ranks reduce them for are not known"
+        )
+    choices = {row["choice"]: row for row in subject.ask("parallelism_choices")}
+    texts = [_of_model(facts, choices)] if facts["ranks"] else []
+    texts += [_of_layers(facts, choices, subject)] if facts["tensor_ranks"] else []
+    fixes = [_for_model(subject, facts, choices)] if facts["ranks"] else []
+    fixes += [_for_layers(subject, facts, choices)] if facts["tensor_ranks"] else []
+    yield Remark(text=" ".join(texts), query="parallelism_choices", fix=" ".join(fixes))
+
+
+def _is_taken(subject: Subject, facts: Facts) -> bool:
+    used, capacity = facts["used_bytes"], facts["capacity_bytes"]
+    return bool(used and capacity and used >= subject.threshold("parallelism_choices", "memory_taken") * capacity)
+
+
+def _sent(choice: Facts) -> str:
+    return size(choice["sent_bytes"])
+
+
+def _of_model(facts: Facts, choices: Choices) -> str:
+    ddp, first, second, third = (choices[name] for name in ("DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3 (FSDP)"))
+    how = "replicate" if facts["op"] == "all_reduce" else "shard"
+    alike = ddp["sent_bytes"] == first["sent_bytes"] == second["sent_bytes"]
+    sent = (
+        f"{_sent(ddp)} with DDP, ZeRO-1 and ZeRO-2 alike"
+        if alike
+        else f"{_sent(ddp)} with DDP, {_sent(first)} with ZeRO-1, {_sent(second)} with ZeRO-2"
+    )
+    lasting = (
+        f": {time(ddp['sending_ns'])} (DDP) and {time(third['sending_ns'])} (ZeRO-3) at {rate(facts['best_rate'])}, the "
+        "best of these collectives"
+        if facts["best_rate"]
+        else ""
+    )
+    memory = f" of {size(facts['capacity_bytes'])}" if facts["capacity_bytes"] else ""
+    return (
+        f"{facts['ranks']} ranks {how} {facts['parameters']:,} trained parameters. In a step each sends {sent}, "
+        f"{_sent(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a "
+        f"rank, with ZeRO-2 {size(second['held_bytes'])}, with ZeRO-3 {size(third['held_bytes'])}; "
+        f"{_states(facts, first)} {_split(choices)}"
+    )
+
+
+def _states(facts: Facts, sharded: Facts) -> str:
+    if facts["state_bytes"] is None:
+        return "what the optimizer keeps beside is not in the trace."
+    return (
+        f"states of {facts['optimizer']} take {size(facts['state_bytes'])}, sharded (from ZeRO-1 on) "
+        f"{size(sharded['state_bytes'])}."
+    )
+
+
+def _split(choices: Choices) -> str:
+    layers, stages = choices.get("TP 2, DP n/2"), choices.get("PP 2, DP n/2")
+    if layers is None or stages is None:
+        return "What split layers or stages would send is not known: activations between layers are not in the trace."
+    return (
+        f"With each layer split over two ranks a rank would send {_sent(layers)}, with two stages {_sent(stages)} and "
+        f"{percent(stages['bubble_share'])} of the step idle at this number of micro-batches; either holds half of the model."
+    )
+
+
+def _splits(choices: Choices) -> list[Facts]:
+    """Of layers: as it is, then over other numbers of ranks."""
+    return [row for name, row in choices.items() if name.startswith("TP ") and "," not in name]
+
+
+def _of_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
+    ranks = facts["tensor_ranks"]
+    now, *others = _splits(choices)
+    exposed = subject.ledger.get("communication", 0.0)
+    said = "".join(
+        f"; over {number} ranks it would be {_sent(each)}, all together {size(number * each['sent_bytes'])} in place of "
+        f"{size(ranks * now['sent_bytes'])}"
+        for each in others
+        for number in [int(each["choice"].removeprefix("TP "))]
+    )
+    lasting = (
+        f", {time(now['sending_ns'])} at {rate(facts['best_rate'])}, the best that these reach"
+        if now["sending_ns"]
+        else ""
+    )
+    late = (
+        f" Communication that nothing overlaps takes {time(exposed)}: most of it is waiting or slower transfers."
+        if now["sending_ns"] and exposed > 2 * now["sending_ns"]
+        else ""
+    )
+    return (
+        f"Layers are split over {ranks} ranks, which all-reduce {short(facts['tensor_reductions'])} times a step: each sends "
+        f"{_sent(now)}{lasting}{said}, at the same batch.{late}"
+    )
+
+
+def _for_model(subject: Subject, facts: Facts, choices: Choices) -> str:
+    if facts["op"] != "all_reduce":
+        return (
+            "Keep parameters after the forward pass where they fit: `fully_shard(block, reshard_after_forward=False)` sends "
+            f"{size(choices['ZeRO-2']['sent_bytes'])} in place of {size(choices['ZeRO-3 (FSDP)']['sent_bytes'])}."
+        )
+    if _is_taken(subject, facts):
+        return (
+            "Shard as far as memory demands, and no further: first `fully_shard(block, reshard_after_forward=False)` (ZeRO-2), "
+            "which sends no more than replicas do where gradients are reduced in each micro-batch, then `fully_shard(block)` "
+            "(ZeRO-3)."
+        )
+    half = (
+        ""
+        if facts["gradient_bytes"] <= 2 * facts["parameters"]
+        else (
+            " Reduce them in 16 bits, half of the bytes: `model.register_comm_hook(None, default_hooks.bf16_compress_hook)`."
+        )
+    )
+    learning = f" {remedy(subject.program, 'rescale_learning')}" if "training" in subject.program.workloads else ""
+    return (
+        "Keep replicas while they fit, and send less often: with micro-batches, reduce gradients of the last only "
+        f"(`with model.no_sync():`), or give each rank more samples a step.{half}{learning} Sharding sends no less."
+    )
+
+
+def _for_layers(subject: Subject, facts: Facts, choices: Choices) -> str:
+    ranks = facts["tensor_ranks"]
+    within = f"Keep the {ranks} ranks of a layer in one machine: what each sends depends on the batch, hardly on their number."
+    if subject.goal == "latency" or len(_splits(choices)) == 1:
+        return within
+    return (
+        f"Where the weights fit, split layers over {ranks // 2} ranks and replicate the model twice as often: as many samples "
+        f"then cost less than half of the bytes, and each step takes longer. {within}"
+    )
