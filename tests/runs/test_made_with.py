@@ -8,6 +8,8 @@ import pytest
 from made_runs import MS, noisy, run
 
 from traceq.reports.comparison.comparison import compose_comparison
+from traceq.reports.comparison.ticket import compose_ticket
+from traceq.reports.redact import redacted_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs import stored
@@ -56,6 +58,8 @@ def differ(**changed):
         # Another machine.
         ({"affinity": "4", "cpus": "4"}, [("affinity", True, "cpus"), ("cpus", False, None)]),
         ({"NCCL_ALGO": "Ring"}, [("NCCL_ALGO", True, None)]),
+        # Of a later traceq.
+        ({"unheard_of": "1"}, []),
         # A snapshot that does not say it, of an older traceq or of a program where it cannot be told.
         ({"batch_size": None, "autocast": "bfloat16"}, []),
     ],
@@ -126,6 +130,14 @@ def test_json_has_knobs_apart():
     ]
     assert [each["name"] for each in content["also_differs"]] == ["torch"]
     assert content["base"]["runs"][0]["made_with"] == BASE
+
+
+def test_tickets_show_values_that_are_known_and_no_other():
+    told = {"driver": "570.86.15", "gpu": "Alice 9000", "OMP_NUM_THREADS": "/home/alice"}
+    found = compare([made("a", driver="550.54.15", gpu="NVIDIA H100")], [made("b", **told)], noise=None)
+    text = " ".join(text_of(compose_ticket(redacted_comparison(found))).split())
+    assert "driver 550.54.15 -> 570.86.15" in text
+    assert "alice" not in text.lower()
 
 
 def test_baselines_keep_it_and_older_ones_have_none():
