@@ -34,8 +34,10 @@ KNOWN = {
                 "world_size": "2",
             }
             | {"data_parallel": "DDP", "torch": "2.13.0"},
-            "8 CPUs; 0 loader workers, batches of 32; fused optimizer AdamW; autocast to bfloat16; "
-            "torch.compile (reduce-overhead); DDP over 2; torch 2.13.0",
+            (
+                "8 CPUs; 0 loader workers, batches of 32; fused optimizer AdamW; autocast to bfloat16; "
+                "torch.compile (reduce-overhead); DDP over 2; torch 2.13.0"
+            ),
         ),
     ],
 )
