@@ -14,6 +14,7 @@ from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs import stored
 from traceq.runs.compare.compare import compare
+from traceq.runs.compare.noise import noise
 from traceq.runs.made_with import differences
 from traceq.runs.tradeoff.study import trade_off
 from traceq.runs.tradeoff.tradeoff import Setting, Taken
@@ -121,6 +122,11 @@ def test_batches_of_other_sizes_are_other_work():
 def test_only_one_side_with_a_snapshot_is_said():
     found = compare([made("a")], [run(*noisy(10 * MS), name="b")], noise=None)
     assert "only the base says what it was made with: knobs that changed are not known" in found.remarks
+
+
+def test_noise_of_other_settings_is_told():
+    remarks = noise([made("a"), made("b"), made("c", num_workers="4", torch="2.13.0")]).remarks
+    assert [each for each in remarks if "setting" in each] == ["c is of another setting than a: num_workers 4, not 0"]
 
 
 def test_json_has_knobs_apart():
