@@ -46,6 +46,7 @@ def test_a_trace_of_one_kernel(traceq, tmp_path, monkeypatch):
 one.json
 ========
 trace 1, PyTorch Profiler, 1 GPU slice, 0 host slices
+What it was made with is not known; traceq record and traceq.profile write that beside a trace.
 
   ok              ledger             1 GPU slice on 1 GPU
   ok              copies             no copy ran on a GPU

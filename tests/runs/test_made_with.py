@@ -8,10 +8,13 @@ import pytest
 from made_runs import MS, noisy, run
 
 from traceq.reports.comparison.comparison import compose_comparison
+from traceq.reports.comparison.ticket import compose_ticket
+from traceq.reports.redact import redacted_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_text import text_of
 from traceq.runs import stored
 from traceq.runs.compare.compare import compare
+from traceq.runs.compare.noise import noise
 from traceq.runs.made_with import differences
 from traceq.runs.tradeoff.study import trade_off
 from traceq.runs.tradeoff.tradeoff import Setting, Taken
@@ -56,6 +59,8 @@ def differ(**changed):
         # Another machine.
         ({"affinity": "4", "cpus": "4"}, [("affinity", True, "cpus"), ("cpus", False, None)]),
         ({"NCCL_ALGO": "Ring"}, [("NCCL_ALGO", True, None)]),
+        # Of a later traceq.
+        ({"unheard_of": "1"}, []),
         # A snapshot that does not say it, of an older traceq or of a program where it cannot be told.
         ({"batch_size": None, "autocast": "bfloat16"}, []),
     ],
@@ -119,6 +124,11 @@ def test_only_one_side_with_a_snapshot_is_said():
     assert "only the base says what it was made with: knobs that changed are not known" in found.remarks
 
 
+def test_noise_of_other_settings_is_told():
+    remarks = noise([made("a"), made("b"), made("c", num_workers="4", torch="2.13.0")]).remarks
+    assert [each for each in remarks if "setting" in each] == ["c is of another setting than a: num_workers 4, not 0"]
+
+
 def test_json_has_knobs_apart():
     content = json.loads(comparison_to_json(compared(num_workers="4", torch="2.13.0", memory="5")))
     assert content["knobs"] == [
@@ -126,6 +136,14 @@ def test_json_has_knobs_apart():
     ]
     assert [each["name"] for each in content["also_differs"]] == ["torch"]
     assert content["base"]["runs"][0]["made_with"] == BASE
+
+
+def test_tickets_show_values_that_are_known_and_no_other():
+    told = {"driver": "570.86.15", "gpu": "Alice 9000", "OMP_NUM_THREADS": "/home/alice"}
+    found = compare([made("a", driver="550.54.15", gpu="NVIDIA H100")], [made("b", **told)], noise=None)
+    text = " ".join(text_of(compose_ticket(redacted_comparison(found))).split())
+    assert "driver 550.54.15 -> 570.86.15" in text
+    assert "alice" not in text.lower()
 
 
 def test_baselines_keep_it_and_older_ones_have_none():

@@ -196,6 +196,13 @@ def kept(topic: str, name: str, value: object) -> str | None:
     return text if known is not None and known.pattern.fullmatch(text) else None
 
 
+def is_harmless(name: str, value: str) -> bool:
+    """Whether the value may be shown to strangers: one of those that are kept, and no free text (models of processors)."""
+    if name not in _KNOWN:
+        return kept(ENVIRONMENT, name, value) is not None
+    return _KNOWN[name].pattern is not _MODEL and _KNOWN[name].pattern.fullmatch(value) is not None
+
+
 def words(name: str) -> str:
     """What to call it in a sentence; a variable of the environment by its own name."""
     return _KNOWN[name].words if name in _KNOWN else name
@@ -208,12 +215,12 @@ def unit(name: str) -> str | None:
 
 def is_knob(name: str) -> bool:
     """Whether a user sets it for a run."""
-    return _KNOWN[name].is_knob if name in _KNOWN else name not in _NOT_A_KNOB
+    return _KNOWN[name].is_knob if name in _KNOWN else is_variable(name) and name not in _NOT_A_KNOB
 
 
 def is_variable(name: str) -> bool:
     """Whether it is a variable of the environment: where a snapshot lacks one, it was not set."""
-    return name not in _KNOWN
+    return name not in _KNOWN and _VARIABLE.fullmatch(name) is not None
 
 
 def _is_setting(text: str) -> bool:

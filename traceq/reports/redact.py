@@ -30,6 +30,7 @@ from typing import Any
 
 from traceq.common.public_names import KERNEL, KERNEL_OF_LIBRARY, PUBLIC
 from traceq.common.text import shortened
+from traceq.formats.made_with import is_harmless
 from traceq.reports.flame import Frame
 from traceq.reports.model import Device, DeviceLedger, Job, Report, Straggler, TraceFacts, TraceReport
 from traceq.reports.timeline import Called
@@ -37,6 +38,7 @@ from traceq.reports.topics import KernelName, PathName
 from traceq.runs.compare.comparison import Comparison, Part, Side
 from traceq.runs.job.change import UnitChange
 from traceq.runs.job.job import JobStraggler
+from traceq.runs.made_with import UNSET, Difference
 from traceq.runs.run import Run
 
 # Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
@@ -293,6 +295,8 @@ def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> An
     """`value` with all its texts changed, given the name of their field or column, but for those of traceq's own making."""
     if isinstance(value, str):
         return change(name, value)
+    if isinstance(value, Difference) and _is_harmless(value):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         held = {each.name: getattr(value, each.name) for each in fields(value) if not _OWN_FIELDS.fullmatch(each.name)}
         changed = {key: _mapped(each, change, _kind(value, key)) for key, each in held.items()}
@@ -308,6 +312,11 @@ def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> An
     if isinstance(value, Mapping):
         return {change(name, key): _mapped(each, change, name) for key, each in value.items()}
     return value
+
+
+def _is_harmless(difference: Difference) -> bool:
+    values = (value for side in difference.values for value in side)
+    return all(value == UNSET or is_harmless(difference.name, value) for value in values)
 
 
 def _kind(holder: Any, field: str) -> str:

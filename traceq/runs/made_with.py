@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from traceq.formats.made_with import is_knob, is_variable, unit, words
 from traceq.runs.run import Run
 
-_UNSET = "not set"
+UNSET = "unset"
 
 # A name -> names whose change brings a change of it along, whether or not anybody asked for that. torchrun sets variables
 # of the processes that it starts; PyTorch takes its threads from one of them, else from the CPUs there are.
@@ -68,7 +68,7 @@ def _names(sides: Sequence[Sequence[Run]]) -> Iterator[str]:
 
 def _values(sides: Sequence[Sequence[Run]], name: str) -> tuple[tuple[str, ...], ...]:
     """The values of each side; of a side that does not say it none, unless that says that it was not set."""
-    missing = _UNSET if is_variable(name) else None
+    missing = UNSET if is_variable(name) else None
     values = ((run.made_with.get(name, missing) for run in side) for side in sides)
     return tuple(tuple(sorted({each for each in of_side if each is not None})) for of_side in values)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from traceq.analysis.categories import in_words as category_in_words
 from traceq.common.units import change, duration, share
 from traceq.diagnosis.calibrated import ON, in_words
+from traceq.reports.comparison.made_with import knobs
 from traceq.reports.comparison.words import both_sides, confidence
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
 from traceq.runs.verify.verify import Verification, hardware
@@ -35,6 +36,7 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     if verification.reason:
         yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
     yield from (Paragraph((f"{each[0].upper()}{each[1:]}.",)) for each in comparison.assumptions)
+    yield from knobs(comparison.made_with)
     yield Facts(tuple(_facts(verification)))
     if comparison.change is None:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from traceq.runs.compare import statistics
 from traceq.runs.compare.comparable import obstacles, remarks
 from traceq.runs.compare.comparison import Statistic
 from traceq.runs.compare.side import durations, once, side, usable
+from traceq.runs.made_with import differences, is_turned
 from traceq.runs.run import Run
 
 LEVEL = 0.05
@@ -56,7 +57,7 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
     within = float(np.mean(scatter))
     low, high = (freedom * seen / _chi_squared(share, freedom) for share in (1 - LEVEL / 2, LEVEL / 2))
     between, least, most = (math.sqrt(max(variance - within, 0.0)) / mean for variance in (seen, low, high))
-    said = (each for run in runs[1:] for each in remarks(side(runs[:1]), side([run])))
+    said = (each for run in runs[1:] for each in (*_turned(runs[0], run), *remarks(side(runs[:1]), side([run]))))
     return Noise(
         runs=tuple(runs),
         statistic=statistic,
@@ -67,6 +68,13 @@ def noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
         high=most,
         remarks=tuple(dict.fromkeys(said)),
     )
+
+
+def _turned(first: Run, run: Run) -> Iterator[str]:
+    """Knobs that the runs differ in: what they do to a step is no noise."""
+    for each in filter(is_turned, differences(([first], [run]))):
+        before, after = (" or ".join(values) for values in each.values)
+        yield f"{run.file} is of another setting than {first.file}: {each.words} {after}, not {before}"
 
 
 def _variance(steps: statistics.Floats, statistic: Statistic) -> float:
