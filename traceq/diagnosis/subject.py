@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
-from traceq.diagnosis.claim import WORST, Claim, check
+from traceq.diagnosis.claim import WORST, Claim, check, summary
 from traceq.diagnosis.culprits import Node, by_claim, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
@@ -161,7 +161,7 @@ class Subject:
             return None
         if not is_own:
             check(self.connection, values)
-        rows = ask(self.connection, statement("diagnosis/sql/summary.sql"), **values)
+        rows = ask(self.connection, summary(query), **values)
         if not rows or not rows[0]["claimed_ns"]:
             return None
         claim = Claim(query, values, rows[0], number)
