@@ -1,0 +1,47 @@
+-- The training thread's time in one named range beside the model, in a trace without GPU work.
+-- title: Work beside the model
+-- finds: A range or function that is named for measuring or preparing (metrics, tokenize, augment, pad), or in which most of the time is Python,
+--   in traces without GPU activity that hold operators.
+-- matters: The model needs its result late, or once for all: it can be done before, beside, or for the whole batch at once.
+-- measured: Own time of the training thread (host_time) in the range, operators in it included; not in backward pass, optimizer, or fetching.
+--   Shares: low 0.2 (some of it is work that has to be done here), likely 0.9 (one call for a batch, instead of a loop of Python, takes a
+--   tenth or less), high 1 (prepared once, or done by a worker beside training).
+-- try: Prepare it once and store it; do it in the workers of the loader; one call for the whole batch; measure every tenth step.
+-- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
+--   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+-- each: host_side_ranges
+-- key: {{ worst.range | cut }}
+-- heading: Take {{ cut(worst.range) }} out of the step: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{%
+--   endif %}
+-- fix: {% if worst.work == 'measuring' %}Measure every tenth step, and with one operator on the whole batch. {% else %}Prepare it once and store
+--   it, or let the workers of the loader do it; where it has to be here, let one call do the whole batch. {% endif %}{{ cut(worst.range) }}
+--   takes {{ per_step(claimed_ns) }}, {{ percent(given.python_share) }} of it outside of operators.
+-- confidence: medium
+-- reason: The range is in the trace; that the model does not need it there is inferred from its name, or from Python being most of it.
+-- wrong-if: The range is a part of the model, or is fast code already.
+-- needs: steps, host_alone, operators
+-- absent: {% if has('gpu') %}a GPU works in the steps: python-bound tells{% endif %}
+-- low: 0.2
+-- likely: 0.9
+-- uses: host_time, side_work
+select
+    p.step,
+    p.ts,
+    p.dur,
+    p.name,
+    p.slice_id,
+    p.dur as claimed,
+    p.category as cause,
+    p.piece_id as gap_id,
+    $range as range,
+    w.work
+from host_time as p
+asof left join (select *, regexp_replace(name, '\d+', '#', 'g') as range from side_work where work in ('measuring', 'preparing')) as w0 on p.ts >= w0.ts
+left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
+left join cpu_slice as a on a.trace_id = $trace_id and a.slice_id = if(c.kind = 'annotation', c.slice_id, c.annotation_id)
+cross join lateral (select if(p.ts < w0.ts_end, w0.range, null) as range, if(p.ts < w0.ts_end, w0.work, null) as work) as w
+where
+    p.category <> 'data'
+    and p.elsewhere is null
+    and p.phase not in ('backward', 'optimizer')
+    and coalesce(w.range, regexp_replace(a.name, '\d+', '#', 'g')) = $range
