@@ -15,8 +15,8 @@ named as (
         end as work
     from (
         select kind, name, lower(if(kind = 'python', regexp_extract(name, '\): (.*)$', 1), name)) as word
-        from host_name
-        where trace_id = $trace_id and (kind = 'annotation' or _is_line(kind, name))
+        from (select distinct kind, name from cpu_slice where trace_id = $trace_id and kind in ('annotation', 'python'))
+        where kind = 'annotation' or _is_line(kind, name)
     )
 ),
 

@@ -22,20 +22,10 @@
 -- absent: {% if has('gpu') %}a GPU works in the steps: synchronous-loader tells{% endif %}
 -- low: 0
 -- likely: 0.9
--- uses: host_time
+-- uses: host_time, fetch_part, fetch_range
 -- categories: data
-select p.step, p.ts, p.dur, r.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id, regexp_replace(r.name, '\d+', '#', 'g') as range
+select p.step, p.ts, p.dur, f.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id, f.range
 from host_time as p
-inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
-inner join cpu_slice as f on f.trace_id = $trace_id and f.slice_id = p.context_slice_id
-inner join cpu_slice as r
-    on r.trace_id = $trace_id
-    and r.slice_id = coalesce(
-        nullif(if(c.kind = 'annotation', c.slice_id, c.annotation_id), f.slice_id),
-        if(_is_line(c.kind, c.name), c.slice_id, c.line_id)
-    )
-where
-    p.category = 'data'
-    and r.ts >= f.ts
-    and r.slice_id <> f.slice_id
-    and regexp_replace(r.name, '\d+', '#', 'g') = $range
+inner join fetch_part as f on f.piece_id = p.piece_id
+inner join fetch_range as r on r.range = f.range
+where r.place = $place

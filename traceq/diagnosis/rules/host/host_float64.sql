@@ -2,7 +2,7 @@
 -- title: Operators compute in float64
 -- finds: Operators on tensors of double precision, in traces without GPU activity.
 -- matters: Half the bytes and twice as many numbers in an instruction: float32 takes half of the time, where precision allows it.
--- measured: Own time of the training thread (host_time) in operators that have an input of type double. Of each, what is beyond 10 us,
+-- measured: Own time of the training thread (host_time) in operators whose first input is a tensor of type double. Of each, what is beyond 10 us,
 --   which is calling it, goes by shares: low 0.25, likely 0.5 (half the bytes, twice as many numbers an instruction), high 0.75 (what then
 --   fits a cache).
 -- try: float32 for model and data; dtype=np.float32 where arrays are made.
@@ -38,4 +38,6 @@ select
     greatest(p.dur - $calling, 0) / p.dur as goes_high
 from host_time as p
 inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
-where p.category = 'operator' and c.kind = 'op' and regexp_matches(c.args, '"Input type":\[[^\]]*"double"')
+where p.category = 'operator' and c.kind = 'op' and regexp_matches(c.args, '"Input type":\["double"')
+    -- numbers of Python are tensors of double without dimensions
+    and regexp_matches(c.args, '"Input Dims":\[\[\d')
