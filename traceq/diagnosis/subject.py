@@ -150,6 +150,10 @@ class Subject:
         """
         return self._claim(query if isinstance(query, Query) else Query(without_end(query)), settings, is_own=False)
 
+    def claim_host(self, query: Query) -> Claim | None:
+        """The same for a query of traceq's own on the training thread's time, which is no rule's."""
+        return self._claim(query, {})
+
     def _claim(self, query: Query, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
         values = {**self.workspace.given(), **self.settings(query), **settings}
         if not all(0 <= float(values[share]) <= 1 for share in ("low", "likely", "high")):

@@ -88,7 +88,8 @@ select
     count(distinct i.step) as steps_with_it,
     sum(i.claimed::decimal(18, 3)) / s.steps as claimed_ns,
     any_value(w.likely) * s.total / s.steps as saving_ns,
-    greatest(least(any_value(w.low), any_value(w.likely)), 0) * s.total / s.steps as saving_low_ns,
+    -- of what gets longer (traceq whatif) all three are negative
+    if(any_value(w.likely) < 0, any_value(w.low), greatest(least(any_value(w.low), any_value(w.likely)), 0)) * s.total / s.steps as saving_low_ns,
     least(greatest(any_value(w.high), any_value(w.likely)), 1) * s.total / s.steps as saving_high_ns,
     false as only_bounds,
     sum(i.claimed::decimal(18, 3)) / s.total as claimed_share,
