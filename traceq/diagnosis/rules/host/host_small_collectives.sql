@@ -19,8 +19,10 @@
 -- reason: Number, sizes and lengths of the collectives are in the trace; what a large one takes on this network is not.
 -- wrong-if: The ranks wait for a late one: then one collective waits as long.
 -- for: pytorch
--- needs: steps, host_alone, shapes
+-- needs: steps, host_alone
 -- absent: {% if has('gpu') %}a GPU works in the steps: small-messages tells{% endif %}
+-- unseen: {% set known = ask('host_collective_sizes')[0] -%} {% if known.collectives and not known.sized %}{{ lacks('the sizes of collectives are
+--   not known', 'message_sizes') }}{% endif %}
 -- threshold: bucket = 25000000: DistributedDataParallel fuses gradients into buckets of 25 MB
 -- threshold: times_more = 4: below that the first small bucket, the last one and other groups account for it
 -- low: 1
