@@ -26,7 +26,9 @@ def clean(trace):
 
 def clean_foreach(trace):
     """Many groups, each with operators that take many parameters."""
-    steps(trace, names=("aten::_foreach_mul_", "aten::_foreach_lerp_", "aten::_foreach_sqrt", "aten::_foreach_addcdiv_"))
+    steps(
+        trace, names=("aten::_foreach_mul_", "aten::_foreach_lerp_", "aten::_foreach_sqrt", "aten::_foreach_addcdiv_")
+    )
 
 
 def clean_clearing(trace):

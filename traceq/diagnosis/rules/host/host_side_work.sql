@@ -23,25 +23,9 @@
 -- absent: {% if has('gpu') %}a GPU works in the steps: python-bound tells{% endif %}
 -- low: 0.2
 -- likely: 0.9
--- uses: host_time, side_work, side_range
-select
-    p.step,
-    p.ts,
-    p.dur,
-    p.name,
-    p.slice_id,
-    p.dur as claimed,
-    p.category as cause,
-    p.piece_id as gap_id,
-    s.range,
-    w.work
+-- uses: host_time, side_part, side_range
+select p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id, a.range, a.work
 from host_time as p
-asof left join (select *, regexp_replace(name, '\d+', '#', 'g') as range from side_work where work in ('measuring', 'preparing')) as w0 on p.ts >= w0.ts
-left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
-left join cpu_slice as a on a.trace_id = $trace_id and a.slice_id = if(c.kind = 'annotation', c.slice_id, c.annotation_id)
-cross join lateral (select if(p.ts < w0.ts_end, w0.range, null) as range, if(p.ts < w0.ts_end, w0.work, null) as work) as w
-inner join side_range as s on s.place = $place and s.range = coalesce(w.range, regexp_replace(a.name, '\d+', '#', 'g'))
-where
-    p.category <> 'data'
-    and p.elsewhere is null
-    and p.phase not in ('backward', 'optimizer')
+inner join side_part as a on a.piece_id = p.piece_id
+inner join side_range as r on r.range = a.range
+where r.place = $place
