@@ -38,9 +38,9 @@ class Pair:
     """A program with a flaw and the same program without: see the file of that name.
 
     `changes` say what the fix takes away, in words that hold for any program, and `assumption` why; without any the trace does
-    not tell what the fix wins. `rule` is the rule that has to find the flaw, and says what fixing it would win. `mean`: the flaw or
-    its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or needs several cores, so
-    that the clock tells how long a step takes; of all others it is the CPU time, which other programs of the machine change little.
+    not tell what the fix wins. `rule` is the rule that has to find the flaw, and says what fixing it would win. `mean`: the flaw
+    or its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or needs several cores,
+    so that the clock tells how long a step takes; of all others it is the CPU time, which other programs change little.
     """
 
     name: str

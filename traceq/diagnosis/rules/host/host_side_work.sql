@@ -11,10 +11,10 @@
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- each: host_side_ranges
 -- key: {{ worst.range | cut }}
--- heading: Take {{ cut(worst.range) }} out of the step: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{%
+-- heading: Take {{ cut(worst.name) }} out of the step: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{%
 --   endif %}
 -- fix: {% if worst.work == 'measuring' %}Measure every tenth step, and with one operator on the whole batch. {% else %}Prepare it once and store
---   it, or let the workers of the loader do it; where it has to be here, let one call do the whole batch. {% endif %}{{ cut(worst.range) }}
+--   it, or let the workers of the loader do it; where it has to be here, let one call do the whole batch. {% endif %}{{ cut(worst.name) }}
 --   takes {{ per_step(claimed_ns) }}, {{ percent(given.python_share) }} of it outside of operators.
 -- confidence: medium
 -- reason: The range is in the trace; that the model does not need it there is inferred from its name, or from Python being most of it.
@@ -24,7 +24,7 @@
 -- low: 0.2
 -- likely: 0.9
 -- uses: host_time, side_part, side_range
-select p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id, a.range, a.work
+select p.step, p.ts, p.dur, a.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id, a.range, a.work
 from host_time as p
 inner join side_part as a on a.piece_id = p.piece_id
 inner join side_range as r on r.range = a.range
