@@ -32,7 +32,7 @@ def found_in_a_function(trace):
 
 def clean(trace):
     """A range whose name only begins as those do."""
-    steps(trace, "logits")
+    steps(trace, "log_prob")
 
 
 def clean_short(trace):

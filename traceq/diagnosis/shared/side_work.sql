@@ -1,22 +1,34 @@
 -- Slices of the training thread that a name tells to be work beside the model, outermost only: logging, checkpoint, measuring (metrics) or
--- preparing (of input); annotations, and frames of the program's own files.
+-- preparing (of input); annotations, frames of the program's own files, and of libraries that are made for logging.
+-- uses: host_slice_name, logging_name
 with
 named as (
     select
         kind,
         name,
         case
+            when is_logging then 'logging'
             when regexp_matches(word, '(^|[^a-z])(checkpoint|checkpointing|ckpt|save|saving|dump)([^a-z]|$)') then 'checkpoint'
-            when regexp_matches(word, '(^|[^a-z])(log|logs|logging|logger|print|tensorboard|wandb|mlflow|histograms?|plot|visuali[sz]e)([^a-z]|$)')
+            -- log_prob and its like are arithmetic
+            when
+                regexp_matches(
+                    word,
+                    '^(log|logs|logging|logger|print)$|^(log|print|write|report)_(metrics?|scalars?|step|stats|loss(es)?|images?|histograms?|summar(y|ies)|results?|progress)|(^|[^a-z])(histograms?|plot|visuali[sz]e)([^a-z]|$)'
+                )
                 then 'logging'
             when regexp_matches(word, '(^|[^a-z])(metrics?|accuracy|scores?|evaluate|validate|validation)([^a-z]|$)') then 'measuring'
             when regexp_matches(word, '(^|[^a-z])(tokeni[sz](e|er|ing|ation)|augment|augmentations?|transforms?|preprocess|preprocessing|collate|pad|padding)([^a-z]|$)')
                 then 'preparing'
         end as work
     from (
-        select kind, name, lower(if(kind = 'python', regexp_extract(name, '\): (.*)$', 1), name)) as word
-        from (select distinct kind, name from cpu_slice where trace_id = $trace_id and kind in ('annotation', 'python'))
-        where kind = 'annotation' or _is_line(kind, name)
+        select
+            n.kind,
+            n.name,
+            lower(if(n.kind = 'python', regexp_extract(n.name, '\): (.*)$', 1), n.name)) as word,
+            g.name is not null as is_logging
+        from host_slice_name as n
+        left join logging_name as g on g.kind = n.kind and g.name = n.name
+        where n.kind = 'annotation' or g.name is not null or _is_line(n.kind, n.name)
     )
 ),
 
