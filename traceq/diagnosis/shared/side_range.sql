@@ -1,6 +1,6 @@
 -- Ranges and functions of the training thread beside the model, most time first (place, from 1): those named for measuring or preparing, and
 -- others in which most of the time is in no operator.
--- uses: host_time, side_work, side_part
+-- uses: host_time, side_part
 -- threshold: least_share = 0.05: a range that takes less of the steps is not what is meant
 -- threshold: most_of_steps = 0.9: a range around nearly all of a step is the step
 -- threshold: least_python = 0.5: in a range with more operators than Python the operators are what takes the time

@@ -11,7 +11,7 @@
 -- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
 -- heading: Keep the workers from epoch to epoch: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{%
 --   endif %} goes to starting them
--- fix: {{ remedy('keep_workers') }} Between two epochs the training thread waits {{ time(worst.boundary_ns) }}; a usual fetch takes {{
+-- fix: {{ remedy('keep_workers') }} Between two epochs the main thread waits {{ time(worst.boundary_ns) }}; a usual fetch takes {{
 --   time(worst.usual_ns) }}. It is so in {{ steps_with_it }} of {{ steps }} steps.
 -- confidence: high
 -- reason: Two fetches follow one another with nothing computed between them: the first one ended its iterator.

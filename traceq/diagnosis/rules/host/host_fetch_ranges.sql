@@ -1,5 +1,5 @@
 -- The places of named parts of fetches, for a finding each.
--- uses: host_time, fetch_part, fetch_range
+-- uses: fetch_range
 select place
 from fetch_range
 order by place

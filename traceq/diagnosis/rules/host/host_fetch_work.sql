@@ -14,7 +14,7 @@
 -- heading: Vectorize {{ cut(worst.range) }}, or let workers do it: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{%
 --   else %}a step{% endif %}
 -- fix: Let one call make the whole batch in {{ cut(worst.range) }} ({{ per_step(claimed_ns) }}), or prepare it once and store it. {% if
---   worst.loader_kind == 'multi_process' %}The loader has workers, and the training thread does this itself: move it into the Dataset or
+--   worst.loader_kind == 'multi_process' %}The loader has workers, and the main thread does this itself: move it into the Dataset or
 --   the collate function. {% else %}{{ remedy('workers', workers=workers_needed(ask('input_facts')[0])) }} Workers help while a core is
 --   free. {% endif %}
 -- confidence: medium

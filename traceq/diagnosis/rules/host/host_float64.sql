@@ -38,6 +38,6 @@ select
     greatest(p.dur - $calling, 0) / p.dur as goes_high
 from host_time as p
 inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
-where p.category = 'operator' and c.kind = 'op' and regexp_matches(c.args, '"Input type":\["double"')
+where p.category = 'operator' and c.kind = 'op' and regexp_matches(c.args, '"Input type":\s*\["double"')
     -- numbers of Python are tensors of double without dimensions
-    and regexp_matches(c.args, '"Input Dims":\[\[\d')
+    and regexp_matches(c.args, '"Input Dims":\s*\[\[\d')

@@ -17,7 +17,7 @@
 -- reason: The optimizer's step is marked, and its operators take one parameter each.
 -- wrong-if: The range holds more than the update, such as logging of gradients.
 -- same-fix: fewer-launches
--- for: pytorch
+-- for: pytorch, training
 -- needs: steps, host_alone, operators
 -- absent: {% if has('gpu') %}a GPU works in the steps: unfused-optimizer tells{% endif %}
 -- low: 1
