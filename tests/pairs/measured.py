@@ -25,9 +25,9 @@ of the runs. They are CPU time, which other programs change little, except where
 page faults of a few steps else decide which run is the faster. Workers win nothing while other programs use all cores, as they
 did when loader_workers was run last.
 
-*Likely* and *range* are shares of the step that the finding of this rule says in the report of a trace of the slow program, the
-middle one of three; `traceq explain RULE` says what they follow from. *Error* is the distance of likely from the median won, as a
-share of that. *Inside*: the median won lies in the range, or that of some turns.
+*Likely* and *range* are shares of the step that the finding of this rule says in the report of a trace of the slow program;
+`traceq explain RULE` says what they follow from. *Error* is the distance of likely from the median won, as a share of that.
+*Inside*: the median won lies in the range, or that of some turns.
 """
 
 
