@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from pairs.catalogue import PAIRS, Pair
 from pairs.measured import FILE, FOLDER, HEADING, Measured, Measurements, load, section
-from pairs.prediction import Prediction, of_rule, predicted
+from pairs.prediction import Prediction, predicted
 
 import traceq
 
@@ -42,6 +42,7 @@ RECORDINGS = 3  # the one whose prediction is in the middle is taken
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(4 << 30), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 KEPT = ("float64", "json_lines", "persistent_workers")
 KEPT_ARGS = {"Ev Idx", "External id", "Sequence number", "Fwd thread id", "name", "labels", "sort_index"}
+KEPT_ARGS |= {"Input type", "Input Dims"}
 
 
 def main() -> None:
@@ -86,12 +87,12 @@ def _measured(pair: Pair, times: int, *, write: bool) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         traces = [_recorded(pair, Path(folder) / str(number)) for number in range(RECORDINGS)]
         traces.sort(key=lambda each: each[1].likely if each[1] else 0)
-        trace, prediction, by_rule = traces[RECORDINGS // 2]
+        trace, prediction = traces[RECORDINGS // 2]
         if write and pair.name in KEPT:
             FOLDER.mkdir(exist_ok=True)
             (FOLDER / f"{pair.name}.pt.trace.json.gz").write_bytes(trace.read_bytes())
     shares = None if prediction is None else dataclasses.asdict(prediction)
-    return {"slow_ns": slow, "fixed_ns": fixed, "predicted": shares, "rule": by_rule}
+    return {"slow_ns": slow, "fixed_ns": fixed, "predicted": shares}
 
 
 def _wait_for_cores() -> None:
@@ -110,13 +111,13 @@ def _busy_seconds() -> float:
     return sum(map(int, (user, nice, system, *interrupts[:2]))) / os.sysconf("SC_CLK_TCK")
 
 
-def _recorded(pair: Pair, folder: Path) -> tuple[Path, Prediction | None, float | None]:
-    """A trace of the slow program, what it predicts, and what the finding in its report says."""
+def _recorded(pair: Pair, folder: Path) -> tuple[Path, Prediction | None]:
+    """A trace of the slow program, and what the finding in its report predicts."""
     _run(pair, "slow", "--trace", folder)
     trace = folder / "trace.rank0.pt.trace.json.gz"
     _strip(trace)
     with traceq.open(trace) as traces:
-        return trace, predicted(pair, traces, CORES), of_rule(pair.rule, traces)
+        return trace, predicted(pair, traces)
 
 
 def _run(pair: Pair, *arguments: str | Path) -> list[int]:
@@ -133,7 +134,7 @@ def _run(pair: Pair, *arguments: str | Path) -> list[int]:
 
 
 def _strip(trace: Path) -> None:
-    """Take names of machines, shapes and what else no prediction needs out of a trace."""
+    """Take names of machines and what else no prediction needs out of a trace."""
     content: dict[str, Any] = json.loads(gzip.decompress(trace.read_bytes()))
     content.pop("host_name", None)
     content.pop("traceName", None)

@@ -38,9 +38,9 @@ class Pair:
     """A program with a flaw and the same program without: see the file of that name.
 
     `changes` say what the fix takes away, in words that hold for any program, and `assumption` why; without any the trace does
-    not tell what the fix wins. `rule` is the rule whose finding this time is under. `mean`: the flaw or its fix is in some steps
-    only, so that means are compared, not medians. `clock`: the program waits, or needs several cores, so that the clock tells how
-    long a step takes; of all others it is the CPU time, which other programs of the machine change little.
+    not tell what the fix wins. `rule` is the rule that has to find the flaw, and says what fixing it would win. `mean`: the flaw
+    or its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or needs several cores,
+    so that the clock tells how long a step takes; of all others it is the CPU time, which other programs change little.
     """
 
     name: str
@@ -68,7 +68,7 @@ PAIRS = (
         "persistent_workers=True",
         (Change("start of epoch", "kept"), Change(FETCH, "usual")),
         "no worker starts, and no fetch waits for that",
-        "host-data-loading",
+        "host-epoch-start",
         mean=True,
         clock=True,
     ),
@@ -86,17 +86,21 @@ PAIRS = (
         "reading what is prepared takes no time",
         "host-data-loading",
     ),
-    Pair("collate", "slices", (Change("collate", "kept"),), "what is vectorized takes no time", "host-data-loading"),
-    Pair("tokenizer", "encoded before", (Change("tokenize", "kept"),), "all of it goes", "host-python"),
+    Pair("collate", "slices", (Change("collate", "kept"),), "what is vectorized takes no time", "host-fetch-work"),
+    Pair("tokenizer", "encoded before", (Change("tokenize", "kept"),), "all of it goes", "host-side-work"),
     Pair(
-        "item_metrics", "one bincount", (Change("metrics", "kept"),), "what is vectorized takes no time", "host-python"
+        "item_metrics",
+        "one bincount",
+        (Change("metrics", "kept"),),
+        "what is vectorized takes no time",
+        "host-item-loop",
     ),
     Pair(
         "step_logging",
         "each 10th step",
         (Change("log", "kept", 0.1),),
         "one in ten stays",
-        "host-operators",
+        "host-logging",
         mean=True,
         clock=True,
     ),
@@ -105,7 +109,7 @@ PAIRS = (
         "each 10th step",
         (Change("checkpoint", "kept", 0.1),),
         "one in ten stays",
-        "host-python",
+        "host-logging",
         mean=True,
         clock=True,
     ),
@@ -114,7 +118,7 @@ PAIRS = (
         "one flat buffer",
         (Change("gloo:*", "one"),),
         "small collectives are latency",
-        "host-communication",
+        "host-small-collectives",
         clock=True,
     ),
     Pair(
@@ -122,35 +126,35 @@ PAIRS = (
         "fused=True",
         (Change("Optimizer.step*", "kept"),),
         "one operator takes no time",
-        "host-operators",
+        "host-optimizer",
     ),
     Pair(
         "clip_loop",
         "clip_grad_norm_",
         (Change("clip", "python"), Change("aten::item", "kept")),
         "the same operators run, without a loop in Python that reads their results",
-        "host-python",
+        "host-item-loop",
     ),
     Pair(
         "compiled_chain",
         "torch.compile",
         (Change("augment", "one pass"),),
         "an operator is a pass over memory, and one pass does all",
-        "host-operators",
+        "host-elementwise-chain",
     ),
     Pair(
         "float64",
         "float32",
         (Change("aten::*", "kept", 0.5),),
         "half the bytes, twice as many numbers at once",
-        "host-operators",
+        "host-float64",
     ),
     Pair(
         "threads",
         "2 of 16 threads",
         (),
         "a trace does not tell how fast fewer threads are",
-        "host-operators",
+        "host-threads",
         clock=True,
     ),
 )

@@ -25,21 +25,18 @@ of the runs. They are CPU time, which other programs change little, except where
 page faults of a few steps else decide which run is the faster. Workers win nothing while other programs use all cores, as they
 did when loader_workers was run last.
 
-*Likely* and *range* are shares of the step by a trace of the slow program, the middle one of three, and what the fix changes in
-it (below). Recording makes steps longer, and the trace does not show which part of them: likely lies in the middle between as
-much in all events and as much in all time; *as recorded* counts it as the program's own. *Error* is the distance of likely from
-the median won, as a share of that. *Inside*: the median won lies in the range, or that of some turns. *Report* is what the
-finding on that time says in the report: a fixed share of all time of its kind.
+*Likely* and *range* are shares of the step that the finding of this rule says in the report of a trace of the slow program;
+`traceq explain RULE` says what they follow from. *Error* is the distance of likely from the median won, as a share of that.
+*Inside*: the median won lies in the range, or that of some turns.
 """
 
 
 class Measured(TypedDict):
-    """One pair: nanoseconds a step of each run, and shares of a step by the trace of the slow program: `rule` in the report."""
+    """One pair: nanoseconds a step of each run, and shares of a step that the report of a trace of the slow program says."""
 
     slow_ns: list[int]
     fixed_ns: list[int]
     predicted: dict[str, float] | None
-    rule: float | None
 
 
 class Measurements(TypedDict):
@@ -69,8 +66,8 @@ def section(measurements: Measurements) -> Iterator[str]:
     yield _INTRODUCTION.format(cores=measurements["cores"], runs=runs)
     yield _summary([measured for _, measured in known])
     yield ""
-    yield "| pair | fix | slow | fixed | won | likely | range | as recorded | error | inside | report |"
-    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|"
+    yield "| pair | fix | slow | fixed | won | finding | likely | range | error | inside |"
+    yield "|---|---|---:|---:|---:|---|---:|---:|---:|---|"
     for pair, measured in known:
         yield _row(pair, measured)
     yield ""
@@ -104,16 +101,16 @@ def _row(pair: Pair, measured: Measured) -> str:
         f"{_percent(statistics.median(shares))} ({_percent(shares[0])} to {_percent(shares[-1])})",
     ]
     if predicted is None:
-        cells += ["cannot tell", "-", "-", "-", "-"]
+        cells += ["none", "-", "-", "-", "-"]
     else:
         cells += [
+            pair.rule,
             _percent(predicted["likely"]),
             f"{_percent(predicted['low'])} to {_percent(predicted['high'])}",
-            _percent(predicted["recorded"]),
             _percent(_error(measured)),
             _inside(measured),
         ]
-    return f"| {' | '.join([*cells, _percent(measured['rule'])])} |"
+    return f"| {' | '.join(cells)} |"
 
 
 def _error(measured: Measured) -> float | None:
