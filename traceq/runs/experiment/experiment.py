@@ -12,7 +12,9 @@ from traceq.runs.tradeoff.tradeoff import Percentile
 
 Goal = Literal["latency", "throughput", "memory"]
 Verdict = Literal["better", "worse", "no difference", "cannot tell"]
-Quantity = Literal["step", "throughput", "p50", "p95", "p99", "gpu_memory", "host_memory", "gpu_share", "energy"]
+Quantity = Literal[
+    "step", "mean", "throughput", "p50", "p95", "p99", "gpu_memory", "host_memory", "gpu_share", "energy"
+]
 Judged = Literal["inside", "too high", "too low", "cannot tell"]
 
 # What is better when it is more; of the others, less is.
@@ -54,8 +56,8 @@ class Measure:
 class Difference:
     """A quantity of a setting as a multiple of the baseline's, from rounds in which both ran.
 
-    `p` is that of no difference at all, and `adjusted` the same for as many settings as were tried (Holm); the verdict is by that.
-    `interval` and `p` are None with a single round.
+    `p` is that of no difference at all, and `adjusted` the same for as many settings as were tried (Holm), by which the verdict
+    is. `interval` and `p` are None with a single round.
     """
 
     ratio: float

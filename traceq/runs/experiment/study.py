@@ -25,7 +25,7 @@ def study(
 ) -> Experiment:
     """The result of the trials. `settings` has the baseline, named BASELINE, in it.
 
-    `predictions` are by the name of the setting that tries the finding, and of an ablation; `profiles` are the recordings of settings,
-    the baseline's among them. `work` is what throughput counts, None for what all trials have.
+    `predictions` are by the name of the setting that tries the finding, and of an ablation; `profiles` are the recordings of
+    settings, the baseline's among them. `work` is what throughput counts, None for what all trials have.
     """
     raise NotImplementedError
