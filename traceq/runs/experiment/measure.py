@@ -17,7 +17,7 @@ from traceq.runs.tradeoff.values import STEPS
 
 _NS_PER_S = 1_000_000_000
 _PERCENTILES: Mapping[Quantity, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-_RESAMPLES, _SEED = 1_000, 20_251
+_RESAMPLES, _MOST_STEPS, _SEED = 500, 200, 20_251
 # What throughput counts, if every trial says it.
 _WORKS = ("samples", "tokens", "sequences", "batch_size")
 
@@ -38,8 +38,8 @@ def work_of(trial: Trial, work: str) -> float:
 
 _VALUES: Mapping[Quantity, Callable[[Trial, str], float | None]] = {
     "step": lambda trial, _: typical(_steps(trial)),
-    "mean": lambda trial, _: float(_steps(trial).mean()),
-    "throughput": lambda trial, work: work_of(trial, work) * _NS_PER_S / (typical(_steps(trial)) or 1.0),
+    # Over all steps: what a checkpoint or a log line now and then costs is part of it.
+    "throughput": lambda trial, work: work_of(trial, work) * _NS_PER_S / (float(_steps(trial).mean()) or 1.0),
     "gpu_memory": lambda trial, _: trial.gpu_memory_peak,
     "host_memory": lambda trial, _: trial.host_memory_peak,
     "gpu_share": lambda trial, _: trial.gpu_share,
@@ -89,8 +89,7 @@ def percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
     values = np.quantile(np.concatenate(steps), shares)
     if len(steps) == 1:
         return {name: Measure(float(value), None, 1) for name, value in zip(_PERCENTILES, values, strict=True)}
-    drawn = np.log(np.maximum([np.quantile(again, shares) for again in _again(steps)], 1.0))
-    center = np.log(np.maximum(values, 1.0))
+    drawn, center = np.log(_again(steps, shares)), np.log(np.maximum(values, 1.0))
     # Few trials scatter less around their own mean than around the true one.
     wider = center + (drawn - center) * sqrt(len(steps) / (len(steps) - 1))
     low, high = np.exp(np.quantile(wider, [LEVEL / 2, 1 - LEVEL / 2], axis=0))
@@ -100,12 +99,15 @@ def percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
     }
 
 
-def _again(steps: Sequence[Floats]) -> Iterable[Floats]:
+def _again(steps: Sequence[Floats], shares: Sequence[float]) -> Floats:
+    """The percentiles of trials drawn again, and of each as many steps as it has, or few of very many: a row a resample."""
     random = np.random.default_rng(_SEED)
-    for _ in range(_RESAMPLES):
-        yield np.concatenate(
-            [random.choice(steps[each], len(steps[each])) for each in random.integers(len(steps), size=len(steps))]
-        )
+    lengths = np.array([len(each) for each in steps])
+    padded = np.array([np.resize(each, lengths.max()) for each in steps])
+    trials = random.integers(len(steps), size=(_RESAMPLES, len(steps)))
+    places = random.random((*trials.shape, min(int(np.median(lengths)), _MOST_STEPS))) * lengths[trials][..., None]
+    drawn = padded[trials[..., None], places.astype(int)].reshape(_RESAMPLES, -1)
+    return np.asarray(np.maximum(np.quantile(drawn, shares, axis=1).T, 1.0))
 
 
 def _steps(trial: Trial) -> Floats:
