@@ -7,6 +7,7 @@ where what dominates it may do so by chance.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -100,8 +101,10 @@ def choice_of(field: Field, goal: Goal, limits: Limits) -> Choice | None:
     if BASELINE in beaten and not _surely(field, beaten[BASELINE], BASELINE):
         del beaten[BASELINE]
     chosen = _chosen(field, goal, worth(equals, values, beaten))
-    wins = tuple(_wins(field, quantity, kept))
-    together = chosen != BASELINE and all(_holds(field, chosen, win.setting) for win in wins) and len(wins) > 1
+    wins = tuple(_wins(field, goal, quantity, kept))
+    together = len(wins) > 1 and all(
+        any(_holds(field, chosen, name) for name in (win.setting, *win.alike)) for win in wins
+    )
     return Choice(goal, chosen, tuple(name for name in equals if name != chosen), wins, together, over, unsure)
 
 
@@ -149,25 +152,39 @@ def _is_open(field: Field, quantity: Quantity, name: str, best: str) -> bool:
 
 
 def _chosen(field: Field, goal: Goal, names: Sequence[str]) -> str:
-    """Of settings that are alike the baseline; else the one that is best in what is not the goal."""
+    """Of settings that are alike: the baseline, the least of one knob's numbers, or what is best in what is not the goal."""
     if BASELINE in names:
         return BASELINE
+    numbers = {name: _number(field, name) for name in names}
+    if len({knob for knob, _ in numbers.values()}) == 1 and all(value is not None for _, value in numbers.values()):
+        return min(names, key=lambda name: numbers[name][1] or 0.0)
     second: Quantity = "step" if goal == "throughput" else "throughput"
     return max(names, key=lambda name: field.good(name, second))
 
 
-def _wins(field: Field, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:
+def _number(field: Field, name: str) -> tuple[str, float | None]:
+    """The knob of a setting that has one, and its value where that is a number."""
+    values = list(field.results[name].setting.values.items())
+    return (values[0][0], number_in(values[0][1])) if len(values) == 1 else ("", None)
+
+
+def number_in(text: str) -> float | None:
+    """What a knob's value is as a number; None where it is a word."""
+    return float(text) if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", text, re.ASCII) else None
+
+
+def _wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:
     """The best setting of each change that is surely better than the baseline, the largest gain first."""
     groups: dict[frozenset[str], list[str]] = {}
     for name in kept:
         values = field.results[name].setting.values
         if name != BASELINE and values and not _is_combination(field, name):
             groups.setdefault(frozenset(values), []).append(name)
-    found = [win for names in groups.values() if (win := _win(field, quantity, names)) is not None]
+    found = [win for names in groups.values() if (win := _win(field, goal, quantity, names)) is not None]
     return sorted(found, key=lambda win: win.ratio, reverse=quantity in MORE_IS_BETTER)
 
 
-def _win(field: Field, quantity: Quantity, names: Sequence[str]) -> Win | None:
+def _win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]) -> Win | None:
     """The best of settings of the same knobs; None where none is surely better than the baseline, or that dominates it."""
     base = [BASELINE] if BASELINE in field.results else []
     beaten = dominated(field.points([*base, *names]))
@@ -177,7 +194,7 @@ def _win(field: Field, quantity: Quantity, names: Sequence[str]) -> Win | None:
     if not values:
         return None
     equals = alike(values, lambda name, best: _may_be_alike(field.table, quantity, name, best))
-    best = max(equals, key=lambda name: field.good(name, "throughput" if quantity == "step" else "step"))
+    best = _chosen(field, goal, equals)
     found = field.results[best].differences[quantity]
     costs = tuple(name for name, each in field.results[best].differences.items() if each.verdict == "worse")
     interval = found.interval or (found.ratio, found.ratio)

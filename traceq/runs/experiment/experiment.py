@@ -224,13 +224,16 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Experiment:
-    """All of it. `results` are in the order of the settings, the baseline first. `work` is what throughput counts.
+    """All of it.
 
-    `noise` is what two trials of a setting differ by beyond what is common to a round (standard deviation, as a share), `needed`
-    how many rounds show a difference of 5 % at that noise.
+    `results` are in the order of the settings, the baseline first. `work` is what throughput counts, `quantity` what the goal
+    is measured by, None where no setting knows it. `noise` is what two trials of a setting differ by beyond what is common to
+    a round (standard deviation, as a share), `needed` how many rounds show a difference of 5 % at that noise. `untried` are
+    findings of the baseline that no setting is for.
     """
 
     goal: Goal
+    quantity: Quantity | None
     limits: Limits
     least: float
     level: float
@@ -246,5 +249,10 @@ class Experiment:
     checked: tuple[Checked, ...]
     ablations: tuple[Ablation, ...]
     scaling: tuple[Scaling, ...]
+    untried: tuple[FindingKept, ...]
     noise: float | None
     needed: int | None
+
+    def result(self, name: str) -> Result:
+        """The result of a setting, by its name."""
+        return next(each for each in self.results if each.setting.name == name)

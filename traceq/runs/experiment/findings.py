@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from traceq.runs.experiment.experiment import Ablation, Checked, Predicted, Removed, Result
-from traceq.runs.experiment.trial import BASELINE
+from traceq.runs.experiment.trial import BASELINE, Setting
 from traceq.runs.run import FindingKept, Run
 from traceq.runs.verify.verify import Prediction, State, state_of, still
 
@@ -50,6 +50,15 @@ def _state(finding: FindingKept, base: Run, run: Run) -> State:
 
 def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[FindingKept, ...]:
     return tuple(each for each in base.findings if states[each.finding_id] == state)
+
+
+def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
+    """The baseline's findings that no setting is for, the largest first."""
+    tried = {each.finding for each in settings}
+    findings = profiles[BASELINE].findings if BASELINE in profiles else ()
+    yield from sorted(
+        (each for each in findings if each.finding_id not in tried), key=lambda each: (-each.saving_ns, each.finding_id)
+    )
 
 
 def checked_of(

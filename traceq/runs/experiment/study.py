@@ -8,7 +8,7 @@ from math import sqrt
 from traceq.runs.experiment.choose import choice_of, field_of, front_of, goal_quantity
 from traceq.runs.experiment.effects import effects_of, grid_of, interactions_of
 from traceq.runs.experiment.experiment import Experiment, Goal, Limits, Predicted
-from traceq.runs.experiment.findings import ablations_of, checked_of, removed_of
+from traceq.runs.experiment.findings import ablations_of, checked_of, removed_of, untried_of
 from traceq.runs.experiment.measure import usual_work
 from traceq.runs.experiment.paired import LEVEL
 from traceq.runs.experiment.results import Table, results_of
@@ -46,6 +46,7 @@ def study(
     spread = spread_of(trials)
     return Experiment(
         goal=goal,
+        quantity=quantity,
         limits=given,
         least=least,
         level=LEVEL,
@@ -61,6 +62,7 @@ def study(
         checked=tuple(checked_of(results, predictions or {}, known)),
         ablations=tuple(ablations_of(results, predictions or {})),
         scaling=tuple(scaling_of(results)),
+        untried=tuple(untried_of(settings, known)),
         noise=None if spread is None else spread / sqrt(2),
         needed=rounds_needed(settings, trials),
     )
