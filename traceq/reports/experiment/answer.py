@@ -17,9 +17,12 @@ from traceq.reports.experiment.words import (
 )
 from traceq.runs.experiment.choose import number_in
 from traceq.runs.experiment.experiment import Choice, Experiment, Limits, Quantity, Result, Win
+from traceq.runs.experiment.rounds import EFFECT
 from traceq.runs.experiment.trial import BASELINE
 
 _LISTED = 4
+# More rounds nobody runs.
+_MOST_ROUNDS = 50
 _NOTHING = "nothing to act on"
 
 
@@ -36,7 +39,11 @@ def answer(found: Experiment) -> Iterator[Block]:
 def _outcome(found: Experiment) -> Outcome:
     if found.choice is None or found.result(BASELINE).outcome != "ok":
         return "cannot tell"
-    return "problem" if found.choice.wins else "healthy"
+    if found.choice.wins:
+        return "problem"
+    tried = [each for each in found.results if each.setting.kind not in ("baseline", "ablate")]
+    is_told = any(_of(found, each) != "cannot tell" for each in tried) or not tried
+    return "healthy" if is_told else "cannot tell"
 
 
 def goal_of(found: Experiment) -> str:
@@ -184,11 +191,18 @@ def _left(found: Experiment) -> Iterator[Spans]:
     open_ = [each for each in found.results if each.outcome == "ok" and each.setting.kind not in ("baseline", "ablate")]
     unsure = [each.setting.name for each in open_ if _of(found, each) == "cannot tell"]
     if unsure and found.needed is not None and found.needed > found.rounds:
-        yield (f"{found.needed} rounds, which would show {per_cent(0.05)} in ", *listed(unsure, _LISTED))
+        yield (*listed(unsure, _LISTED), f" again: {rounds_that_show(found)}")
     if found.untried:
         titles = [Name(each.title) for each in found.untried[:2]]
         more = f"; and {some(len(found.untried) - 2, 'more finding')}" if len(found.untried) > 2 else ""  # noqa: PLR2004
         yield ("by hand: ", *_joined(tuple((title,) for title in titles)), more)
+
+
+def rounds_that_show(found: Experiment) -> str:
+    """How many rounds show a difference of 5 %, or what else would, where that is far too many."""
+    if found.needed is None or found.needed > _MOST_ROUNDS:
+        return f"{per_cent(EFFECT)} would show on a quieter machine, or with more steps a run"
+    return f"{some(found.needed, 'round')} show a difference of {per_cent(EFFECT)}"
 
 
 def _edge(found: Experiment, win: Win) -> Spans:

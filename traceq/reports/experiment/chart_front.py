@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traceq.reports.charts.palette import PAGE, colour
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_POINTS = 40
+# Less cannot be seen.
+_APART = 1.05
 # What a name takes, as shares of the axes.
 _WIDE, _HIGH = 0.3, 0.07
 _LEGEND = [("compute", "on the front"), ("other", "dominated")]
@@ -28,8 +31,14 @@ def _against(found: Experiment) -> Quantity | None:
     results = _ran(found)
     works = {round(each.work, 6) for each in results}
     memory: tuple[Quantity, ...] = ("gpu_memory", "host_memory")
-    known = [name for name in memory if results and all(name in each.measures for each in results)]
+    known = [name for name in memory if _differs(name, results)]
     return "throughput" if len(works) > 1 else known[0] if known else None
+
+
+def _differs(quantity: Quantity, results: Sequence[Result]) -> bool:
+    """Whether it is known of all, and there is something to see."""
+    values = [each.measures[quantity].value for each in results if quantity in each.measures]
+    return bool(values) and len(values) == len(results) and max(values) > min(values) * _APART
 
 
 def _ran(found: Experiment) -> list[Result]:
