@@ -77,10 +77,10 @@ def _stays(found: Experiment, choice: Choice) -> Spans:
     tried = [each for each in found.results if each.setting.kind not in ("baseline", "ablate")]
     if not tried:
         return ("No change was tried.",)
-    which = "it is" if len(tried) == 1 else f"none of {some(len(tried), 'setting')} is"
+    which = (setting(tried[0].setting.name), " is not") if len(tried) == 1 else (f"none of {len(tried)} settings is",)
     unsure = [name for name in choice.alike if name != BASELINE]
     open_ = (" Cannot tell whether it is better than ", *listed(unsure, _LISTED), ".") if unsure else ()
-    return (f"Keep the baseline: {which} surely better for {goal_of(found)}.", *open_, *_within(found))
+    return ("Keep the baseline: ", *which, f" surely better for {goal_of(found)}.", *open_, *_within(found))
 
 
 def _said(found: Experiment, name: str) -> str:
