@@ -14,7 +14,7 @@ Interval = tuple[float, float]
 
 def predicted(finding: FindingKept, run: Run) -> Predicted:
     """What the finding says, as shares of the mean counted step of the run that has it."""
-    step = sum(each.dur for each in run.counted) / max(len(run.counted), 1) or 1.0
+    step = step_of(run)
     return Predicted(
         finding.rule,
         finding.finding_id,
@@ -23,6 +23,11 @@ def predicted(finding: FindingKept, run: Run) -> Predicted:
         finding.saving_low_ns / step,
         finding.saving_high_ns / step,
     )
+
+
+def step_of(run: Run) -> float:
+    """The mean counted step, ns: what savings are shares of."""
+    return sum(each.dur for each in run.counted) / max(len(run.counted), 1) or 1.0
 
 
 def removed_of(profiles: Mapping[str, Run]) -> Iterator[Removed]:
