@@ -46,9 +46,15 @@ def test_a_round_alone_says_nothing_of_how_sure_it_is():
 
 
 def test_where_rounds_are_few_the_scatter_of_other_settings_counts():
-    alone, beside = mean_of([0.1, 0.1001]), mean_of([0.1, 0.1001], [[0.0, 0.1], [0.05, -0.05], [0.1, 0.3]])
-    assert (alone.freedom, beside.freedom) == (1, 4)
+    ratios, others = [0.1, 0.1001, 0.0999], [[0.0, 0.1], [0.05, -0.05], [0.1, 0.3]]
+    alone, beside = mean_of(ratios), mean_of(ratios, others)
+    assert (alone.freedom, beside.freedom) == (2, 5)
     assert beside.error > alone.error
+
+
+@pytest.mark.parametrize(("ratios", "freedom"), [([0.1, 0.12], 1), ([0.1, 0.5, -0.3], 2), ([0.1, 0.11, 0.12], 5)])
+def test_it_does_not_for_two_rounds_or_where_the_setting_is_much_noisier(ratios, freedom):
+    assert mean_of(ratios, [[0.0, 0.02, 0.01, 0.03]] * 2).freedom == freedom
 
 
 @pytest.mark.parametrize(
@@ -69,13 +75,14 @@ def test_verdicts(ratios, expected):
     assert turned.verdict == expected
 
 
-def test_of_settings_that_change_nothing_few_experiments_call_any_different():
-    """Five settings, six rounds, rounds differ by 2 %: without the adjustment a fifth of the experiments would."""
+@pytest.mark.parametrize("noise", [[0.02] * 5, [0.01, 0.01, 0.01, 0.01, 0.06]])
+def test_of_settings_that_change_nothing_few_experiments_call_any_different(noise):
+    """Five settings, four rounds: without the adjustment a fifth of the experiments would."""
     random = Random(1)  # noqa: S311
     wrong = 0
     for _ in range(400):
-        shared = [random.gauss(0, 0.02) for _ in range(6)]
-        ratios = {f"{s}": [random.gauss(0, 0.02) - each for each in shared] for s in range(5)}
+        shared = [random.gauss(0, noise[0]) for _ in range(4)]
+        ratios = {f"{place}": [random.gauss(0, each) - one for one in shared] for place, each in enumerate(noise)}
         means = {name: mean_of(each, [o for n, o in ratios.items() if n != name]) for name, each in ratios.items()}
         found = judged(means, 0.0, more_is_better=False)
         wrong += any(each.verdict in ("better", "worse") for each in found.values())

@@ -1,8 +1,9 @@
 """Differences paired by round: what is common to a round, such as a machine that is busy, cancels.
 
 Of a setting's log ratios, a round each, the mean with Student's t. Where rounds are few their variance says little: those of
-the other settings count as well, with so many degrees of freedom as `_PRIOR` (a moderated t, Smyth 2004). Several settings are
-judged by Holm's procedure: that any of those that change nothing is called different has a probability of `level` at most.
+the other settings count as well, with so many degrees of freedom as `_PRIOR` (a moderated t, Smyth 2004), unless the setting is
+noisier than they are. Several settings are judged by Holm's procedure: that any of those that change nothing is called
+different has a probability of `level` at most.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from traceq.runs.experiment.student import beyond, quantile
 
 LEVEL = 0.05
 _PRIOR = 3
+# The scatter of the others does not count for two rounds, and where that of a setting is so many times as large (variances):
+# with one noisy setting among quiet ones more than 5 % of experiments that change nothing would call a difference.
+_LEAST_ROUNDS, _LOUDER = 3, 4
 
 Rounds = Mapping[int, float]
 
@@ -60,10 +64,10 @@ def mean_of(ratios: Sequence[float], others: Sequence[Sequence[float]] = ()) -> 
     value = sum(ratios) / count
     if count == 1:
         return Mean(value, 0.0, 0, 1)
-    known = sum(len(each) - 1 for each in others if each)
-    prior = min(_PRIOR, known)
+    own, known = _squares(ratios) / (count - 1), sum(len(each) - 1 for each in others if each)
     usual = sum(map(_squares, others)) / known if known else 0.0
-    variance = (_squares(ratios) + prior * usual) / (count - 1 + prior)
+    prior = min(_PRIOR, known) if count >= _LEAST_ROUNDS and own <= _LOUDER * usual else 0
+    variance = (own * (count - 1) + usual * prior) / (count - 1 + prior)
     return Mean(value, sqrt(variance / count), count - 1 + prior, count)
 
 
