@@ -55,14 +55,14 @@ def test_what_won_together_is_chosen_and_is_no_change_of_its_own():
 
 
 def test_a_failed_setting_is_never_chosen_and_says_why():
-    found = studied("baseline : 10 10 10\nbatch=64 : 1 1 oom\nbatch=32 : 9 9 9")
-    assert chosen(found) == "batch=32"
-    result = next(each for each in found.results if each.setting.name == "batch=64")
+    found = studied("baseline : 10 10 10\ndepth=64 : 1 1 oom\ndepth=32 : 9 9 9")
+    assert chosen(found) == "depth=32"
+    result = next(each for each in found.results if each.setting.name == "depth=64")
     assert (result.outcome, result.failed, result.reason) == ("out of memory", 1, "out of memory in round 2")
 
 
 def test_where_the_baseline_fails_there_is_nothing_to_compare():
-    found = studied("baseline : failed failed\nbatch=64 : 5 5")
+    found = studied("baseline : failed failed\ndepth=64 : 5 5")
     assert verdicts(found) == {}
     assert found.choice.wins == ()
 
@@ -147,8 +147,8 @@ def test_neither_a_failed_nor_a_dominated_setting_is_chosen(tried, data):
 FACTORIAL = """
 baseline workers=0  : 100 101 99 100
 workers=2           : 50 50.5 49.5 50
-batch=64            : 100 101 99 100
-workers=2 batch=64  : 50 50.5 49.5 50
+depth=64            : 100 101 99 100
+workers=2 depth=64  : 50 50.5 49.5 50
 """
 
 
@@ -157,21 +157,21 @@ def test_the_effect_of_a_knob_is_the_mean_over_the_others():
     effects = {(each.knob, each.value): each for each in found.effects}
     assert effects["workers", "2"].difference.ratio == pytest.approx(2, rel=0.01)
     assert effects["workers", "2"].difference.verdict == "better"
-    assert effects["batch", "64"].difference.verdict == "no difference"
-    assert (effects["batch", "64"].pairs, effects["batch", "64"].of) == (2, 2)
+    assert effects["depth", "64"].difference.verdict == "no difference"
+    assert (effects["depth", "64"].pairs, effects["depth", "64"].of) == (2, 2)
     assert found.interactions == ()
 
 
 def test_what_two_values_do_to_each_other_is_said_where_it_is_sure():
-    found = studied(FACTORIAL.replace("workers=2 batch=64  : 50 50.5 49.5 50", "workers=2 batch=64 : 80 81 79 80"))
+    found = studied(FACTORIAL.replace("workers=2 depth=64  : 50 50.5 49.5 50", "workers=2 depth=64 : 80 81 79 80"))
     interaction = found.interactions[0]
-    assert set(zip(interaction.knobs, interaction.values, strict=True)) == {("workers", "2"), ("batch", "64")}
+    assert set(zip(interaction.knobs, interaction.values, strict=True)) == {("workers", "2"), ("depth", "64")}
     assert interaction.difference.ratio == pytest.approx(50 / 80, rel=0.02)
 
 
 def test_combinations_that_failed_are_left_out_of_the_mean():
-    found = studied(FACTORIAL.replace("workers=2 batch=64  : 50 50.5 49.5 50", "workers=2 batch=64 : oom oom oom oom"))
-    assert {(each.knob, each.pairs, each.of) for each in found.effects} == {("workers", 1, 2), ("batch", 1, 2)}
+    found = studied(FACTORIAL.replace("workers=2 depth=64  : 50 50.5 49.5 50", "workers=2 depth=64 : oom oom oom oom"))
+    assert {(each.knob, each.pairs, each.of) for each in found.effects} == {("workers", 1, 2), ("depth", 1, 2)}
 
 
 def test_one_knob_at_a_time_has_no_main_effects():
@@ -210,6 +210,28 @@ def test_a_law_that_misses_is_rejected_with_its_error():
     found = studied("baseline workers=1 : 100 100\nworkers=2 : 30 30\nworkers=4 : 90 90").scaling[0]
     assert (found.serial, found.effective) == (None, None)
     assert found.error > 0.1
+
+
+def test_ranks_each_do_the_work_of_a_step():
+    """Twice the ranks at nearly the same step: nearly twice the throughput, and a serial share by the work of all."""
+    lines = "baseline gpus=1 : 100 100 100\ngpus=2 : 105 105 105\ngpus=4 : 115 115 115"
+    found = studied(lines, work={"samples": 8.0}, scatter=0.001)
+    assert chosen(found) == "gpus=4"
+    assert found.result("gpus=4").differences["throughput"].ratio == pytest.approx(4 / 1.15, rel=0.01)
+    assert found.scaling[0].serial == pytest.approx(0.05, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("lines", "work"),
+    [
+        ("baseline : 10 10\ngpus=2 : 10 10", {"samples": 8.0}),  # how many the baseline has nobody says
+        ("baseline : 10 10\nbatch_size=64 : 18 18", None),  # a step does more, and nobody says how much
+    ],
+)
+def test_throughput_of_unknown_work_is_not_judged(lines, work):
+    found = studied(lines, work=work)
+    assert (found.quantity, found.choice) == (None, None)
+    assert studied(lines, work=work, goal="latency").choice is not None
 
 
 def finding(rule, saving, low=0.0, high=0.0):

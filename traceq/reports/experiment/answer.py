@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import duration, per_cent, size, some
-from traceq.reports.document import Block, Facts, Name, Outcome, Spans, Table, Title, Verdict
+from traceq.reports.document import Block, Facts, Literal, Name, Outcome, Spans, Table, Title, Verdict
 from traceq.reports.experiment.words import (
     NAMED,
     between,
@@ -15,7 +15,7 @@ from traceq.reports.experiment.words import (
     ratio,
     setting,
 )
-from traceq.runs.experiment.choose import number_in
+from traceq.runs.experiment.amounts import number_in
 from traceq.runs.experiment.experiment import Choice, Experiment, Limits, Quantity, Result, Win
 from traceq.runs.experiment.rounds import EFFECT
 from traceq.runs.experiment.trial import BASELINE
@@ -58,10 +58,17 @@ def _verdict(found: Experiment) -> Spans:
     if base.outcome != "ok":
         return ("Cannot tell: the program as it is did not run (", Name(base.reason or base.outcome), ").")
     if choice is None:
-        return (f"Cannot tell: no setting says what {found.goal} it has.",)
+        return _unknown(found)
     if choice.setting is None:
         return ("No setting that was tried keeps ", *_limits(found.limits), ".")
     return _stays(found, choice) if choice.setting == BASELINE else _set(found, choice, choice.setting)
+
+
+def _unknown(found: Experiment) -> Spans:
+    if found.goal != "throughput":
+        return (f"Cannot tell: no setting says what {found.goal} it has.",)
+    mark = Literal("traceq.annotate.payload(samples=...)")
+    return ("Cannot tell: settings do different work in a step, and nothing says how much. Mark it: ", mark, ".")
 
 
 def _set(found: Experiment, choice: Choice, chosen: str) -> Spans:

@@ -48,7 +48,7 @@ def _compared(found: Experiment, results: Sequence[Result]) -> Table:
     goal = "" if found.quantity is None else f"{NAMED[found.quantity]} "
     # A longer step that does more, and throughput that a longer step pays for.
     other: Quantity = "throughput" if found.quantity == "step" else "step"
-    quantities += [other] if varies or found.goal == "memory" else []
+    quantities += [other] if varies or found.goal == "memory" or found.quantity is None else []
     columns: dict[str, Callable[[Result], str]] = {
         "setting": lambda each: setting(each.setting.name),
         "step": lambda each: measured("step", each.measures.get("step")).partition(" (")[0],

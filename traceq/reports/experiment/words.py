@@ -82,7 +82,11 @@ def changed(found: Difference | None) -> str:
 
 def ratio(value: float, interval: Interval | None) -> str:
     """As `changed`."""
-    return change_share(value - 1) + ("" if interval is None else f" ({between(*(end - 1 for end in interval))})")
+    text = change_share(value - 1)
+    # Of what is the same in every run there is nothing to say.
+    if interval is None or {change_share(end - 1) for end in interval} == {text}:
+        return text
+    return f"{text} ({between(*(end - 1 for end in interval))})"
 
 
 def between(low: float, high: float) -> str:

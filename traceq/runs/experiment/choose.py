@@ -7,10 +7,10 @@ where what dominates it may do so by chance.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from traceq.runs.experiment.amounts import is_work_known, number_in
 from traceq.runs.experiment.experiment import (
     MORE_IS_BETTER,
     Choice,
@@ -59,8 +59,10 @@ def field_of(table: Table, results: Sequence[Result]) -> Field:
         for each in results
         if each.outcome == "ok" and each.setting.kind != "ablate" and "step" in each.measures
     }
-    weighed = tuple(name for name in _WEIGHED if able and all(name in each.measures for each in able.values()))
-    return Field(table, able, weighed)
+    weighed = [name for name in _WEIGHED if able and all(name in each.measures for each in able.values())]
+    if "throughput" in weighed and not is_work_known(table.settings, table.trials, table.work):
+        weighed.remove("throughput")
+    return Field(table, able, tuple(weighed))
 
 
 def front_of(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
@@ -158,7 +160,7 @@ def _chosen(field: Field, goal: Goal, names: Sequence[str]) -> str:
     numbers = {name: _number(field, name) for name in names}
     if len({knob for knob, _ in numbers.values()}) == 1 and all(value is not None for _, value in numbers.values()):
         return min(names, key=lambda name: numbers[name][1] or 0.0)
-    second: Quantity = "step" if goal == "throughput" else "throughput"
+    second: Quantity = "step" if goal == "throughput" or "throughput" not in field.weighed else "throughput"
     return max(names, key=lambda name: field.good(name, second))
 
 
@@ -166,11 +168,6 @@ def _number(field: Field, name: str) -> tuple[str, float | None]:
     """The knob of a setting that has one, and its value where that is a number."""
     values = list(field.results[name].setting.values.items())
     return (values[0][0], number_in(values[0][1])) if len(values) == 1 else ("", None)
-
-
-def number_in(text: str) -> float | None:
-    """What a knob's value is as a number; None where it is a word."""
-    return float(text) if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", text, re.ASCII) else None
 
 
 def _wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:

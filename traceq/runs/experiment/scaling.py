@@ -6,22 +6,21 @@ the same code and rejected by the same error.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from traceq.runs.experiment.amounts import count_in, is_count
 from traceq.runs.experiment.experiment import Result, Scaling
 from traceq.runs.experiment.trial import BASELINE
 from traceq.runs.tradeoff.curve import FEWEST, MOST_ERROR, fit
 from traceq.runs.tradeoff.tradeoff import Fit
 
-_COUNTS = re.compile(r"worker|thread|proc|rank|gpu|device|world|core|cpu|node|replica|job", re.IGNORECASE)
 _NS_PER_S = 1_000_000_000
 
 
 def scaling_of(results: Sequence[Result]) -> Iterator[Scaling]:
     """A row for each knob that counts something and was run alone at three counts or more."""
     base = next((each for each in results if each.setting.name == BASELINE), None)
-    knobs = dict.fromkeys(name for each in results for name in each.setting.values if _COUNTS.search(name))
+    knobs = dict.fromkeys(name for each in results for name in each.setting.values if is_count(name))
     for knob in knobs:
         points = _points(knob, results, {} if base is None else base.setting.values)
         found = fit(sorted((1 / count, ns) for count, ns in points.items()))
@@ -35,11 +34,10 @@ def _points(knob: str, results: Sequence[Result], usual: Mapping[str, str]) -> d
     for each in results:
         values = {**usual, **each.setting.values}
         is_alone = all(values[name] == usual.get(name) for name in values if name != knob)
-        rate, count = each.measures.get("throughput"), values.get(knob, "")
-        is_count = count.isascii() and count.isdigit() and int(count) > 0
+        rate, count = each.measures.get("throughput"), count_in(values.get(knob, ""))
         is_measured = each.setting.kind != "ablate" and each.outcome == "ok" and rate is not None and rate.value > 0
-        if is_alone and is_count and rate is not None and is_measured:
-            found[int(count)] = _NS_PER_S / rate.value
+        if is_alone and count is not None and rate is not None and is_measured:
+            found[count] = _NS_PER_S / rate.value
     return found
 
 
