@@ -15,7 +15,8 @@ def made(text, *, work=None, seed=0, scatter=0.01, **facts):
     """Settings and trials of lines such as `num_workers=2 : 10 10.1 9.9 : host_memory_peak=100`.
 
     Before the first colon stand the values of knobs (`baseline` where there are none, `without data` for an ablation, `try` in
-    front of what a finding asks for); a word instead of a step is an outcome: failed, oom. `work` maps a name to samples a step.
+    front of what a finding asks for); a word instead of a step is an outcome: failed, oom; `-` is no trial in that round.
+    `work` maps a name to samples a step.
     """
     settings, trials = [], []
     for line in filter(str.strip, text.splitlines()):
@@ -24,6 +25,8 @@ def made(text, *, work=None, seed=0, scatter=0.01, **facts):
         setting = _setting(name)
         settings.append(setting)
         for number, word in enumerate(steps.split()):
+            if word == "-":
+                continue
             known = facts | {key: float(value) for key, value in own.items() if key != "samples"}
             counted = {"samples": float(own["samples"])} if "samples" in own else (work or {})
             trials.append(_trial(setting.name, number, word, scatter, seed, work=counted, **known))

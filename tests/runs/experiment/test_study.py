@@ -54,6 +54,24 @@ def test_what_won_together_is_chosen_and_is_no_change_of_its_own():
     assert found.choice.together
 
 
+def test_of_changes_that_add_nothing_to_each_other_one_is_chosen():
+    lines = "baseline : 100 101 99 100\ntry a=1 : 70 71 69 70\ntry b=1 : 80 81 79 80\ntry a=1 b=1 : 70 71 69 69.9"
+    found = studied(lines)
+    assert (chosen(found), found.choice.combined, found.choice.together) == ("a=1", "a=1 b=1", False)
+
+
+def test_what_ran_in_rounds_of_its_own_is_held_against_the_others_by_the_baseline():
+    """What won together runs after all others, beside the baseline; the machine is busier then."""
+    found = studied("""
+    baseline    : 100 101 99 100 130 131 129 130
+    try a=1     : 70 71 69 70 - - - -
+    try b=1     : 80 81 79 80 - - - -
+    try a=1 b=1 : - - - - 72.8 73.5 72.1 72.8
+    """)
+    assert chosen(found) == "a=1 b=1"
+    assert found.result("a=1 b=1").differences["step"].ratio == pytest.approx(0.56, abs=0.01)
+
+
 def test_a_failed_setting_is_never_chosen_and_says_why():
     found = studied("baseline : 10 10 10\ndepth=64 : 1 1 oom\ndepth=32 : 9 9 9")
     assert chosen(found) == "depth=32"

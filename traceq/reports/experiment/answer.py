@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from traceq.common.units import duration, per_cent, size, some
 from traceq.reports.document import Block, Facts, Literal, Name, Outcome, Spans, Table, Title, Verdict
@@ -76,7 +77,11 @@ def _set(found: Experiment, choice: Choice, chosen: str) -> Spans:
     others = [name for name in wins if name != chosen]
     if choice.together:
         return ("Set ", setting(chosen), f", all together: {_said(found, chosen)}.", *_within(found))
-    also = (" Also worth it, alone: ", *listed(others), ".") if others else ()
+    also: Spans = ()
+    if others and choice.combined is not None:
+        also = (" Beside it no gain is sure of ", *listed(others), ".")
+    elif others:
+        also = (" Also worth it, alone: ", *listed(others), ".")
     return ("Set ", setting(chosen), f": {_said(found, chosen)}.", *also, *_within(found))
 
 
@@ -148,12 +153,20 @@ def _rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
     useless = [each.setting.name for each in tried if each.outcome == _NOTHING]
     if useless:
         yield "nothing to act on", listed(useless)
+    if found.choice is not None and found.choice.combined is not None:
+        yield "together", (_combined(found, found.choice, found.choice.combined),)
     failed = [each for each in found.results if each.outcome not in ("ok", _NOTHING)]
     if failed:
         yield "failed", tuple(_failures(failed))
     left = tuple(_left(found))
     if left:
         yield "left to try", tuple(_joined(left))
+
+
+def _combined(found: Experiment, choice: Choice, name: str) -> str:
+    """What several changes win at once, beside what they would if none stood in another's way."""
+    alone = prod(win.ratio for win in choice.wins)
+    return f"{_said(found, name)}; each alone, multiplied: {ratio(alone, None)}"
 
 
 def _of(found: Experiment, result: Result) -> str:
@@ -189,7 +202,7 @@ def _left(found: Experiment) -> Iterator[Spans]:
     """What the experiment leaves open."""
     choice = found.choice
     wins = choice.wins if choice else ()
-    if choice is not None and len(wins) > 1 and not choice.together:
+    if choice is not None and len(wins) > 1 and choice.combined is None:
         yield (*listed(win.setting for win in wins), " together")
     for win in wins:
         edge = _edge(found, win)

@@ -60,7 +60,7 @@ def _measure(found: Measure) -> dict[str, Any]:
 
 
 def _choice(found: Choice) -> dict[str, Any]:
-    return {**picked(found, "setting", "alike", "wins", "together", "unsure"), "over": dict(found.over)}
+    return {**picked(found, "setting", "alike", "wins", "combined", "unsure"), "over": dict(found.over)}
 
 
 def _finding(found: FindingKept) -> dict[str, Any]:

@@ -42,8 +42,11 @@ class Field:
         return {name: tuple(self.good(name, quantity) for quantity in self.weighed) for name in names}
 
     def good(self, name: str, quantity: Quantity) -> float:
-        """How good a setting is in a quantity."""
+        """How good a setting is in a quantity: as a multiple of the baseline in the same rounds, where that ran."""
         value = self.results[name].measures[quantity].value
+        if BASELINE in self.results:
+            found = self.results[name].differences.get(quantity)
+            value = found.ratio if found else value / (self.results[BASELINE].measures[quantity].value or 1.0)
         return value if quantity in MORE_IS_BETTER else 1 / value if value > 0 else float("inf")
 
     def is_better(self, name: str, quantity: Quantity) -> bool:
@@ -96,7 +99,7 @@ def choice_of(field: Field, goal: Goal, limits: Limits) -> Choice | None:
     kept = [name for name in field.results if name not in over]
     unsure = tuple(name for name in kept if _touches(field.results[name], limits))
     if not kept:
-        return Choice(goal, None, (), (), together=False, over=over, unsure=unsure)
+        return Choice(goal, None, (), (), None, over, unsure)
     values = {name: field.good(name, quantity) for name in kept}
     equals = alike(values, lambda name, best: _is_open(field, quantity, name, best))
     beaten = dominated(field.points(kept))
@@ -104,10 +107,16 @@ def choice_of(field: Field, goal: Goal, limits: Limits) -> Choice | None:
         del beaten[BASELINE]
     chosen = _chosen(field, goal, worth(equals, values, beaten))
     wins = tuple(_wins(field, goal, quantity, kept))
-    together = len(wins) > 1 and all(
-        any(_holds(field, chosen, name) for name in (win.setting, *win.alike)) for win in wins
-    )
-    return Choice(goal, chosen, tuple(name for name in equals if name != chosen), wins, together, over, unsure)
+    combined = _combined(field, kept, wins) if len(wins) > 1 else None
+    return Choice(goal, chosen, tuple(name for name in equals if name != chosen), wins, combined, over, unsure)
+
+
+def _combined(field: Field, kept: Sequence[str], wins: Sequence[Win]) -> str | None:
+    """A setting that has a value of each win, or one that cannot be told from it."""
+    for name in kept:
+        if all(any(_holds(field, name, each) for each in (win.setting, *win.alike)) for win in wins):
+            return name
+    return None
 
 
 def goal_quantity(field: Field, goal: Goal) -> Quantity | None:
@@ -154,9 +163,14 @@ def _is_open(field: Field, quantity: Quantity, name: str, best: str) -> bool:
 
 
 def _chosen(field: Field, goal: Goal, names: Sequence[str]) -> str:
-    """Of settings that are alike: the baseline, the least of one knob's numbers, or what is best in what is not the goal."""
+    """Of settings that are alike: the baseline, those that change least, the least of one knob's numbers.
+
+    Where these are several, the one that is best in what is not the goal.
+    """
     if BASELINE in names:
         return BASELINE
+    fewest = min(len(field.results[name].setting.values) for name in names)
+    names = [name for name in names if len(field.results[name].setting.values) == fewest]
     numbers = {name: _number(field, name) for name in names}
     if len({knob for knob, _ in numbers.values()}) == 1 and all(value is not None for _, value in numbers.values()):
         return min(names, key=lambda name: numbers[name][1] or 0.0)

@@ -131,9 +131,14 @@ class Choice:
     setting: str | None
     alike: tuple[str, ...]
     wins: tuple[Win, ...]
-    together: bool
+    combined: str | None
     over: Mapping[str, tuple[Quantity, ...]]
     unsure: tuple[str, ...]
+
+    @property
+    def together(self) -> bool:
+        """Whether all changes that are worth making are set at once."""
+        return self.combined is not None and self.combined == self.setting
 
 
 @dataclass(frozen=True)

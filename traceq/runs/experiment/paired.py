@@ -71,6 +71,14 @@ def mean_of(ratios: Sequence[float], others: Sequence[Sequence[float]] = ()) -> 
     return Mean(value, sqrt(variance / count), count - 1 + prior, count)
 
 
+def less(one: Mean | None, other: Mean | None) -> Mean | None:
+    """The difference of two means from rounds of their own; None where one is not known."""
+    if one is None or other is None:
+        return None
+    error = sqrt(one.error**2 + other.error**2)
+    return Mean(one.value - other.value, error, min(one.freedom, other.freedom), min(one.rounds, other.rounds))
+
+
 def _squares(values: Sequence[float]) -> float:
     if not values:
         return 0.0

@@ -9,7 +9,7 @@ from functools import cached_property
 from traceq.runs.experiment.amounts import ranks_of
 from traceq.runs.experiment.experiment import MORE_IS_BETTER, Difference, Measure, Quantity, Result
 from traceq.runs.experiment.measure import QUANTITIES, by_round, measure, percentiles, work_of
-from traceq.runs.experiment.paired import Mean, Rounds, judged, logs, mean_of
+from traceq.runs.experiment.paired import Mean, Rounds, judged, less, logs, mean_of
 from traceq.runs.experiment.trial import BASELINE, Setting, Trial
 
 # Of which the difference to the baseline is judged.
@@ -42,9 +42,15 @@ class Table:
         return logs(rounds.get(name, {}), rounds.get(base, {}))
 
     def mean(self, quantity: Quantity, name: str, base: str = BASELINE) -> Mean | None:
-        """The mean of the ratios; how they scatter at the other settings counts as well."""
+        """The mean of the ratios; how they scatter at the other settings counts as well.
+
+        What never ran in the same rounds is held against each other by the baseline, which runs in all of them.
+        """
+        ratios = self.ratios(quantity, name, base)
+        if len(ratios) < 2 and base != BASELINE:  # noqa: PLR2004 - to scatter
+            return less(self.mean(quantity, name), self.mean(quantity, base))
         others = [each.name for each in self.settings if each.name not in (name, base, BASELINE)]
-        return mean_of(self.ratios(quantity, name, base), [self.ratios(quantity, other) for other in others])
+        return mean_of(ratios, [self.ratios(quantity, other) for other in others])
 
 
 def results_of(table: Table) -> tuple[Result, ...]:
