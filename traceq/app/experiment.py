@@ -180,9 +180,8 @@ class _Runner:
     def _rounds(self, settings: Sequence[Setting], rounds: range) -> bool:
         """Run what has not run; whether all of it has now."""
         order = list(plans.order(settings, rounds))
-        for round_, setting in order:
-            if self._is_done(setting, round_):
-                continue
+        while left := self._left(order):
+            round_, setting = left[0]
             if self._running.budget is not None and time.monotonic() - self._began > self._running.budget:
                 self._running.tell("the budget is used up: the same command goes on from here")
                 return False
@@ -199,16 +198,22 @@ class _Runner:
         return any(each.round == round_ or (each.outcome != "ok" and setting.name != BASELINE) for each in of_setting)
 
     def _rest(self, order: Sequence[tuple[int, Setting]]) -> str:
-        left = [each for number, each in order if not self._is_done(each, number)]
+        left = self._left(order)
         if not left:
             return ""
         took = (time.monotonic() - self._began) / self._ran
-        return f"; next {left[0].name}, {some(len(left), 'run')}, about {rounded_time(took * len(left))}"
+        return f"; next {left[0][1].name}, {some(len(left), 'run')}, about {rounded_time(took * len(left))}"
+
+    def _left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
+        """What is still to be run, in order; not a baseline in rounds in which all that it is for has failed."""
+        left = [(number, each) for number, each in order if not self._is_done(each, number)]
+        others = {number for number, each in left if each.name != BASELINE}
+        return [(number, each) for number, each in left if number in others or len(order) == 1]
 
     def _trial(self, setting: Setting, round_: int) -> Trial:
         has_profile = any(each.trace for each in self._trials if each.setting == setting.name)
         launch = self._launch(setting, round_, profiled=0 if has_profile else _PROFILED)
-        trial = trial_of(capture.run(launch), setting.name, round_, launch.seed, launch.steps)
+        trial = trial_of(capture.run(launch), setting.name, round_, launch.seed, launch.warmup + launch.steps)
         if setting.name == BASELINE and trial.outcome != "ok" and not self._trials:
             self._fail(trial, launch.log)
         return self._with_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial

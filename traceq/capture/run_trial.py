@@ -56,6 +56,11 @@ class TrialRecorder(Recorder):
             self._begin()
         super()._at_border()
 
+    def _at_exit(self) -> None:
+        if self._window is None and not self._over:
+            self._say("few", made=self._completed)
+        super()._at_exit()
+
     def _begin(self) -> None:
         """The steps that count begin."""
         self._work.begin()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from traceq.capture.knobs.registry import ABLATIONS, KNOBS
-from traceq.cli._options import FILE, F, Parsed, format_option
+from traceq.cli._options import FILE, F, Parsed
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_size
 from traceq.reports import SUFFIXES
@@ -111,7 +111,14 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     help="Folder for the runs, their traces and logs; the same command goes on there.",
 )
 @click.option("--knobs", is_flag=True, is_eager=True, expose_value=False, callback=_list_knobs, help="List the knobs.")
-@format_option(SUFFIXES, "text")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(tuple(SUFFIXES.values())),
+    default="text",
+    show_default=True,
+    help="How to print the result.",
+)
 @click.option("--html", type=FILE, metavar="FILE", help="Write the page of the result to FILE, too.")
 def experiment(*, directory: Path, html: Path | None, format_: str, **options: Any) -> None:
     """Run a program at several settings, and say which win.

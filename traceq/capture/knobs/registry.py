@@ -45,7 +45,7 @@ def check(name: str, value: str) -> None:
         close = difflib.get_close_matches(name, KNOBS, n=2)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise ValueError(
-            f"there is no knob {name}.{hint} Knobs are {', '.join(KNOBS)}; and each {{{name}}} that stands in the command"
+            f"{name}: there is no such knob.{hint} Knobs are {', '.join(KNOBS)}; and each {{{name}}} that stands in the command"
         )
     try:
         KNOBS[name].check(value)

@@ -83,7 +83,7 @@ class Folder:
 
     def log_of(self, setting: Setting, round_: int) -> Path:
         """Where the program's output goes."""
-        return self.path / "logs" / f"{file_name(setting)}-round{round_}.log"
+        return self.path / "logs" / f"{file_name(setting)}-round{round_ + 1}.log"
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -20,6 +20,12 @@ _NO_MEMORY = re.compile(
 )
 # Bytes of a log in which its end is looked for.
 _TAIL = 1 << 16
+# An exception of Python's, as it is printed; torchrun's own only says that there was one.
+_ERROR = re.compile(r"(?!.*ChildFailedError)(\[rank\d+\]: ?)?[A-Za-z_][\w.]*(Error|Exception|Exit)\b")
+# What shells and launchers add to a signal's number.
+_SIGNALLED = 128
+# torchrun writes a page after the error of a rank.
+_LINES = 200
 # Characters of a reason.
 _LONGEST = 200
 
@@ -66,24 +72,25 @@ def _outcome(ran: Ran, measured: Sequence[status.Event], asked: int) -> tuple[Ou
 
 
 def _failed(ran: Ran) -> tuple[Outcome, str]:
-    end = tail(ran.log)
+    end = tail(ran.log, _LINES)
     said = next((line for line in reversed(end) if _NO_MEMORY.search(line)), None)
     if said is not None:
         return "out of memory", said[:_LONGEST]
-    if -ran.exit_code == signal.SIGKILL or ran.exit_code == 128 + signal.SIGKILL:
+    if ran.exit_code in (-signal.SIGKILL, _SIGNALLED + signal.SIGKILL):
         if ran.killed_for_memory:
             return "out of memory", "the kernel killed it, as memory ran out (SIGKILL)"
         return "failed", "killed by SIGKILL, and the kernel counts no kill for memory"
     how = f"ended by signal {-ran.exit_code}" if ran.exit_code < 0 else f"exit code {ran.exit_code}"
-    return "failed", f"{how}: {end[-1]}"[:_LONGEST] if end else how
+    errors = [line for line in end if _ERROR.match(line)]
+    return "failed", ": ".join([how, *(errors or end)[-1:]])[:_LONGEST]
 
 
 def _too_few(ran: Ran, asked: int) -> str:
-    why = status.told(ran.events)
-    if why:
-        return why[0]
-    if any(event.kind == "step" for event in ran.events):
-        return f"the program ended before {asked} steps: lower --steps or --warmup, or let it train for longer"
+    made = max((each.facts["made"] for each in ran.events if each.kind == "few"), default=0)
+    if made:
+        return (
+            f"the program ended after {made} of {asked} steps: lower --steps and --warmup, or let it train for longer"
+        )
     return status.reasons(ran.events, got_a_trace=False, exit_code=0)[0]
 
 

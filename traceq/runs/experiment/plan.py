@@ -55,7 +55,7 @@ def check(plan: Plan) -> None:
             try:
                 registry.check(name, value)
             except ValueError as error:
-                raise WrongUse(f"--vary {name}: {error}") from error
+                raise WrongUse(f"--vary {error}") from error
     for word in plan.command:
         for name in re.findall(r"\{(\w+)\}", word):
             if name not in plan.vary and name in registry.KNOBS:
