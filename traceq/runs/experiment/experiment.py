@@ -9,11 +9,13 @@ from typing import Literal
 from traceq.runs.experiment.trial import Outcome, Setting
 from traceq.runs.run import FindingKept
 from traceq.runs.tradeoff.tradeoff import Percentile
+from traceq.runs.verify.verify import Prediction, State
 
 Goal = Literal["latency", "throughput", "memory"]
 Verdict = Literal["better", "worse", "no difference", "cannot tell"]
-Quantity = Literal["step", "throughput", "p50", "p95", "p99", "gpu_memory", "host_memory", "gpu_share", "energy"]
-Judged = Literal["inside", "too high", "too low", "cannot tell"]
+Quantity = Literal[
+    "step", "mean", "throughput", "p50", "p95", "p99", "gpu_memory", "host_memory", "gpu_share", "energy"
+]
 
 # What is better when it is more; of the others, less is.
 MORE_IS_BETTER: tuple[Quantity, ...] = ("throughput", "gpu_share")
@@ -54,8 +56,8 @@ class Measure:
 class Difference:
     """A quantity of a setting as a multiple of the baseline's, from rounds in which both ran.
 
-    `p` is that of no difference at all, and `adjusted` the same for as many settings as were tried (Holm); the verdict is by that.
-    `interval` and `p` are None with a single round.
+    `p` is that of no difference at all, and `adjusted` the same for as many settings as were tried (Holm), by which the verdict
+    is. `interval` and `p` are None with a single round.
     """
 
     ratio: float
@@ -138,14 +140,12 @@ class Choice:
 class Effect:
     """What a knob's value does to the goal's quantity on average over the values of all other knobs: a factorial's main effect.
 
-    `pairs` are the combinations of the others at which both were measured, `of` those that there are.
+    `pairs` are the combinations of the others at which both values were measured, `of` those that there are.
     """
 
     knob: str
     value: str
-    ratio: float
-    interval: tuple[float, float] | None
-    p: float | None
+    difference: Difference
     pairs: int
     of: int
 
@@ -156,21 +156,24 @@ class Interaction:
 
     knobs: tuple[str, str]
     values: tuple[str, str]
-    ratio: float
-    interval: tuple[float, float]
+    difference: Difference
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A prediction held against what was won, as shares of the baseline's step; `error` is (likely - won) / won."""
+    """A prediction held against what was won, as shares of the baseline's time for the same work.
+
+    `state` is what the setting's recording says of the finding. `error` is what the likely share is off, as a share of what was
+    won; None where nothing was surely won.
+    """
 
     setting: str
     predicted: Predicted
     won: float | None
     won_interval: tuple[float, float] | None
-    judged: Judged
+    judged: Prediction
     error: float | None
-    state: Literal["gone", "smaller", "still there", "cannot tell"]
+    state: State
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class Ablation:
-    """The most that a part of the program costs: what is saved, as a share of the step, when it is left out.
+    """The most that a part of the program costs: what is saved, as a share of the time for the same work, without it.
 
     `predicted` is what the replay of the baseline's recording says of the same.
     """
@@ -203,9 +206,10 @@ class Ablation:
 class Scaling:
     """Amdahl's law of a knob that counts workers, devices or threads: step = t * (s + (1 - s) / min(n, p)).
 
-    `counts` are those fitted. `serial` is s, `effective` p, None where more still helps at the largest count. `error` is
-    the largest relative error at what was measured; above the most that is allowed, `serial` and `effective` are None.
-    `best` is the speed-up over one that s allows at most, by the curve; `from_one`: one was not tried, the curve goes on to it.
+    `counts` are those fitted. `serial` is s, `effective` p, None where more still helped at the largest count. `error` is
+    the largest relative error at what was measured, and `left_out_error` that at counts left out (root mean square). Where the
+    curve misses by more than is allowed, `serial` and `effective` are None. `one_ns` is t; `has_one`: a count of 1 was run, else
+    the curve was carried on to it.
     """
 
     knob: str
@@ -215,14 +219,15 @@ class Scaling:
     error: float
     left_out_error: float
     one_ns: float | None
-    from_one: bool
+    has_one: bool
 
 
 @dataclass(frozen=True)
 class Experiment:
     """All of it. `results` are in the order of the settings, the baseline first. `work` is what throughput counts.
 
-    `needed` is how many rounds would show the least effect that an experiment is for (5 %), by how the trials differ.
+    `noise` is what two trials of a setting differ by beyond what is common to a round (standard deviation, as a share), `needed`
+    how many rounds show a difference of 5 % at that noise.
     """
 
     goal: Goal
