@@ -6,30 +6,33 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 from traceq.analysis.categories import BUSY
 from traceq.app.ingest import ingest
 from traceq.app.source import runs_of
 from traceq.app.view import View
+from traceq.capture import files
 from traceq.capture import trial as capture
+from traceq.capture.knobs.registry import ABLATE
 from traceq.common.process import usable_cpus
 from traceq.common.units import duration, rounded_time, some
 from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
-from traceq.reports.document import Block, table
+from traceq.reports.document import Block, Paragraph, table
 from traceq.runs.experiment import plan as plans
 from traceq.runs.experiment.experiment import Goal, Limits, Predicted
+from traceq.runs.experiment.findings import predicted
 from traceq.runs.experiment.folder import Folder, file_name
 from traceq.runs.experiment.outcome import tail, trial_of
 from traceq.runs.experiment.plan import Plan
-from traceq.runs.experiment.remedies import ALL, by_hand, settings_for
+from traceq.runs.experiment.remedies import ALL, by_hand, cost_of, settings_for
 from traceq.runs.experiment.study import study
 from traceq.runs.experiment.trial import BASELINE, Setting, Trial
 from traceq.runs.run import Run
 
 # Steps that are recorded after those that count, once for each setting.
-_PROFILED = 3
+_PROFILED = 5
 
 Tell = Callable[[str], None]
 
@@ -51,13 +54,13 @@ class ExperimentView(View[Any]):
 
     def blocks(self, **_options: Any) -> Iterable[Block]:
         """The document."""
-        settings, trials = self.content
-
-        def step(setting: Setting) -> str:
-            steps = [median(each.steps_ns) for each in trials if each.setting == setting.name and each.steps_ns]
-            return duration(median(steps)) if steps else "-"
-
-        yield table(settings, {"setting": lambda each: each.name, "step": step})
+        columns = {
+            "setting": lambda each: each.setting.name,
+            "step": lambda each: duration(each.measures["step"].value) if "step" in each.measures else each.outcome,
+            "against": lambda each: f"{each.differences['step'].ratio:.3f}" if "step" in each.differences else "",
+        }
+        yield table(self.content.results, columns)
+        yield Paragraph((str(self.content.choice),))
 
     def to_json(self) -> str:
         """For programs."""
@@ -82,31 +85,22 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
             raise
     profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}
     predictions = _predictions(settings, profiles.get(BASELINE))
-    options: dict[str, Any] = {"goal": running.goal, "limits": running.limits}
-    try:
-        return ExperimentView(study(settings, trials, predictions=predictions, profiles=profiles, **options))
-    except NotImplementedError:
-        return ExperimentView((settings, trials))
+    return ExperimentView(
+        study(settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles)
+    )
 
 
 def _predictions(settings: Sequence[Setting], own: Run | None) -> dict[str, Predicted]:
-    """By setting what the finding that asked for it promises, as shares of the baseline's recorded step."""
-    if own is None or not own.counted:
+    """By setting what the finding that asked for it promises; of an ablation all that the part costs by the recording."""
+    if own is None:
         return {}
-    step = fmean(each.dur for each in own.counted)
     findings = {each.finding_id: each for each in own.findings}
-    return {
-        setting.name: Predicted(
-            finding.rule,
-            finding.finding_id,
-            finding.title,
-            finding.saving_ns / step,
-            finding.saving_low_ns / step,
-            finding.saving_high_ns / step,
-        )
-        for setting in settings
-        if setting.finding is not None and (finding := findings.get(setting.finding)) is not None
-    }
+    found: dict[str, Predicted] = {}
+    for setting in settings:
+        finding = findings.get(setting.finding or "") or cost_of(setting.values.get(ABLATE, ""), own.findings)
+        if finding is not None:
+            found[setting.name] = predicted(finding, own)
+    return found
 
 
 class _Runner:
@@ -139,7 +133,12 @@ class _Runner:
         asked = plans.varied(self._plan)
         self._rounds([own], range(1))
         tried = self._tried(own) if self._plan.tries else []
-        settings = [own, *asked, *(each for each in tried if each.values not in [one.values for one in asked])]
+        by_values = {tuple(each.values.items()): each for each in (own, *asked)}
+        for each in tried:
+            same = by_values.setdefault(tuple(each.values.items()), each)
+            # Asked for twice: it keeps its name, and is held against the prediction as well.
+            by_values[tuple(each.values.items())] = replace(same, finding=same.finding or each.finding)
+        settings = list(by_values.values())
         self._folder.keep_settings(settings)
         return settings
 
@@ -164,15 +163,12 @@ class _Runner:
 
     def _together(self, alone: Sequence[Setting]) -> list[Setting]:
         """What won alone, at once; nothing where that is one change or none."""
-        try:
-            choice = study(alone, self._trials, goal=self._running.goal, limits=self._running.limits).choice
-        except NotImplementedError:
-            return []
+        choice = study(alone, self._trials, goal=self._running.goal, limits=self._running.limits).choice
         by_name = {each.name: each for each in alone}
         values: dict[str, str] = {}
         for win in choice.wins if choice else ():
             setting = by_name[win.setting]
-            if setting.kind == "try":
+            if setting.kind != "ablate":
                 # Of two values of a knob the larger win, which comes first.
                 values = {**setting.values, **values}
         return [Setting(plans.name_of(values), "try", values)] if len(values) > 1 else []
@@ -213,6 +209,9 @@ class _Runner:
     def _trial(self, setting: Setting, round_: int) -> Trial:
         has_profile = any(each.trace for each in self._trials if each.setting == setting.name)
         launch = self._launch(setting, round_, profiled=0 if has_profile else _PROFILED)
+        if launch.profiled:
+            for trace in self._traces_of(launch):  # of a run that was ended
+                trace.unlink()
         trial = trial_of(capture.run(launch), setting.name, round_, launch.seed, launch.warmup + launch.steps)
         if setting.name == BASELINE and trial.outcome != "ok" and not self._trials:
             self._fail(trial, launch.log)
@@ -233,6 +232,9 @@ class _Runner:
             self._running.time_limit,
         )
 
+    def _traces_of(self, launch: capture.Launch) -> list[Path]:
+        return sorted(self._folder.traces.glob(f"{launch.name}.rank*{files.SUFFIX}.gz"))
+
     def _fail(self, trial: Trial, log: Path) -> None:
         for line in tail(log):
             self._running.tell(f"| {line}")
@@ -242,7 +244,7 @@ class _Runner:
 
     def _with_profile(self, trial: Trial, launch: capture.Launch) -> Trial:
         """The trial with its recording as a database, and what that says of the GPU."""
-        traces = sorted(self._folder.traces.glob(f"{launch.name}.rank*"))
+        traces = self._traces_of(launch)
         database = self._folder.traces / f"{launch.name}.duckdb"
         if not traces:
             return trial

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from traceq.capture.knobs.registry import ABLATE
 from traceq.errors import NoSuchFinding
@@ -51,6 +52,13 @@ _WAYS: Mapping[str, Ways] = {
     # host
     "host-python": _COMPILE,
     "host-operators": ({"compile": "default"}, {"amp": "bf16"}, {"fused": "1"}),
+    "host-epoch-start": ({"persistent_workers": "1"},),
+    "host-logging": ({"ablate": "logging"},),
+    "host-fetch-work": _LOAD,
+    "host-threads": ({"threads": _CORES},),
+    "host-optimizer": ({"fused": "1"}, {"foreach": "1"}),
+    "host-elementwise-chain": _COMPILE,
+    "host-many-operators": _COMPILE,
     "host-communication": ({"ablate": "communication"},),
     "cpu-starved": ({"threads": _CORES},),
     "host-preempted": ({"threads": _CORES},),
@@ -97,6 +105,28 @@ def settings_for(findings: Sequence[FindingKept], asked: Sequence[str], cores: i
             name = f"without {values[ABLATE]}" if ABLATE in values else name_of(values)
             found.setdefault(name, Setting(name, kind, values, finding.finding_id))
     return list(found.values())
+
+
+# Rules whose findings together are what a part of the program costs.
+_PARTS: Mapping[str, frozenset[str]] = {
+    "data": frozenset(
+        {"synchronous-loader", "host-data-loading", "host-fetch-work", "host-epoch-start", "too-few-workers", "idle-data",
+         "main-thread-collate", "prefetch-depth", "epoch-boundary", "slow-storage", "disk-saturated", "worker-imbalance"}
+    ),
+    "communication": frozenset({"exposed-communication", "host-communication", "host-small-collectives"}),
+    "logging": frozenset({"logging-in-step", "host-logging"}),
+}  # fmt: skip
+
+
+def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
+    """What a part of the program costs by its findings, as one: at least what they win, at most all that they claim."""
+    of_part = [each for each in findings if each.rule in _PARTS.get(part, ())]
+    if not of_part:
+        return None
+    most = sum(each.saving_high_ns for each in of_part)
+    return replace(
+        of_part[0], saving_low_ns=sum(each.saving_ns for each in of_part), saving_ns=most, saving_high_ns=most
+    )
 
 
 def by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[FindingKept]:
