@@ -17,7 +17,7 @@ from traceq.capture.files import numbered
 from traceq.capture.monitor import SUFFIX, monitored
 from traceq.errors import MissingTool, StoreError, TraceqError
 
-_INJECT = Path(__file__).parent / "inject"
+INJECT = Path(__file__).parent / "inject"
 
 # What a name may hold that becomes part of file names.
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
@@ -159,7 +159,7 @@ def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
         "stacks": request.stacks,
         "status": str(_status_of(directory, name)),
     }
-    path = os.pathsep.join(filter(None, [str(_INJECT), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(INJECT), os.environ.get("PYTHONPATH")]))
     # Without marks there are no phases and fetches: what a shell still says about marks is not meant for a recording.
     marks = {"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}
     return {"PYTHONPATH": path, "TRACEQ_RECORD": json.dumps(options), **marks}
