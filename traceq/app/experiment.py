@@ -19,9 +19,11 @@ from traceq.capture.knobs.registry import ABLATE
 from traceq.common.process import usable_cpus
 from traceq.common.units import duration, rounded_time, some
 from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
-from traceq.reports.document import Block, Paragraph, table
+from traceq.reports.document import Block
+from traceq.reports.experiment.experiment import compose_experiment
+from traceq.reports.renderers.experiment_to_json import experiment_to_json
 from traceq.runs.experiment import plan as plans
-from traceq.runs.experiment.experiment import Goal, Limits, Predicted
+from traceq.runs.experiment.experiment import Experiment, Goal, Limits, Predicted
 from traceq.runs.experiment.findings import predicted
 from traceq.runs.experiment.folder import Folder, file_name
 from traceq.runs.experiment.outcome import tail, trial_of
@@ -49,22 +51,16 @@ class Running:
     tell: Tell
 
 
-class ExperimentView(View[Any]):
+class ExperimentView(View[Experiment]):
     """What the settings of an experiment win; `content` is that as plain data."""
 
     def blocks(self, **_options: Any) -> Iterable[Block]:
         """The document."""
-        columns = {
-            "setting": lambda each: each.setting.name,
-            "step": lambda each: duration(each.measures["step"].value) if "step" in each.measures else each.outcome,
-            "against": lambda each: f"{each.differences['step'].ratio:.3f}" if "step" in each.differences else "",
-        }
-        yield table(self.content.results, columns)
-        yield Paragraph((str(self.content.choice),))
+        return compose_experiment(self.content)
 
     def to_json(self) -> str:
         """For programs."""
-        return ""
+        return experiment_to_json(self.content)
 
 
 def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
@@ -203,7 +199,8 @@ class _Runner:
     def _left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
         """What is still to be run, in order; not a baseline in rounds in which all that it is for has failed."""
         left = [(number, each) for number, each in order if not self._is_done(each, number)]
-        others = {number for number, each in left if each.name != BASELINE}
+        ran = {each.round for each in self._trials if each.outcome == "ok" and each.setting != BASELINE}
+        others = ran | {number for number, each in left if each.name != BASELINE}
         return [(number, each) for number, each in left if number in others or len(order) == 1]
 
     def _trial(self, setting: Setting, round_: int) -> Trial:

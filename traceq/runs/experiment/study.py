@@ -51,7 +51,7 @@ def study(
         least=least,
         level=LEVEL,
         work=table.work,
-        rounds=len({each.round for each in trials if each.setting == BASELINE and each.outcome == "ok"}),
+        rounds=max(each.trials - each.failed for each in results if each.setting.name != BASELINE or len(results) == 1),
         results=results,
         front=front,
         dominated=dominated,
