@@ -97,12 +97,11 @@ def end(pids: list[int], patience: float) -> None:
         time.sleep(0.02)
 
 
-def reap(parent: int) -> None:
-    """Take leave of children of this process that have ended, of those that were adopted."""
-    for pid, of in list(_parents()):
-        if of == parent and not _runs(pid):
-            with suppress(OSError):
-                os.waitpid(pid, os.WNOHANG)
+def reap(pids: list[int]) -> None:
+    """Take leave of those of these processes that have ended and were adopted by this one."""
+    for pid in pids:
+        with suppress(OSError):  # no child of this process
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _send(pids: list[int], number: int) -> None:

@@ -71,13 +71,14 @@ def run(launch: Launch) -> Ran:
     with _empty(told), processes.adopting(), launch.log.open("wb") as log:
         killed = processes.killed_for_memory()
         began = time.monotonic()
+        child: subprocess.Popen[bytes] | None = None
         try:
             child = _start(launch, told, log)
             watched = _Watched(child, told, launch)
             end = watched.wait()
         finally:
             with _undisturbed():
-                _end_all(told)
+                _end_all(told, child)
         return Ran(
             end,
             child.wait(),
@@ -89,17 +90,21 @@ def run(launch: Launch) -> Ran:
         )
 
 
-def _end_all(told: Path) -> None:
+def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
     """End all processes of the program: those below this process that were started with this directory to report to."""
     mark = str(told).encode()
 
     def pids() -> list[int]:
         return [each for each in processes.descendants(os.getpid()) if mark in processes.environment_of(each)]
 
-    processes.end(pids(), _PATIENCE)
+    found = pids()
+    processes.end(found, _PATIENCE)
     # What was started meanwhile.
-    processes.end(pids(), 0)
-    processes.reap(os.getpid())
+    more = pids()
+    processes.end(more, 0)
+    if child is not None:
+        child.wait()
+    processes.reap([*found, *more])
 
 
 @contextmanager
