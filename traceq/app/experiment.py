@@ -166,7 +166,7 @@ class _Runner:
             setting = by_name[win.setting]
             if setting.kind != "ablate":
                 # Of two values of a knob the larger win, which comes first.
-                values = {**setting.values, **values}
+                values |= {name: value for name, value in setting.values.items() if name not in values}
         return [Setting(plans.name_of(values), "try", values)] if len(values) > 1 else []
 
     def _rounds(self, settings: Sequence[Setting], rounds: range) -> bool:

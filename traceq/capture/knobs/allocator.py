@@ -19,7 +19,7 @@ def _blocking(value: str) -> Mapping[str, str]:
 
 KNOBS = (
     Knob("expandable_segments", "GPU memory in segments that grow", SWITCH, is_on, _segments),
-    Knob("launch_blocking", "each launch waits for its kernel (CUDA_LAUNCH_BLOCKING)", SWITCH, is_on, _blocking),
+    Knob("launch_blocking", "launches that wait for their kernels", SWITCH, is_on, _blocking),
 )
 
 

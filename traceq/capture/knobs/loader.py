@@ -13,7 +13,7 @@ KNOBS = (
     Knob("num_workers", "worker processes of each DataLoader", "a number, 0 for none", whole),
     Knob("prefetch_factor", "batches that each worker prepares ahead", "a number", positive),
     Knob("persistent_workers", "workers that live on from epoch to epoch", SWITCH, is_on),
-    Knob("pin_memory", "batches in pinned memory, for copies beside the GPU's work", SWITCH, is_on),
+    Knob("pin_memory", "batches in pinned memory", SWITCH, is_on),
     Knob("batch_size", "samples in each batch of the DataLoaders", "a number", positive),
 )
 

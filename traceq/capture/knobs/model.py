@@ -13,8 +13,8 @@ _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagra
 _TYPES = {"bf16": "bfloat16", "fp16": "float16"}
 
 KNOBS = (
-    Knob("amp", "autocast around the model (fp16 without scaling of the loss)", "bf16 or fp16", one_of(*_TYPES)),
-    Knob("compile", "torch.compile of the model", "a mode: default, max-autotune, ...", one_of(*_MODES)),
+    Knob("amp", "autocast around the model", "bf16 or fp16", one_of(*_TYPES)),
+    Knob("compile", "torch.compile of the model", "default, or another mode", one_of(*_MODES)),
     Knob("channels_last", "images with their channels last", SWITCH, is_on),
 )
 

@@ -10,8 +10,8 @@ from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on
 
 KNOBS = (
     Knob("fused", "one kernel that updates many parameters at once", SWITCH, is_on),
-    Knob("foreach", "operators on lists of parameters instead of one at a time", SWITCH, is_on),
-    Knob("set_to_none", "zero_grad drops gradients (1) or fills them with zeros (0)", SWITCH, is_on),
+    Knob("foreach", "operators on lists of parameters, not on one each", SWITCH, is_on),
+    Knob("set_to_none", "zero_grad drops gradients (1) or zeroes them (0)", SWITCH, is_on),
 )
 
 

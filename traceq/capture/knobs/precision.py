@@ -8,8 +8,8 @@ from typing import Any
 from traceq.capture.knobs.knob import SWITCH, Hooks, Knob, is_on
 
 KNOBS = (
-    Knob("tf32", "float32 matrix products and convolutions on tensor cores", SWITCH, is_on),
-    Knob("cudnn_benchmark", "cuDNN tries its algorithms for each shape and takes the fastest", SWITCH, is_on),
+    Knob("tf32", "float32 products and convolutions on tensor cores", SWITCH, is_on),
+    Knob("cudnn_benchmark", "cuDNN tries its algorithms and takes the fastest", SWITCH, is_on),
 )
 
 
