@@ -27,7 +27,7 @@ def launch(tmp_path, monkeypatch):
 
     def made(*command, limit=20.0, variables=None, values=None, **options):
         command = command if len(command) > 1 else (sys.executable, str(PROGRAM), *command)
-        told = {"seed": 1000, "warmup": 2, "steps": 4, "profiled": 0} | options
+        told = {"seed": 1000, "warmup": 2, "steps": 4, "least_seconds": 0.0, "profiled": 0} | options
         return trial.Launch(
             command,
             values or {},

@@ -30,7 +30,7 @@ from traceq.runs.experiment.outcome import tail, trial_of
 from traceq.runs.experiment.plan import Plan
 from traceq.runs.experiment.remedies import ALL, by_hand, cost_of, settings_for
 from traceq.runs.experiment.study import study
-from traceq.runs.experiment.trial import BASELINE, Setting, Trial
+from traceq.runs.experiment.trial import BASELINE, LEAST_SECONDS, Setting, Trial
 from traceq.runs.run import Run
 
 # Steps that are recorded after those that count, once for each setting.
@@ -222,6 +222,7 @@ class _Runner:
             plans.seed_of(round_),
             self._plan.warmup,
             self._plan.steps,
+            LEAST_SECONDS,
             profiled,
             self._folder.traces,
             file_name(setting),

@@ -18,6 +18,9 @@ from traceq.capture.knobs.knob import Hooks
 from traceq.capture.run_torch import Recorder, Say
 from traceq.capture.work import Work
 
+# Steps that are measured at most beyond those asked for: each is kept.
+_MOST = 5_000
+
 
 def install(options: Mapping[str, Any], say: Say) -> None:
     """Turn the knobs and watch this process; called when it has imported torch."""
@@ -41,6 +44,7 @@ class TrialRecorder(Recorder):
         self._energy: Energy | None = None
         self._joules: float | None = None
         self._began = 0.0
+        self._first = 0
         self._has_other_profiler = False
 
     def foreign_profiler(self) -> None:
@@ -52,20 +56,22 @@ class TrialRecorder(Recorder):
         if self._borders == 1:
             for act in self._hooks.at_first_step:
                 act()
-        if self._window is None and self._completed == self._opening() - self._trial["steps"]:
+        if self._window is None and self._completed == super()._opening() - self._trial["steps"]:
             self._begin()
         super()._at_border()
-
-    def _at_exit(self) -> None:
-        if self._window is None and not self._over:
-            self._say("few", made=self._completed)
-        super()._at_exit()
 
     def _begin(self) -> None:
         """The steps that count begin."""
         self._work.begin()
         self._energy = Energy(sys.modules["torch"])
+        self._first = self._borders
         self._joules, self._began = self._energy.joules(), time.monotonic()
+
+    def _opening(self) -> int:
+        """Steps to complete before the window: those that count take some time together, or are very many."""
+        least = super()._opening()
+        is_long = time.monotonic() - self._began >= self._trial["least_seconds"]
+        return least if is_long or self._completed >= least + _MOST else max(least, self._completed + 1)
 
     def _open(self) -> None:
         self._say("measured", **self._measured())
@@ -74,17 +80,24 @@ class TrialRecorder(Recorder):
         else:
             self._end(None)
 
+    def _at_exit(self) -> None:
+        if self._window is None and not self._over:
+            if self._completed >= super()._opening():
+                self._say("measured", **self._measured())
+                self._end(None)
+            else:
+                self._say("few", made=self._completed)
+        super()._at_exit()
+
     def _measured(self) -> dict[str, Any]:
         torch: Any = sys.modules["torch"]
-        steps = int(self._trial["steps"])
-        names = [
-            self._trial["values"].get(name, name) if name == registry.ABLATE else name for name in self._trial["knobs"]
-        ]
+        lengths = self._clock.lengths(self._first, self._borders)
+        names = [value if name == registry.ABLATE else name for name, value in self._trial["values"].items()]
         return {
             "in_job": files.rank(),
-            "steps_ns": self._clock.lengths(self._borders - steps, self._borders),
-            "energy_j": self._used(steps),
-            "work": self._work.each(steps),
+            "steps_ns": lengths,
+            "energy_j": self._used(len(lengths)),
+            "work": self._work.each(len(lengths)),
             "gpu_memory_peak": _gpu_memory_peak(torch),
             "idle_knobs": self._hooks.idle(names),
             "threads": torch.get_num_threads(),

@@ -33,7 +33,7 @@ _PATIENCE = 5.0
 class Launch:
     """How the program is run once: `values` of knobs to turn in it, `variables` that are added to its environment.
 
-    `warmup` steps are left out, `steps` count; `profiled` follow under the profiler, 0 for none, into NAME.* in `traces`.
+    `warmup` steps are left out, `steps` count, more where these take less than `least_seconds`; `profiled` follow under the profiler, 0 for none, into NAME.* in `traces`.
     """
 
     command: tuple[str, ...]
@@ -42,6 +42,7 @@ class Launch:
     seed: int
     warmup: int
     steps: int
+    least_seconds: float
     profiled: int
     traces: Path
     name: str
@@ -151,9 +152,9 @@ def _additions(launch: Launch, told: Path) -> dict[str, str]:
         "trial": {
             "seed": launch.seed,
             "steps": launch.steps,
+            "least_seconds": launch.least_seconds,
             "profile": launch.profiled > 0,
             "values": dict(launch.values),
-            "knobs": list(launch.values),
         },
     }
     path = os.pathsep.join(filter(None, [str(INJECT), os.environ.get("PYTHONPATH")]))

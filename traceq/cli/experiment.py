@@ -13,7 +13,7 @@ from traceq.cli._options import FILE, F, Parsed
 from traceq.common.text import printable
 from traceq.common.units import parsed_duration, parsed_size
 from traceq.reports import SUFFIXES
-from traceq.runs.experiment.rounds import ROUNDS, STEPS
+from traceq.runs.experiment.trial import ROUNDS, STEPS
 from traceq.runs.experiment.vary import read_vary
 
 
@@ -80,7 +80,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option("--ablate", multiple=True, callback=_ablations, metavar="PART", help=f"{', '.join(ABLATIONS)}.")
 @click.option("--factorial", is_flag=True, help="All combinations of --vary and --env, not one at a time.")
 @_number("--repeats", 1, ROUNDS, "Rounds: each setting runs once in each.")
-@_number("--steps", 3, STEPS, "Steps of a run that count.")
+@_number("--steps", 3, STEPS, "Steps of a run that count: more where they take less than a second together.")
 @_number("--warmup", 1, 5, "Steps before these.")
 @click.option("--time-limit", type=_TIME, default="10 min", show_default=True, help="Most time for a run.")
 @click.option("--budget", type=_TIME, help='Most time for all runs: "30 min".')

@@ -68,4 +68,4 @@ def test_all_ways_are_knobs_of_values_they_take(rule):
 
 def test_rules_have_their_names():
     named = set(remedies._WAYS) | set().union(*remedies._PARTS.values())
-    assert not {each for each in named - set(RULES) if not each.startswith("host-")}
+    assert not {each for each in named - {rule.replace("_", "-") for rule in RULES} if not each.startswith("host-")}

@@ -11,6 +11,12 @@ Outcome = Literal["ok", "failed", "out of memory", "timed out", "too few steps",
 
 BASELINE = "baseline"
 
+# docs/experiment.md, "How sure", says by which measurements they are chosen.
+ROUNDS = 7
+STEPS = 20
+# Steps of a run are measured for so long at least: of shorter ones what else the machine does is more than what they take.
+LEAST_SECONDS = 1.0
+
 
 @dataclass(frozen=True)
 class Setting:
