@@ -33,7 +33,8 @@ _PATIENCE = 5.0
 class Launch:
     """How the program is run once: `values` of knobs to turn in it, `variables` that are added to its environment.
 
-    `warmup` steps are left out, `steps` count, more where these take less than `least_seconds`; `profiled` follow under the profiler, 0 for none, into NAME.* in `traces`.
+    `warmup` steps are left out, `steps` count, more where these take less than `least_seconds`; `profiled` follow under the
+    profiler, 0 for none, into NAME.* in `traces`.
     """
 
     command: tuple[str, ...]
