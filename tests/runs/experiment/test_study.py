@@ -4,10 +4,9 @@ import made_runs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_trials import made, studied, verdicts
+from made_trials import studied, verdicts
 
 from traceq.runs.experiment.experiment import Limits, Predicted
-from traceq.runs.experiment.rounds import rounds_needed
 from traceq.runs.experiment.study import study
 from traceq.runs.run import FindingKept
 
@@ -300,11 +299,3 @@ def test_rare_long_steps_count_in_what_was_won():
     found = study([Setting("baseline", "baseline"), Setting("async=1", "try", {"async": "1"})], trials)
     assert verdicts(found) == {"async=1": "no difference"}
     assert found.choice.wins[0].ratio == pytest.approx(1.1)
-
-
-def test_how_many_rounds_show_five_per_cent():
-    quiet = rounds_needed(*made("baseline : 10 10.02 9.98 10\na=1 : 10 9.98 10.01 10.03"))
-    noisy = rounds_needed(*made("baseline : 10 11 9 10\na=1 : 11 9 10.5 9.5"))
-    assert quiet <= 3
-    assert noisy > 20
-    assert rounds_needed(*made("baseline : 10\na=1 : 11")) is None

@@ -12,7 +12,7 @@ from traceq.runs.experiment.trial import BASELINE, Setting, Trial
 from traceq.runs.tradeoff.values import STEPS as COUNTED
 
 # docs/experiment.md, "How sure", says by which measurements they are chosen.
-ROUNDS = 7
+ROUNDS = 9
 STEPS = 20
 # Steps of a run are measured for so long at least: of shorter ones what else the machine does is more than what they take.
 LEAST_SECONDS = 1.0
