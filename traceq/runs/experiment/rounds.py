@@ -14,8 +14,6 @@ from traceq.runs.tradeoff.values import STEPS as COUNTED
 # docs/experiment.md, "How sure", says by which measurements they are chosen.
 ROUNDS = 9
 STEPS = 20
-# Steps of a run are measured for so long at least: of shorter ones what else the machine does is more than what they take.
-LEAST_SECONDS = 1.0
 
 # What an experiment should see, and in how many of such experiments.
 EFFECT = 0.05
