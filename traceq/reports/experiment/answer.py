@@ -15,6 +15,7 @@ from traceq.reports.experiment.words import (
     per_second,
     ratio,
     setting,
+    titled,
 )
 from traceq.runs.experiment.amounts import number_in
 from traceq.runs.experiment.experiment import Choice, Experiment, Limits, Quantity, Result, Win
@@ -135,7 +136,10 @@ def _wins(found: Experiment, wins: Sequence[Win]) -> Table:
 def _costs(found: Experiment, win: Win) -> str:
     """What is surely worse, and by how much."""
     differences = found.result(win.setting).differences
-    costs = [f"{NAMED[name]} {changed(differences[name]).partition(' (')[0]}" for name in win.costs]
+    costs = [
+        f"{titled(found, name) if name == 'energy' else NAMED[name]} {changed(differences[name]).partition(' (')[0]}"
+        for name in win.costs
+    ]
     return ", ".join(costs) or "nothing that was measured"
 
 
