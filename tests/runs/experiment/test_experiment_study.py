@@ -71,6 +71,11 @@ def test_what_ran_in_rounds_of_its_own_is_held_against_the_others_by_the_baselin
     assert found.result("a=1 b=1").differences["step"].ratio == pytest.approx(0.56, abs=0.01)
 
 
+def test_of_two_knobs_that_exclude_each_other_one_is_recommended():
+    found = studied("baseline : 100 101 99\ntry fused=1 : 80 81 79\ntry foreach=1 : 90 91 89\ntry a=1 : 95 96 94")
+    assert [win.setting for win in found.choice.wins] == ["fused=1", "a=1"]
+
+
 def test_a_failed_setting_is_never_chosen_and_says_why():
     found = studied("baseline : 10 10 10\ndepth=64 : 1 1 oom\ndepth=32 : 9 9 9")
     assert chosen(found) == "depth=32"
