@@ -118,6 +118,21 @@ def test_sentences(lines, options, expected):
     assert expected in said(studied(lines, scatter=0.001, **options))
 
 
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ({1: 100, 2: 60, 4: 40, 8: 40}, "More than about 4.00 win nothing: 2.50 times the speed of 1 is all."),
+        ({1: 100, 2: 60, 4: 40}, "carried on beyond, the law allows at most 5.00 times the speed of 1."),
+        ({2: 60, 4: 40, 8: 30}, "The time at 1 is the law's: it was not run, the counts are 2 to 8."),
+        ({1: 100, 2: 100, 4: 100}, "Up to 4 more win nothing."),
+        ({1: 100, 2: 30, 4: 90}, "cannot tell. Amdahl's law misses what was measured by up to"),
+    ],
+)
+def test_the_words_on_scaling(steps, expected):
+    lines = [f"{'' if n > min(steps) else 'baseline '}threads={n} : {ms} {ms} {ms}" for n, ms in steps.items()]
+    assert expected in said(studied("\n".join(lines), scatter=0))
+
+
 def test_a_setting_that_has_nothing_to_act_on_is_no_failure():
     trials = [Trial("baseline", n, n, "ok", steps_ns=(10,) * 9) for n in range(3)]
     trials.append(Trial("fused=1", 0, 0, "nothing to act on", reason="no optimizer"))
