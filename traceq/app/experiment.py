@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -23,6 +23,7 @@ from traceq.reports.document import Block
 from traceq.reports.experiment.experiment import compose_experiment
 from traceq.reports.renderers.experiment_to_json import experiment_to_json
 from traceq.runs.experiment import plan as plans
+from traceq.runs.experiment.calibration import lines_of
 from traceq.runs.experiment.experiment import Experiment, Goal, Limits, Predicted
 from traceq.runs.experiment.findings import predicted
 from traceq.runs.experiment.folder import Folder, file_name
@@ -32,9 +33,13 @@ from traceq.runs.experiment.remedies import ALL, by_hand, cost_of, settings_for
 from traceq.runs.experiment.study import study
 from traceq.runs.experiment.trial import BASELINE, LEAST_SECONDS, Setting, Trial
 from traceq.runs.run import Run
+from traceq.runs.verify.calibration import append
 
 # Steps that are recorded after those that count, once for each setting.
 _PROFILED = 5
+
+# In the folder of an experiment: the predictions that it checked, as `traceq verify --append` has them.
+CHECKED = "calibration.jsonl"
 
 Tell = Callable[[str], None]
 
@@ -81,9 +86,18 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
             raise
     profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}
     predictions = _predictions(settings, profiles.get(BASELINE))
-    return ExperimentView(
-        study(settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles)
+    found = study(
+        settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
     )
+    _keep_checked(found, profiles, directory / CHECKED, " ".join(plan.command))
+    return ExperimentView(found)
+
+
+def _keep_checked(found: Experiment, profiles: Mapping[str, Run], file: Path, program: str) -> None:
+    """Write the predictions that were checked anew: more rounds tell more of them."""
+    file.unlink(missing_ok=True)
+    for line in lines_of(found, profiles, program=program, cores=usable_cpus()):
+        append(file, line)
 
 
 def _predictions(settings: Sequence[Setting], own: Run | None) -> dict[str, Predicted]:

@@ -110,11 +110,27 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "b=1 and a=1 together"),
         ("baseline : 10 10 10\na=1 : 9 9 9\na=2 : 8 8 8\na=4 : 5 5 5", {}, "a above 4, the largest tried"),
         ("baseline : 10 10 10\na=1 : 12 12 12", {}, "worse a=1"),
+        ("baseline : 10 10 10\namp=bf16 : 8 8 8", {}, "precision: see that it still learns"),
         ("baseline : 9 9 9\na=1 : 6 6 6\nb=1 : 8 8 8\na=1 b=1 : 6 6 6", {}, "Beside it no gain is sure of b=1."),
     ],
 )
 def test_sentences(lines, options, expected):
     assert expected in said(studied(lines, scatter=0.001, **options))
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ({1: 100, 2: 60, 4: 40, 8: 40}, "More than about 4.00 win nothing: 2.50 times the speed of 1 is all."),
+        ({1: 100, 2: 60, 4: 40}, "carried on beyond, the law allows at most 5.00 times the speed of 1."),
+        ({2: 60, 4: 40, 8: 30}, "The time at 1 is the law's: it was not run, the counts are 2 to 8."),
+        ({1: 100, 2: 100, 4: 100}, "Up to 4 more win nothing."),
+        ({1: 100, 2: 30, 4: 90}, "cannot tell. Amdahl's law misses what was measured by up to"),
+    ],
+)
+def test_the_words_on_scaling(steps, expected):
+    lines = [f"{'' if n > min(steps) else 'baseline '}threads={n} : {ms} {ms} {ms}" for n, ms in steps.items()]
+    assert expected in said(studied("\n".join(lines), scatter=0))
 
 
 def test_a_setting_that_has_nothing_to_act_on_is_no_failure():

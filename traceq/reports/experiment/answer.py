@@ -15,6 +15,7 @@ from traceq.reports.experiment.words import (
     per_second,
     ratio,
     setting,
+    titled,
 )
 from traceq.runs.experiment.amounts import number_in
 from traceq.runs.experiment.experiment import Choice, Experiment, Limits, Quantity, Result, Win
@@ -22,6 +23,8 @@ from traceq.runs.experiment.rounds import EFFECT
 from traceq.runs.experiment.trial import BASELINE
 
 _LISTED = 4
+# Knobs that change what is computed.
+_LESS_EXACT = frozenset({"amp", "tf32"})
 # More rounds nobody runs.
 _MOST_ROUNDS = 50
 _NOTHING = "nothing to act on"
@@ -135,7 +138,12 @@ def _wins(found: Experiment, wins: Sequence[Win]) -> Table:
 def _costs(found: Experiment, win: Win) -> str:
     """What is surely worse, and by how much."""
     differences = found.result(win.setting).differences
-    costs = [f"{NAMED[name]} {changed(differences[name]).partition(' (')[0]}" for name in win.costs]
+    costs = [
+        f"{titled(found, name) if name == 'energy' else NAMED[name]} {changed(differences[name]).partition(' (')[0]}"
+        for name in win.costs
+    ]
+    turned = found.result(win.setting).setting.values
+    costs += ["precision: see that it still learns" for _ in _LESS_EXACT & turned.keys()][:1]
     return ", ".join(costs) or "nothing that was measured"
 
 

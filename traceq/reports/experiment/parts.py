@@ -137,15 +137,19 @@ def _scaling(each: Scaling) -> Spans:
     if each.serial is None or each.one_ns is None:
         misses = f"Amdahl's law misses what was measured by up to {share(each.error)} (allowed: {share(MOST_ERROR)})"
         return (knob, f": cannot tell. {misses}, so there is no serial share.")
-    first = "" if each.has_one else f" The time at 1 is the curve's: it was not run, the counts are {counts}."
-    most = f"{rate(1 / each.serial)} times at any count" if each.serial else "without a limit that was seen"
-    cap = (
-        f"More than {rate(each.effective)} {'does' if each.effective <= 1 else 'do'} not help."
-        if each.effective is not None
-        else f"At {each.counts[-1]}, the most that was run, more still helped."
-        if each.serial < 1
-        else "More does not help."
-    )
-    law = f"{share(each.serial)} of the work is serial (Amdahl's law over {counts}): as fast as {most}"
+    first = "" if each.has_one else f" The time at 1 is the law's: it was not run, the counts are {counts}."
+    law = f"{share(each.serial)} of the work is serial (Amdahl's law over {counts})."
     error = f"The law misses what was measured by up to {share(each.error)}, a count left out by {share(each.left_out_error)}."
-    return (knob, f": {law}. {cap} {error}{first}")
+    return (knob, f": {law} {_most(each, each.serial)} {error}{first}")
+
+
+def _most(each: Scaling, serial: float) -> str:
+    """The speed that can be had, and whether that is measured or the law carried on."""
+    last = each.counts[-1]
+    if each.effective is not None:
+        speed = 1 / (serial + (1 - serial) / each.effective)
+        return f"More than about {rate(each.effective)} win nothing: {rate(speed)} times the speed of 1 is all."
+    if serial >= 1:
+        return f"Up to {last} more win nothing."
+    limit = f"at most {rate(1 / serial)} times the speed of 1" if serial else "a speed without limit"
+    return f"More still win at {last}, the most that was run; carried on beyond, the law allows {limit}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from traceq.reports.document import Block, Heading, Table, table
-from traceq.reports.experiment.words import NAMED, changed, measured, per_second, setting
+from traceq.reports.experiment.words import NAMED, changed, measured, per_second, setting, titled
 from traceq.runs.experiment.experiment import Experiment, Quantity, Result
 
 _RESOURCES: tuple[Quantity, ...] = ("gpu_memory", "host_memory", "gpu_share", "energy")
@@ -25,7 +25,7 @@ def detailed(found: Experiment) -> Iterator[Block]:
         yield from heading
         yield _table(results, {"step": "step", per_second(found): "throughput"})
         yield _table(results, {NAMED[name]: name for name in _LATENCIES})
-        known = {NAMED[name]: name for name in _RESOURCES if any(name in each.measures for each in results)}
+        known = {titled(found, name): name for name in _RESOURCES if any(name in each.measures for each in results)}
         if known:
             yield _table(results, known)
 
@@ -56,11 +56,6 @@ def _compared(found: Experiment, results: Sequence[Result]) -> Table:
         f"{goal}is": lambda each: _judged(found, each),
     }
     return table(results, columns, text=(0, len(columns) - 1))
-
-
-def titled(found: Experiment, quantity: Quantity) -> str:
-    """The title of a column of changes."""
-    return per_second(found) if quantity == "throughput" else NAMED[quantity]
 
 
 def _change(quantity: Quantity) -> Callable[[Result], str]:

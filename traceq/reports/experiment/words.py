@@ -55,6 +55,17 @@ def per_second(found: Experiment) -> str:
     return f"{'samples' if found.work == 'batch_size' else shortened(printable(found.work), _WORK_LIMIT)}/s"
 
 
+def titled(found: Experiment, quantity: Quantity) -> str:
+    """The quantity as the title of a column."""
+    if quantity == "energy":
+        return f"energy a {shortened(printable(_one(found.work)), _WORK_LIMIT)}"
+    return per_second(found) if quantity == "throughput" else NAMED[quantity]
+
+
+def _one(work: str) -> str:
+    return "sample" if work == "batch_size" else work.removesuffix("s")
+
+
 def amount(quantity: Quantity, value: float) -> str:
     """A number with its unit."""
     return _FORMATS[quantity](value)

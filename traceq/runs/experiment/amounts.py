@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from traceq.runs.experiment.trial import BASELINE, Setting, Trial
+from traceq.runs.experiment.trial import Setting, Trial
 from traceq.runs.tradeoff.values import STEPS
 
 _RANKS = re.compile(
@@ -36,29 +36,11 @@ def is_ranks(knob: str) -> bool:
     return _RANKS.fullmatch(knob) is not None
 
 
-def ranks_of(settings: Sequence[Setting]) -> dict[str, int] | None:
-    """By setting how many ranks work, as far as knobs say it; None where settings differ in it and one does not say it."""
-    usual = next((each.values for each in settings if each.name == BASELINE), {})
-    knobs = {knob for each in settings for knob in each.values if is_ranks(knob)}
-    found = {}
-    for each in settings:
-        values = {**usual, **each.values}
-        counts = [count_in(values.get(knob, "")) for knob in knobs]
-        product = 1
-        for count in counts:
-            if count is None:
-                return None
-            product *= count
-        found[each.name] = product
-    return found
-
-
 def is_work_known(settings: Sequence[Setting], trials: Sequence[Trial], work: str) -> bool:
     """Whether throughput can be compared: not where steps are counted that do more at one setting than at another."""
-    if ranks_of(settings) is None:
-        return False
     if work != STEPS:
         return True
     names = {name for each in trials for name in each.work}
     differ = any(len({each.work[name] for each in trials if name in each.work}) > 1 for name in names)
-    return not differ and not any(_WORK.search(knob) for each in settings for knob in each.values)
+    knobs = {knob for each in settings for knob in each.values}
+    return not differ and not any(_WORK.search(knob) or is_ranks(knob) for knob in knobs)

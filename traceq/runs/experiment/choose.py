@@ -26,6 +26,9 @@ from traceq.runs.experiment.results import Table
 from traceq.runs.experiment.trial import BASELINE
 from traceq.runs.front import alike, dominated, worth
 
+# Of these knobs a program can take one: the values of one are alternatives to those of the other.
+_INSTEAD_OF = {"foreach": "fused"}
+
 _WEIGHED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memory", "energy")
 
 
@@ -190,7 +193,7 @@ def _wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> 
     for name in kept:
         values = field.results[name].setting.values
         if name != BASELINE and values and not _is_combination(field, name):
-            groups.setdefault(frozenset(values), []).append(name)
+            groups.setdefault(frozenset(_INSTEAD_OF.get(knob, knob) for knob in values), []).append(name)
     found = [win for names in groups.values() if (win := _win(field, goal, quantity, names)) is not None]
     return sorted(found, key=lambda win: win.ratio, reverse=quantity in MORE_IS_BETTER)
 

@@ -1,4 +1,7 @@
-"""The shape of what an experiment found. Times are ns a step, sizes bytes, energy joules a step; intervals are of 95 %."""
+"""The shape of what an experiment found. Times are ns a step, sizes bytes, energy joules for a unit of work.
+
+Intervals are of 95 %.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,7 @@ from traceq.runs.verify.verify import Prediction, State
 
 Goal = Literal["latency", "throughput", "memory"]
 Verdict = Literal["better", "worse", "no difference", "cannot tell"]
-Quantity = Literal[
-    "step", "mean", "throughput", "p50", "p95", "p99", "gpu_memory", "host_memory", "gpu_share", "energy"
-]
+Quantity = Literal["step", "throughput", "p50", "p95", "p99", "gpu_memory", "host_memory", "gpu_share", "energy"]
 
 # What is better when it is more; of the others, less is.
 MORE_IS_BETTER: tuple[Quantity, ...] = ("throughput", "gpu_share")

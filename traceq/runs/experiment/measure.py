@@ -43,7 +43,8 @@ _VALUES: Mapping[Quantity, Callable[[Trial, str], float | None]] = {
     "gpu_memory": lambda trial, _: trial.gpu_memory_peak,
     "host_memory": lambda trial, _: trial.host_memory_peak,
     "gpu_share": lambda trial, _: trial.gpu_share,
-    "energy": lambda trial, _: trial.energy_j,
+    # For the same work: a larger batch takes more a step, and perhaps less a sample.
+    "energy": lambda trial, work: None if trial.energy_j is None else trial.energy_j / (work_of(trial, work) or 1.0),
 }
 QUANTITIES = tuple(_VALUES)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from traceq.runs.experiment.amounts import ranks_of
 from traceq.runs.experiment.experiment import MORE_IS_BETTER, Difference, Measure, Quantity, Result
 from traceq.runs.experiment.measure import QUANTITIES, by_round, measure, percentiles, work_of
 from traceq.runs.experiment.paired import Mean, Rounds, judged, less, logs, mean_of
@@ -29,11 +28,6 @@ class Table:
     def values(self) -> Mapping[Quantity, Mapping[str, Rounds]]:
         """Of each quantity that any trial knows."""
         found = {quantity: by_round(self.trials, quantity, self.work) for quantity in QUANTITIES}
-        ranks = ranks_of(self.settings) or {}
-        found["throughput"] = {
-            name: {number: ranks.get(name, 1) * value for number, value in rounds.items()}
-            for name, rounds in found["throughput"].items()
-        }
         return {quantity: each for quantity, each in found.items() if each}
 
     def ratios(self, quantity: Quantity, name: str, base: str = BASELINE) -> list[float]:

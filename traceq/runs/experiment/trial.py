@@ -12,7 +12,7 @@ Outcome = Literal["ok", "failed", "out of memory", "timed out", "too few steps",
 BASELINE = "baseline"
 
 # docs/experiment.md, "How sure", says by which measurements they are chosen.
-ROUNDS = 7
+ROUNDS = 9
 STEPS = 20
 # Steps of a run are measured for so long at least: of shorter ones what else the machine does is more than what they take.
 LEAST_SECONDS = 1.0
@@ -38,12 +38,11 @@ class Trial:
     """One run of the program at one setting.
 
     `round` counts the turns in which all settings run once. `steps_ns` are the steps that count, without a profiler and after
-    the warm-up, in the order of time; of several ranks those of the lowest. `work` is samples (or tokens, sequences) a step, by
-    name, as the program marks it or its batch shows. Peaks are bytes, energy is joules a step over all devices, `gpu_share` the
-    share of the steps that the GPU is busy; None where not known. `reason` says in a line why the outcome is not ok;
-    `nothing to act on`: the program has not what the knob changes.
-    `threads` are those that an operator may use on the CPU.
-    `trace` is the recording of some steps after those that count, relative to the folder of the experiment.
+    the warm-up, in the order of time; of several ranks those of the lowest. `work` is samples (or tokens, sequences) a step of
+    all ranks, by name, as the program marks it or its batch shows. Peaks are bytes, energy is joules a step over all devices,
+    `gpu_share` the share of the steps that the GPU is busy; None where not known. `reason` says in a line why the outcome is
+    not ok; `nothing to act on`: the program has not what the knob changes. `threads` are those that an operator may use on the
+    CPU. `trace` is the recording of some steps after those that count, relative to the folder of the experiment.
     """
 
     setting: str
