@@ -58,12 +58,15 @@ def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[Fin
 
 
 def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
-    """The baseline's findings that no setting is for, the largest first."""
+    """The baseline's findings that no setting is for and no change has removed, the largest first."""
+    base = profiles.get(BASELINE)
+    if base is None:
+        return
     tried = {each.finding for each in settings}
-    findings = profiles[BASELINE].findings if BASELINE in profiles else ()
-    yield from sorted(
-        (each for each in findings if each.finding_id not in tried), key=lambda each: (-each.saving_ns, each.finding_id)
-    )
+    runs = [profiles[each.name] for each in settings if each.kind in ("vary", "try") and each.name in profiles]
+    for finding in sorted(base.findings, key=lambda each: (-each.saving_ns, each.finding_id)):
+        if finding.finding_id not in tried and not any(_state(finding, base, run) == "gone" for run in runs):
+            yield finding
 
 
 def checked_of(
