@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from made_trials import studied
@@ -172,6 +173,13 @@ def test_json(found):
         "fused=1": "too high",
     }
     assert content["ablations"][0]["what"] == "data"
+
+
+def test_every_key_of_the_json_is_documented(found):
+    page = (Path(__file__).parents[3] / "docs" / "experiment.md").read_text("utf-8")
+    content = json.loads(experiment_to_json(found))
+    keys = {*content, *content["choice"], *content["settings"][0], *content["predictions"][0], *content["ablations"][0]}
+    assert not {key for key in keys if f"`{key}`" not in page and f"`{key}[]`" not in page}
 
 
 def test_same_trials_same_bytes(found):
