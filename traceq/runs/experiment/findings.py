@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from traceq.runs.experiment.experiment import Ablation, Checked, Predicted, Removed, Result
+from traceq.runs.experiment.remedies import is_tried
 from traceq.runs.experiment.trial import BASELINE, Setting
 from traceq.runs.run import FindingKept, Run
 from traceq.runs.verify.verify import Prediction, State, state_of, still
@@ -61,9 +62,9 @@ def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iter
     """The baseline's findings that no setting is for, the largest first."""
     tried = {each.finding for each in settings}
     findings = profiles[BASELINE].findings if BASELINE in profiles else ()
-    yield from sorted(
-        (each for each in findings if each.finding_id not in tried), key=lambda each: (-each.saving_ns, each.finding_id)
-    )
+    # Several findings may ask for one setting, which is that of the first.
+    left = (each for each in findings if each.finding_id not in tried and not is_tried(each.rule, settings))
+    yield from sorted(left, key=lambda each: (-each.saving_ns, each.finding_id))
 
 
 def checked_of(
