@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from made_trials import studied
@@ -110,6 +111,7 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "b=1 and a=1 together"),
         ("baseline : 10 10 10\na=1 : 9 9 9\na=2 : 8 8 8\na=4 : 5 5 5", {}, "a above 4, the largest tried"),
         ("baseline : 10 10 10\na=1 : 12 12 12", {}, "worse a=1"),
+        ("baseline : 10\na=1 : 9", {}, "a=1 again: one round does not say how sure a difference is"),
         ("baseline : 10 10 10\namp=bf16 : 8 8 8", {}, "precision: see that it still learns"),
         ("baseline : 9 9 9\na=1 : 6 6 6\nb=1 : 8 8 8\na=1 b=1 : 6 6 6", {}, "Beside it no gain is sure of b=1."),
     ],
@@ -171,6 +173,13 @@ def test_json(found):
         "fused=1": "too high",
     }
     assert content["ablations"][0]["what"] == "data"
+
+
+def test_every_key_of_the_json_is_documented(found):
+    page = (Path(__file__).parents[3] / "docs" / "experiment.md").read_text("utf-8")
+    content = json.loads(experiment_to_json(found))
+    keys = {*content, *content["choice"], *content["settings"][0], *content["predictions"][0], *content["ablations"][0]}
+    assert not {key for key in keys if f"`{key}`" not in page and f"`{key}[]`" not in page}
 
 
 def test_same_trials_same_bytes(found):

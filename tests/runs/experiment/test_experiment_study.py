@@ -276,6 +276,11 @@ def test_which_findings_a_change_removed():
     ]
 
 
+def test_findings_that_no_setting_is_for_and_none_removed_are_left():
+    settings = "baseline : 100 101\nworkers=2 : 70 71"
+    assert [each.rule for each in studied(settings, profiles=profiles()).untried] == ["python-bound", "cpu-starved"]
+
+
 @pytest.mark.parametrize(
     ("low", "likely", "high", "judged"),
     [(0.2, 0.3, 0.4, "right"), (0.4, 0.5, 0.6, "too high"), (0.01, 0.1, 0.2, "too low")],

@@ -218,6 +218,8 @@ def _left(found: Experiment) -> Iterator[Spans]:
             yield edge
     open_ = [each for each in found.results if each.outcome == "ok" and each.setting.kind not in ("baseline", "ablate")]
     unsure = [each.setting.name for each in open_ if _of(found, each) == "cannot tell"]
+    if unsure and found.needed is None:
+        yield (*listed(unsure, _LISTED), " again: one round does not say how sure a difference is")
     if unsure and found.needed is not None and found.needed > found.rounds:
         yield (*listed(unsure, _LISTED), f" again: {rounds_that_show(found)}")
     if found.untried:

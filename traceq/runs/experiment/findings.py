@@ -59,12 +59,17 @@ def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[Fin
 
 
 def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
-    """The baseline's findings that no setting is for, the largest first."""
+    """The baseline's findings that no setting is for and no change has removed, the largest first."""
+    base = profiles.get(BASELINE)
+    if base is None:
+        return
     tried = {each.finding for each in settings}
-    findings = profiles[BASELINE].findings if BASELINE in profiles else ()
-    # Several findings may ask for one setting, which is that of the first.
-    left = (each for each in findings if each.finding_id not in tried and not is_tried(each.rule, settings))
-    yield from sorted(left, key=lambda each: (-each.saving_ns, each.finding_id))
+    runs = [profiles[each.name] for each in settings if each.kind in ("vary", "try") and each.name in profiles]
+    for finding in sorted(base.findings, key=lambda each: (-each.saving_ns, each.finding_id)):
+        # Several findings may ask for one setting, which is that of the first.
+        is_asked = finding.finding_id in tried or is_tried(finding.rule, settings)
+        if not is_asked and not any(_state(finding, base, run) == "gone" for run in runs):
+            yield finding
 
 
 def checked_of(

@@ -16,6 +16,8 @@ from traceq.runs.tradeoff.resample import typical
 from traceq.runs.tradeoff.values import STEPS
 
 _NS_PER_S = 1_000_000_000
+# Degrees of freedom with which Student's t is as good as normal.
+_MANY = 1_000
 _PERCENTILES: Mapping[Quantity, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 _RESAMPLES, _MOST_STEPS, _SEED = 500, 200, 20_251
 # What throughput counts, if every trial says it.
@@ -82,7 +84,10 @@ def _arithmetic(values: Sequence[float]) -> Measure:
 
 
 def percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
-    """Of all steps of the trials of a setting; intervals by drawing trials, and steps of each, again."""
+    """Of all steps of the trials of a setting; intervals by drawing trials, and steps of each, again.
+
+    There is none where all steps may well be shorter than the percentile: what is longer than the longest cannot be drawn.
+    """
     steps = [_steps(trial) for trial in trials if trial.outcome == "ok" and trial.steps_ns]
     if not steps:
         return {}
@@ -91,12 +96,18 @@ def percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
     if len(steps) == 1:
         return {name: Measure(float(value), None, 1) for name, value in zip(_PERCENTILES, values, strict=True)}
     drawn, center = np.log(_again(steps, shares)), np.log(np.maximum(values, 1.0))
-    # Few trials scatter less around their own mean than around the true one.
-    wider = center + (drawn - center) * sqrt(len(steps) / (len(steps) - 1))
+    # Few trials scatter less around their own mean than around the true one, and say little of how much.
+    few = sqrt(len(steps) / (len(steps) - 1)) * quantile(LEVEL, len(steps) - 1) / quantile(LEVEL, _MANY)
+    wider = center + (drawn - center) * few
     low, high = np.exp(np.quantile(wider, [LEVEL / 2, 1 - LEVEL / 2], axis=0))
+    count = sum(map(len, steps))
     return {
-        name: Measure(float(values[place]), (float(low[place]), float(high[place])), len(steps))
-        for place, name in enumerate(_PERCENTILES)
+        name: Measure(
+            float(values[place]),
+            (float(low[place]), float(high[place])) if share**count <= LEVEL / 2 else None,
+            len(steps),
+        )
+        for place, (name, share) in enumerate(_PERCENTILES.items())
     }
 
 
