@@ -76,6 +76,12 @@ def test_a_program_that_takes_too_long_is_ended(launch):
     assert (ran.end, trial_of(ran, "n", 0, 1, 6).outcome) == ("time", "timed out")
 
 
+@pytest.mark.parametrize(("kind", "code"), [("1", -15), ("stubborn", -9), ("fails", 1)])
+def test_where_processes_are_not_known_its_group_is_ended(launch, monkeypatch, kind, code):
+    monkeypatch.setattr(processes, "KNOWN", False)
+    assert trial.run(launch(kind)).exit_code == code
+
+
 @pytest.mark.parametrize("kind", ["children", "leaves"])
 def test_no_child_is_left_behind(launch, kind, tmp_path):
     trial.run(launch(kind))
@@ -142,6 +148,17 @@ for (batch,) in DataLoader(TensorDataset(torch.ones(10_000, 8)), 4):
     optimizer.zero_grad()
 """
 
+MARKED = """
+import torch
+from traceq import annotate
+torch.set_num_threads(1)
+model = torch.nn.Linear(8, 8)
+for number in range(1000):
+    with annotate.step(samples=3):
+        annotate.payload(tokens=5)
+        model(torch.ones(1, 8))
+"""
+
 
 def test_steps_of_a_training_are_measured_and_recorded(launch, tmp_path):
     pytest.importorskip("torch")
@@ -170,3 +187,36 @@ def test_a_training_that_ends_early_says_after_how_many_steps(launch, tmp_path):
     found = trial_of(trial.run(launch(sys.executable, "train.py")), "n", 0, 1, 6)
     assert found.outcome == "too few steps"
     assert found.reason.startswith("the program ended after 4 of 6 steps")
+
+
+@pytest.mark.slow
+def test_steps_that_are_marked_need_no_optimizer(launch, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "infer.py").write_text(MARKED)
+    found = trial_of(trial.run(launch(sys.executable, "infer.py", profiled=2)), "n", 0, 1, 6)
+    assert (found.outcome, len(found.steps_ns), found.work) == ("ok", 4, {"samples": 3.0, "tokens": 5.0})
+
+
+DISTRIBUTED = """
+import torch, torch.distributed as dist
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
+optimizer = torch.optim.SGD(model.parameters())
+while True:
+    model(torch.ones(1, 8)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.slow
+def test_all_ranks_of_a_job_are_recorded_and_ended(launch, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "ddp.py").write_text(DISTRIBUTED)
+    ranks = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "ddp.py")
+    ran = trial.run(launch(sys.executable, *ranks, profiled=2, limit=100.0, values={"ablate": "communication"}))
+    assert trial_of(ran, "n", 0, 1, 6).outcome == "ok"
+    assert len(list((tmp_path / "traces").glob("*.gz"))) == 2
+    assert {int(each.facts["in_job"]) for each in ran.events if each.kind == "measured"} == {0, 1}
+    assert not [each for each in {event.pid for event in ran.events} if runs(each)]

@@ -81,7 +81,7 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
         runner = _Runner(plan, folder, running)
         try:
             settings, trials = runner.run()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             running.tell(f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command goes on from here")
             raise
     profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}

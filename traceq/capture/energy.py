@@ -20,7 +20,9 @@ class Energy:
         except OSError:
             return
         if self._nvml.nvmlInit_v2() == _OK:
-            self._handles = [each for device in _used(torch) if (each := self._handle(torch, device)) is not None]
+            handles = [self._handle(torch, device) for device in _used(torch)]
+            # What one device uses is not known, such as a part of a GPU (MIG): then it is not known of all.
+            self._handles = [] if None in handles else [each for each in handles if each is not None]
 
     def _handle(self, torch: Any, device: int) -> ctypes.c_void_p | None:
         handle = ctypes.c_void_p()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,10 @@ from pathlib import Path
 _PROC = Path("/proc")
 # Of Linux' prctl: what a process that ends leaves behind becomes a child of this one.
 _SUBREAPER = 36
+
+
+# Whether the system says which processes there are.
+KNOWN = (_PROC / "self" / "stat").exists()
 
 
 @contextmanager
@@ -97,6 +102,17 @@ def end(pids: list[int], patience: float) -> None:
         time.sleep(0.02)
 
 
+def end_group(leader: subprocess.Popen[bytes], patience: float) -> None:
+    """The same for the group of a process that leads one, where it is not known what else there is."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader.pid, signal.SIGTERM)
+    try:
+        leader.wait(patience)
+    except subprocess.TimeoutExpired:
+        os.killpg(leader.pid, signal.SIGKILL)
+        leader.wait()
+
+
 def reap(pids: list[int]) -> None:
     """Take leave of those of these processes that have ended and were adopted by this one."""
     for pid in pids:
@@ -115,11 +131,4 @@ def _runs(pid: int) -> bool:
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
-        return _PROC.is_dir() is False and _exists(pid)
-
-
-def _exists(pid: int) -> bool:
-    with suppress(OSError):
-        os.kill(pid, 0)
-        return True
-    return False
+        return False

@@ -94,6 +94,10 @@ def run(launch: Launch) -> Ran:
 
 def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
     """End all processes of the program: those below this process that were started with this directory to report to."""
+    if not processes.KNOWN:
+        if child is not None:
+            processes.end_group(child, _PATIENCE)
+        return
     mark = str(told).encode()
 
     def pids() -> list[int]:

@@ -63,6 +63,7 @@ def test_an_ablation_is_a_setting():
         (planned(), "Nothing to try"),
         (planned(vary={"num_worker": ("1",)}), r"no such knob. Did you mean num_workers\?"),
         (planned(vary={"num_workers": ("a",)}), "'a' is no whole number"),
+        (planned("python t.py {n}", {"n": ("1",)}), "at least two values"),
         (planned("python t.py {num_workers}", ablate=("data",)), "nothing says its values"),
         (planned(vary={"threads": ("1",)}, env={"threads": ("1",)}), "one of them"),
     ],
@@ -73,7 +74,7 @@ def test_wrong_use_tells_the_way_out(plan, message):
 
 
 def test_braces_that_are_no_knob_stay():
-    plan = planned('python t.py {"a":1} {n}', {"n": ("1",)})
+    plan = planned('python t.py {"a":1} {n}', {"n": ("1", "2")})
     plans.check(plan)
     assert plans.command_at(plan, plans.baseline(plan))[2:] == ('{"a":1}', "1")
 

@@ -33,6 +33,12 @@ def test_what_has_no_knob_may_be_left_out_to_see_what_it_costs():
     assert tried(found("logging-in-step"), "all") == [("without logging", "ablate", "id-logging-in-step")]
 
 
+def test_a_rule_is_tried_where_a_knob_of_its_is_turned():
+    settings = remedies.settings_for(found("elementwise-chain", "logging-in-step"), ["all"], 4)
+    rules = ("host-python", "host-logging", "tf32-off", "late-rank", "exposed-communication")
+    assert [remedies.is_tried(rule, settings) for rule in rules] == [True, True, False, False, False]
+
+
 def test_findings_without_a_knob_are_listed():
     findings = found("late-rank", "tf32-off")
     assert [each.rule for each in remedies.by_hand(findings, ["all"], 4)] == ["late-rank"]

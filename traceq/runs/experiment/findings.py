@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from traceq.runs.experiment.experiment import Ablation, Checked, Predicted, Removed, Result
+from traceq.runs.experiment.remedies import is_tried
 from traceq.runs.experiment.trial import BASELINE, Setting
 from traceq.runs.run import FindingKept, Run
 from traceq.runs.verify.verify import Prediction, State, state_of, still
@@ -65,7 +66,9 @@ def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iter
     tried = {each.finding for each in settings}
     runs = [profiles[each.name] for each in settings if each.kind in ("vary", "try") and each.name in profiles]
     for finding in sorted(base.findings, key=lambda each: (-each.saving_ns, each.finding_id)):
-        if finding.finding_id not in tried and not any(_state(finding, base, run) == "gone" for run in runs):
+        # Several findings may ask for one setting, which is that of the first.
+        is_asked = finding.finding_id in tried or is_tried(finding.rule, settings)
+        if not is_asked and not any(_state(finding, base, run) == "gone" for run in runs):
             yield finding
 
 

@@ -50,16 +50,23 @@ def check(plan: Plan) -> None:
         raise WrongUse(
             "Nothing to try: say --vary num_workers=0,2,4, --env NAME=a,b, --try all (what a profile finds) or --ablate data."
         )
+    _check_names(plan)
     for name, values in plan.vary.items():
         for value in values if name not in plan.in_command else ():
             try:
                 registry.check(name, value)
             except ValueError as error:
                 raise WrongUse(f"--vary {error}") from error
-    for word in plan.command:
-        for name in re.findall(r"\{(\w+)\}", word):
-            if name not in plan.vary and name in registry.KNOBS:
-                raise WrongUse(f"{{{name}}} stands in the command, and nothing says its values: --vary {name}=A,B")
+    if not (plan.tries or varied(plan)):
+        raise WrongUse(
+            "All of it is the baseline's: give at least two values, the first is that of the program as it is."
+        )
+
+
+def _check_names(plan: Plan) -> None:
+    for name in re.findall(r"\{(\w+)\}", " ".join(plan.command)):
+        if name not in plan.vary and name in registry.KNOBS:
+            raise WrongUse(f"{{{name}}} stands in the command, and nothing says its values: --vary {name}=A,B")
     both = set(plan.vary) & set(plan.env)
     if both:
         raise WrongUse(f"{both.pop()} is in --vary and in --env: it can be one of them.")

@@ -85,6 +85,13 @@ def ways(rule: str, cores: int) -> list[dict[str, str]]:
     return found
 
 
+def is_tried(rule: str, settings: Sequence[Setting]) -> bool:
+    """Whether a setting turns a knob that a finding of the rule asks for."""
+    asked = {(name, value if name == ABLATE else None) for way in _WAYS.get(rule, ()) for name, value in way.items()}
+    turned = {(name, value if name == ABLATE else None) for each in settings for name, value in each.values.items()}
+    return bool(asked & turned)
+
+
 def _numbers(value: str, cores: int) -> list[str]:
     if value == _CORES:
         return [str(cores)]
