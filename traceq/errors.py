@@ -17,6 +17,7 @@ TraceqError
 |-- NoSuchFinding     a finding is asked for that the runs do not have
 |-- UnusableCalibration   the file of checked predictions cannot be read
 |-- BrokenIdentity    numbers in a trace database that must agree do not
+|-- ProgramFailed     a program that an experiment is about does not run as it is
 `-- MissingTool       something outside Python is needed (nsys)
 
 Messages say what, where and the way out, in one line; `slug` anchors them in docs/messages.md.
@@ -125,6 +126,12 @@ class BrokenIdentity(TraceqError):
     """Numbers of a trace database that must agree do not: it was changed, or traceq is at fault."""
 
     slug = "broken-identity"
+
+
+class ProgramFailed(TraceqError):
+    """A program that is to be measured fails before anything was changed; the message names its output."""
+
+    slug = "program-failed"
 
 
 class MissingTool(TraceqError):

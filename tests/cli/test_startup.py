@@ -30,6 +30,7 @@ COMMANDS = (
     "shell",
     "tables",
     "record",
+    "experiment",
     "doctor",
     "upgrade",
     "demo",

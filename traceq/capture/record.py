@@ -20,7 +20,7 @@ from traceq.capture.snapshot.write import write
 from traceq.errors import MissingTool, StoreError, TraceqError
 from traceq.formats.made_with import SUFFIX
 
-_INJECT = Path(__file__).parent / "inject"
+INJECT = Path(__file__).parent / "inject"
 
 # What a name may hold that becomes part of file names.
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
@@ -176,7 +176,7 @@ def _additions(request: Request, directory: Path, name: str) -> dict[str, str]:
         "stacks": request.stacks,
         "status": str(_status_of(directory, name)),
     }
-    path = os.pathsep.join(filter(None, [str(_INJECT), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(INJECT), os.environ.get("PYTHONPATH")]))
     # Without marks there are no phases and fetches: what a shell still says about marks is not meant for a recording.
     marks = {"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}
     return {"PYTHONPATH": path, "TRACEQ_RECORD": json.dumps(options), **marks}

@@ -28,6 +28,7 @@ class Commands(LazyGroup):
         "tradeoff": ("traceq.cli.tradeoff", "Weigh throughput against latency, for example over batch sizes."),
         "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
         "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
+        "experiment": ("traceq.cli.experiment", "Run a program at several settings, and say which win."),
         "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
         "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
         "anonymise": ("traceq.cli.anonymise", "Write a trace without what names anybody."),
@@ -64,7 +65,7 @@ def main() -> None:
 _WITH_FRAMES = frozenset({"export", "mcp", "sql", "shell", "tables"})
 
 # Commands that start programs of the user, which inherit the environment.
-_RUNS_OTHERS = frozenset({"record"})
+_RUNS_OTHERS = frozenset({"record", "experiment"})
 
 
 def run() -> None:

@@ -31,6 +31,14 @@ def duration(nanoseconds: float | None) -> str:
     raise AssertionError("the last unit always fits")
 
 
+def rounded_time(seconds: float) -> str:
+    """What a person who waits wants to know: 40 s, 3 min, 2 h."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def change(nanoseconds: float | None) -> str:
     """A difference of durations, with its sign: +12.34 ms."""
     if nanoseconds is None:

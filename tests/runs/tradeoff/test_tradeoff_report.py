@@ -84,7 +84,13 @@ def said(taken, **setting):
             {"budget_ns": 9 * MS},
             "What lies between the two is not known: there is no curve.",
         ),
-        (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "whether a larger one fits is not known."),
+        (series(lambda b: (9 + b) * MS, [8, 16]), {"budget_ns": 90 * MS}, "whether a larger one fits is not known."),
+        (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "Larger values fit as well, but win nothing"),
+        (
+            series(lambda b: b * MS, [8, 16]),
+            {},
+            "16 is never the better choice: 8 has steps 50.0 % shorter and as much",
+        ),
         (
             series(lambda b: b * MS, [8], saturated="It computes."),
             {},

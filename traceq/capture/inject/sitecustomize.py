@@ -109,8 +109,10 @@ def watch(given: str) -> None:
             return
         try:
             sys.meta_path.append(WhereTraceqIs)
-            from traceq.capture.run_torch import install
-
+            if "trial" in options:
+                from traceq.capture.run_trial import install
+            else:
+                from traceq.capture.run_torch import install
             install(options, status.say)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             status.say("reason", text=f"the recording could not be prepared: {error!r}")

@@ -34,6 +34,7 @@ def tradeoff_to_json(found: Tradeoff) -> str:
             "latency_alike": choice.latency_alike if choice else [],
             "throughput_optimal": choice and choice.throughput.value,
             "throughput_alike": choice.throughput_alike if choice else [],
+            "dominated": [{"value": point.value, "by": by.value} for point, by in found.dominated],
             "within_budget": within
             and {
                 "largest": within.largest and within.largest.value,

@@ -24,6 +24,7 @@ from traceq.reports.tradeoff.chart import alt, chart
 from traceq.reports.tradeoff.curve import curve
 from traceq.reports.tradeoff.limit import headroom_verdict, limits
 from traceq.reports.tradeoff.words import at, factor, listed, number, per_second
+from traceq.runs.front import ALIKE
 from traceq.runs.tradeoff.tradeoff import Choice, Interval, Point, Tradeoff, Within
 
 # Below so many steps a percentile is hardly more than the longest one.
@@ -70,7 +71,9 @@ def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
     budget = f"{setting.percentile} of the step within {duration(setting.budget_ns)}"
     if within.largest is None:
         return (f"No value that was tried keeps the {budget}.",)
-    which = "is the largest tried" if setting.is_amount else "has the most throughput of those tried"
+    fits_further = within.next is not None and within.next.latency(setting.percentile) <= (setting.budget_ns or 0)
+    is_largest = setting.is_amount and not fits_further
+    which = "is the largest tried" if is_largest else "has the most throughput of those tried"
     if within.largest.value is None:
         return (f"The run keeps the {budget}.",)
     return (*at(setting, within.largest.value, capital=True), f" {which} that keeps the {budget}.")
@@ -191,9 +194,9 @@ def _choice(found: Tradeoff) -> Iterator[Block]:
         yield Paragraph((*at(setting, best.value, capital=True), f" is best for both: {numbers}."))
     else:
         yield Items(tuple(_goals(found, choice)))
-    alike = tuple((text,) for text in _alike(choice))
-    if alike:
-        yield Items(alike)
+    remarks = tuple((text,) for text in (*_dominated(found), *_alike(choice)))
+    if remarks:
+        yield Items(remarks)
 
 
 def _goals(found: Tradeoff, choice: Choice) -> Iterator[Spans]:
@@ -212,6 +215,14 @@ def _goals(found: Tradeoff, choice: Choice) -> Iterator[Spans]:
         f", {per_second(setting, much.throughput)}. Its step takes {duration(round(much.typical_ns))},",
         f" {factor(much.typical_ns / choice.latency_top.typical_ns)} the shortest.",
     )
+
+
+def _dominated(found: Tradeoff) -> Iterator[str]:
+    for point, by in found.dominated[:_LISTED]:
+        fast, much = point.typical_ns / by.typical_ns, by.throughput / point.throughput if point.throughput else 0.0
+        gains = f"steps {share(1 - 1 / fast)} shorter" if fast >= 1 / (1 - ALIKE) else "steps as short"
+        more = f"throughput {factor(much)} as high" if much >= 1 / (1 - ALIKE) else "as much throughput"
+        yield f"{number(point.value)} is never the better choice: {number(by.value)} has {gains} and {more}."
 
 
 def _alike(choice: Choice) -> Iterator[str]:
@@ -249,6 +260,8 @@ def _latency(found: Tradeoff, point: Point) -> str:
 
 
 def _more(found: Tradeoff, within: Within) -> Spans:
+    if within.next is not None and within.next.latency(found.setting.percentile) <= (found.setting.budget_ns or 0):
+        return ("Larger values fit as well, but win nothing: their steps are longer and they do no more.",)
     if within.next is None:
         return ("It is the largest that was tried; whether a larger one fits is not known.",)
     if within.estimate is not None:

@@ -1,31 +1,29 @@
 """Which value serves throughput, which latency, and what a budget of latency leaves.
 
-A value is dominated by another that has no longer step and no less throughput, and one of them better by 1 % or more. None is
-recommended.
+By step and throughput; a value that is dominated (traceq/runs/front.py) is not recommended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from traceq.runs.compare.statistics import Floats
+from traceq.runs.front import alike, dominated, worth
 from traceq.runs.tradeoff.points import LEVEL
 from traceq.runs.tradeoff.tradeoff import Choice, Curve, Percentile, Point, Setting, Within
-
-# A loss that nobody would act on.
-ALIKE = 0.01
 
 
 def choice_of(points: Sequence[Point], resamples: Sequence[Floats | None]) -> Choice | None:
     """The best values for latency and for throughput; None with fewer than two."""
     if len(points) < 2:  # noqa: PLR2004 - to choose from
         return None
-    efficient = _efficient(points)
-    alike_fast = _alike(points, resamples, [1.0] * len(points))
-    alike_much = _alike(points, resamples, [point.work for point in points])
-    fast, much = ([place for place in each if points[place] in efficient] for each in (alike_fast, alike_much))
+    beaten = _beaten(points)
+    rates = [{place: 1 / point.typical_ns for place, point in enumerate(points)}, _throughputs(points)]
+    alike_fast = _alike(rates[0], resamples, [1.0] * len(points))
+    alike_much = _alike(rates[1], resamples, [point.work for point in points])
+    fast, much = (worth(each, rate, beaten) for each, rate in zip((alike_fast, alike_much), rates, strict=True))
     both = [place for place in fast if place in much]
     return Choice(
         latency=points[both[0]] if both else max((points[place] for place in fast), key=lambda point: point.throughput),
@@ -37,26 +35,25 @@ def choice_of(points: Sequence[Point], resamples: Sequence[Floats | None]) -> Ch
     )
 
 
-def _efficient(points: Sequence[Point]) -> list[Point]:
-    """The points that no other one dominates."""
-    return [point for point in points if not any(_dominates(other, point) for other in points)]
+def _throughputs(points: Sequence[Point]) -> dict[int, float]:
+    return {place: point.throughput for place, point in enumerate(points)}
 
 
-def _dominates(other: Point, point: Point) -> bool:
-    faster, more = point.typical_ns / other.typical_ns, other.throughput / point.throughput
-    return min(faster, more) >= 1 and max(faster, more) > 1 / (1 - ALIKE)
+def beaten_of(points: Sequence[Point]) -> tuple[tuple[Point, Point], ...]:
+    """The points that another one dominates, each with that."""
+    return tuple((points[place], points[by]) for place, by in _beaten(points).items())
 
 
-def _alike(points: Sequence[Point], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
-    """Places of the points whose throughput is not significantly below the highest, or less than 1 % below it."""
-    rates = [each / point.typical_ns for each, point in zip(work, points, strict=True)]
-    best = max(range(len(points)), key=lambda place: rates[place])
-    return [
-        place
-        for place in range(len(points))
-        if rates[place] >= rates[best] * (1 - ALIKE)
-        or _may_be_as_good(resamples[place], resamples[best], work[place] / work[best])
-    ]
+def _beaten(points: Sequence[Point]) -> dict[int, int]:
+    """Places of the points that another one dominates."""
+    return dominated({place: (1 / point.typical_ns, point.throughput) for place, point in enumerate(points)})
+
+
+def _alike(rates: Mapping[int, float], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
+    """Places of the points whose rate is not significantly below the highest, or less than 1 % below it."""
+    return alike(
+        rates, lambda place, best: _may_be_as_good(resamples[place], resamples[best], work[place] / work[best])
+    )
 
 
 def _may_be_as_good(mine: Floats | None, best: Floats | None, work: float) -> bool:
@@ -75,14 +72,16 @@ def within_budget(
     fitting = [point for point in points if point.latency(setting.percentile) <= setting.budget_ns]
     if not fitting:
         return Within(None, points[0] if points else None, None)
+    beaten = _beaten(fitting)
+    good = [point for place, point in enumerate(fitting) if place not in beaten]
     if not setting.is_amount:
-        alike = () if choice is None else choice.throughput_alike
-        good = [point for point in _efficient(fitting) if point.value in alike]
-        return Within(good[0] if good else max(fitting, key=lambda point: point.throughput), None, None)
-    largest = fitting[-1]
+        much = () if choice is None else choice.throughput_alike
+        best = [point for point in good if point.value in much]
+        return Within(best[0] if best else max(good, key=lambda point: point.throughput), None, None)
+    largest = good[-1]
     later = points[points.index(largest) + 1 :]
     following = later[0] if later else None
-    if following is None or curve is None:
+    if following is None or following in fitting or curve is None:
         return Within(largest, following, None)
     return Within(largest, following, _between(largest, following, curve, setting.percentile, setting.budget_ns))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.runs.tradeoff.choose import choice_of, within_budget
+from traceq.runs.tradeoff.choose import beaten_of, choice_of, within_budget
 from traceq.runs.tradeoff.curve import MOST_ERROR, fit
 from traceq.runs.tradeoff.differing import differing
 from traceq.runs.tradeoff.knee import knee_of
@@ -41,6 +41,7 @@ def trade_off(taken: Sequence[Taken], setting: Setting) -> Tradeoff:
         fit=fitted,
         missed=tried.largest_error if tried is not None and fitted is None else None,
         knee=None if fitted is None else knee_of(fitted.curve, valued, resamples),
+        dominated=beaten_of(points) if is_fair else (),
         choice=choice,
         within=within_budget(points, None if fitted is None else fitted.curve, choice, setting) if is_fair else None,
         parts=parts_of(points, is_amount=setting.is_amount) if is_fair else (),

@@ -135,8 +135,9 @@ class Choice:
 class Within:
     """What a latency budget leaves.
 
-    `largest` is the largest value that was tried and fits (of a knob that is no amount of work the one with the most
-    throughput), `next` the value after it, or the first where none fits. `estimate` is what the curve adds before `next`.
+    `largest` is the largest value that was tried and fits, but for those that a smaller one dominates (of a knob that is no
+    amount of work the one with the most throughput), `next` the value after it, or the first where none fits. `estimate` is
+    what the curve adds before `next`.
     """
 
     largest: Point | None
@@ -193,7 +194,8 @@ class Tradeoff:
 
     `points` are in the order of their values. `differs` holds what else differs between the runs, with what it is in them.
     `between_runs`: intervals hold what runs of one value differ by, and not only their steps. `missed` is the largest
-    error of a curve that was not kept because of it, as a share of the step; `fit` and `knee` are None then.
+    error of a curve that was not kept because of it, as a share of the step; `fit` and `knee` are None then. `dominated` are the
+    points that another one beats (traceq/runs/front.py), each with that.
     """
 
     setting: Setting
@@ -205,6 +207,7 @@ class Tradeoff:
     fit: Fit | None
     missed: float | None
     knee: Knee | None
+    dominated: tuple[tuple[Point, Point], ...]
     choice: Choice | None
     within: Within | None
     parts: tuple[Part, ...]

@@ -51,13 +51,13 @@ def verify(
     finding = _named(name, before)
     # The verdict is that of `traceq compare`; savings are shares of the mean step.
     comparison = compare(before, after, statistic="mean", judge_by="typical", noise=noise, anyway=anyway)
-    now = _still(finding, before, after)
+    now = still(finding, before, after)
     change = comparison.change
     is_comparable = change is not None and (comparison.comparable or anyway)
     interval = change.interval_ns if change is not None and is_comparable else None
     won = (-interval[1], -interval[0]) if interval else None
     silent = next((run.cannot_tell[finding.rule] for run in after if finding.rule in run.cannot_tell), None)
-    state = _state(finding, now, is_silent=silent is not None or not is_comparable)
+    state = state_of(finding, now, is_silent=silent is not None or not is_comparable)
     prediction = _prediction(finding, won, comparison) if state == "gone" else "cannot tell"
     return Verification(
         finding=finding,
@@ -101,7 +101,7 @@ def _ranked(run: Run) -> list[FindingKept]:
     return sorted(run.findings, key=lambda each: (-each.saving_ns, each.finding_id))
 
 
-def _still(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> FindingKept | PartKept | None:
+def still(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> FindingKept | PartKept | None:
     """The finding among those after, else the largest new one of its rule: what its id is made of may have been renamed."""
     known = {each.finding_id for run in before for each in run.found}
     found = [each for run in after for each in run.found if each.rule == finding.rule]
@@ -111,7 +111,8 @@ def _still(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) ->
     )
 
 
-def _state(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silent: bool) -> State:
+def state_of(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silent: bool) -> State:
+    """What became of the finding, of which `now` is left; `is_silent`: its rule cannot tell."""
     if now is not None:
         return "still there" if now.saving_ns >= _STILL * finding.saving_ns else "smaller"
     return "cannot tell" if is_silent else "gone"

@@ -1,0 +1,172 @@
+"""Experiments on a program that says itself what would be measured (tests/capture/trial_program.py)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from made_runs import run as made_run
+
+from traceq.app import experiment as app
+from traceq.app.experiment import Running, experiment
+from traceq.errors import NoSuchFinding, ProgramFailed, UnusableTrace, WrongUse
+from traceq.runs.experiment.experiment import Limits
+from traceq.runs.experiment.folder import Folder
+from traceq.runs.experiment.plan import Plan
+from traceq.runs.run import FindingKept
+
+PROGRAM = Path(__file__).parents[1] / "capture" / "trial_program.py"
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found by /proc")
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def do(tmp_path, monkeypatch, told):
+    """Runs an experiment over kinds of the program; returns what is shown."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def run(*kinds, repeats=2, budget=None, tries=(), **knobs):
+        vary = {"kind": kinds} | {name: tuple(values.split(",")) for name, values in knobs.items()}
+        plan = Plan((sys.executable, str(PROGRAM), "{kind}"), vary, {}, tries, (), factorial=False, steps=4, warmup=2)
+        running = Running(repeats, 20.0, budget, "throughput", Limits(), told.append)
+        return experiment(plan, tmp_path / "e", running).content
+
+    return run
+
+
+def trials(tmp_path):
+    return [(each.setting, each.round, each.outcome) for each in Folder(tmp_path / "e").trials()]
+
+
+def found(*rules):
+    findings = tuple(FindingKept(rule, f"id-{rule}", f"about {rule}", 20.0, 10.0, 40.0, "high") for rule in rules)
+    return made_run(100, 100, findings=findings)
+
+
+def test_all_settings_run_in_all_rounds(do, tmp_path, told):
+    content = do("1", "0.5", "2", repeats=3)
+    assert len(trials(tmp_path)) == 9
+    assert {each.setting.name: each.trials for each in content.results} == {"baseline": 3, "kind=0.5": 3, "kind=2": 3}
+    assert content.choice.setting == "kind=0.5"
+    assert told[0].startswith("round 1, baseline: 1.0")
+    assert "; next kind=" in told[1]
+    assert told[-1].endswith("a step")
+    assert (tmp_path / "e" / "logs" / "kind=0.5-round3.log").read_text() == "0.5 1002\n"
+
+
+def test_a_setting_that_fails_is_a_result(do, tmp_path):
+    content = do("1", "fails", "hangs_not")
+    assert sorted(trials(tmp_path)) == [
+        ("baseline", 0, "ok"),
+        ("kind=fails", 0, "failed"),
+        ("kind=hangs_not", 0, "too few steps"),
+    ]
+    assert content.choice.setting == "baseline"
+
+
+def test_it_goes_on_where_it_stopped(do, tmp_path, told):
+    do("1", "0.5", budget=0.0)
+    assert trials(tmp_path) == []
+    assert told == ["the budget is used up: the same command goes on from here"] * 2
+    do("1", "0.5", repeats=1)
+    before = trials(tmp_path)
+    do("1", "0.5", repeats=2)
+    assert trials(tmp_path)[: len(before)] == before
+    assert sorted(trials(tmp_path)) == [(name, each, "ok") for name in ("baseline", "kind=0.5") for each in (0, 1)]
+    del told[:]
+    do("1", "0.5", repeats=2)
+    assert told == []
+    with pytest.raises(WrongUse, match="another experiment"):
+        do("1", "0.6")
+
+
+def test_ctrl_c_keeps_what_was_run(do, tmp_path, told, monkeypatch):
+    run, calls = app.capture.run, []
+
+    def interrupted(launch):
+        calls.append(launch)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return run(launch)
+
+    monkeypatch.setattr(app.capture, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        do("1", "0.5")
+    assert told[-1] == f"1 run kept in {tmp_path / 'e'}: the same command goes on from here"
+    do("1", "0.5")
+    assert len(trials(tmp_path)) == 4
+
+
+def test_a_program_that_fails_as_it_is_is_an_error(do, told):
+    with pytest.raises(
+        ProgramFailed, match=r"failed: exit code 1: ValueError: no such thing.*kind|baseline-round1.log"
+    ):
+        do("fails", "1")
+    assert told[-1] == "| ValueError: no such thing"
+
+
+def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, told, monkeypatch):
+    monkeypatch.setattr(app, "profile_of", lambda *_: found("tf32-off", "python-bound", "late-rank"))
+    monkeypatch.setattr(app, "usable_cpus", lambda: 2)
+    run = app.capture.run
+
+    def faster(launch):
+        """The knobs reach the program by its name here: each is a factor of the step."""
+        factor = {"tf32": 0.8, "compile": 0.5}
+        share = 1.0
+        for name in launch.values:
+            share *= factor[name]
+        return run(app.replace(launch, command=(*launch.command[:-1], str(share)), values={}))
+
+    monkeypatch.setattr(app.capture, "run", faster)
+    content = do("1", tries=("all",), repeats=3)
+    names = [each.setting.name for each in content.results]
+    assert names == ["baseline", "tf32=1", "compile=default", "compile=default tf32=1"]
+    assert [win.setting for win in content.choice.wins] == ["compile=default", "tf32=1"]
+    assert content.choice.setting == "compile=default tf32=1"
+    assert told[1] == "no knob is known for late-rank (about late-rank): it is changed by hand"
+    assert "all together, round 1, " in " ".join(told)
+    assert {name: each.predicted.share for each in content.checked for name in [each.setting]} == {
+        "tf32=1": 0.2,
+        "compile=default": 0.2,
+    }
+    before = len(trials(tmp_path))
+    assert before == 3 * 3 + 3 * 2
+    do("1", tries=("all",), repeats=3)
+    assert len(trials(tmp_path)) == before
+
+
+def test_a_setting_that_was_asked_for_twice_is_run_once(do, monkeypatch):
+    monkeypatch.setattr(app, "profile_of", lambda *_: found("tf32-off"))
+    content = do("1", tf32="1", tries=("F1",), repeats=1)
+    assert [(each.setting.name, each.setting.kind, each.setting.finding) for each in content.results] == [
+        ("baseline", "baseline", None),
+        ("tf32=1", "vary", "id-tf32-off"),
+    ]
+
+
+def test_a_finding_that_is_not_there_is_an_error(do, monkeypatch):
+    monkeypatch.setattr(app, "profile_of", lambda *_: found())
+    with pytest.raises(NoSuchFinding, match="it has: none"):
+        do("1", tries=("F1",))
+
+
+def test_nothing_is_tried_without_a_recording(do):
+    with pytest.raises(UnusableTrace, match="no recording of the baseline"):
+        do("1", tries=("all",))
+
+
+def test_more_threads_than_cores_are_tried_with_fewer(do, monkeypatch, told):
+    monkeypatch.setattr(app, "profile_of", lambda *_: found())
+    monkeypatch.setattr(app, "usable_cpus", lambda: 0)
+    content = do("1", tries=("all",), repeats=1)
+    assert [each.setting.name for each in content.results] == ["baseline", "threads=0"]
+    assert "operators use 1 threads on 0 cores" in told

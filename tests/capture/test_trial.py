@@ -1,0 +1,222 @@
+"""One run of a program for an experiment: how it ends, and that nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from traceq.capture import processes, trial
+from traceq.errors import MissingTool
+from traceq.runs.experiment.outcome import trial_of
+
+PROGRAM = Path(__file__).parent / "trial_program.py"
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found by /proc")
+
+
+@pytest.fixture
+def launch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(trial, "_PATIENCE", 0.5)
+
+    def made(*command, limit=20.0, variables=None, values=None, **options):
+        command = command if len(command) > 1 else (sys.executable, str(PROGRAM), *command)
+        told = {"seed": 1000, "warmup": 2, "steps": 4, "least_seconds": 0.0, "profiled": 0} | options
+        return trial.Launch(
+            command,
+            values or {},
+            variables or {},
+            **told,
+            traces=tmp_path / "traces",
+            name="n",
+            log=tmp_path / "log",
+            time_limit=limit,
+        )
+
+    return made
+
+
+def runs(pid):
+    return processes._runs(int(pid))
+
+
+def test_a_program_that_is_measured_is_ended(launch, tmp_path):
+    ran = trial.run(launch("1"))
+    assert (ran.end, ran.exit_code) == ("measured", -15)
+    assert (tmp_path / "log").read_text() == "1 1000\n"
+    assert ran.seconds < 15
+    assert ran.host_memory_peak > 1 << 20
+    assert not list((tmp_path / "traces").iterdir())
+    assert trial_of(ran, "n", 0, 1000, 6).outcome == "ok"
+
+
+@pytest.mark.parametrize(
+    ("kind", "end", "code", "outcome"),
+    [
+        ("stubborn", "measured", -9, "ok"),
+        ("fails", "exit", 1, "failed"),
+        ("memory", "exit", 1, "out of memory"),
+        ("killed", "exit", -9, "failed"),
+        ("quits", "exit", 0, "too few steps"),
+    ],
+)
+def test_ends(launch, kind, end, code, outcome):
+    ran = trial.run(launch(kind))
+    assert (ran.end, ran.exit_code, trial_of(ran, "n", 0, 1, 6).outcome) == (end, code, outcome)
+
+
+def test_a_program_that_takes_too_long_is_ended(launch):
+    ran = trial.run(launch("hangs", limit=0.5))
+    assert (ran.end, trial_of(ran, "n", 0, 1, 6).outcome) == ("time", "timed out")
+
+
+@pytest.mark.parametrize(("kind", "code"), [("1", -15), ("stubborn", -9), ("fails", 1)])
+def test_where_processes_are_not_known_its_group_is_ended(launch, monkeypatch, kind, code):
+    monkeypatch.setattr(processes, "KNOWN", False)
+    assert trial.run(launch(kind)).exit_code == code
+
+
+@pytest.mark.parametrize("kind", ["children", "leaves"])
+def test_no_child_is_left_behind(launch, kind, tmp_path):
+    trial.run(launch(kind))
+    assert not runs((tmp_path / "child").read_text())
+
+
+def test_ctrl_c_ends_the_program_and_goes_on(launch, monkeypatch):
+    pids = []
+
+    def interrupted(self):
+        pids.append(self._child.pid)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trial._Watched, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trial.run(launch("hangs"))
+    assert not runs(pids[0])
+
+
+def test_others_children_are_left_alone(launch):
+    import subprocess
+
+    with subprocess.Popen(["sleep", "60"]) as mine:
+        trial.run(launch("1"))
+        assert runs(mine.pid)
+        mine.kill()
+
+
+def test_variables_reach_the_program(launch, tmp_path):
+    code = "import os; print(*(os.environ[each] for each in ('LEVEL', 'TRACEQ_SEED', 'OMP_NUM_THREADS')))"
+    trial.run(launch(sys.executable, "-c", code, variables={"LEVEL": "a"}, values={"threads": "3"}))
+    assert (tmp_path / "log").read_text() == "a 1000 3\n"
+
+
+def test_a_command_that_is_not_there(launch):
+    with pytest.raises(MissingTool, match=r"traceq experiment -- python train.py"):
+        trial.run(launch("no-such-program", "1"))
+
+
+def test_descendants_are_found_with_what_they_hold():
+    child = os.fork()
+    if not child:
+        time.sleep(60)
+        os._exit(0)
+    try:
+        assert child in processes.descendants(os.getpid())
+        assert processes.memory([child]) > 0
+        assert processes.peak([child, 0]) > 1 << 20
+    finally:
+        processes.end([child], 1)
+        processes.reap([child])
+    assert child not in processes.descendants(os.getpid())
+
+
+TRAIN = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+torch.set_num_threads(1)
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.Adam(model.parameters(), foreach=False)
+for (batch,) in DataLoader(TensorDataset(torch.ones(10_000, 8)), 4):
+    model(batch).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+MARKED = """
+import torch
+from traceq import annotate
+torch.set_num_threads(1)
+model = torch.nn.Linear(8, 8)
+for number in range(1000):
+    with annotate.step(samples=3):
+        annotate.payload(tokens=5)
+        model(torch.ones(1, 8))
+"""
+
+
+def test_steps_of_a_training_are_measured_and_recorded(launch, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(TRAIN)
+    ran = trial.run(launch(sys.executable, "train.py", values={"fused": "1", "num_workers": "1"}, profiled=2))
+    found = trial_of(ran, "n", 0, 1000, 6)
+    assert (found.outcome, found.reason, len(found.steps_ns), found.work) == ("ok", None, 4, {"samples": 4.0})
+    assert all(0 < each < 10**9 for each in found.steps_ns)
+    assert found.threads == 1
+    assert [each.name for each in (tmp_path / "traces").glob("n.rank0*.gz")] == ["n.rank0.pt.trace.json.gz"]
+
+
+@pytest.mark.slow
+def test_a_knob_that_finds_nothing_is_told(launch, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(TRAIN)
+    found = trial_of(trial.run(launch(sys.executable, "train.py", values={"channels_last": "1"})), "n", 0, 1, 6)
+    assert (found.outcome, found.steps_ns) == ("nothing to act on", ())
+    assert found.reason == "channels_last: the model has no convolution of images"
+
+
+@pytest.mark.slow
+def test_a_training_that_ends_early_says_after_how_many_steps(launch, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(TRAIN.replace("10_000", "16"))
+    found = trial_of(trial.run(launch(sys.executable, "train.py")), "n", 0, 1, 6)
+    assert found.outcome == "too few steps"
+    assert found.reason.startswith("the program ended after 4 of 6 steps")
+
+
+@pytest.mark.slow
+def test_steps_that_are_marked_need_no_optimizer(launch, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "infer.py").write_text(MARKED)
+    found = trial_of(trial.run(launch(sys.executable, "infer.py", profiled=2)), "n", 0, 1, 6)
+    assert (found.outcome, len(found.steps_ns), found.work) == ("ok", 4, {"samples": 3.0, "tokens": 5.0})
+
+
+DISTRIBUTED = """
+import torch, torch.distributed as dist
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
+optimizer = torch.optim.SGD(model.parameters())
+while True:
+    model(torch.ones(1, 8)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.slow
+def test_all_ranks_of_a_job_are_recorded_and_ended(launch, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "ddp.py").write_text(DISTRIBUTED)
+    ranks = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "ddp.py")
+    ran = trial.run(launch(sys.executable, *ranks, profiled=2, limit=100.0, values={"ablate": "communication"}))
+    assert trial_of(ran, "n", 0, 1, 6).outcome == "ok"
+    assert len(list((tmp_path / "traces").glob("*.gz"))) == 2
+    assert {int(each.facts["in_job"]) for each in ran.events if each.kind == "measured"} == {0, 1}
+    assert not [each for each in {event.pid for event in ran.events} if runs(each)]

@@ -1,0 +1,59 @@
+import pytest
+
+from traceq.errors import StoreError, WrongUse
+from traceq.runs.experiment.folder import Folder, file_name
+from traceq.runs.experiment.plan import Plan
+from traceq.runs.experiment.trial import Setting, Trial
+
+PLAN = Plan(("python", "train.py"), {"n": ("1", "2")}, {}, ("all",), (), factorial=False, steps=20, warmup=5)
+
+
+def test_what_was_run_is_there_when_it_goes_on(tmp_path):
+    folder = Folder(tmp_path / "a" / "b")
+    folder.begin(PLAN)
+    settings = [Setting("baseline", "baseline"), Setting("n=1", "try", {"n": "1"}, "abc")]
+    trials = [Trial("n=1", 0, 1000, "ok", None, (1, 2), {"samples": 32.0}), Trial("n=1", 1, 1001, "failed", "why")]
+    folder.keep_settings(settings)
+    for each in trials:
+        folder.keep_trial(each)
+    with (folder.path / "trials.jsonl").open("a") as file:
+        file.write('{"setting": "n=')
+    again = Folder(folder.path)
+    again.begin(PLAN)
+    assert again.settings() == settings
+    assert again.trials() == trials
+
+
+def test_another_command_is_refused(tmp_path):
+    Folder(tmp_path).begin(PLAN)
+    with pytest.raises(WrongUse, match=r"holds another experiment \(python train.py\).*another folder with -o"):
+        Folder(tmp_path).begin(Plan(("python", "x.py"), {}, {}, (), (), factorial=True, steps=20, warmup=5))
+    with pytest.raises(WrongUse, match=r"--steps differ"):
+        Folder(tmp_path).begin(
+            Plan(("python", "train.py"), PLAN.vary, {}, ("all",), (), factorial=False, steps=5, warmup=5)
+        )
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "mine").touch()
+    with pytest.raises(WrongUse, match="holds no experiment"):
+        Folder(tmp_path).begin(PLAN)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be written"):
+        Folder(tmp_path / "file" / "x").begin(PLAN)
+
+
+def test_an_experiment_runs_once_at_a_time(tmp_path):
+    folder = Folder(tmp_path)
+    folder.begin(PLAN)
+    with folder.held(), pytest.raises(StoreError, match="running already"), Folder(tmp_path).held():
+        pass
+    with Folder(tmp_path).held():
+        pass
+
+
+def test_files_are_called_like_settings():
+    assert file_name(Setting("n=1 path=../a b", "vary")) == "n=1-path=..-a-b"

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from made_trials import made
+
+from traceq.cli.experiment import experiment
+from traceq.runs.experiment.paired import judged, mean_of
+from traceq.runs.experiment.rounds import rounds_needed
+from traceq.runs.experiment.trial import ROUNDS, STEPS
+
+
+def test_the_command_runs_as_many_rounds_and_steps_as_were_found_to_be_enough():
+    defaults = {each.name: each.default for each in experiment.params}
+    assert (defaults["repeats"], defaults["steps"]) == (ROUNDS, STEPS)
+
+
+def test_how_many_rounds_show_five_per_cent():
+    quiet = rounds_needed(*made("baseline : 10 10.02 9.98 10\na=1 : 10 9.98 10.01 10.03"))
+    noisy = rounds_needed(*made("baseline : 10 11 9 10\na=1 : 11 9 10.5 9.5"))
+    assert quiet <= 3
+    assert noisy > 20
+    assert rounds_needed(*made("baseline : 10\na=1 : 11")) is None
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.03])
+def test_at_the_usual_noise_the_default_sees_five_per_cent_and_little_else(noise):
+    """Runs of a program differ by 1 to 3 %: docs/experiment.md, "How sure"."""
+    import numpy as np
+
+    numbers = np.random.default_rng(7)
+    ratios = numbers.normal(0, noise * 2**0.5, (600, ROUNDS))
+    verdicts = [judged({"it": mean_of(list(each))}, 0.02, more_is_better=False)["it"].verdict for each in ratios]
+    longer = [judged({"it": mean_of(list(each + 0.0488))}, 0.02, more_is_better=False)["it"].verdict for each in ratios]
+    assert sum(each in ("better", "worse") for each in verdicts) <= 0.05 * 600
+    assert sum(each == "worse" for each in longer) >= 0.8 * 600

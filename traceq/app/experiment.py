@@ -1,0 +1,287 @@
+"""Experiment: a program is run at several settings, interleaved and repeated, and what each wins is judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from traceq.analysis.categories import BUSY
+from traceq.app.ingest import ingest
+from traceq.app.source import runs_of
+from traceq.app.view import View
+from traceq.capture import files
+from traceq.capture import trial as capture
+from traceq.capture.knobs.registry import ABLATE
+from traceq.common.process import usable_cpus
+from traceq.common.units import duration, rounded_time, some
+from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
+from traceq.reports.document import Block
+from traceq.reports.experiment.experiment import compose_experiment
+from traceq.reports.renderers.experiment_to_json import experiment_to_json
+from traceq.runs.experiment import plan as plans
+from traceq.runs.experiment.calibration import lines_of
+from traceq.runs.experiment.experiment import Experiment, Goal, Limits, Predicted
+from traceq.runs.experiment.findings import predicted
+from traceq.runs.experiment.folder import Folder, file_name
+from traceq.runs.experiment.outcome import tail, trial_of
+from traceq.runs.experiment.plan import Plan
+from traceq.runs.experiment.remedies import ALL, by_hand, cost_of, settings_for
+from traceq.runs.experiment.study import study
+from traceq.runs.experiment.trial import BASELINE, LEAST_SECONDS, Setting, Trial
+from traceq.runs.run import Run
+from traceq.runs.verify.calibration import append
+
+# Steps that are recorded after those that count, once for each setting.
+_PROFILED = 5
+
+# In the folder of an experiment: the predictions that it checked, as `traceq verify --append` has them.
+CHECKED = "calibration.jsonl"
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Running:
+    """How an experiment is run and judged: what may change when it goes on. Times are seconds."""
+
+    repeats: int
+    time_limit: float | None
+    budget: float | None
+    goal: Goal
+    limits: Limits
+    tell: Tell
+
+
+class ExperimentView(View[Experiment]):
+    """What the settings of an experiment win; `content` is that as plain data."""
+
+    def blocks(self, **_options: Any) -> Iterable[Block]:
+        """The document."""
+        return compose_experiment(self.content)
+
+    def to_json(self) -> str:
+        """For programs."""
+        return experiment_to_json(self.content)
+
+
+def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
+    """Run what is not run yet, keep each trial in `directory`, and judge all of them.
+
+    Raises WrongUse where the plan cannot be, or the directory is another experiment's; ProgramFailed where the program does not
+    run as it is.
+    """
+    plans.check(plan)
+    folder = Folder(directory)
+    folder.begin(plan)
+    with folder.held():
+        runner = _Runner(plan, folder, running)
+        try:
+            settings, trials = runner.run()
+        except (KeyboardInterrupt, SystemExit):
+            running.tell(f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command goes on from here")
+            raise
+    profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}
+    predictions = _predictions(settings, profiles.get(BASELINE))
+    found = study(
+        settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
+    )
+    _keep_checked(found, profiles, directory / CHECKED, " ".join(plan.command))
+    return ExperimentView(found)
+
+
+def _keep_checked(found: Experiment, profiles: Mapping[str, Run], file: Path, program: str) -> None:
+    """Write the predictions that were checked anew: more rounds tell more of them."""
+    file.unlink(missing_ok=True)
+    for line in lines_of(found, profiles, program=program, cores=usable_cpus()):
+        append(file, line)
+
+
+def _predictions(settings: Sequence[Setting], own: Run | None) -> dict[str, Predicted]:
+    """By setting what the finding that asked for it promises; of an ablation all that the part costs by the recording."""
+    if own is None:
+        return {}
+    findings = {each.finding_id: each for each in own.findings}
+    found: dict[str, Predicted] = {}
+    for setting in settings:
+        finding = findings.get(setting.finding or "") or cost_of(setting.values.get(ABLATE, ""), own.findings)
+        if finding is not None:
+            found[setting.name] = predicted(finding, own)
+    return found
+
+
+class _Runner:
+    """The trials of an experiment, those of before and those that it adds."""
+
+    def __init__(self, plan: Plan, folder: Folder, running: Running) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._running = running
+        self._trials = folder.trials()
+        self._began = time.monotonic()
+        self._ran = 0
+
+    def run(self) -> tuple[list[Setting], list[Trial]]:
+        """Decide what to run, run it, and what won together; the settings, and all trials."""
+        settings = self._folder.settings() or self._decide()
+        alone = [each for each in settings if not plans.is_together(each)]
+        is_whole = self._rounds(alone, range(self._running.repeats))
+        if is_whole and ALL in self._plan.tries:
+            together = [each for each in settings if plans.is_together(each)] or self._together(alone)
+            settings = [*alone, *together]
+            self._folder.keep_settings(settings)
+            if together:
+                self._rounds([alone[0], *together], plans.rounds_together(self._running.repeats))
+        return settings, self._trials
+
+    def _decide(self) -> list[Setting]:
+        """The settings, once it is known that the program runs, and what its profile finds."""
+        own = plans.baseline(self._plan)
+        asked = plans.varied(self._plan)
+        self._rounds([own], range(1))
+        tried = self._tried(own) if self._plan.tries else []
+        by_values = {tuple(each.values.items()): each for each in (own, *asked)}
+        for each in tried:
+            same = by_values.setdefault(tuple(each.values.items()), each)
+            # Asked for twice: it keeps its name, and is held against the prediction as well.
+            by_values[tuple(each.values.items())] = replace(same, finding=same.finding or each.finding)
+        settings = list(by_values.values())
+        self._folder.keep_settings(settings)
+        return settings
+
+    def _tried(self, own: Setting) -> list[Setting]:
+        run = profile_of(self._folder, own)
+        if run is None:
+            raise UnusableTrace(f"{self._folder.traces}: no recording of the baseline, so nothing is found to --try")
+        cores = usable_cpus()
+        for finding in by_hand(run.findings, self._plan.tries, cores):
+            self._running.tell(f"no knob is known for {finding.rule} ({finding.title}): it is changed by hand")
+        tried = settings_for(run.findings, self._plan.tries, cores)
+        threads = next((each.threads for each in self._trials if each.threads), None)
+        if (
+            ALL in self._plan.tries
+            and threads
+            and threads > cores
+            and not any("threads" in each.values for each in tried)
+        ):
+            self._running.tell(f"operators use {threads} threads on {cores} cores")
+            tried.append(Setting(f"threads={cores}", "try", {"threads": str(cores)}))
+        return tried
+
+    def _together(self, alone: Sequence[Setting]) -> list[Setting]:
+        """What won alone, at once; nothing where that is one change or none."""
+        choice = study(alone, self._trials, goal=self._running.goal, limits=self._running.limits).choice
+        by_name = {each.name: each for each in alone}
+        values: dict[str, str] = {}
+        for win in choice.wins if choice else ():
+            setting = by_name[win.setting]
+            if setting.kind != "ablate":
+                # Of two values of a knob the larger win, which comes first.
+                values |= {name: value for name, value in setting.values.items() if name not in values}
+        return [Setting(plans.name_of(values), "try", values)] if len(values) > 1 else []
+
+    def _rounds(self, settings: Sequence[Setting], rounds: range) -> bool:
+        """Run what has not run; whether all of it has now."""
+        order = list(plans.order(settings, rounds))
+        while left := self._left(order):
+            round_, setting = left[0]
+            if self._running.budget is not None and time.monotonic() - self._began > self._running.budget:
+                self._running.tell("the budget is used up: the same command goes on from here")
+                return False
+            trial = self._trial(setting, round_)
+            self._folder.keep_trial(trial)
+            self._trials.append(trial)
+            self._ran += 1
+            self._running.tell(f"{plans.round_name(round_)}, {setting.name}: {_said(trial)}{self._rest(order)}")
+        return True
+
+    def _is_done(self, setting: Setting, round_: int) -> bool:
+        """Whether it was run in this round, or failed in one before: it would again."""
+        of_setting = [each for each in self._trials if each.setting == setting.name]
+        return any(each.round == round_ or (each.outcome != "ok" and setting.name != BASELINE) for each in of_setting)
+
+    def _rest(self, order: Sequence[tuple[int, Setting]]) -> str:
+        left = self._left(order)
+        if not left:
+            return ""
+        took = (time.monotonic() - self._began) / self._ran
+        return f"; next {left[0][1].name}, {some(len(left), 'run')}, about {rounded_time(took * len(left))}"
+
+    def _left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
+        """What is still to be run, in order; not a baseline in rounds in which all that it is for has failed."""
+        left = [(number, each) for number, each in order if not self._is_done(each, number)]
+        ran = {each.round for each in self._trials if each.outcome == "ok" and each.setting != BASELINE}
+        others = ran | {number for number, each in left if each.name != BASELINE}
+        return [(number, each) for number, each in left if number in others or len(order) == 1]
+
+    def _trial(self, setting: Setting, round_: int) -> Trial:
+        has_profile = any(each.trace for each in self._trials if each.setting == setting.name)
+        launch = self._launch(setting, round_, profiled=0 if has_profile else _PROFILED)
+        if launch.profiled:
+            for trace in self._traces_of(launch):  # of a run that was ended
+                trace.unlink()
+        trial = trial_of(capture.run(launch), setting.name, round_, launch.seed, launch.warmup + launch.steps)
+        if setting.name == BASELINE and trial.outcome != "ok" and not self._trials:
+            self._fail(trial, launch.log)
+        return self._with_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial
+
+    def _launch(self, setting: Setting, round_: int, profiled: int) -> capture.Launch:
+        return capture.Launch(
+            plans.command_at(self._plan, setting),
+            plans.knobs_at(self._plan, setting),
+            plans.variables_at(self._plan, setting),
+            plans.seed_of(round_),
+            self._plan.warmup,
+            self._plan.steps,
+            LEAST_SECONDS,
+            profiled,
+            self._folder.traces,
+            file_name(setting),
+            self._folder.log_of(setting, round_),
+            self._running.time_limit,
+        )
+
+    def _traces_of(self, launch: capture.Launch) -> list[Path]:
+        return sorted(self._folder.traces.glob(f"{launch.name}.rank*{files.SUFFIX}.gz"))
+
+    def _fail(self, trial: Trial, log: Path) -> None:
+        for line in tail(log):
+            self._running.tell(f"| {line}")
+        raise ProgramFailed(
+            f"the program as it is gives nothing to compare with ({trial.outcome}: {trial.reason}); its output: {log}"
+        )
+
+    def _with_profile(self, trial: Trial, launch: capture.Launch) -> Trial:
+        """The trial with its recording as a database, and what that says of the GPU."""
+        traces = self._traces_of(launch)
+        database = self._folder.traces / f"{launch.name}.duckdb"
+        if not traces:
+            return trial
+        try:
+            ingest(traces, database, force=True)
+            run = runs_of(database)[0]
+        except TraceqError as error:
+            self._running.tell(f"{trial.setting}: its recording cannot be read: {error}")
+            return trial
+        return replace(trial, trace=str(database.relative_to(self._folder.path)), gpu_share=_gpu_share(run))
+
+
+def profile_of(folder: Folder, setting: Setting) -> Run | None:
+    """The recording of a setting, None where there is none."""
+    database = folder.traces / f"{file_name(setting)}.duckdb"
+    return runs_of(database)[0] if database.exists() else None
+
+
+def _gpu_share(run: Run) -> float | None:
+    if run.device is None:
+        return None
+    total = sum(step.dur for step in run.counted if step.ledger)
+    busy = sum(step.ledger.get(name, 0) for step in run.counted for name in BUSY)
+    return busy / total if total else None
+
+
+def _said(trial: Trial) -> str:
+    return f"{duration(median(trial.steps_ns))} a step" if trial.steps_ns else f"{trial.outcome}: {trial.reason}"

@@ -1,0 +1,22 @@
+"""Python's garbage collector."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from typing import Any
+
+from traceq.capture.knobs.knob import Hooks, Knob, one_of
+
+KNOBS = (Knob("gc", "Python's garbage collections", "off", one_of("off")),)
+
+
+def apply(_torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+    """No collections but those that the program asks for; at the first step, when it has built its objects."""
+
+    def off() -> None:
+        gc.disable()
+        gc.enable = lambda: None
+        hooks.acted.update(values)
+
+    hooks.at_first_step.append(off)

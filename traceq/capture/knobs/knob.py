@@ -1,0 +1,82 @@
+"""What a knob is, what its values may be, and what it tells of itself in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+_ON = ("1", "on", "true", "yes")
+_OFF = ("0", "off", "false", "no")
+
+
+def _no_variables(_value: str) -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A setting that can be changed by its name.
+
+    `values` says what it takes, `check` raises ValueError for what it does not, `environment` gives the variables that the
+    program needs from its start for a value.
+    """
+
+    name: str
+    what: str
+    values: str
+    check: Callable[[str], object]
+    environment: Callable[[str], Mapping[str, str]] = _no_variables
+
+
+@dataclass
+class Hooks:
+    """What the knobs of a process tell: those that found something to act on, else why not; what to do at the first step."""
+
+    acted: set[str] = field(default_factory=set)
+    reasons: dict[str, str] = field(default_factory=dict)
+    at_first_step: list[Callable[[], None]] = field(default_factory=list)
+
+    def idle(self, names: Iterable[str]) -> dict[str, str]:
+        """Of these knobs and ablations those that did nothing, and why."""
+        return {
+            name: self.reasons.get(name, "the program made nothing that it acts on")
+            for name in names
+            if name not in self.acted
+        }
+
+
+def is_on(text: str) -> bool:
+    """Whether a switch is on. ValueError for what is neither on nor off."""
+    if text.lower() in _ON:
+        return True
+    if text.lower() in _OFF:
+        return False
+    raise ValueError(f"{text!r} is neither 1 (on) nor 0 (off)")
+
+
+def whole(text: str) -> int:
+    """A whole number, 0 or more."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """A whole number, 1 or more."""
+    if not whole(text):
+        raise ValueError("it must be at least 1")
+    return int(text)
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """The text, if it is one of these."""
+
+    def check(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text!r} is none of {', '.join(choices)}")
+        return text
+
+    return check
+
+
+SWITCH = "0 or 1"

@@ -1,0 +1,52 @@
+"""The model, as the first step shows it: the outermost modules with parameters that are called in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from traceq.annotate import emit
+from traceq.capture.knobs.knob import Hooks
+
+
+def change_models(change: Callable[[Any], None], hooks: Hooks) -> None:
+    """Call `change` at the end of the first step with each outermost module that was called in it.
+
+    Hooks of the first step only: those of every call would make the steps that count longer.
+    """
+    from torch.nn.modules import module
+
+    models: dict[int, Any] = {}
+    depth = 0
+
+    def before(called: Any, _args: object) -> None:
+        nonlocal depth
+        if emit.compiling():
+            return
+        if depth == 0 and next(called.parameters(), None) is not None:
+            models[id(called)] = called
+        depth += 1
+
+    def after(_called: object, _args: object, _result: object) -> None:
+        nonlocal depth
+        if not emit.compiling():
+            depth = max(0, depth - 1)
+
+    watching = (
+        module.register_module_forward_pre_hook(before),
+        module.register_module_forward_hook(after, always_call=True),
+    )
+
+    def first_step() -> None:
+        for hook in watching:
+            hook.remove()
+        for model in models.values():
+            change(model)
+
+    hooks.at_first_step.append(first_step)
+
+
+def device_of(model: Any) -> str:
+    """The kind of device that the model is on."""
+    kind: str = next(model.parameters()).device.type
+    return kind

@@ -1,0 +1,81 @@
+"""All knobs and ablations by name, and putting them to work in a program. A new topic is a file and a line here."""
+
+from __future__ import annotations
+
+import difflib
+import random
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from traceq.capture.knobs import (
+    ablate_communication,
+    ablate_data,
+    ablate_logging,
+    ablate_optimizer,
+    allocator,
+    collector,
+    loader,
+    model,
+    optimizers,
+    precision,
+    threads,
+)
+from traceq.capture.knobs.knob import Hooks, Knob
+
+_TOPICS: tuple[ModuleType, ...] = (loader, precision, model, optimizers, threads, collector, allocator)
+
+KNOBS: Mapping[str, Knob] = {knob.name: knob for topic in _TOPICS for knob in topic.KNOBS}
+
+ABLATIONS: Mapping[str, ModuleType] = {
+    "data": ablate_data,
+    "optimizer": ablate_optimizer,
+    "communication": ablate_communication,
+    "logging": ablate_logging,
+}
+
+# The key of a setting's values under which an ablation stands.
+ABLATE = "ablate"
+
+
+def check(name: str, value: str) -> None:
+    """ValueError where there is no such knob, or it does not take the value; the message names what there is."""
+    if name not in KNOBS:
+        close = difflib.get_close_matches(name, KNOBS, n=2)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise ValueError(
+            f"{name}: there is no such knob.{hint} Knobs are {', '.join(KNOBS)}; and each {{{name}}} that stands in the command"
+        )
+    try:
+        KNOBS[name].check(value)
+    except ValueError as error:
+        raise ValueError(f"{name}={value}: {error}; {KNOBS[name].what}: {KNOBS[name].values}") from error
+
+
+def environment(values: Mapping[str, str]) -> dict[str, str]:
+    """Variables that the program needs from its start for these values of knobs."""
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        if name in KNOBS:
+            found |= KNOBS[name].environment(value)
+    return found
+
+
+def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
+    """Turn these knobs in this process, before the program has built anything."""
+    for topic in _TOPICS:
+        of_topic = {knob.name: values[knob.name] for knob in topic.KNOBS if knob.name in values}
+        if of_topic:
+            topic.apply(torch, of_topic, hooks)
+    if ABLATE in values:
+        ABLATIONS[values[ABLATE]].apply(torch, hooks)
+
+
+def seed(torch: Any, number: int) -> None:
+    """Let what is random in this process begin at `number`, unless the program says otherwise."""
+    random.seed(number)
+    torch.manual_seed(number)
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(number % 2**32)

@@ -1,0 +1,156 @@
+"""traceq experiment: run a program at several settings, and say which win."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from traceq.capture.knobs.registry import ABLATIONS, KNOBS
+from traceq.cli._options import FILE, F, Parsed
+from traceq.common.text import printable
+from traceq.common.units import parsed_duration, parsed_size
+from traceq.reports import SUFFIXES
+from traceq.runs.experiment.trial import ROUNDS, STEPS
+from traceq.runs.experiment.vary import read_vary
+
+
+def _seconds(text: str) -> float:
+    return parsed_duration(text) / 1e9
+
+
+def _several(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Values that may be listed in one word, too."""
+    return tuple(dict.fromkeys(one.strip() for each in values for one in each.split(",") if one.strip()))
+
+
+def _ablations(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    found = _several(ctx, param, values)
+    for each in found:
+        if each not in ABLATIONS:
+            raise click.BadParameter(f"{each!r} cannot be left out; there are {', '.join(ABLATIONS)}.")
+    return found
+
+
+def _once(_ctx: click.Context, _param: click.Parameter, pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name} is said twice; list its values after one: {name}=A,B.")
+    return dict(pairs)
+
+
+_VALUES = Parsed("name=values", read_vary)
+_TIME = Parsed("time", _seconds)
+_SIZE = Parsed("size", parsed_size)
+
+
+def _list_knobs(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    """Print the knobs, and end."""
+    if not wanted:
+        return
+    from traceq.cli._output import write_blocks
+    from traceq.reports.document import table
+
+    columns = {
+        "knob": lambda each: each.name,
+        "values": lambda each: each.values,
+        "what it sets": lambda each: each.what,
+    }
+    write_blocks([table(KNOBS.values(), columns, text=(0, 1, 2))])
+    ctx.exit()
+
+
+def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]:
+    return click.option(
+        name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=help_
+    )
+
+
+@click.command(
+    short_help="Run a program at several settings, and say which win.",
+    context_settings={"allow_interspersed_args": False},
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option("--vary", multiple=True, type=_VALUES, callback=_once, help="Values of a knob: num_workers=0,2,4.")
+@click.option("--env", multiple=True, type=_VALUES, callback=_once, help="Values of a variable: NAME=A,B.")
+@click.option("--try", "tries", multiple=True, callback=_several, metavar="FINDING", help="F1, a rule, or all.")
+@click.option("--ablate", multiple=True, callback=_ablations, metavar="PART", help=f"{', '.join(ABLATIONS)}.")
+@click.option("--factorial", is_flag=True, help="All combinations of --vary and --env, not one at a time.")
+@_number("--repeats", 1, ROUNDS, "Rounds: each setting runs once in each.")
+@_number("--steps", 3, STEPS, "Steps of a run that count: more where they take less than a second together.")
+@_number("--warmup", 1, 5, "Steps before these.")
+@click.option("--time-limit", type=_TIME, default="10 min", show_default=True, help="Most time for a run.")
+@click.option("--budget", type=_TIME, help='Most time for all runs: "30 min".')
+@click.option(
+    "--goal",
+    type=click.Choice(("throughput", "latency", "memory")),
+    default="throughput",
+    show_default=True,
+    help="What to choose a setting for.",
+)
+@click.option("--latency-budget", type=Parsed("time", parsed_duration), help='Longest step allowed: "50 ms".')
+@click.option(
+    "--percentile",
+    type=click.Choice(("p50", "p95", "p99")),
+    default="p95",
+    show_default=True,
+    help="Which step that is about.",
+)
+@click.option("--gpu-memory", type=_SIZE, help="Most GPU memory allowed: 40GiB.")
+@click.option("--host-memory", type=_SIZE, help="Most memory of the host allowed.")
+@click.option(
+    "-o",
+    "--output",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("experiment"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder for the runs, their traces and logs; the same command goes on there.",
+)
+@click.option("--knobs", is_flag=True, is_eager=True, expose_value=False, callback=_list_knobs, help="List the knobs.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(tuple(SUFFIXES.values())),
+    default="text",
+    show_default=True,
+    help="How to print the result.",
+)
+@click.option("--html", type=FILE, metavar="FILE", help="Write the page of the result to FILE, too.")
+def experiment(*, directory: Path, html: Path | None, format_: str, **options: Any) -> None:
+    """Run a program at several settings, and say which win.
+
+    COMMAND is run as it is and at each setting, in several rounds; a run is ended when it has made the steps that
+    count. --vary gives values for {NAME} in the command, or for a knob that is turned inside the program, which is
+    not changed (--knobs lists them). --try turns the knobs that findings of a profile ask for. --ablate leaves a
+    part of the program out, to see what it costs at most; what the program learns is wrong then.
+
+    \b
+    Examples:
+      traceq experiment --try all -- python train.py
+      traceq experiment --vary num_workers=0,2,4 --vary amp=bf16 -- python train.py
+      traceq experiment --vary batch=32..256x2 --goal latency -- python train.py --batch {batch}
+      traceq experiment --ablate data,logging -- torchrun --nproc-per-node 2 train.py
+    """  # noqa: D301 - click wants the backspace itself
+    from traceq.app.experiment import Running
+    from traceq.app.experiment import experiment as run
+    from traceq.cli._output import write_view
+    from traceq.runs.experiment.experiment import Limits
+    from traceq.runs.experiment.plan import Plan
+
+    limits = Limits(*(options.pop(each) for each in ("latency_budget", "percentile", "gpu_memory", "host_memory")))
+    running = Running(
+        limits=limits, tell=_tell, **{each: options.pop(each) for each in ("repeats", "time_limit", "budget", "goal")}
+    )
+    view = run(Plan(**options), directory, running)
+    write_view(view, format_, None)
+    if html is not None:
+        view.save(html)
+
+
+def _tell(text: str) -> None:
+    click.echo(f"traceq: {printable(text)}", err=True)

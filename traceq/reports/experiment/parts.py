@@ -1,0 +1,155 @@
+"""The words about predictions, ablations, removed findings, effects of a factorial and Amdahl's law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traceq.common.units import rate, share
+from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, table
+from traceq.reports.experiment.words import changed, listed, rough, setting, shares
+from traceq.runs.experiment.experiment import Ablation, Checked, Experiment, Interaction, Predicted, Removed, Scaling
+from traceq.runs.run import FindingKept
+from traceq.runs.tradeoff.curve import MOST_ERROR
+
+
+def predictions(found: Experiment) -> Iterator[Block]:
+    """What findings promised against what their fixes won."""
+    if not found.checked:
+        return
+    yield Heading(3, ("Predicted and won",), anchor="predicted")
+    for name, on_gpu in (("On a GPU", True), ("On the CPU alone", False)):
+        rows = [each for each in found.checked if found.result(each.setting).on_gpu is on_gpu]
+        if rows and len(rows) < len(found.checked):
+            yield Heading(4, (name,))
+        if rows:
+            yield _predictions(rows)
+    yield Paragraph(
+        (
+            "Shares are of the baseline's time for the same work, rare long steps counted in; bounds are those of the finding.",
+        )
+    )
+
+
+def _predictions(rows: list[Checked]) -> Table:
+    return table(
+        rows,
+        {
+            "setting": lambda each: setting(each.setting),
+            "for the finding": lambda each: Name(each.predicted.rule),
+            "predicted": lambda each: _bounds(each.predicted),
+            "won, 95 %": lambda each: rough(each.won, each.won_interval),
+            "prediction": lambda each: each.judged,
+            "finding": lambda each: each.state,
+        },
+        text=(0, 1, 4, 5),
+    )
+
+
+def _bounds(predicted: Predicted) -> str:
+    return rough(predicted.share, (predicted.low_share, predicted.high_share))
+
+
+def ablations(found: Experiment) -> Iterator[Block]:
+    """What parts of the program cost at most."""
+    if not found.ablations:
+        return
+    yield Heading(3, ("What parts cost at most",), anchor="ablations")
+    yield Items(tuple(_ablation(each) for each in found.ablations))
+
+
+def _ablation(each: Ablation) -> Spans:
+    replayed = "" if each.predicted is None else f"; the replay says {shares(each.predicted.share, None)}"
+    if each.share is None or each.verdict == "cannot tell":
+        return (Name(each.what), f": cannot tell by ablation ({shares(each.share, each.interval)}){replayed}.")
+    if each.verdict == "no difference" or each.share <= 0:
+        high = max(each.interval[1] if each.interval else each.share, 0.0)
+        return (Name(each.what), f": nothing to win, at most {share(high)} (ablation){replayed}.")
+    return (Name(each.what), f": at most {shares(each.share, each.interval)} (ablation){replayed}.")
+
+
+def removed(found: Experiment) -> Iterator[Block]:
+    """Which findings are gone from the recordings of settings."""
+    rows = [each for each in found.removed if each.gone or each.smaller or each.new]
+    if not rows:
+        return
+    yield Heading(3, ("What became of the findings",), anchor="removed")
+    yield table(
+        rows,
+        {
+            "setting": lambda each: setting(each.setting),
+            "gone": lambda each: _rules(each.gone),
+            "smaller": lambda each: _rules(each.smaller),
+            "new": lambda each: _rules(each.new),
+        },
+        text=(0, 1, 2, 3),
+    )
+    silent = [each for each in rows if each.unsure]
+    if silent:
+        yield Items(tuple(_silent(each) for each in silent))
+
+
+def _rules(findings: tuple[FindingKept, ...]) -> str:
+    return Title(", ".join(dict.fromkeys(each.rule for each in findings)) or "-")
+
+
+def _silent(each: Removed) -> Spans:
+    return ("Cannot tell at ", setting(each.setting), f" whether {_rules(each.unsure)} is gone.")
+
+
+def effects(found: Experiment) -> Iterator[Block]:
+    """The main effects of a factorial, and what values do to each other."""
+    if not found.effects:
+        return
+    yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
+    yield table(
+        found.effects,
+        {
+            "knob": lambda each: Name(f"{each.knob}={each.value}"),
+            f"{found.quantity}, 95 %": lambda each: changed(each.difference),
+            "judged": lambda each: each.difference.verdict,
+            "combinations": lambda each: f"{each.pairs} of {each.of}",
+        },
+        text=(0, 2),
+    )
+    if found.interactions:
+        yield Items(tuple(_interaction(each, found) for each in found.interactions))
+    else:
+        yield Paragraph(("No two values surely do more, or less, together than each alone.",))
+
+
+def _interaction(each: Interaction, found: Experiment) -> Spans:
+    names = listed(f"{knob}={value}" for knob, value in zip(each.knobs, each.values, strict=True))
+    worse = "less well" if each.difference.verdict == "worse" else "better"
+    return (*names, f" do {worse} together than each alone says: {found.quantity} {changed(each.difference)}.")
+
+
+def scaling(found: Experiment) -> Iterator[Block]:
+    """Amdahl's law of each knob that counts."""
+    if not found.scaling:
+        return
+    yield Heading(3, ("How it scales",), anchor="scaling")
+    yield Items(tuple(_scaling(each) for each in found.scaling))
+
+
+def _scaling(each: Scaling) -> Spans:
+    counts = f"{each.counts[0]} to {each.counts[-1]}"
+    knob = Name(each.knob)
+    if each.serial is None or each.one_ns is None:
+        misses = f"Amdahl's law misses what was measured by up to {share(each.error)} (allowed: {share(MOST_ERROR)})"
+        return (knob, f": cannot tell. {misses}, so there is no serial share.")
+    first = "" if each.has_one else f" The time at 1 is the law's: it was not run, the counts are {counts}."
+    law = f"{share(each.serial)} of the work is serial (Amdahl's law over {counts})."
+    error = f"The law misses what was measured by up to {share(each.error)}, a count left out by {share(each.left_out_error)}."
+    return (knob, f": {law} {_most(each, each.serial)} {error}{first}")
+
+
+def _most(each: Scaling, serial: float) -> str:
+    """The speed that can be had, and whether that is measured or the law carried on."""
+    last = each.counts[-1]
+    if each.effective is not None:
+        speed = 1 / (serial + (1 - serial) / each.effective)
+        return f"More than about {rate(each.effective)} win nothing: {rate(speed)} times the speed of 1 is all."
+    if serial >= 1:
+        return f"Up to {last} more win nothing."
+    limit = f"at most {rate(1 / serial)} times the speed of 1" if serial else "a speed without limit"
+    return f"More still win at {last}, the most that was run; carried on beyond, the law allows {limit}."

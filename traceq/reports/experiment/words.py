@@ -1,0 +1,136 @@
+"""How quantities, changes and settings are named in the report on an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from traceq.common.text import printable, shortened
+from traceq.common.units import UNKNOWN, change_share, duration, rate, share, size
+from traceq.reports.document import Name, Spans
+from traceq.runs.experiment.experiment import Difference, Experiment, Measure, Quantity
+from traceq.runs.experiment.trial import BASELINE
+
+Interval = tuple[float, float]
+
+_WORK_LIMIT = 16
+_NAME_LIMIT = 40
+# From here on a per cent is exact enough.
+_WHOLE = 0.0995
+
+NAMED: Mapping[Quantity, str] = {
+    "step": "step",
+    "throughput": "throughput",
+    "p50": "p50",
+    "p95": "p95",
+    "p99": "p99",
+    "gpu_memory": "GPU memory",
+    "host_memory": "host memory",
+    "gpu_share": "GPU busy",
+    "energy": "energy",
+}
+
+
+def setting(name: str) -> str:
+    """As a table shows it."""
+    return Name("the baseline" if name == BASELINE else shortened(printable(name), _NAME_LIMIT))
+
+
+def listed(names: Iterable[str], most: int = 6) -> Spans:
+    """a, b and c."""
+    shown = [setting(name) for name in names]
+    more = len(shown) - most
+    kept = shown if more <= 0 else [*shown[:most], f"{more} more"]
+    return tuple(_between(kept))
+
+
+def _between(texts: list[str]) -> Iterator[str]:
+    for place, text in enumerate(texts):
+        if place:
+            yield " and " if place == len(texts) - 1 else ", "
+        yield text
+
+
+def per_second(found: Experiment) -> str:
+    """What throughput is counted in: samples/s."""
+    return f"{'samples' if found.work == 'batch_size' else shortened(printable(found.work), _WORK_LIMIT)}/s"
+
+
+def titled(found: Experiment, quantity: Quantity) -> str:
+    """The quantity as the title of a column."""
+    if quantity == "energy":
+        return f"energy a {shortened(printable(_one(found.work)), _WORK_LIMIT)}"
+    return per_second(found) if quantity == "throughput" else NAMED[quantity]
+
+
+def _one(work: str) -> str:
+    return "sample" if work == "batch_size" else work.removesuffix("s")
+
+
+def amount(quantity: Quantity, value: float) -> str:
+    """A number with its unit."""
+    return _FORMATS[quantity](value)
+
+
+def measured(quantity: Quantity, found: Measure | None) -> str:
+    """A number with its interval: 12.34 ms (12.1 to 12.5)."""
+    if found is None:
+        return "-"
+    value = amount(quantity, found.value)
+    if found.interval is None:
+        return value
+    low, high = (amount(quantity, end) for end in found.interval)
+    unit = value.rpartition(" ")[2]
+    # One unit says it for all three where it is the same.
+    if unit != value and low.endswith(f" {unit}") and high.endswith(f" {unit}"):
+        low, high = low.removesuffix(f" {unit}"), high.removesuffix(f" {unit}")
+    return value if low == high == value.removesuffix(f" {unit}") else f"{value} ({low} to {high})"
+
+
+def changed(found: Difference | None) -> str:
+    """A ratio as a change with its interval: -12.3 % (-13.0 to -11.5 %)."""
+    return "-" if found is None else ratio(found.ratio, found.interval)
+
+
+def ratio(value: float, interval: Interval | None) -> str:
+    """As `changed`."""
+    text = change_share(value - 1)
+    # Of what is the same in every run there is nothing to say.
+    if interval is None or {change_share(end - 1) for end in interval} == {text}:
+        return text
+    return f"{text} ({between(*(end - 1 for end in interval))})"
+
+
+def between(low: float, high: float) -> str:
+    """Shares: -3.1 to +2.0 %."""
+    return f"{change_share(low).removesuffix(' %')} to {change_share(high)}"
+
+
+def shares(value: float | None, interval: Interval | None) -> str:
+    """A share with its interval: 31.2 % (30.1 to 32.0 %)."""
+    if interval is None:
+        return share(value) if value is None or value >= 0 else change_share(value)
+    text = share(value) if value is not None and value >= 0 else change_share(value)
+    low, high = (share(end) if end >= 0 else change_share(end) for end in interval)
+    return f"{text} ({low.removesuffix(' %')} to {high})"
+
+
+def rough(value: float | None, interval: Interval | None) -> str:
+    """As `shares`, in whole per cent from 10 % on: 31 % (30 to 32 %)."""
+    if value is None:
+        return UNKNOWN
+    texts = [f"{100 * each:.0f}" if abs(each) >= _WHOLE else f"{100 * each:.1f}" for each in (value, *(interval or ()))]
+    return f"{texts[0]} %" if interval is None else f"{texts[0]} % ({texts[1]} to {texts[2]} %)"
+
+
+def _joules(value: float) -> str:
+    return f"{rate(value)} J"
+
+
+_FORMATS: Mapping[Quantity, Callable[[float], str]] = {
+    "step": lambda ns: duration(round(ns)),
+    "throughput": rate,
+    **dict.fromkeys(("p50", "p95", "p99"), lambda ns: duration(round(ns))),
+    **dict.fromkeys(("gpu_memory", "host_memory"), lambda value: size(round(value))),
+    "gpu_share": share,
+    "energy": _joules,
+}

@@ -1,0 +1,67 @@
+"""The result of an experiment for programs: ns, bytes, joules and shares. docs/experiment.md describes the keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traceq.reports.renderers.json_text import json_text, picked
+from traceq.runs.experiment.experiment import Choice, Experiment, Measure, Result
+from traceq.runs.run import FindingKept
+
+# Raised with every change that breaks a reader.
+SCHEMA_VERSION = 1
+
+
+def experiment_to_json(found: Experiment) -> str:
+    """One object; what is not known is null."""
+    return json_text(
+        {
+            "schema_version": SCHEMA_VERSION,
+            **picked(found, "goal", "quantity", "limits", "work", "rounds", "front", "dominated"),
+            "least_share": found.least,
+            "level": found.level,
+            "noise_share": found.noise,
+            "needed_rounds": found.needed,
+            "settings": [_setting(each) for each in found.results],
+            "choice": found.choice and _choice(found.choice),
+            "effects": found.effects,
+            "interactions": found.interactions,
+            "predictions": found.checked,
+            "ablations": found.ablations,
+            "scaling": found.scaling,
+            "findings": [
+                {
+                    "setting": each.setting,
+                    **{
+                        state: [_finding(one) for one in getattr(each, state)]
+                        for state in ("gone", "smaller", "new", "unsure")
+                    },
+                }
+                for each in found.removed
+            ],
+            "untried": [_finding(each) for each in found.untried],
+        }
+    )
+
+
+def _setting(result: Result) -> dict[str, Any]:
+    return {
+        **picked(result.setting, "name", "kind", "finding"),
+        "values": dict(result.setting.values),
+        **picked(result, "outcome", "reason", "trials", "failed", "steps", "on_gpu"),
+        "work_per_step": result.work,
+        "measures": {name: _measure(each) for name, each in sorted(result.measures.items())},
+        "changes": dict(sorted(result.differences.items())),
+    }
+
+
+def _measure(found: Measure) -> dict[str, Any]:
+    return picked(found, "value", "interval", "trials")
+
+
+def _choice(found: Choice) -> dict[str, Any]:
+    return {**picked(found, "setting", "alike", "wins", "combined", "unsure"), "over": dict(found.over)}
+
+
+def _finding(found: FindingKept) -> dict[str, Any]:
+    return {"id": found.finding_id, **picked(found, "rule", "title", "saving_ns")}

@@ -1,0 +1,127 @@
+"""What the recordings of settings have of the baseline's findings, and what was predicted held against what was won."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from traceq.runs.experiment.experiment import Ablation, Checked, Predicted, Removed, Result
+from traceq.runs.experiment.remedies import is_tried
+from traceq.runs.experiment.trial import BASELINE, Setting
+from traceq.runs.run import FindingKept, Run
+from traceq.runs.verify.verify import Prediction, State, state_of, still
+
+Interval = tuple[float, float]
+
+
+def predicted(finding: FindingKept, run: Run) -> Predicted:
+    """What the finding says, as shares of the mean counted step of the run that has it."""
+    step = step_of(run)
+    return Predicted(
+        finding.rule,
+        finding.finding_id,
+        finding.title,
+        finding.saving_ns / step,
+        finding.saving_low_ns / step,
+        finding.saving_high_ns / step,
+    )
+
+
+def step_of(run: Run) -> float:
+    """The mean counted step, ns: what savings are shares of."""
+    return sum(each.dur for each in run.counted) / max(len(run.counted), 1) or 1.0
+
+
+def removed_of(profiles: Mapping[str, Run]) -> Iterator[Removed]:
+    """A row for each setting whose recording is there, beside the baseline's."""
+    base = profiles.get(BASELINE)
+    if base is None:
+        return
+    for name, run in profiles.items():
+        if name == BASELINE:
+            continue
+        states = {each.finding_id: _state(each, base, run) for each in base.findings}
+        known = {each.rule for each in base.found}
+        yield Removed(
+            name,
+            gone=_in_state(base, states, "gone"),
+            smaller=_in_state(base, states, "smaller"),
+            new=tuple(each for each in run.findings if each.rule not in known),
+            unsure=_in_state(base, states, "cannot tell"),
+        )
+
+
+def _state(finding: FindingKept, base: Run, run: Run) -> State:
+    return state_of(finding, still(finding, [base], [run]), is_silent=finding.rule in run.cannot_tell)
+
+
+def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[FindingKept, ...]:
+    return tuple(each for each in base.findings if states[each.finding_id] == state)
+
+
+def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
+    """The baseline's findings that no setting is for and no change has removed, the largest first."""
+    base = profiles.get(BASELINE)
+    if base is None:
+        return
+    tried = {each.finding for each in settings}
+    runs = [profiles[each.name] for each in settings if each.kind in ("vary", "try") and each.name in profiles]
+    for finding in sorted(base.findings, key=lambda each: (-each.saving_ns, each.finding_id)):
+        # Several findings may ask for one setting, which is that of the first.
+        is_asked = finding.finding_id in tried or is_tried(finding.rule, settings)
+        if not is_asked and not any(_state(finding, base, run) == "gone" for run in runs):
+            yield finding
+
+
+def checked_of(
+    results: Sequence[Result], predictions: Mapping[str, Predicted], profiles: Mapping[str, Run]
+) -> Iterator[Checked]:
+    """A row for each setting that tries a finding and ran."""
+    for result in results:
+        name = result.setting.name
+        if name not in predictions or result.setting.kind == "ablate" or result.outcome != "ok":
+            continue
+        prediction = predictions[name]
+        share, interval = won(result)
+        state = _state_of(prediction, profiles, name)
+        judged = _judged(prediction, interval)
+        is_sure = interval is not None and interval[0] > 0
+        error = abs(prediction.share - share) / share if share and is_sure else None
+        yield Checked(name, prediction, share, interval, judged, error, state)
+
+
+def won(result: Result) -> tuple[float | None, Interval | None]:
+    """What of the baseline's time for the same work a setting saves, a share: of all time, that of rare long steps too."""
+    found = result.differences.get("throughput")
+    if found is None:
+        return None, None
+    interval = None if found.interval is None else (1 - 1 / found.interval[0], 1 - 1 / found.interval[1])
+    return 1 - 1 / found.ratio, interval
+
+
+def _state_of(prediction: Predicted, profiles: Mapping[str, Run], name: str) -> State:
+    base, run = profiles.get(BASELINE), profiles.get(name)
+    found = None if base is None else next((e for e in base.findings if e.finding_id == prediction.finding_id), None)
+    return "cannot tell" if base is None or run is None or found is None else _state(found, base, run)
+
+
+def _judged(prediction: Predicted, interval: Interval | None) -> Prediction:
+    """As `traceq verify` judges: right when something was surely won, and it may lie between the bounds."""
+    if interval is None:
+        return "cannot tell"
+    if interval[1] < prediction.low_share:
+        return "too high"
+    if interval[0] <= 0:
+        return "cannot tell"
+    return "too low" if interval[0] > prediction.high_share else "right"
+
+
+def ablations_of(results: Sequence[Result], predictions: Mapping[str, Predicted]) -> Iterator[Ablation]:
+    """A row for each ablation that ran."""
+    for result in results:
+        if result.setting.kind == "ablate" and result.outcome == "ok":
+            share, interval = won(result)
+            found = result.differences.get("throughput")
+            what = " and ".join(result.setting.values.values())
+            prediction = predictions.get(result.setting.name)
+            verdict = "cannot tell" if found is None else found.verdict
+            yield Ablation(result.setting.name, what, share, interval, prediction, verdict)

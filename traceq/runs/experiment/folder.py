@@ -1,0 +1,113 @@
+"""The folder of an experiment: what was asked for, the settings and each trial, so that it can go on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from traceq.common.files import atomic_write
+from traceq.errors import StoreError, WrongUse
+from traceq.runs.experiment.plan import Plan
+from traceq.runs.experiment.trial import Setting, Trial
+
+_NOT_IN_NAMES = re.compile(r"[^\w.=-]+")
+
+
+class Folder:
+    """DIR/experiment.json (what was asked for), settings.json, trials.jsonl, logs/ and traces/."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self._asked = self.path / "experiment.json"
+        self._settings = self.path / "settings.json"
+        self._trials = self.path / "trials.jsonl"
+        self.traces = self.path / "traces"
+
+    def begin(self, plan: Plan) -> None:
+        """Make it, or see that it is this experiment's. WrongUse where it is another's, StoreError where it cannot be written."""
+        asked = json.loads(json.dumps(asdict(plan)))
+        if self._asked.exists():
+            self._check(asked)
+            return
+        if self.path.is_dir() and any(self.path.iterdir()):
+            raise WrongUse(f"{self.path} is not empty and holds no experiment: choose another folder with -o.")
+        try:
+            for each in (self.path, self.traces, self.path / "logs"):
+                each.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self._asked) as file:
+                file.write(json.dumps(asked, indent=1).encode())
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: cannot be written: {error.strerror}; choose another directory with -o"
+            ) from error
+
+    def _check(self, asked: dict[str, Any]) -> None:
+        there = json.loads(self._asked.read_text("utf-8"))
+        differing = [name for name in asked if asked[name] != there.get(name)]
+        if differing:
+            was = shlex.join(there["command"]) if "command" in differing else f"--{', --'.join(differing)} differ"
+            raise WrongUse(
+                f"{self.path} holds another experiment ({was}): give the same command to go on with that,"
+                " or another folder with -o."
+            )
+
+    def settings(self) -> list[Setting]:
+        """The settings that were decided on, none before there are any."""
+        return (
+            [Setting(**each) for each in json.loads(self._settings.read_text("utf-8"))]
+            if self._settings.exists()
+            else []
+        )
+
+    def keep_settings(self, settings: Sequence[Setting]) -> None:
+        """Write them, so that the same are run when it goes on."""
+        with atomic_write(self._settings) as file:
+            file.write(json.dumps([asdict(each) for each in settings], indent=1).encode())
+
+    def trials(self) -> list[Trial]:
+        """All trials; a line that was cut short is none."""
+        if not self._trials.exists():
+            return []
+        return [trial for line in self._trials.read_text("utf-8").splitlines() if (trial := _trial(line)) is not None]
+
+    def keep_trial(self, trial: Trial) -> None:
+        """Add it."""
+        with self._trials.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(trial), separators=(",", ":")) + "\n")
+
+    def log_of(self, setting: Setting, round_: int) -> Path:
+        """Where the program's output goes."""
+        return self.path / "logs" / f"{file_name(setting)}-round{round_ + 1}.log"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep a second traceq from running the same experiment at the same time."""
+        import fcntl
+
+        with (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise StoreError(
+                    f"{self.path}: this experiment is running already; choose another folder with -o"
+                ) from error
+            yield
+
+
+def file_name(setting: Setting) -> str:
+    """What files of the setting are called."""
+    return _NOT_IN_NAMES.sub("-", setting.name).strip("-")
+
+
+def _trial(line: str) -> Trial | None:
+    try:
+        facts = json.loads(line)
+    except ValueError:
+        return None
+    return Trial(**{**facts, "steps_ns": tuple(facts["steps_ns"])})
