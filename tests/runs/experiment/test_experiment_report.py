@@ -112,7 +112,7 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
         ("baseline : 10 10 10\na=1 : 9 9 9\na=2 : 8 8 8\na=4 : 5 5 5", {}, "a above 4, the largest tried"),
         ("baseline : 10 10 10\na=1 : 12 12 12", {}, "worse a=1"),
         ("baseline : 10\na=1 : 9", {}, "a=1 again: one round does not say how sure a difference is"),
-        ("baseline : 10 10 10\namp=bf16 : 8 8 8", {}, "precision: see that it still learns"),
+        ("baseline : 10 10 10\namp=bf16 : 8 8 8", {}, "perhaps accuracy"),
         ("baseline : 9 9 9\na=1 : 6 6 6\nb=1 : 8 8 8\na=1 b=1 : 6 6 6", {}, "Beside it no gain is sure of b=1."),
     ],
 )

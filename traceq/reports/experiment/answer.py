@@ -23,8 +23,8 @@ from traceq.runs.experiment.rounds import EFFECT
 from traceq.runs.experiment.trial import BASELINE
 
 _LISTED = 4
-# Knobs that change what is computed.
-_LESS_EXACT = frozenset({"amp", "tf32"})
+# Knobs that change what is computed, and with it what is learned.
+_LEARNS_ELSE = frozenset({"amp", "tf32", "batch", "batch_size"})
 # More rounds nobody runs.
 _MOST_ROUNDS = 50
 _NOTHING = "nothing to act on"
@@ -143,7 +143,7 @@ def _costs(found: Experiment, win: Win) -> str:
         for name in win.costs
     ]
     turned = found.result(win.setting).setting.values
-    costs += ["precision: see that it still learns" for _ in _LESS_EXACT & turned.keys()][:1]
+    costs += ["perhaps accuracy" for _ in _LEARNS_ELSE & turned.keys()][:1]
     return ", ".join(costs) or "nothing that was measured"
 
 
