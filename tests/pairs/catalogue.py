@@ -38,18 +38,25 @@ class Pair:
     """A program with a flaw and the same program without: see the file of that name.
 
     `changes` say what the fix takes away, in words that hold for any program, and `assumption` why; without any the trace does
-    not tell what the fix wins. `rule` is the rule whose finding this time is under. `mean`: the flaw or its fix is in some steps
-    only, so that means are compared, not medians. `clock`: the program waits, or needs several cores, so that the clock tells how
-    long a step takes; of all others it is the CPU time, which other programs of the machine change little.
+    not tell what the fix wins. `rule` is the rule whose finding this time is under, unless one of `closer` names the flaw
+    itself; `cause` is its word in tests/truth/causes.json, and `why` says what of that time the fix wins, and why not all.
+    `mean`: the flaw or its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or
+    needs several cores, so that the clock tells how long a step takes; of all others it is the CPU time, which other programs of
+    the machine change little. `needs` are modules besides PyTorch and NumPy. `same_loss`: fix and flaw end with one loss.
     """
 
     name: str
     fix: str
-    changes: tuple[Change, ...]
-    assumption: str
-    rule: str
+    changes: tuple[Change, ...] = ()
+    assumption: str = ""
+    rule: str = ""
     mean: bool = False
     clock: bool = False
+    closer: tuple[str, ...] = ()
+    cause: str = ""
+    why: str = ""
+    needs: tuple[str, ...] = ()
+    same_loss: bool = True
 
 
 FETCH = "enumerate(DataLoader)*"
@@ -152,5 +159,117 @@ PAIRS = (
         "a trace does not tell how fast fewer threads are",
         "host-operators",
         clock=True,
+    ),
+    Pair(
+        "small_files",
+        "one mapped file",
+        rule="host-data-loading",
+        closer=("host-fetch-work",),
+        cause="input-loading",
+        why="opening a file and unpickling a tensor take 100 us a sample, copying a row of an array takes 2",
+    ),
+    Pair(
+        "compressed_shards",
+        "stored as they are",
+        rule="host-python",
+        closer=("host-side-work", "host-data-loading"),
+        cause="input-loading",
+        why="inflating goes; conversion to float32 stays under the same range",
+    ),
+    Pair(
+        "augment_each",
+        "the batch at once",
+        rule="host-data-loading",
+        closer=("host-fetch-work",),
+        cause="input-loading",
+        why="half the bytes, no temporaries in float64, no calls per picture; decoding stays, as does arithmetic",
+        needs=("PIL",),
+    ),
+    Pair(
+        "collate_main",
+        "collate in the worker",
+        rule="host-python",
+        closer=("main-thread-collate", "host-side-work", "host-data-loading"),
+        cause="input-loading",
+        why="padding and unpickling lists of numbers leave the training process; the worker does the former beside it",
+    ),
+    Pair(
+        "weighted_sampler",
+        "one draw for the epoch",
+        rule="host-data-loading",
+        cause="input-loading",
+        why="64 sums over 20,000 weights a batch become one in an epoch; fetching samples and collating stay",
+    ),
+    Pair(
+        "sparse_rows",
+        "rows of a batch at once",
+        rule="host-data-loading",
+        cause="input-loading",
+        why="indexing of SciPy takes 60 us for one row or for a hundred; writing the dense batch stays",
+        needs=("scipy",),
+    ),
+    Pair(
+        "pandas_apply",
+        "whole columns",
+        rule="host-python",
+        closer=("host-side-work",),
+        cause="python-host",
+        why="a Series is made for each row; arithmetic of four columns takes a millisecond",
+        needs=("pandas",),
+    ),
+    Pair(
+        "lstm_cells",
+        "nn.LSTM",
+        rule="host-operators",
+        closer=("host-many-operators",),
+        cause="host-compute",
+        why="calling 15 operators for each time step, forward and backward, was most; one kernel computes the same",
+    ),
+    Pair(
+        "attention_heads",
+        "scaled_dot_product_attention",
+        rule="host-operators",
+        closer=("host-many-operators",),
+        cause="host-compute",
+        why="8 heads of 6 small operators are one, which stores no scores; projections and optimizer stay",
+    ),
+    Pair(
+        "position_tables",
+        "kept as buffers",
+        rule="host-python",
+        closer=("host-side-work", "host-item-loop"),
+        cause="python-host",
+        why="all of the range goes",
+    ),
+    Pair(
+        "ema_loop",
+        "torch._foreach_lerp_",
+        rule="host-operators",
+        closer=("host-side-work", "host-many-operators"),
+        cause="host-compute",
+        why="four operators and a lookup for each of 160 weights become one call; reading the weights stays",
+    ),
+    Pair(
+        "weight_penalty",
+        "weight_decay",
+        rule="host-operators",
+        closer=("host-many-operators", "host-side-work"),
+        cause="host-compute",
+        why="three operators for each weight in forward, and as many in backward, become part of one of the optimizer",
+    ),
+    Pair(
+        "second_forward",
+        "outputs of the first",
+        rule="host-operators",
+        closer=("host-side-work",),
+        cause="host-compute",
+        why="one of two forwards goes, which were a third each beside the backward",
+    ),
+    Pair(
+        "recompute",
+        "activations are kept",
+        rule="host-operators",
+        cause="recompute",
+        why="one of two forwards goes",
     ),
 )
