@@ -13,10 +13,8 @@ from pairs.measured import load, section
 from labelled import real, real_page, rule_cases
 from labelled.measure import LEAST_OF_TRUE, MOST_OF_HEALTHY, Accuracy, Measured, accuracy, cases, measure
 from traceq.diagnosis.rules.registry import RULES
-from traceq.runs.verify.calibration import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
-CALIBRATION = Path(__file__).parents[2] / "docs" / "calibration.jsonl"
 
 _TITLE = """\
 # How well the rules judge
@@ -55,7 +53,16 @@ def written(only: str | None, jobs: int) -> tuple[str, list[str]]:
         if end != rule_cases.expected(name)
     ]
     broken += [f"{each.name}: {failure}" for each in measured for failure in each.failed]
-    lines = [*_table(measured), "", *_of_rules(small), "", *_wrong(measured), *_checked(), *_causes(measured)]
+    lines = [
+        *_table(measured),
+        "",
+        *_of_rules(small),
+        "",
+        *_wrong(measured),
+        *_kept("calibration"),
+        "",
+        *_causes(measured),
+    ]
     lines += ["", *section(load()), "", *_kept("perturbed"), "", *_kept("replay")]
     first = [_TITLE, *_kept("real"), ""]
     return "\n".join(first) + _INTRODUCTION.format(least=_share(LEAST_OF_TRUE)) + "\n".join(
@@ -137,32 +144,6 @@ def _wrong(measured: Sequence[Measured]) -> Iterator[str]:
             expected = ", ".join("/".join(sorted(rules)) for rules in each.expected)
             yield f"* {each.name}: {', '.join(each.rules[:3]) or 'nothing'} instead of {expected}"
         yield ""
-
-
-def _checked() -> Iterator[str]:
-    """What `traceq verify --append docs/calibration.jsonl` has kept."""
-    checked = list(read(CALIBRATION))
-    right = sum(each.prediction == "right" for each in checked)
-    yield "## Predictions checked by `traceq verify`"
-    yield ""
-    yield (
-        f"{right} of {len(checked)} gains lie within what was predicted. Per mean step, in milliseconds; real programs before and"
-        " after a fix ([compare.md](compare.md)). *others* are findings that went with it."
-    )
-    yield ""
-    yield "| finding | profiler | step | likely | range | won | 98 % interval | prediction | others |"
-    yield "|---|---|---:|---:|---:|---:|---:|---|---:|"
-    for each in checked:
-        yield (
-            f"| {each.rule} | {each.format} | {_ms(each.step_ns)} | {_ms(each.saving_ns)} |"
-            f" {_ms(each.saving_low_ns)} to {_ms(each.saving_high_ns)} | {_ms(each.won_ns)} |"
-            f" {_ms(each.won_low_ns)} to {_ms(each.won_high_ns)} | {each.prediction} | {each.also_gone} |"
-        )
-    yield ""
-
-
-def _ms(ns: int) -> str:
-    return f"{ns / 1e6:.2f}"
 
 
 def _causes(measured: Sequence[Measured]) -> Iterator[str]:

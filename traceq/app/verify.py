@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Sources, check_writes, runs_of, several
 from traceq.app.view import View
+from traceq.diagnosis.calibrated import Hardware
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.document import Block
 from traceq.reports.renderers.verification_to_json import verification_to_json
-from traceq.runs.verify.calibration import append, calibrated
-from traceq.runs.verify.verify import Verification
+from traceq.runs.verify.accuracy import accuracy
+from traceq.runs.verify.calibration import append, calibrated, read
+from traceq.runs.verify.verify import Verification, hardware
 from traceq.runs.verify.verify import verify as verify_runs
 
 
@@ -28,11 +31,14 @@ class VerificationView(View[Verification]):
         """For programs."""
         return verification_to_json(self.content)
 
-    def append_to(self, file: Path) -> str | None:
-        """Add the result to a file of checked predictions; why nothing was added, else None."""
-        line = calibrated(self.content)
+    def append_to(self, file: Path, program: str | None = None, *, is_public: bool = False) -> str | None:
+        """Add the result to a file of checked predictions; why nothing was added, else None.
+
+        `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
+        """
+        line = calibrated(self.content, program, is_public=is_public)
         if line is None:
-            return f"nothing is added to {file}: the prediction cannot be judged"
+            return f"nothing is added to {file}: what the fix won cannot be told"
         return None if append(file, line) else f"{file} has this pair already"
 
 
@@ -44,14 +50,26 @@ def verify(
     rank: int | None = None,
     noise: KnownNoiseOf | None = None,
     anyway: bool = False,
+    calibration: Path | None = None,
     **reading: Unpack[Reading],
 ) -> VerificationView:
     """Whether `finding` of the runs before, an id, a rule or F1, is gone after a fix, and how much was saved.
 
     `before` and `after` are trace databases, traces or baselines. `noise` is as in
     `compare`. `anyway` measures although GPUs, shapes or settings
-    differ. Raises NoSuchFinding when the runs before have no such finding.
+    differ. `calibration` is a file of checked predictions, of which those of the rule are told instead of this project's.
+    Raises NoSuchFinding when the runs before have no such finding.
     """
     check_writes(reading.get("writes", ()), [*several(before), *several(after)])
     sides = [runs_of(sources, rank, **reading) for sources in (before, after)]
-    return VerificationView(verify_runs(finding, *sides, noise=known_noise(noise, rank), anyway=anyway))
+    verification = verify_runs(finding, *sides, noise=known_noise(noise, rank), anyway=anyway)
+    return VerificationView(_with_earlier(verification, calibration, hardware(sides[0])))
+
+
+def _with_earlier(verification: Verification, file: Path | None, kind: Hardware) -> Verification:
+    """The verification with how right the file's predictions of its rule were, where it has some."""
+    if file is None or not file.exists():
+        return verification
+    rule = verification.finding.rule
+    earlier = [line for line in read(file) if (line.rule, line.hardware) == (rule, kind)]
+    return replace(verification, earlier=accuracy(earlier)) if earlier else verification

@@ -65,12 +65,15 @@ def explain(rule: str, source: str | None, rules: tuple[Path, ...]) -> None:
 
 
 def _page(rule: Rule) -> str:
+    from traceq.diagnosis.calibrated import on_predictions
     from traceq.diagnosis.rules_page import UNPROVEN, example
 
     unproven = f"{UNPROVEN}\n\n" if rule.unproven else ""
     said = example(rule.name)
-    real = f"\n\nA real trace\n{textwrap.indent(textwrap.fill(said, 116), '    ')}" if said else ""
-    return f"{rule.name}: {rule.manual.title}\n\n{unproven}{rule.manual.text}".rstrip() + real
+    beside = {"A real trace": said, "Predictions checked": on_predictions(rule.name)}
+    sections = [f"{head}\n{textwrap.indent(textwrap.fill(text, 116), '    ')}" for head, text in beside.items() if text]
+    page = f"{rule.name}: {rule.manual.title}\n\n{unproven}{rule.manual.text}".rstrip()
+    return "\n\n".join([page, *sections])
 
 
 def _page_of_job(name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from traceq.cli._options import REGEX
+from traceq.cli._options import FILE, REGEX
 
 _FOLDERS = ("tests", "fixtures/make")
 
@@ -36,8 +36,27 @@ _FOLDERS = ("tests", "fixtures/make")
 @click.option(
     "--sensitivity", is_flag=True, help="With --real: which first findings change with thresholds. Takes long."
 )
+@click.option(
+    "--calibration",
+    type=FILE,
+    metavar="FILE",
+    help="Only the checked predictions in FILE, e.g. of traceq verify --append: how right each rule was. Takes no checkout.",
+)
+@click.option(
+    "--fit",
+    is_flag=True,
+    help="Only write what docs/calibration.jsonl says: the shares that rules use, and the section of docs/accuracy.md.",
+)
 def test_rules(
-    checkout: Path, only: str | None, jobs: int | None, output: Path | None, *, real: bool, sensitivity: bool
+    checkout: Path,
+    only: str | None,
+    jobs: int | None,
+    output: Path | None,
+    calibration: Path | None,
+    *,
+    real: bool,
+    sensitivity: bool,
+    fit: bool,
 ) -> None:
     """Test the rules against traces whose bottleneck is known.
 
@@ -46,9 +65,21 @@ def test_rules(
     the first finding is the right one, how many findings are true, how many bottlenecks are found, and how far the
     predicted savings are from what taking the cause out really wins. Takes some minutes.
 
+    With --calibration or --fit nothing is run: predictions that were checked say how right each rule was, its misses, and which
+    shares of claimed time they support.
+
     Exit status 1 when a rule breaks, a case of a rule ends otherwise than it says, or reports of real traces are less
     often right than they were.
     """
+    from traceq.app.calibration import calibration_page, write_fit
+
+    if calibration is not None:
+        _write(calibration_page(calibration), output)
+        return
+    if fit:
+        for path in write_fit(checkout):
+            click.echo(f"{path}: written")
+        return
     from traceq.errors import NoTraces
 
     folders = [(checkout / name).resolve() for name in _FOLDERS]
@@ -64,11 +95,15 @@ def test_rules(
         page, broken = accuracy_page.of_real_traces(only, jobs, sensitivity=sensitivity, keeps=output is not None)
     else:
         page, broken = accuracy_page.written(only, jobs)
+    _write(page, output)
+    if broken:
+        click.echo("\n".join(broken), err=True)
+        raise SystemExit(1)
+
+
+def _write(page: str, output: Path | None) -> None:
     if output is None:
         click.echo(page, nl=False)
     else:
         output.write_text(page, "utf-8")
         click.echo(f"{output}: written")
-    if broken:
-        click.echo("\n".join(broken), err=True)
-        raise SystemExit(1)

@@ -21,12 +21,17 @@ from traceq.cli._output import write_view
     metavar="FILE",
     help="Add the result to a file of checked predictions, e.g. docs/calibration.jsonl.",
 )
+@click.option(
+    "--program",
+    metavar="NAME",
+    help="With --append: any name of the program, of which a hash is kept, so that all its fixes count as one program.",
+)
 @document_options()
 @rank_option("Compare")
 @noise_option
 @click.option("--anyway", is_flag=True, help="Measure the saving although GPUs, shapes or settings differ.")
 @reading_options
-def verify(*, append: Path | None, output: Path | None, format_: str, **options: Any) -> None:
+def verify(*, append: Path | None, program: str | None, output: Path | None, format_: str, **options: Any) -> None:
     """Say whether FINDING is gone after a fix, how much that saved, and whether that is what was predicted.
 
     FINDING is a finding of the first run before as `traceq report` names it: F1, its id or its rule. The saving is the
@@ -39,8 +44,8 @@ def verify(*, append: Path | None, output: Path | None, format_: str, **options:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.verify import verify as verify_runs
 
-    view = verify_runs(**options, **reading(output, append))
-    note = None if append is None else view.append_to(append)
+    view = verify_runs(calibration=append, **options, **reading(output, append))
+    note = None if append is None else view.append_to(append, program)
     if note is not None:
         click.echo(f"traceq: note: {note}", err=True)
     write_view(view, format_, output)

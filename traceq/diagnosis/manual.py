@@ -43,9 +43,10 @@ def manual(docstring: str) -> Manual:
     return Manual(title.rstrip("."), text.strip, tuple(re.findall(r"https?://\S+", references)))
 
 
-def declared_manual(name: str, query: Query) -> Manual:
-    """The manual page in the header of the rule `name`; a user's may lack sections."""
+def declared_manual(name: str, query: Query, on_shares: str = "") -> Manual:
+    """The manual page in the header of the rule `name`; a user's may lack sections. `on_shares` says where shares come from."""
     header = {"measured": query.header.get("reason", ""), "try": query.header.get("fix", ""), **query.header}
+    header["measured"] = f"{header['measured']} {on_shares}".strip()
     texts = [(section, header.get(key, "")) for section, key in zip(SECTIONS, _KEYS, strict=True)]
 
     def write() -> str:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from traceq.diagnosis.calibrated import on_predictions
 from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
 from traceq.diagnosis.job.judge import page
 from traceq.diagnosis.manual import SECTIONS
@@ -54,7 +55,9 @@ def _page(rule: Rule) -> str:
     text = "\n".join(_sections(rule.manual.text))
     said = example(rule.name)
     shown = f"**Example.** {_words(said)}\n\n" if said else ""
-    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{unproven}{shown}{text}\n"
+    predicted = on_predictions(rule.name)
+    checked = f"**Predictions checked.** {predicted}\n\n" if predicted else ""
+    return f"\n## {rule.name}\n\n{_words(rule.manual.title)}.\n\n{unproven}{shown}{checked}{text}\n"
 
 
 def example(name: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
+from traceq.diagnosis.calibrated import fitted
 from traceq.diagnosis.claim import WORST, Claim, check
 from traceq.diagnosis.culprits import Node, by_claim, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
@@ -133,7 +134,8 @@ class Subject:
     def claim(self, name: str, **settings: Setting) -> Claim | None:
         """What `name`.sql in traceq/diagnosis/rules/ finds on the critical device, or None for nothing.
 
-        It gets trace_id, device and the settings of its header, unless `settings` has others. Where the ledger holds less than
+        It gets trace_id, device, the shares that are fitted for such hardware, and the settings of its header, unless `settings`
+        has others. Where the ledger holds less than
         WORTH_LISTING for all categories that the header names, it is not asked: it could find nothing to list. Nor is it where
         the trace lacks what it finds nothing without (`only-with`).
         """
@@ -141,7 +143,9 @@ class Subject:
         categories = query.listed("categories")
         if categories and sum(self.ledger.get(each, 0.0) for each in categories) < WORTH_LISTING * self.step_ns:
             return None
-        return self._claim(query, settings) if self.workspace.may_find(query) else None
+        if not self.workspace.may_find(query):
+            return None
+        return self._claim(query, fitted(name.replace("_", "-"), "cpu" if self.device is None else "gpu") | settings)
 
     def claim_of(self, query: Query | str, **settings: Setting) -> Claim | None:
         """The same for a query, or the text of one, which may be anybody's.

@@ -68,7 +68,10 @@ class Item:
 
 @dataclass(frozen=True)
 class FindingKept:
-    """The likely saving as in a report, ns per counted step."""
+    """The likely saving as in a report, ns per counted step.
+
+    `owned_ns`, `assumed_share` and `only_bounds` are those of Finding; None where baselines of traceq 0.1 do not have them.
+    """
 
     rule: str
     finding_id: str
@@ -77,6 +80,9 @@ class FindingKept:
     saving_low_ns: float
     saving_high_ns: float
     confidence: Confidence
+    owned_ns: float | None = None
+    assumed_share: float | None = None
+    only_bounds: bool = False
 
 
 @dataclass(frozen=True)

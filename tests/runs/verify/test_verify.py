@@ -7,6 +7,7 @@ import json
 import pytest
 from made_runs import MS, noisy, run
 
+from traceq.app.verify import _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.renderers.to_text import text_of
@@ -148,6 +149,28 @@ def test_text_and_json_say_what_became_of_it():
     text = text_of(compose_verification(result))
     assert "gone" in text
     assert "A title" in text
+
+
+def test_earlier_predictions_of_the_rule_are_told(tmp_path):
+    path = tmp_path / "own.jsonl"
+    assert append(path, calibrated(verified(28)))
+    other = verified(20)
+    assert _with_earlier(other, tmp_path / "none.jsonl", "gpu") is other
+    assert _with_earlier(other, path, "cpu") is other
+    told = _with_earlier(other, path, "gpu")
+    assert (told.earlier.predictions, told.earlier.inside) == (1, 1)
+    said = " ".join(text_of(compose_verification(told)).split())
+    assert "1 prediction of this rule on a GPU: 1 inside the bounds, median error" in said
+    assert json.loads(verification_to_json(told))["earlier"]["predictions"] == 1
+
+
+def test_a_gain_too_small_to_be_sure_of_is_kept_and_one_that_may_be_drift_is_not():
+    line = calibrated(verified(0, predicted=1))
+    assert (line.prediction, line.version) == ("cannot tell", 2)
+    rising = [run(*[STEP + number * MS for number in range(30)], findings=(finding(5),), name="rising")]
+    drifting = verify("item-read", rising, runs(STEP + 14 * MS, seed=1))
+    assert drifting.comparison.verdict == "cannot tell"
+    assert calibrated(drifting) is None
 
 
 def test_a_checked_prediction_is_added_once(tmp_path):

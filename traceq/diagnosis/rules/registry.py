@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from traceq.database.sql import package, shelved
+from traceq.diagnosis.calibrated import on_shares
 from traceq.diagnosis.manual import Manual, declared_manual, manual
 from traceq.diagnosis.query import Query, rule_query
 from traceq.diagnosis.rules.declared import claimed_by, declared, remarked
@@ -202,12 +203,20 @@ def built_in() -> tuple[Rule, ...]:
     return tuple(_load(place) for place in _PLACES)
 
 
+def has_shares(name: str) -> bool:
+    """Whether the header of the rule has shares, of which a better one is known where it is fitted: no code gives others."""
+    (place,) = (place for place in _PLACES if place.endswith(f"/{name}"))
+    is_code = package().joinpath(f"diagnosis/rules/{place}.py").is_file()
+    return not is_code and "likely" in rule_query(name).header
+
+
 def _load(place: str) -> Rule:
     name = place.partition("/")[2]
     query = rule_query(name) if name in shelved("diagnosis/rules") else Query("")
     if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         judge = remarked(name, query) if "remark" in query.header else declared(claimed_by(name), query)
-        return _rule(name, declared_manual(name, query), judge, query)
+        said = on_shares(name.replace("_", "-")) if has_shares(name) else ""
+        return _rule(name, declared_manual(name, query, said), judge, query)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
     return _rule(name, manual(module.__doc__ or ""), module.judge, query)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.analysis.categories import in_words
+from traceq.analysis.categories import in_words as category_in_words
 from traceq.common.units import change, duration, share
+from traceq.diagnosis.calibrated import ON, in_words
 from traceq.reports.comparison.words import both_sides, confidence
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Table, Verdict, Warn
-from traceq.runs.verify.verify import Verification
+from traceq.runs.verify.verify import Verification, hardware
 
 _STATES = {
     "gone": "The finding is gone",
@@ -39,7 +40,9 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
         return
     yield Heading(3, ("What became of the step",))
     changed = [cause for cause in comparison.causes if cause.delta_ns]
-    rows = [(Literal(cause.category), in_words(cause.category), *both_sides(cause)) for cause in changed[:_MOST]]
+    rows = [
+        (Literal(cause.category), category_in_words(cause.category), *both_sides(cause)) for cause in changed[:_MOST]
+    ]
     if len(changed) > _MOST:
         rows.append((Literal("others"), "", *both_sides(*changed[_MOST:])))
     rows.append((Literal("step"), "mean", *both_sides(comparison.change)))
@@ -68,6 +71,9 @@ def _facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
         level = confidence(verification.comparison.level)
         yield "won", (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{duration(after.saving_ns)} a step left to save" if after else "nothing of it found",)
+    if verification.earlier is not None:
+        of = f" of this rule {ON[hardware(verification.comparison.base.runs)]}"
+        yield "earlier", (in_words(verification.earlier, of),)
     if verification.also_gone:
         yield "also gone", (", ".join(each.rule for each in verification.also_gone),)
     sides = (verification.comparison.base, verification.comparison.new)

@@ -16,6 +16,7 @@ def verification_to_json(verification: Verification) -> str:
             "schema_version": SCHEMA_VERSION,
             **picked(verification, "finding", "state", "after", "won_ns", "won_interval_ns", "prediction", "reason"),
             "also_gone": verification.also_gone,
+            "earlier": verification.earlier,
             **picked(comparison, "verdict", "comparable", "assumptions"),
             "causes": [picked(cause, "category", "base_ns", "new_ns", "delta_ns") for cause in comparison.causes],
         }

@@ -1,21 +1,80 @@
-"""The file of predictions that were checked: a line of JSON each, with no name of a file, a host or a kernel in it."""
+"""The file of predictions that were checked: a line of JSON each, with no name of a file, a host or a kernel in it.
+
+`traceq verify --append`, experiments and the pairs of tests/benchmarks add lines. Lines of traceq 0.1 (version 1, which they
+do not say) lack what has a default here.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-import json
+import hmac
+import os
+import re
+import secrets
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import Literal, NamedTuple
 
+import msgspec
+
+from traceq.common.cache_folder import folder, is_wanted, prepare
+from traceq.common.public_names import PUBLIC
 from traceq.common.version import __version__
+from traceq.diagnosis.finding import Finding
+from traceq.diagnosis.rules.registry import RULES
 from traceq.errors import UnusableCalibration
-from traceq.runs.verify.verify import Verification
+from traceq.runs.run import FindingKept
+from traceq.runs.verify.verify import Prediction, Verification, hardware
+
+VERSION = 2
+
+How = Literal["verify", "experiment", "pair"]
+
+# Findings of these rules are told apart by names that the program gives.
+_KEYED_BY_NAMES = frozenset({"host-range"})
+# Values of knobs that say nothing of who set them: numbers, and words such as true, bf16 and max-autotune.
+_PLAIN = re.compile(r"[-+]?\d[\d.e+-]{0,15}|[a-z][a-z0-9-]{0,15}", re.IGNORECASE)
+_KNOB = re.compile(r"\w{1,32}")
+_OTHER = "other"
+
+
+class Won(NamedTuple):
+    """What a fix won, ns per step, the interval that holds the true gain, and the step before it, all as timed."""
+
+    ns: float
+    low_ns: float
+    high_ns: float
+    base_ns: float
+
+
+class Hardware(NamedTuple):
+    """What the program ran on: `cpu` where nothing ran on a GPU, the class of the GPU, and how many cores it had."""
+
+    kind: Literal["cpu", "gpu"]
+    device: str | None = None
+    cores: int | None = None
+
+
+class Knob(NamedTuple):
+    """The one setting that was changed."""
+
+    name: str
+    before: str
+    after: str
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A prediction and what came of it, ns per step. `pair` identifies the pair of traces."""
+    """A prediction and what came of it, ns per step. `pair` identifies what was compared.
+
+    Predictions are of a step of `step_ns`, as it was recorded: `claimed_ns` is the time that the finding owns, of which its
+    rule assumes that the share `assumed` goes. What was won is of a step of `base_ns`, which is another where it was timed
+    without the profiler. `kind` tells findings of a rule apart, `program` is the name of a program of this project, or the hash
+    of another's name with a key that does not leave its machine. `note` explains a prediction that failed.
+    """
 
     pair: str
     rule: str
@@ -28,55 +87,235 @@ class Calibrated:
     won_low_ns: int
     won_high_ns: int
     also_gone: int
-    prediction: str
+    prediction: Prediction
     traceq: str
+    version: int = 1
+    how: How = "verify"
+    kind: str = ""
+    program: str | None = None
+    hardware: Literal["cpu", "gpu"] | None = None
+    device: str | None = None
+    cores: int | None = None
+    knob: str | None = None
+    knob_before: str | None = None
+    knob_after: str | None = None
+    claimed_ns: int | None = None
+    assumed: float | None = None
+    only_bounds: bool = False
+    timed_ns: int | None = None
+    note: str = ""
+
+    @property
+    def base_ns(self) -> int:
+        """The step before the fix that `won_ns` is of."""
+        return self.step_ns if self.timed_ns is None else self.timed_ns
+
+    @property
+    def won_share(self) -> float:
+        """Won of the step."""
+        return self.won_ns / self.base_ns
+
+    @property
+    def likely_share(self) -> float:
+        """Predicted of the step."""
+        return self.saving_ns / self.step_ns
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether what was won lies between the bounds, both as shares of their step."""
+        return self.saving_low_ns / self.step_ns <= self.won_share <= self.saving_high_ns / self.step_ns
+
+    @property
+    def error(self) -> float:
+        """How far the likely share is from what was won, in shares of the step; above 0 where more was predicted."""
+        return self.likely_share - self.won_share
 
 
-def calibrated(verification: Verification) -> Calibrated | None:
-    """What to keep of a verification; None when the prediction could not be judged."""
-    change, won = verification.comparison.change, verification.won_interval_ns
-    if change is None or won is None or verification.won_ns is None or verification.prediction == "cannot tell":
-        return None
-    base, new = verification.comparison.base.runs, verification.comparison.new.runs
-    finding = verification.finding
+def line_of(
+    finding: Finding | FindingKept,
+    won: Won,
+    *,
+    how: How,
+    pair: str,
+    step_ns: float,
+    format: str,  # noqa: A002 - as the field
+    hardware: Hardware,
+    program: str | None = None,
+    is_public: bool = False,
+    knob: Knob | None = None,
+    also_gone: int = 0,
+    note: str = "",
+) -> Calibrated:
+    """The line for a finding in a recorded step of `step_ns`, and for what its fix won.
+
+    `pair` is of `pair_of`. `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
+    """
+    low, high = finding.saving_low_ns / step_ns, finding.saving_high_ns / step_ns
     return Calibrated(
-        pair=hashlib.sha256(" ".join(run.sha256 for run in (*base, *new)).encode()).hexdigest()[:12],
+        version=VERSION,
+        how=how,
+        pair=pair,
         rule=finding.rule,
-        format=base[0].format,
-        step_ns=change.base_ns,
+        kind=_kind(finding),
+        format=format,
+        program=program if is_public or program is None else hashed(program),
+        hardware=hardware.kind,
+        device=hardware.device if hardware.device is None or PUBLIC.fullmatch(hardware.device) else _OTHER,
+        cores=hardware.cores,
+        knob=None if knob is None else _plain(knob.name, _KNOB),
+        knob_before=None if knob is None else _plain(knob.before),
+        knob_after=None if knob is None else _plain(knob.after),
+        step_ns=round(step_ns),
+        claimed_ns=None if finding.owned_ns is None else round(finding.owned_ns),
+        assumed=finding.assumed_share,
+        only_bounds=finding.only_bounds,
         saving_ns=round(finding.saving_ns),
         saving_low_ns=round(finding.saving_low_ns),
         saving_high_ns=round(finding.saving_high_ns),
-        won_ns=verification.won_ns,
-        won_low_ns=won[0],
-        won_high_ns=won[1],
-        also_gone=len(verification.also_gone),
-        prediction=verification.prediction,
+        timed_ns=round(won.base_ns),
+        won_ns=round(won.ns),
+        won_low_ns=round(won.low_ns),
+        won_high_ns=round(won.high_ns),
+        also_gone=also_gone,
+        prediction=_judged(low, high, won.low_ns / won.base_ns, won.high_ns / won.base_ns),
         traceq=__version__,
+        note=note,
     )
 
 
+def _kind(finding: Finding | FindingKept) -> str:
+    is_named = finding.rule in _KEYED_BY_NAMES or finding.rule.replace("-", "_") not in RULES
+    key = finding.finding_id.removeprefix(finding.rule).partition("@")[0].removeprefix(":")
+    return "" if is_named else key
+
+
+def _plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> str:
+    return text if pattern.fullmatch(text) else _OTHER
+
+
+def _judged(low: float, high: float, won_low: float, won_high: float) -> Prediction:
+    """As `traceq verify` judges: right when something was surely won, and it may lie between the bounds."""
+    if won_high < low:
+        return "too high"
+    if won_low <= 0:
+        return "cannot tell"
+    return "too low" if won_low > high else "right"
+
+
+def pair_of(*texts: str) -> str:
+    """A short hash that identifies what was compared: of the SHA-256 of the traces, say."""
+    return hashlib.sha256(" ".join(texts).encode()).hexdigest()[:12]
+
+
+def hashed(program: str) -> str | None:
+    """What stands for the name of a program: its hash with a key of this user; None where no key can be kept."""
+    key = _key()
+    return None if key is None else hmac.digest(key, program.encode(), "sha256").hex()[:12]
+
+
+@cache
+def _key() -> bytes | None:
+    """32 random bytes that stay in the cache of the user."""
+    if not is_wanted():
+        return None
+    kept = folder() / "program.key"
+    try:
+        prepare(folder())
+        with kept.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            key = file.read()
+            if not key:
+                key = secrets.token_bytes(32)
+                file.write(key)
+        kept.chmod(0o600)
+    except OSError:
+        return None
+    return key
+
+
+def calibrated(verification: Verification, program: str | None = None, *, is_public: bool = False) -> Calibrated | None:
+    """What to keep of a verification; None when what the fix won cannot be told.
+
+    Gains too small to be sure of are kept: without them a rule would seem to win more than it does.
+    """
+    comparison, won = verification.comparison, verification.won_interval_ns
+    change, sides = comparison.change, (comparison.base, comparison.new)
+    drifts = comparison.verdict == "cannot tell" and any(side.drifts for side in sides)
+    if change is None or won is None or verification.won_ns is None or verification.state != "gone" or drifts:
+        return None
+    base, new = sides[0].runs, sides[1].runs
+    line = line_of(
+        verification.finding,
+        Won(verification.won_ns, *won, change.base_ns),
+        how="verify",
+        pair=pair_of(*(run.sha256 for run in (*base, *new))),
+        step_ns=change.base_ns,
+        format=base[0].format,
+        hardware=Hardware(hardware(base), base[0].device_name),
+        program=program,
+        is_public=is_public,
+        also_gone=len(verification.also_gone),
+    )
+    return replace(line, prediction=verification.prediction)
+
+
 def append(path: Path, line: Calibrated) -> bool:
-    """Add the line, unless the file has one for this pair, rule and version of traceq; says whether it did."""
-    known = list(read(path)) if path.exists() else []
-    if any((each.pair, each.rule, each.traceq) == (line.pair, line.rule, line.traceq) for each in known):
-        return False
-    begins = "\n" if known and not path.read_bytes().endswith(b"\n") else ""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(f"{begins}{json.dumps(asdict(line))}\n")
+    """Add the line, unless the file has one for this pair, finding and version of traceq; says whether it did.
+
+    Others may append at the same time. Raises UnusableCalibration where the file is another, or cannot be written.
+    """
+    try:
+        with path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            content = file.read()
+            if any(_key_of(each) == _key_of(line) for each in _lines(path, content)):
+                return False
+            begins = b"\n" if content and not content.endswith(b"\n") else b""
+            try:
+                file.write(begins + msgspec.json.encode(line) + b"\n")
+                file.flush()
+            except OSError:
+                os.ftruncate(file.fileno(), len(content))
+                raise
+    except OSError as error:
+        raise UnusableCalibration(f"{path}: cannot be written: {error}") from error
     return True
+
+
+def _key_of(line: Calibrated) -> tuple[str, ...]:
+    return line.pair, line.rule, line.kind, line.traceq
 
 
 def read(path: Path) -> Iterator[Calibrated]:
     """The lines of the file. Raises UnusableCalibration, which names the line, for anything else."""
     try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise UnusableCalibration(f"{path}: cannot be read: {error}") from error
-    for number, line in enumerate(lines, 1):
+    yield from _lines(path, content)
+
+
+def _lines(path: Path, content: bytes) -> Iterator[Calibrated]:
+    for number, line in enumerate(content.splitlines(), 1):
         try:
-            yield Calibrated(**json.loads(line))
-        except (json.JSONDecodeError, TypeError) as error:
-            raise UnusableCalibration(
-                f"{path}: line {number} is not a line of traceq verify --append: {error}"
-            ) from error
+            found = msgspec.json.decode(line, type=Calibrated)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UnusableCalibration(f"{path}: line {number} is not a line of checked predictions: {error}") from error
+        if wrong := _wrong(found):
+            raise UnusableCalibration(f"{path}: line {number}: {wrong}")
+        yield found
+
+
+def _wrong(line: Calibrated) -> str:
+    """What no prediction can have; empty where there is nothing such."""
+    if line.version > VERSION:
+        return f"it is of version {line.version}, which traceq {line.traceq} wrote; this one reads {VERSION}"
+    if line.step_ns <= 0 or line.base_ns <= 0:
+        return "a step of no length"
+    if not line.saving_low_ns <= line.saving_ns <= line.saving_high_ns:
+        return "the likely saving is not between its bounds"
+    if line.won_low_ns > line.won_high_ns:
+        return "the interval of what was won ends before it begins"
+    return ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
+from traceq.diagnosis.calibrated import Accuracy, Hardware, checked
 from traceq.errors import NoSuchFinding
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Comparison
@@ -27,7 +28,8 @@ class Verification:
     `won_ns` is the saving in the mean step (savings are shares of the mean), `won_interval_ns` what
     holds the true gain; both are None when the sides cannot be compared. `after` is the finding as it is now, on its
     own or as part of another, `reason` why `state` or `prediction` cannot be told. `also_gone` are other findings
-    that vanished too: what was won is theirs as well.
+    that vanished too: what was won is theirs as well. `earlier` is how right other predictions of the rule were on such
+    hardware, None where none was checked.
     """
 
     finding: FindingKept
@@ -39,6 +41,7 @@ class Verification:
     reason: str | None
     also_gone: tuple[FindingKept, ...]
     comparison: Comparison
+    earlier: Accuracy | None = None
 
 
 def verify(
@@ -66,7 +69,13 @@ def verify(
         reason=_reason(comparison, state, silent, is_comparable=is_comparable),
         also_gone=tuple(each for each in comparison.findings_gone if each.rule != finding.rule),
         comparison=comparison,
+        earlier=checked(finding.rule).get(hardware(before)),
     )
+
+
+def hardware(runs: Sequence[Run]) -> Hardware:
+    """What the runs' steps ran on."""
+    return "cpu" if runs[0].device is None else "gpu"
 
 
 def _named(name: str, runs: Sequence[Run]) -> FindingKept:

@@ -1,0 +1,242 @@
+"""Shares fitted to checked predictions: against made-up programs whose truth is known, and against the rule written out."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pairs.catalogue import PAIRS
+from pairs.measured import load, won
+
+from traceq.app.calibration import fitted
+from traceq.runs.run import FindingKept
+from traceq.runs.verify.accuracy import accuracy, by_hardware
+from traceq.runs.verify.calibration import Hardware, Won, line_of, pair_of
+from traceq.runs.verify.shares import LEAST_PROGRAMS, PROGRAMS_FOR_BOUNDS, Shares, assumed, fit, fits, kept, share_won
+
+ROOT = Path(__file__).parents[3]
+ASSUMED = Shares(0.2, 0.6, 1.0)
+STEP, CLAIMED = 1_000_000, 400_000
+NUMBERS = count()
+
+
+def line(
+    share, program, rule="host-python", kind="cpu", shares=ASSUMED, half=0.05, step=STEP, timed=STEP, claimed=CLAIMED
+):
+    """A finding that claims 0.4 of the step, of which the fix took `share`."""
+    low, likely, high = (each * claimed for each in shares)
+    found = FindingKept(rule, rule, "A title", likely, low, high, "high", owned_ns=claimed, assumed_share=shares.likely)
+    ns, width = share * claimed * timed / step, half * claimed * timed / step
+    return line_of(
+        found,
+        Won(ns, ns - width, ns + width, timed),
+        how="pair",
+        pair=pair_of(str(next(NUMBERS))),
+        step_ns=step,
+        format="chrome",
+        hardware=Hardware(kind),
+        program=program,
+        is_public=True,
+    )
+
+
+def lines(*shares, **more):
+    """A line each of so many programs."""
+    return [line(share, f"program{number}", **more) for number, share in enumerate(shares)]
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_the_share_won_is_of_the_claim_whatever_the_profiler_cost(kind):
+    assert share_won(line(0.3, "a", kind=kind)) == pytest.approx(0.3)
+    assert share_won(line(0.3, "a", kind=kind, timed=STEP / 2)) == pytest.approx(0.3)
+    assert share_won(line(-0.1, "a", kind=kind)) == pytest.approx(-0.1)
+
+
+def test_lines_that_cannot_tell_the_share_are_left_out():
+    assert share_won(line(0.3, "a", half=0.6)) is None
+    assert fit([line(0.3, "a", half=0.6)], ASSUMED, is_on_gpu=False) is None
+
+
+def test_few_programs_however_many_lines_fit_nothing():
+    found = fit(lines(0.2, 0.21, 0.22, 0.23) * 9, ASSUMED, is_on_gpu=False)
+    assert (found.programs, found.lines, found.taken) == (4, 36, None)
+    unnamed = [line(0.2, None) for _ in range(9)]
+    assert fit(unnamed, ASSUMED, is_on_gpu=False).programs == 1
+
+
+def test_a_fit_that_is_nearer_is_taken_and_its_bounds_are_only_widened():
+    found = fit(lines(0.1, 0.2, 0.25, 0.3, 0.35), ASSUMED, is_on_gpu=False)
+    assert found.taken == Shares(0.1, 0.25, 1.0)
+    assert found.score.error < found.score_assumed.error
+
+
+def test_where_the_assumption_is_right_it_stays():
+    found = fit(lines(0.58, 0.59, 0.6, 0.61, 0.62), ASSUMED, is_on_gpu=False)
+    assert found.taken is None
+
+
+def test_bounds_are_taken_without_the_likely_share():
+    found = fit(lines(0.05, 0.1, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6), ASSUMED, is_on_gpu=False)
+    assert found.score_assumed.coverage < found.score.coverage
+    assert found.taken == Shares(0.05, 0.6, 1.0)
+
+
+def test_many_programs_narrow_the_bounds_but_not_on_a_gpu():
+    some = [0.3 + 0.01 * number for number in range(PROGRAMS_FOR_BOUNDS)]
+    assert fit(lines(*some), ASSUMED, is_on_gpu=False).taken == Shares(0.3, 0.39, 0.48)
+    assert fit(lines(*some, kind="gpu"), ASSUMED, is_on_gpu=True).taken == Shares(0.2, 0.39, 1.0)
+
+
+def test_more_won_than_claimed_is_in_no_bounds():
+    found = fit(lines(0.9, 1.2, 1.3, 1.4, 1.5), ASSUMED, is_on_gpu=False)
+    assert (found.beyond, found.taken, found.score.coverage) == (4, Shares(0.2, 1.0, 1.0), 0.2)
+
+
+SHARES = st.lists(st.integers(-20, 120).map(lambda each: each / 100), min_size=LEAST_PROGRAMS, max_size=25)
+
+
+def oracle(shares, assumption):
+    """The rule as docs/accuracy.md words it, one program after the other."""
+
+    def clipped(share):
+        return min(max(share, 0), 1)
+
+    def bounds(some):
+        ordered = sorted(map(clipped, some))
+        if len(some) < PROGRAMS_FOR_BOUNDS:
+            return min(ordered[0], assumption.low), max(ordered[-1], assumption.high)
+        # the two that are left outside have a chance of 1 in 20 each at the most
+        outside = max(number for number in range(1, len(some)) if number / (len(some) + 1) <= 0.05 + 1e-12)
+        return ordered[outside - 1], ordered[len(some) - outside]
+
+    nearer = held = assumed_held = 0.0
+    for place, share in enumerate(shares):
+        others = [each for number, each in enumerate(shares) if number != place]
+        nearer += abs(assumption.likely - share) - abs(median(map(clipped, others)) - share)
+        low, high = bounds(others)
+        held += low <= share <= high
+        assumed_held += assumption.low <= share <= assumption.high
+    return nearer, held, assumed_held
+
+
+@settings(max_examples=200, deadline=None)
+@given(SHARES)
+def test_a_fit_is_what_the_rule_written_out_says(shares):
+    found = fit(lines(*shares), ASSUMED, is_on_gpu=False)
+    nearer, held, assumed_held = oracle(shares, ASSUMED)
+    number = len(shares)
+    assert found.score_assumed.error - found.score.error == pytest.approx(nearer / number, abs=1e-6)
+    assert (found.score.coverage * number, found.score_assumed.coverage * number) == pytest.approx((held, assumed_held))
+    if nearer < -1e-6 and held <= assumed_held:
+        assert found.taken is None
+    if found.taken is not None:
+        assert 0 <= found.taken.low <= found.taken.likely <= found.taken.high <= 1
+        likely = median(min(max(share, 0), 1) for share in shares)
+        assert found.taken.likely == pytest.approx(likely if nearer > 1e-6 else found.taken.likely, abs=0.0051)
+
+
+@settings(max_examples=50, deadline=None)
+@given(SHARES, st.randoms())
+def test_neither_the_order_of_lines_nor_how_many_a_program_has_matters(shares, chance):
+    once = fit(lines(*shares), ASSUMED, is_on_gpu=False)
+    more = [each for each in lines(*shares) for _ in range(chance.randint(1, 3))]
+    chance.shuffle(more)
+    again = fit(more, ASSUMED, is_on_gpu=False)
+    assert (again.fitted, again.taken, again.programs) == (once.fitted, once.taken, once.programs)
+
+
+def test_programs_with_a_known_share_give_it_back():
+    """The true median is 0.35, the assumption 0.6; one program in ten has an outlier."""
+    chance = random.Random(7)  # noqa: S311
+    found = []
+    for _ in range(100):
+        shares = [chance.gauss(0.35, 0.1) if chance.random() < 0.9 else chance.random() for _ in range(12)]
+        found.append(fit(lines(*shares), ASSUMED, is_on_gpu=False))
+    taken = [each.taken for each in found if each.taken is not None]
+    assert len(taken) >= 95
+    assert median(abs(each.likely - 0.35) for each in taken) < 0.05
+    new = [chance.gauss(0.35, 0.1) for _ in range(1000)]
+    assert sum(taken[number % len(taken)].hold(share) for number, share in enumerate(new)) >= 900
+
+
+def test_cpu_and_gpu_are_fitted_apart_and_rules_of_others_not_at_all():
+    few = [*lines(0.1, 0.15, 0.2, 0.25, 0.3), *lines(0.9, 0.9, 0.9, 0.9, 0.9, kind="gpu")]
+    found = fits([*few, *lines(0.1, 0.1, 0.1, 0.1, 0.1, rule="acme-rule")])
+    assert list(found) == ["host-python"]
+    assert found["host-python"]["cpu"].taken.likely == pytest.approx(0.2)
+    assert found["host-python"]["gpu"].taken.likely == pytest.approx(0.9)
+    assert assumed("layout-copy") is None, "each kind of copy has shares of its own"
+
+
+def test_what_the_package_and_its_page_keep_is_what_the_file_of_the_project_gives():
+    for name, text in fitted(ROOT).items():
+        assert (ROOT / name).read_text("utf-8") == text, "run: traceq rules test --fit"
+
+
+def test_the_package_keeps_numbers_of_rules_and_fits_that_are_taken():
+    found = kept([*lines(0.1, 0.15, 0.2, 0.25, 0.3), *lines(0.5, rule="acme-rule")])
+    assert json.loads(json.dumps(found)) == {
+        "host-python": {
+            "cpu": {
+                "checked": {
+                    "predictions": 5,
+                    "programs": 5,
+                    "inside": 3,
+                    "reaching": 1,
+                    "error": 2.0,
+                    "bias": 2.0,
+                },
+                "programs": 5,
+                "shares": {"low": 0.1, "likely": 0.2, "high": 1.0},
+            }
+        }
+    }
+
+
+def of_pairs():
+    """The lines that the pairs of fixtures/pairs make: what the report said of the slow program, and what the fix won."""
+    found = []
+    for pair in PAIRS:
+        measured = load()["pairs"].get(pair.name)
+        shares = assumed(pair.rule)
+        if measured is None or measured["rule"] is None or shares is None:
+            continue
+        step = median(measured["slow_ns"])
+        least, *_, most = shares_won = won(measured)
+        claimed = measured["rule"] / shares.likely
+        low, likely, high = (claimed * each * step for each in shares)
+        kept_finding = FindingKept(
+            *(pair.rule, pair.rule, "", likely, low, min(high, step), "high", claimed * step, shares.likely)
+        )
+        gained = Won(median(shares_won) * step, least * step, most * step, step)
+        found.append(
+            line_of(
+                kept_finding,
+                gained,
+                how="pair",
+                pair=pair_of(pair.name),
+                step_ns=step,
+                format="chrome",
+                hardware=Hardware("cpu"),
+                program=pair.name,
+                is_public=True,
+            )
+        )
+    return found
+
+
+def test_the_pairs_that_were_run_have_shares_of_their_claims():
+    """Real numbers: a claim and its gain by the clock of the program agree within what a claim can be."""
+    found = of_pairs()
+    shares = [share for each in found if (share := share_won(each)) is not None]
+    assert len(shares) >= 10
+    assert all(-0.5 < share < 2.5 for share in shares)
+    for kind, group in by_hardware(found).items():
+        assert kind == "cpu"
+        assert accuracy(group).programs == len(group)

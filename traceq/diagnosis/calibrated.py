@@ -1,0 +1,85 @@
+"""How right the predictions of each rule were, and the shares that are fitted to what fixes won.
+
+diagnosis/rules/calibrated.json keeps both, apart for programs on a CPU and on a GPU. `traceq rules test --fit` writes it from
+docs/calibration.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from traceq.common.units import share, some
+from traceq.database.sql import package
+
+PLACE = "diagnosis/rules/calibrated.json"
+
+Hardware = Literal["cpu", "gpu"]
+ON: Mapping[Hardware, str] = {"cpu": "without a GPU", "gpu": "on a GPU"}
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Of so many predictions and programs: how many gains lay inside the bounds, and the intervals of how many more reach them.
+
+    `error` is the median distance of likely from won, as a share of won, `bias` the median of the same with its sign: above 0
+    where more was predicted.
+    """
+
+    predictions: int
+    programs: int
+    inside: int
+    reaching: int
+    error: float
+    bias: float
+
+
+@cache
+def _kept() -> dict[str, dict[Hardware, dict[str, Any]]]:
+    found: dict[str, dict[Hardware, dict[str, Any]]] = json.loads(package().joinpath(PLACE).read_text("utf-8"))
+    return found
+
+
+def checked(rule: str) -> dict[Hardware, Accuracy]:
+    """How right the predictions of the rule were that this project checked, by hardware; empty where none was."""
+    return {kind: Accuracy(**found["checked"]) for kind, found in _kept().get(rule, {}).items()}
+
+
+def fitted(rule: str, hardware: Hardware) -> dict[str, float]:
+    """The shares low, likely and high that the rule takes instead of those in its header; empty where it takes those."""
+    found: dict[str, float] = _kept().get(rule, {}).get(hardware, {}).get("shares", {})
+    return found
+
+
+def in_words(accuracy: Accuracy, of: str = "") -> str:
+    """11 predictions `of` something: 9 inside the bounds, median error 14 %."""
+    reaching = f" and {accuracy.reaching} by their interval" if accuracy.reaching else ""
+    predictions = some(accuracy.predictions, "prediction")
+    return f"{predictions}{of}: {accuracy.inside} inside the bounds{reaching}, median error {share(accuracy.error)}"
+
+
+def on_shares(rule: str) -> str:
+    """Where the shares of a rule come from, in sentences."""
+    told = [_fitted_to(rule, kind, shares) for kind in ON if (shares := fitted(rule, kind))]
+    if not told:
+        return "What share of it a fix takes away is assumed."
+    assumed = [f"{_begun(where)} it is assumed." for kind, where in ON.items() if not fitted(rule, kind)]
+    return " ".join([*told, *assumed])
+
+
+def _fitted_to(rule: str, kind: Hardware, shares: Mapping[str, float]) -> str:
+    values = ", ".join(f"{name} {value:g}" for name, value in shares.items())
+    programs = some(_kept()[rule][kind]["programs"], "program")
+    return f"{_begun(ON[kind])} the share that a fix takes away is fitted to {programs}: {values}."
+
+
+def _begun(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def on_predictions(rule: str) -> str:
+    """How right predictions of the rule were, in sentences; empty where none was checked."""
+    return " ".join(f"{_begun(ON[kind])}, {in_words(each)}." for kind, each in checked(rule).items())

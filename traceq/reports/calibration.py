@@ -1,0 +1,122 @@
+"""The words about checked predictions, in Markdown: how right each rule was, its misses, and the shares that are fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from traceq.common.text import markdown
+from traceq.common.units import change_share, share, some
+from traceq.diagnosis.calibrated import Hardware
+from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
+from traceq.runs.verify.calibration import Calibrated
+from traceq.runs.verify.shares import COVERED, LEAST_PROGRAMS, PROGRAMS_FOR_BOUNDS, Fit, Shares, fits
+
+HEADING = "## Predictions that were checked"
+
+_INTRODUCTION = """\
+{predictions} of real programs before and after a fix, as `traceq verify --append`, experiments and pairs kept them
+([compare.md](compare.md#did-the-fix-work)). *Inside*: what the fix won lies between the bounds of the finding, both as shares
+of their step; *by interval*: it does not, but the interval of what was won reaches them. *Error* is the median distance of the
+likely saving from what was won, as a share of that (of 1 % of the step, where less was won), *bias* the same with its sign: above
+0 more was predicted than won. Programs that are not named count as one."""
+
+_FITTED = f"""\
+The share of the claimed time that fixes took away: each program has one vote, the median of its predictions. *Error* is the mean
+distance of the likely share from that of a program, *inside* how many programs lie between the bounds: of a fit to all other
+programs (leave one out), beside the same of the assumption; *beyond* are programs whose fix won more than was claimed, which no
+share can tell: the rule claims too little. A fit is used from {LEAST_PROGRAMS} programs on, its likely
+share where it is nearer, its bounds where they hold more. Below {PROGRAMS_FOR_BOUNDS} programs, which is what bounds for
+{share(COVERED)} take, bounds are only widened. Without a GPU what goes of the claim goes from the step; on a GPU the replay
+tells what does, and a fit of the one is never used for the other."""
+
+_ON: Mapping[Hardware | None, str] = {"cpu": "CPU", "gpu": "GPU", None: "not said"}
+
+
+def calibration_section(lines: Sequence[Calibrated]) -> Iterator[str]:
+    """The lines of the section."""
+    yield HEADING
+    yield ""
+    if not lines:
+        yield "None yet."
+        yield ""
+        return
+    yield _INTRODUCTION.format(predictions=some(len(lines), "prediction"))
+    yield ""
+    yield "| rule | on | predictions | programs | inside | by interval | error | bias |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|"
+    for kind, group in by_hardware(lines).items():
+        yield _row("all", kind, group)
+    for rule, of_rule in by_rule(lines).items():
+        for kind, group in by_hardware(of_rule).items():
+            yield _row(rule, kind, group)
+    yield ""
+    yield from _misses([line for line in lines if not line.is_inside])
+    yield from _fits(fits(lines))
+
+
+def _row(name: str, kind: Hardware | None, lines: Sequence[Calibrated]) -> str:
+    found = accuracy(lines)
+    inside = f"{found.inside} ({share(found.inside / found.predictions)})"
+    numbers = f"{found.predictions} | {found.programs} | {inside} | {found.reaching}"
+    return f"| {name} | {_ON[kind]} | {numbers} | {share(found.error)} | {change_share(found.bias)} |"
+
+
+def _misses(missed: Sequence[Calibrated]) -> Iterator[str]:
+    if not missed:
+        return
+    yield "### Misses"
+    yield ""
+    yield "Shares of the step; *recording* is how much longer it was with the profiler, *why* the `note` of the line."
+    yield ""
+    yield "| rule | on | program | pair | changed | recording | likely | range | won | interval | why |"
+    yield "|---|---|---|---|---|---:|---:|---:|---:|---:|---|"
+    for line in missed:
+        low, high = line.saving_low_ns / line.step_ns, line.saving_high_ns / line.step_ns
+        cells = (
+            *(line.rule, _ON[line.hardware], line.program or "not named", line.pair, _changed(line), _recording(line)),
+            *(share(line.likely_share), f"{share(low)} to {share(high)}", change_share(line.won_share)),
+            f"{change_share(line.won_low_ns / line.base_ns)} to {change_share(line.won_high_ns / line.base_ns)}",
+            line.note or "not explained yet",
+        )
+        yield f"| {' | '.join(map(markdown, cells))} |"
+    yield ""
+
+
+def _changed(line: Calibrated) -> str:
+    return f"{line.knob} {line.knob_before} to {line.knob_after}" if line.knob else "-"
+
+
+def _recording(line: Calibrated) -> str:
+    """How much longer the recorded step was; - where what was won was recorded, too."""
+    return "-" if line.how == "verify" else change_share(line.step_ns / line.base_ns - 1)
+
+
+def _fits(found: Mapping[str, Mapping[Hardware, Fit]]) -> Iterator[str]:
+    if not found:
+        return
+    yield "### Shares of claimed time"
+    yield ""
+    yield _FITTED
+    yield ""
+    yield "| rule | on | programs | beyond | assumed | fitted | error | of assumed | inside | of assumed | used |"
+    yield "|---|---|---:|---:|---|---|---:|---:|---:|---:|---|"
+    for rule, of_rule in found.items():
+        for kind, fit in of_rule.items():
+            score = fit.score
+            cells = (
+                *(rule, _ON[kind], str(fit.programs), str(fit.beyond), _shares(fit.assumed), _shares(fit.fitted)),
+                *(_number(score.error if score else None), _number(fit.score_assumed.error)),
+                *(share(score.coverage) if score else "-", share(fit.score_assumed.coverage)),
+                _shares(fit.taken) if fit.taken else "assumed",
+            )
+            yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def _shares(shares: Shares) -> str:
+    low, likely, high = (f"{each:.2g}" for each in shares)
+    return f"{likely} ({low} to {high})"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

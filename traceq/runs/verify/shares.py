@@ -1,0 +1,187 @@
+"""Shares of rules fitted to what fixes really won, and whether they are better than what the rules assume.
+
+Each program has one vote, the median of its lines: ten settings of one program show no more than one. What is fitted is tried on
+each program by a fit to the others (leave one program out), and taken only where that is better than the assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, median
+from typing import Any, NamedTuple
+
+from traceq.diagnosis.calibrated import Hardware
+from traceq.diagnosis.query import rule_query
+from traceq.diagnosis.rules.registry import RULES, has_shares
+from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
+from traceq.runs.verify.calibration import Calibrated
+
+# The median of all programs lies between the least and the most of n with a chance of 1 - 2 ** (1 - n): 94 % from 5 on. Where the
+# assumption is right, 5 take a fit in one of five cases, which then errs by 5 % more; where it is 0.2 off, in most.
+LEAST_PROGRAMS = 5
+# What the bounds are to hold, and from how many programs on order statistics can say so: a further one lies below the least of n,
+# or above the most, with a chance of 1 / (n + 1) each.
+COVERED = 0.9
+PROGRAMS_FOR_BOUNDS = 19
+
+
+class Shares(NamedTuple):
+    """Of claimed time, what a fix takes away."""
+
+    low: float
+    likely: float
+    high: float
+
+    def hold(self, share: float) -> bool:
+        """Whether it lies between the bounds."""
+        return self.low <= round(share, 9) <= self.high
+
+
+class Score(NamedTuple):
+    """The mean distance of the likely share from that of a program, and the share of programs between the bounds."""
+
+    error: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Shares of a rule by so many programs, beside those that it assumes.
+
+    `beyond` counts programs whose fix won more than was claimed, which no share can tell: the rule claims too little.
+    `score` is of fits to all programs but the one that is judged, None for a single one. `taken` is what the rule is to use,
+    None where that is what it assumes.
+    """
+
+    programs: int
+    lines: int
+    beyond: int
+    assumed: Shares
+    fitted: Shares
+    score: Score | None
+    score_assumed: Score
+    taken: Shares | None
+
+
+def share_won(line: Calibrated) -> float | None:
+    """Of the time that a finding claims, the share that its fix took away; None where the line cannot tell.
+
+    Where nothing ran on a GPU the claim itself goes from the step. Else what goes is what the replay leaves of it, and the
+    share is taken to be in proportion to the saving. An interval wider than the claim says nothing of the share.
+    """
+    if line.only_bounds or not line.claimed_ns or not line.assumed or line.likely_share <= 0:
+        return None
+    whole = line.claimed_ns / line.step_ns if line.hardware == "cpu" else line.likely_share / line.assumed
+    width = (line.won_high_ns - line.won_low_ns) / line.base_ns
+    return None if width > whole else line.won_share / whole
+
+
+def of_programs(lines: Sequence[Calibrated]) -> dict[str | None, float]:
+    """The share that fixes took away in each program, its median; those that do not say their program are one."""
+    found: dict[str | None, list[float]] = {}
+    for line in lines:
+        if (share := share_won(line)) is not None:
+            found.setdefault(line.program, []).append(share)
+    return {program: median(shares) for program, shares in found.items()}
+
+
+def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Fit | None:
+    """The fit to lines of one rule on one kind of hardware; None where no line says anything."""
+    shares = list(of_programs(lines).values())
+    if not shares:
+        return None
+    fitted = _fitted(shares, assumed, is_on_gpu=is_on_gpu)
+    others = [shares[:place] + shares[place + 1 :] for place in range(len(shares))]
+    score = None
+    if len(shares) > 1:
+        score = _score([_fitted(each, assumed, is_on_gpu=is_on_gpu) for each in others], shares)
+    score_assumed = _score([assumed] * len(shares), shares)
+    is_enough = score is not None and len(shares) >= LEAST_PROGRAMS
+    return Fit(
+        programs=len(shares),
+        lines=sum(share_won(line) is not None for line in lines),
+        beyond=sum(share > 1 for share in shares),
+        assumed=assumed,
+        fitted=fitted,
+        score=score,
+        score_assumed=score_assumed,
+        taken=_taken(fitted, assumed, score, score_assumed) if is_enough and score is not None else None,
+    )
+
+
+def _fitted(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) -> Shares:
+    """The median, and bounds that hold a further program nine times of ten.
+
+    Fewer programs than PROGRAMS_FOR_BOUNDS cannot say that: then bounds hold what was seen and what was assumed. So do they
+    on a GPU, where the replay has bounds of its own.
+    """
+    ordered = sorted(min(max(share, 0.0), 1.0) for share in shares)
+    likely = median(ordered)
+    if is_on_gpu or len(ordered) < PROGRAMS_FOR_BOUNDS:
+        return Shares(min(ordered[0], assumed.low), likely, max(ordered[-1], assumed.high))
+    outside = (len(ordered) + 1) // (PROGRAMS_FOR_BOUNDS + 1)
+    return Shares(ordered[outside - 1], likely, ordered[-outside])
+
+
+def _score(shares: Sequence[Shares], really: Sequence[float]) -> Score:
+    pairs = list(zip(shares, really, strict=True))
+    return Score(
+        error=fmean(abs(each.likely - share) for each, share in pairs),
+        coverage=fmean(each.hold(share) for each, share in pairs),
+    )
+
+
+def _taken(fitted: Shares, assumed: Shares, score: Score, score_assumed: Score) -> Shares | None:
+    """Likely and bounds are taken one without the other: each where it is better; None where neither is."""
+    is_nearer = score.error < score_assumed.error
+    holds_more = score.coverage > score_assumed.coverage
+    if not is_nearer and not holds_more:
+        return None
+    likely = fitted.likely if is_nearer else assumed.likely
+    low, high = (
+        (fitted.low, fitted.high)
+        if holds_more or score.coverage >= min(COVERED, score_assumed.coverage)
+        else (assumed.low, assumed.high)
+    )
+    return Shares(*(round(each, 2) for each in (min(low, likely), likely, max(high, likely))))
+
+
+def assumed(rule: str) -> Shares | None:
+    """The shares that the header of the rule assumes; None where it has none, or is nobody's of traceq."""
+    name = rule.replace("-", "_")
+    return Shares(**rule_query(name).shares) if name in RULES and has_shares(name) else None
+
+
+def fits(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, Fit]]:
+    """By rule and hardware the fits to lines that say something."""
+    found: dict[str, dict[Hardware, Fit]] = {}
+    for rule, of_rule in by_rule(lines).items():
+        shares = assumed(rule)
+        for kind, group in by_hardware(of_rule).items():
+            if shares and kind and (made := fit(group, shares, is_on_gpu=kind == "gpu")):
+                found.setdefault(rule, {})[kind] = made
+    return found
+
+
+def kept(lines: Sequence[Calibrated]) -> dict[str, dict[str, dict[str, Any]]]:
+    """What traceq/diagnosis/rules/calibrated.json keeps of the lines of the rules of traceq."""
+    fitted = fits(lines)
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for rule, of_rule in by_rule(lines).items():
+        if rule.replace("-", "_") not in RULES:
+            continue
+        for kind, group in by_hardware(of_rule).items():
+            if kind:
+                found.setdefault(rule, {})[kind] = _kept(group, fitted.get(rule, {}).get(kind))
+    return found
+
+
+def _kept(lines: Sequence[Calibrated], made: Fit | None) -> dict[str, Any]:
+    checked = {name: _short(value) for name, value in asdict(accuracy(lines)).items()}
+    taken = made.taken if made else None
+    return {"checked": checked, **({"programs": made.programs, "shares": taken._asdict()} if made and taken else {})}
+
+
+def _short(value: float) -> float:
+    return round(value, 3) if isinstance(value, float) else value
