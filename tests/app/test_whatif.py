@@ -214,7 +214,7 @@ def test_a_program_without_a_gpu_is_asked_for_what_its_host_does(tmp_path):
     assert saved_us(traceq.whatif(tmp_path / "cpu.json", remove="host:enumerate*")) == pytest.approx(LOADS, rel=0.02)
     assert saved_us(traceq.whatif(tmp_path / "cpu.json", remove="idle_data")) == pytest.approx(LOADS, rel=0.02)
     listed = traceq.whatif_choices(tmp_path / "cpu.json").content.choices
-    assert [each.what for each in listed] == ["host:GLOB"]
+    assert [each.what for each in listed] == ["data", "annotation", "host:GLOB"]
 
 
 def test_of_several_traces_one_is_asked(made):

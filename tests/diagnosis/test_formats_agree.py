@@ -49,7 +49,9 @@ NOT_SERVED = {
         "rank-imbalance",
     },
     "emit_nvtx": {
-        "slow-elementwise",  # bytes of elementwise operators follow from their types, which emit_nvtx does not write
+        # types of operators' tensors, and bytes of elementwise operators that follow from them, which emit_nvtx does not write
+        "host-float64",
+        "slow-elementwise",
         # bytes of collectives: Kineto writes them with kernels, nsys has NCCL's own payload, which is not simulated
         "low-bus-bandwidth",
         "small-messages",
@@ -59,13 +61,20 @@ NOT_SERVED = {
         "conv-bias",
         "data-dependent-shape",
         "fresh-tensor-copy",
+        "host-elementwise-chain",
+        "host-item-loop",
+        "host-many-operators",
         "host-operators",
+        "host-optimizer",
         "host-python",
+        "host-side-work",
+        "host-threads",
         "kernel-autotuning",
         "loop-indexing",
         "recompute",
         "redundant-copy",
-        # and of their shapes
+        # and of their shapes and types
+        "host-float64",
         "low-mfu",
         "memory-bound-matmul",
         "slow-elementwise",

@@ -58,6 +58,7 @@ BY_NAME = {each.name: each for each in (*_BUSY, *_IDLE)}
 HOST_LABELS = {
     "allocation": "allocation",
     "annotation": "annotated ranges",
+    "checkpoint": "checkpoints",
     "communication": "communication",
     "compile": "compilation",
     "data": "data loading",

@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from traceq.analysis.categories import BUSY, IDLE
+from traceq.analysis.categories import BUSY, HOST_LABELS, IDLE
 from traceq.errors import WrongUse
 from traceq.reports.whatif.answer import Asked
 
@@ -26,7 +26,23 @@ MOVABLE = tuple(
 )
 # Waits that last as long as what is waited for.
 NO_LENGTH = ("idle_dependency",)
-_NAMES = (*ASKABLE, COPIES)
+# Categories of the training thread's own time, where no GPU works.
+HOST = tuple(name for name in HOST_LABELS if name != "profiler")
+HOST_MOVABLE = ("annotation", "checkpoint", "data", "none", "operator", "os", "python")
+# What a GPU would be idle for, as categories of the training thread's time.
+HOST_OF = {
+    "idle_data": ("data",),
+    "idle_sync": ("synchronization",),
+    "idle_allocation": ("allocation",),
+    "idle_compile": ("compile",),
+    "idle_launch": ("launch", "operator"),
+    "idle_python": ("annotation", "python"),
+    "idle_os": ("os",),
+    "idle_checkpoint": ("checkpoint",),
+    "idle_communication": ("communication",),
+    "idle_unattributed": ("none",),
+}
+_NAMES = (*ASKABLE, COPIES, *(name for name in HOST if name not in ASKABLE))
 
 _LISTS = "traceq whatif SOURCE --list shows what can be changed"
 
@@ -103,8 +119,9 @@ def _scalable(option: str, what: str) -> str:
 
 def _host(option: str, what: str) -> str:
     _known(option, what)
-    if what not in MOVABLE and not what.startswith("host:"):
-        raise WrongUse(f"{option} {what}: only work of the host can be moved: {', '.join(MOVABLE)}, host:GLOB.")
+    movable = (*MOVABLE, *HOST_MOVABLE)
+    if what not in movable and not what.startswith("host:"):
+        raise WrongUse(f"{option} {what}: only work of the host can be moved: {', '.join(movable)}, host:GLOB.")
     return what
 
 

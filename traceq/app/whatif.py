@@ -14,10 +14,11 @@ from traceq.analysis.replay.replayed import SLOWER, UNKNOWN_CAUSE
 from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED, Replayed
 from traceq.analysis.replay.whatif import Answer as Found
 from traceq.analysis.replay.whatif import NothingToReplay, what_if
-from traceq.app.asked import ASKABLE, COPIES, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
+from traceq.app.asked import ASKABLE, COPIES, HOST, MOVABLE, NO_LENGTH, TRANSFERS, Named, Numbered, absent, changes
 from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, opened
 from traceq.app.view import View
+from traceq.app.whatif_host import host_answer, host_choices, without_finding
 from traceq.common.units import share
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -103,7 +104,11 @@ def whatif(
             trace_id = _one(connection, reading.get("trace"), rank)
             if finding is None:
                 return answer_of(connection, asked, trace_id)
-            chosen, without = _without(connection, finding, trace_id)
+            subject, chosen = _finding(connection, finding, trace_id)
+            if subject.device is None:
+                facts = replace(_facts(connection, subject, (Asked("remove", chosen.rule),)), finding=chosen)
+                return WhatIfView(without_finding(facts, chosen))
+            without = _without(subject, finding, chosen)
             return WhatIfView(replace(answer_of(connection, without, trace_id).content, finding=chosen))
 
         return interruptible(connection, work)
@@ -127,6 +132,8 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
     subject = _subject(connection, trace)
     times = _times(connection, subject)
     found = [Choice(_options(name), name, _WORDS.get(name, BY_NAME[name].words), dur) for name, dur in times.items()]
+    if subject.device is None:
+        found += host_choices(subject.ledger)
     if any(name.startswith("copy") for name in times):
         found.append(Choice(("--remove", "--scale", "--overlap"), COPIES, "all copies"))
     if found or subject.ledger:
@@ -152,15 +159,12 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
     """What becomes of the steps of the trace. Raises WrongUse for what it does not have."""
     subject = _subject(connection, trace)
     _check_present(connection, subject, asked)
-    facts = Answer(
-        trace_id=subject.trace_id,
-        file=_file(connection, subject.trace_id),
-        rank=subject.rank,
-        asked=tuple(asked),
-        steps=subject.steps,
-        recorded_ns=_step(subject),
-        ledger=_ledger(subject),
-    )
+    facts = _facts(connection, subject, asked)
+    if subject.device is None:
+        answer = host_answer(subject, facts)
+        if answer is None:
+            raise _not_there(subject, asked[0])
+        return WhatIfView(answer)
     parts = [(each, change) for each in asked for change in _changes(each)]
     with closing(connection.cursor()) as own:
         try:
@@ -174,15 +178,32 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
     return WhatIfView(_answer(facts, found))
 
 
-def _without(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Finding, tuple[Asked, ...]]:
-    """A finding by its name, and the changes that take away what it owns of each category of the ledger."""
+def _facts(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> Answer:
+    """What is known before anything is changed."""
+    return Answer(
+        trace_id=subject.trace_id,
+        file=_file(connection, subject.trace_id),
+        rank=subject.rank,
+        asked=tuple(asked),
+        steps=subject.steps,
+        recorded_ns=_step(subject),
+        ledger=_ledger(subject),
+    )
+
+
+def _finding(connection: duckdb.DuckDBPyConnection, name: str, trace: int | None) -> tuple[Subject, Finding]:
+    """A finding by its name, and the trace that it is of."""
     trace_id = _subject(connection, trace).trace_id
     ((subject, judge),) = cached_or_judged(connection, traces=[trace_id])
-    finding = choose(name, {trace_id: judge().findings}).finding
+    return subject, choose(name, {trace_id: judge().findings}).finding
+
+
+def _without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]:
+    """The changes that take away what a finding owns of each category of the ledger."""
     owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
     if not owned:
         raise WrongUse(f"{name}: what it owns cannot be replayed without it: {', '.join(finding.owned_by_category)}.")
-    return finding, tuple(
+    return tuple(
         Asked("remove", category)
         if category in NO_LENGTH or ns >= subject.ledger[category]
         else Asked("scale", category, round(1 - ns / subject.ledger[category], 4))
@@ -239,9 +260,9 @@ def _subject(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subjec
 def _check_present(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> None:
     times = _times(connection, subject)
     # Without a GPU nothing is idle; what the host does has these categories all the same.
-    present = {*times, *(IDLE if subject.device is None else ())}
+    present = {*times, *((*IDLE, *HOST) if subject.device is None else ())}
     for each in asked:
-        if absent(each, present):
+        if absent(each, present) or (subject.device is None and each.kind in ("overlap", "graph", "transfer")):
             raise _not_there(subject, each)
 
 

@@ -389,6 +389,24 @@ comment on column monitor_log.residual_ns is 'How much later (ns) than where it 
 comment on column monitor_log.correlation is 'Correlation of the utilization in the log with the busy share of the trace there; NULL as above.';
 comment on column monitor_log.text is 'The same in words, with what to do where it is not placed.';
 
+create table if not exists made_with (
+    trace_id integer not null,
+    topic varchar not null,
+    instance integer not null,
+    name varchar not null,
+    value varchar not null,
+    unit varchar,
+    is_knob boolean not null
+);
+comment on table made_with is 'One row per fact and knob of the run, as the snapshot says that traceq record or traceq.profile wrote beside the trace; no rows without one. What could not be known has no row.';
+comment on column made_with.trace_id is 'Trace.';
+comment on column made_with.topic is 'host, gpu, software (versions of what was imported), precision, threads, loader, optimizer, compile, parallel, program or environment (variables whose value may be shown).';
+comment on column made_with.instance is 'Number of the thing within its topic, from 0: GPUs as the process counts them, loaders with the one first from which the window fetched most, optimizers with that of most parameters first; 0 where there is one.';
+comment on column made_with.name is 'What it is: num_workers, batch_size, driver, OMP_NUM_THREADS, ...; a name belongs to one topic.';
+comment on column made_with.value is 'Its value as text: a number, true or false, none (PyTorch chooses), off, a version or a word.';
+comment on column made_with.unit is 'Unit of a number: bytes, MHz, W or CPUs; NULL for counts and for what is no number.';
+comment on column made_with.is_knob is 'Whether it is a knob, which a user sets for a run; false for what the machine and its software are.';
+
 create table if not exists page_fault (
     trace_id integer not null,
     processor varchar not null,

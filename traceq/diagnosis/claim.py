@@ -9,8 +9,10 @@ A rule's query returns one row per piece of time it lays claim to:
     gap_id                idle_piece.gap_id; for time in which nothing runs
     busy_id               busy_piece.slice_id; for time in which something does
     scenario              replay.scenario that tells what a fix wins; without it, cause
+    goes_low, goes, goes_high
+                          where no GPU works: shares of `claimed` that go at least, likely and at most, times those of the rule
 
-and whatever else explains the piece. gap_id, busy_id and scenario may be left out.
+and whatever else explains the piece. All from gap_id on may be left out.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ WORST: dict[str, Setting] = {"worst": 5}
 
 @dataclass(frozen=True)
 class Claim:
-    """What a rule's `query` finds with `values`: one row of diagnosis/sql/summary.sql, and the number that tells claims apart."""
+    """What a rule's `query` finds with `values`: one row of its summary, and the number that tells claims apart."""
 
     query: Query
     values: Mapping[str, Setting]
@@ -58,7 +60,7 @@ class Claim:
 
     def evidence(self) -> Evidence:
         """The summary as evidence."""
-        text = printed(self.query, self.values, statement("diagnosis/sql/summary.sql"))
+        text = printed(self.query, self.values, summary(self.query))
         return Evidence(tuple(self.row), (tuple(self.row.values()),), text)
 
     def worst(self, found: Sequence[Mapping[str, Any]]) -> Evidence:
@@ -66,6 +68,11 @@ class Claim:
         columns = tuple(found[0]) if found else ()
         text = printed(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
         return Evidence(columns, tuple(tuple(map(_plain, row.values())) for row in found), text)
+
+
+def summary(query: Query) -> str:
+    """The query that adds up what `query` finds: of time of the host where no GPU works, or of the ledger of a GPU."""
+    return statement(f"diagnosis/sql/{'summary_host' if 'host_time' in query.listed('uses') else 'summary'}.sql")
 
 
 def check(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) -> None:

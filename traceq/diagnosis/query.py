@@ -217,7 +217,7 @@ class Workspace:
         """The rows of the query, which does not read rule_instances: several rules may ask the same, and it runs once."""
         key = query.text, tuple(sorted(values.items()))
         if key not in self._answers:
-            self._make_used(query)
+            self.make_used(query)
             self._answers[key] = ask(self.connection, query.text, **values)
         return [dict(row) for row in self._answers[key]]
 
@@ -232,7 +232,7 @@ class Workspace:
         if (table, condition) not in self._held:
             others = [(query, each) for query in _conditioned(table) for each in query.only_with if each.table == table]
             conditions = sorted({condition, *(self._condition(*each) for each in others)})
-            self._make_used(Query("", {"uses": table if is_shared(table) else ""}))
+            self.make_used(Query("", {"uses": table if is_shared(table) else ""}))
             columns = ", ".join(f"coalesce(bool_or({each}), false)" for each in conditions)
             text = f"select {columns} from {table}"  # noqa: S608 - of headers, whose queries run as well
             held = self.connection.execute(text).fetchall()[0]
@@ -241,7 +241,7 @@ class Workspace:
 
     def find(self, query: Query, values: Mapping[str, Setting], number: int | None = None) -> int | None:
         """Make rule_instances of what the query finds; the number of this claim, which is new or `number`, None for no rows."""
-        self._make_used(query)
+        self.make_used(query)
         text = f"with found as (\n{query.text}\n)\n" + statement("diagnosis/sql/rule_instances.sql")
         rows = self._make("rule_instances", text, values)
         if number is None:
@@ -273,7 +273,8 @@ class Workspace:
         self._held.clear()
         self.latest = None
 
-    def _make_used(self, query: Query) -> None:
+    def make_used(self, query: Query) -> None:
+        """Make what the query uses."""
         for name in _used(query):
             if name not in self._made:
                 text = shared(name).text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
 from traceq.diagnosis.calibrated import fitted
-from traceq.diagnosis.claim import WORST, Claim, check
+from traceq.diagnosis.claim import WORST, Claim, check, summary
 from traceq.diagnosis.culprits import Node, by_claim, tree_of
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
@@ -154,6 +154,10 @@ class Subject:
         """
         return self._claim(query if isinstance(query, Query) else Query(without_end(query)), settings, is_own=False)
 
+    def claim_host(self, query: Query) -> Claim | None:
+        """The same for a query of traceq's own on the training thread's time, which is no rule's."""
+        return self._claim(query, {})
+
     def _claim(self, query: Query, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
         values = {**self.workspace.given(), **self.settings(query), **settings}
         if not all(0 <= float(values[share]) <= 1 for share in ("low", "likely", "high")):
@@ -165,7 +169,7 @@ class Subject:
             return None
         if not is_own:
             check(self.connection, values)
-        rows = ask(self.connection, statement("diagnosis/sql/summary.sql"), **values)
+        rows = ask(self.connection, summary(query), **values)
         if not rows or not rows[0]["claimed_ns"]:
             return None
         claim = Claim(query, values, rows[0], number)

@@ -1,5 +1,6 @@
 -- The training thread's own time in the counted steps, cut wherever a slice of it, or what other threads of its process do, starts
--- or ends: what it is in (category as in host_ledger), and meanwhile elsewhere: communication, operators, or neither (NULL).
+-- or ends: what it is in (category as in host_ledger), and meanwhile elsewhere: communication, operators, or neither (NULL). events:
+-- slices of it that begin with the piece, each of which took time to record.
 with
 training as (
     select t.thread_id, t.pid
@@ -22,7 +23,7 @@ slice as (
 
 -- after a start the slice that starts is the innermost, after an end the one around it
 boundary as (
-    select ts, max_by(slice_id, rank) as slice_id
+    select ts, max_by(slice_id, rank) as slice_id, count(*) filter (rank > 0) as events
     from (
         select ts, slice_id, depth + 1 as rank from slice
         union all
@@ -82,6 +83,7 @@ piece as (
         c.ts,
         c.ts_end - c.ts as dur,
         nullif(b.slice_id, -1) as slice_id,
+        if(b.ts = c.ts, b.events, 0) as events,
         case when k.ts_end > c.ts then 'communication' when o.ts_end > c.ts then 'operators' end as elsewhere
     from cut as c
     asof join counted as s on c.ts >= s.ts
@@ -108,7 +110,8 @@ select
     coalesce(own.phase, phase_name.phase, 'other') as phase,
     p.elsewhere,
     coalesce(c.context_id, c.slice_id) as context_slice_id,
-    row_number() over (order by p.ts) as piece_id
+    row_number() over (order by p.ts) as piece_id,
+    p.events
 from piece as p
 left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
 left join host_name as own on own.trace_id = $trace_id and own.kind = c.kind and own.name = c.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.analysis.categories import BY_NAME
+from traceq.analysis.categories import BY_NAME, HOST_LABELS
 from traceq.common.units import UNKNOWN, duration, share, some
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Facts, Heading, Literal, Name, Paragraph, Spans, Verdict, Warn, table
@@ -38,7 +38,9 @@ def compose_answer(found: Answer) -> Iterator[Block]:
         yield table(
             _largest(found.limits, _LIMITS),
             {
-                "critical path then": lambda part: _named(part.name),
+                "critical path then" if found.error_share is not None else "training thread then": lambda part: _named(
+                    part.name
+                ),
                 "per step": lambda part: duration(round(part.dur_ns)),
                 "share": lambda part: share(part.dur_ns / found.after_ns) if found.after_ns else UNKNOWN,
             },
@@ -105,7 +107,7 @@ def _facts(found: Answer) -> Iterator[tuple[str, Spans]]:
     if found.finding is not None:
         yield "finding", (_finding(found.finding),)
     now = f"{duration(_whole(found.recorded_ns))} recorded"
-    if found.replayed_ns is not None:
+    if found.replayed_ns is not None and found.error_share is not None:
         now += f", {duration(round(found.replayed_ns))} replayed"
     yield "step now", (f"{now}; mean of {some(found.steps, 'step')}",)
     if found.saved is not None:
@@ -150,7 +152,8 @@ def _largest(parts: Sequence[Part], most: int) -> list[Part]:
 
 
 def _named(name: str) -> str:
-    return f"{name} ({BY_NAME[name].words})" if name in BY_NAME and BY_NAME[name].words != name else name
+    words = BY_NAME[name].words if name in BY_NAME else HOST_LABELS.get(name, name)
+    return f"{name} ({words})" if words != name else name
 
 
 def _time(each: Choice) -> str:

@@ -3,9 +3,11 @@
 -- finds: Time of the training thread in which it loads batches itself (a DataLoader without workers), or waits for the workers
 --   that do, in traces without GPU activity.
 -- matters: Without a GPU the step is what its thread does: what it spends on input it cannot spend on training.
--- measured: Own time of the training thread in the counted steps (host_ledger, category data), to the nanosecond. Nothing is
---   replayed: what goes from this thread goes from the step. Shares: low 0.5, likely 0.8, high 1: worker processes take
---   cores and memory bandwidth from the training thread, where steps are computed on the CPU as well.
+-- measured: Own time of the training thread in the counted steps (host_ledger, category data), to the nanosecond. What goes from
+--   this thread goes from the step. Shares: low 0 (no core is free for workers, as they would need), high 1 (the data is prepared once,
+--   and the fetch takes no time). Likely is for workers, step by step: as many as load a batch in the rest of the step (2 to 16), or twice
+--   as many as there are; the step then lasts as long as the longest of its rest, the fetch by that many workers, and both together by all
+--   cores of the machine, where a log beside the trace tells how many there are.
 -- try: num_workers, with persistent_workers; more of them where there are some; cheaper transforms.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
@@ -27,12 +29,40 @@
 -- needs: steps, host_alone
 -- absent: {% if has('gpu') %}a GPU works in the steps: idle_data says what input costs it{% endif %}
 -- facts: input_facts
--- low: 0.5
--- likely: 0.8
+-- low: 0
 -- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a
 --   GPU)
--- uses: host_time
+-- uses: host_time, host_cores
 -- categories: data
+with
+fetching as (
+    select
+        step,
+        sum(dur) filter (category = 'data') as fetch,
+        sum(dur) filter (category <> 'data') as rest,
+        sum(dur) as dur
+    from host_time
+    group by step
+),
+
+-- of each step what the fetch and the rest last with the workers that are advised
+beside as (
+    select
+        f.step,
+        f.fetch,
+        f.dur,
+        greatest(
+            coalesce(f.rest, 0),
+            f.fetch / least(greatest(ceil(sum(f.fetch) over () / nullif(sum(f.rest) over (), 0)), 2), $most_workers),
+            coalesce(f.dur / c.cores, 0)
+        ) as in_workers,
+        -- workers that are there already make a batch in all of the step; twice as many in half of it
+        greatest(coalesce(f.rest, 0), f.dur / 2) as in_more_workers
+    from fetching as f
+    cross join host_cores as c
+    where f.fetch > 0
+)
+
 select
     p.step,
     p.ts,
@@ -42,9 +72,14 @@ select
     p.dur as claimed,
     p.category as cause,
     p.piece_id as gap_id,
-    coalesce(f.loader_kind, (select max('multi_process') from data_worker where trace_id = $trace_id and role = 'worker')) as loader_kind,
+    greatest(b.dur - if(k.loader_kind = 'multi_process', b.in_more_workers, b.in_workers), 0) / b.fetch as goes,
+    k.loader_kind,
     f.dur as fetch_ns
 from host_time as p
+inner join beside as b on b.step = p.step
 left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.context_slice_id
 left join data_fetch as f on f.trace_id = $trace_id and f.slice_id = p.context_slice_id
+cross join lateral (
+    select coalesce(f.loader_kind, (select max('multi_process') from data_worker where trace_id = $trace_id and role = 'worker')) as loader_kind
+) as k
 where p.category = 'data'

@@ -1,29 +1,17 @@
 -- Idle time within host slices whose names say that they log, or collect garbage ($topic). A gap may hold many such slices, of which
 -- idle_piece names one at most: their time before an instant is a running sum, so what is within a gap is a difference.
--- uses: idle, host_slice_name
+-- uses: idle, host_slice_name, logging_name
 -- categories: idle_allocation, idle_cpu, idle_launch, idle_os, idle_python, idle_sync, idle_unattributed
 with
 meant as (
     select kind, name
+    from logging_name
+    where $topic = 'logging'
+    union all
+    select kind, name
     from host_slice_name
     where
-        $topic = 'logging'
-        and kind = 'annotation'
-        and (
-            regexp_matches(name, '(?i)^(traceq\.phase#)?(log(s|ging)?|print(s|ing)?|metrics?_log(ging)?|(log|report|write|print)[_ ](metrics?|scalars?|step|stats|loss|images?|histograms?|summar(y|ies)))$')
-            or regexp_matches(name, '(?i)(tensorboard|wandb|mlflow|tqdm|comet_?ml|neptune|summary_?writer|add_(scalar|image|histogram))')
-        )
-        or $topic = 'logging'
-        and kind = 'python'
-        and (
-            regexp_matches(name, '^<built-in (function|method) print( of .*)?>$')
-            or regexp_matches(name, '(^|/)logging/__init__\.py\(\d+\): (debug|info|warning|error|critical|exception|log|_log|handle)$')
-            or regexp_matches(name, '(^|/)(torch/utils/tensorboard|tensorboardX|tensorboard/summary)/.*: (add_\w+|flush|log_\w+)$')
-            or regexp_matches(name, '(^|/)(wandb|mlflow|comet_ml|neptune|clearml|aim|swanlab)/.*: _?(log|log_\w+|history|report_\w+|track)$')
-            or regexp_matches(name, '(^|/)tqdm/.*: (update|refresh|display|write|set_postfix(_str)?|set_description(_str)?|close)$')
-            or regexp_matches(name, '(^|/)loguru/_logger\.py\(\d+\): (debug|info|warning|error|_log)$|(^|/)(pytorch_)?lightning/.*: log_(metrics|hyperparams|image|text)$')
-        )
-        or $topic = 'collection'
+        $topic = 'collection'
         and kind in ('annotation', 'python', 'other', 'overhead')
         and regexp_matches(name, '(?i)^(python[ _])?gc$|^traceq\.phase#(gc|garbage)|\bgc[._:]+collect\b|\bgarbage[ _-]?collect')
         or $topic = 'collection'

@@ -1,0 +1,79 @@
+"""What changes of the host's work win where no GPU works: what goes from the training thread goes from the step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from traceq.database.query import ask
+from traceq.database.sql import execute, statement
+from traceq.diagnosis.query import Query
+from traceq.diagnosis.subject import Subject
+
+
+@dataclass(frozen=True)
+class HostChange:
+    """A change of slices by the pattern `glob`, or of categories of host_ledger.
+
+    The share `left` of their time stays; or `workers` threads or processes do them beside the rest of the step.
+    """
+
+    glob: str | None = None
+    categories: tuple[str, ...] = ()
+    left: float = 0.0
+    workers: float | None = None
+
+
+@dataclass(frozen=True)
+class HostWon:
+    """What changes win together, ns per counted step, negative where steps get longer.
+
+    `held_ns` is for each change the training thread's time that it is about, `elsewhere_ns` what slices of its name take on
+    other threads. `left_ns` is what stays of the training thread's time, by category of host_ledger.
+    """
+
+    low_ns: float
+    likely_ns: float
+    high_ns: float
+    held_ns: tuple[float, ...]
+    elsewhere_ns: tuple[float, ...]
+    left_ns: Mapping[str, float]
+
+
+_QUERY = Query(
+    statement("diagnosis/sql/host_change.sql"),
+    {"uses": "host_time, host_cores", "low": "1", "likely": "1", "high": "1"},
+)
+
+
+def host_changes(subject: Subject, changes: Sequence[HostChange]) -> HostWon:
+    """What the changes win of the counted steps of a trace without GPU work."""
+    numbered = json.dumps([{"number": number, **vars(change)} for number, change in enumerate(changes)])
+    try:
+        subject.workspace.make_used(_QUERY)
+        execute(
+            subject.connection,
+            statement("diagnosis/sql/host_changed.sql"),
+            {"trace_id": subject.trace_id, "changes": numbered},
+        )
+        found = ask(
+            subject.connection,
+            statement("diagnosis/sql/host_change_found.sql"),
+            trace_id=subject.trace_id,
+            changes=numbered,
+        )
+        claim = subject.claim_host(_QUERY)
+    finally:
+        subject.workspace.drop()
+        subject.connection.execute("drop table if exists temp.host_changed")
+    row = {"saving_low_ns": 0.0, "saving_ns": 0.0, "saving_high_ns": 0.0} if claim is None else claim.row
+    of_changes = [each for each in found if each["number"] is not None]
+    return HostWon(
+        low_ns=float(row["saving_low_ns"]),
+        likely_ns=float(row["saving_ns"]),
+        high_ns=float(row["saving_high_ns"]),
+        held_ns=tuple(each["held"] / subject.steps for each in of_changes),
+        elsewhere_ns=tuple(each["elsewhere"] / subject.steps for each in of_changes),
+        left_ns={each["category"]: each["held"] / subject.steps for each in found if each["number"] is None},
+    )

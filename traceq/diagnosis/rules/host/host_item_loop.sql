@@ -1,0 +1,85 @@
+-- The training thread's time in loops that take single elements of tensors, in a trace without GPU work.
+-- title: A loop over elements of a tensor
+-- finds: Loops of Python that read or pick elements one by one (.item(), x[i], for row in x), in traces without GPU activity.
+-- matters: Each element costs operators of a few microseconds and Python around them; one operator on the whole tensor costs them once.
+-- measured: Runs of at least 16 operators that take elements (item, select, unbind, index, is_nonzero) outside of backward pass and
+--   optimizer, with at most 8 other operators between two of them, and the rest of the range around where they are most of it; own time
+--   of the training thread (host_time). Shares: of Python and operators that take elements low 0.5, likely and high 1; of others, whose
+--   computing has to be done all the same, low 0, likely 0.5, high 1.
+-- try: One operator on the whole tensor: comparisons with sum(), torch.bincount, torch.gather; .tolist() once, before the loop.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://docs.pytorch.org/docs/stable/generated/torch.bincount.html
+-- heading: Replace the loop over elements{% if worst.range is not none %} in {{ worst.range | cut }}{% endif %} by one operator: {{
+--   percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}
+-- fix: Compute on the whole tensor (`(guess == label).sum()`, `torch.bincount`), or take all values out at once: `values = tensor.tolist()`. The
+--   loop takes {{ plural(worst.reads, 'element') }} one by one, {{ per_step(claimed_ns) }}.
+-- confidence: medium
+-- reason: The operators of the loop are in the trace; what stays of it when it is written for the whole tensor is not.
+-- wrong-if: Each round of the loop needs the result of the one before.
+-- for: pytorch
+-- needs: steps, host_alone, operators
+-- absent: {% if has('gpu') %}a GPU works in the steps: item-read and loop-indexing tell{% endif %}
+-- low: 0.5
+-- likely: 1
+-- threshold: least_reads = 16: a step reads its loss and some metrics; more than that are read in a loop
+-- threshold: most_between = 8: more operators than that between two elements are work of their own
+-- threshold: most_of_range = 0.5: where the loop is the larger part of a range, the range is the loop
+-- uses: host_time, host_operator
+-- only-with: cpu_slice: kind = 'op' and name in ('aten::item', 'aten::select', 'aten::unbind', 'aten::index', 'aten::is_nonzero')
+with
+taken as (
+    select *, number - lag(number) over (partition by step order by number) as distance
+    from host_operator
+    where name in ('aten::item', 'aten::select', 'aten::unbind', 'aten::index', 'aten::is_nonzero') and phase not in ('backward', 'optimizer')
+),
+
+run as (
+    select step, island, min(ts) as ts, max(ts_end) as ts_end, count(*) as reads, mode(annotation_id) as annotation_id
+    from (
+        select *, count(*) filter (distance is null or distance > $most_between + 1) over (partition by step order by number) as island
+        from taken
+    )
+    group by step, island
+    having count(*) >= $least_reads
+),
+
+loop as (
+    select
+        r.step,
+        if(g.ts is null, r.ts, least(g.ts, r.ts)) as ts,
+        if(g.ts is null, r.ts_end, greatest(g.ts_end, r.ts_end)) as ts_end,
+        r.reads,
+        g.name as range
+    from run as r
+    left join cpu_slice as g
+        on g.trace_id = $trace_id
+        and g.slice_id = r.annotation_id
+        and r.ts_end - r.ts >= $most_of_range * g.dur
+        and not regexp_matches(g.name, '^(ProfilerStep#|traceq\.step)')
+)
+
+select
+    p.step,
+    p.ts,
+    p.dur,
+    p.name,
+    p.slice_id,
+    p.dur as claimed,
+    p.category as cause,
+    p.piece_id as gap_id,
+    if(x.takes, 1, 0) as goes_low,
+    if(x.takes, 1, 0.5) as goes,
+    l.reads,
+    l.range
+from host_time as p
+asof inner join loop as l on p.ts >= l.ts
+left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
+cross join lateral (
+    select
+        coalesce(c.kind, '') <> 'op'
+        or regexp_matches(
+            c.name,
+            '^aten::(item|_local_scalar_dense|select|unbind|index|index_put_|_index_put_impl_|as_strided|is_nonzero|slice|squeeze|unsqueeze|view|alias|detach|to|_to_copy|empty|empty_strided|copy_|lift_fresh|fill_|eq|ne|lt|gt|le|ge)$'
+        ) as takes
+) as x
+where p.ts < l.ts_end and p.category <> 'data'

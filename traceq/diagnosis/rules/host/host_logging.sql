@@ -1,0 +1,41 @@
+-- The training thread's time in logging and saving, in a trace without GPU work.
+-- title: Logging or saving within steps
+-- finds: Ranges and functions that are named for logging, printing, saving or checkpoints, in the counted steps of traces without GPU
+--   activity.
+-- matters: The step waits for something of which training needs nothing.
+-- measured: Own time of the training thread (host_time) in them, with all that runs in them. Shares: low 0.5 (in every second step only),
+--   likely 0.9 (in one of ten, or on another thread, with a copy that stays), high 1.
+-- try: Log every tenth step; keep values as tensors until then; save less often, or asynchronously.
+-- references: https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
+--   https://docs.python.org/3/library/logging.handlers.html#queuehandler
+-- heading: {% if part(steps_with_it, steps) >= often %}{{ 'Save' if worst.work == 'checkpoint' else 'Log' }} less often{% else %}{{ 'Save' if
+--   worst.work == 'checkpoint' else 'Log' }} on another thread{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the
+--   window{% else %}a step{% endif %} is in {{ worst.name | cut }}
+-- fix: {% if part(steps_with_it, steps) >= often %}Do it in every tenth step: `if step % 10 == 0: ...`. {% else %}Hand a copy to another thread
+--   and go on. {% endif %}{% if worst.work == 'checkpoint' %}{% if program.is_pytorch %}Saving need not hold up the steps:
+--   `torch.distributed.checkpoint.async_save(state, checkpoint_id=path)` copies and writes beside it. {% endif %}{% else %}Keep values as
+--   tensors until they are written, and write them together. {% endif %}{{ cut(worst.name) }} runs in {{ steps_with_it }} of {{ steps }}
+--   steps, {{ per_step(claimed_ns) }}.
+-- confidence: medium
+-- reason: The name says that it logs or saves; the time is measured.
+-- wrong-if: The name misleads, or each of these records is needed at once.
+-- needs: steps, host_alone
+-- absent: {% if has('gpu') %}a GPU works in the steps: logging-in-step and checkpoint-blocking tell{% endif %}
+-- threshold: often = 0.5: in fewer than half of the steps it is rare already
+-- low: 0.5
+-- likely: 0.9
+-- uses: host_time, side_work
+select
+    p.step,
+    p.ts,
+    p.dur,
+    coalesce(if(p.ts < w.ts_end, w.name, null), c.name, p.name) as name,
+    p.slice_id,
+    p.dur as claimed,
+    p.category as cause,
+    p.piece_id as gap_id,
+    if(p.ts < w.ts_end, w.work, 'checkpoint') as work
+from host_time as p
+asof left join (from side_work where work in ('logging', 'checkpoint')) as w on p.ts >= w.ts
+left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.context_slice_id
+where p.ts < w.ts_end or p.category = 'checkpoint'

@@ -1,0 +1,47 @@
+-- The training thread's time in calling many short operators, in a trace without GPU work.
+-- title: Many short operators on the CPU
+-- finds: Steps of at least 200 operators, outside of the optimizer, in which operators and the Python between them are short, in traces without
+--   GPU activity.
+-- matters: PyTorch and Python take 5 to 20 us to call an operator, whatever it computes.
+-- measured: Own time of the training thread (host_time) in operators of less than 20 us, and less than 100 us at a time between operators,
+--   outside of optimizer and fetching. Shares: low 0, likely 0.5, an assumption (compiled, batched, or in one operator for a whole
+--   layer, half of the calls go), high 0.9.
+-- try: One operator for a whole loop (nn.LSTM, scaled_dot_product_attention, torch.bmm); larger batches; torch.compile.
+-- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+--   https://docs.pytorch.org/docs/stable/torch.compiler.html
+-- heading: Call fewer and larger operators: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is
+--   calling {{ plural(worst.operators, 'operator') }}
+-- fix: {{ remedy('less_host_work') }} Larger batches make the same calls for more samples. Replace loops over time, heads or layers by one
+--   operator where PyTorch has it (`nn.LSTM`, `scaled_dot_product_attention`, `torch.bmm`). Most of the time is in {{ shares(rows) }}.
+-- confidence: low
+-- reason: Number and lengths of the operators are in the trace; how many of them can be spared is not.
+-- wrong-if: The operators depend on one another and on the data, so that nothing can be compiled or batched.
+-- for: pytorch
+-- needs: steps, host_alone, operators
+-- absent: {% if has('gpu') %}a GPU works in the steps: host-bound and tiny-kernels tell{% endif %}
+-- facts: host_names
+-- low: 0
+-- likely: 0.5
+-- high: 0.9
+-- threshold: operators = 200: calling them takes 1 to 4 ms, whatever they compute
+-- threshold: short_ns = 20000: an operator of PyTorch takes the host 5 to 20 us before it computes anything
+-- threshold: between_ns = 100000: longer Python between two operators is work of its own
+-- uses: host_time, host_operator
+with
+crowd as (
+    select step, count(*) as operators
+    from host_operator
+    where phase <> 'optimizer'
+    group by step
+    having count(*) >= $operators
+)
+
+select p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id, k.operators
+from host_time as p
+inner join crowd as k on k.step = p.step
+where
+    p.phase <> 'optimizer'
+    and (
+        (p.category = 'operator' and p.dur < $short_ns)
+        or (p.category in ('annotation', 'python', 'none') and p.elsewhere is null and p.dur < $between_ns)
+    )

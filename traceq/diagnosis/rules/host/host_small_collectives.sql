@@ -1,0 +1,81 @@
+-- The training thread's wait for many small collectives of gloo, in a trace without GPU work.
+-- title: Many small collectives on the CPU
+-- finds: Steps that reduce many small tensors one by one over gloo, in traces without GPU activity, where a few flat buffers would hold
+--   them all.
+-- matters: A small collective takes as long as a message there and back, whatever its size: one for all tensors pays that once.
+-- measured: As host-communication, where the collectives of a step are more than 4 times as many as buffers of 25 MB would be that hold the same
+--   bytes (shapes of gloo's operators). Shares from their number n, the number b of such buffers and their lengths: low (n - b) times the
+--   shortest of them, likely 1 - b / n, high 1.
+-- try: DistributedDataParallel, which makes such buffers; one flat tensor; no_sync between updates.
+-- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
+--   https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+-- heading: Reduce all tensors in one flat buffer: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif
+--   %} is waiting for small collectives
+-- fix: Put the tensors into one buffer: `flat = torch.cat([p.grad.view(-1) for p in model.parameters()]); dist.all_reduce(flat)`, or wrap the
+--   model: `DistributedDataParallel(model)`, whose buckets do that. A step has {{ plural(worst.collectives, 'collective') }} of {{
+--   short_size(worst.step_bytes) }} together; {{ plural(worst.buffers, 'buffer') }} of 25 MB {{ 'holds' if worst.buffers == 1 else 'hold' }}
+--   them.
+-- confidence: medium
+-- reason: Number, sizes and lengths of the collectives are in the trace; what a large one takes on this network is not.
+-- wrong-if: The ranks wait for a late one: then one collective waits as long.
+-- for: pytorch
+-- needs: steps, host_alone
+-- absent: {% if has('gpu') %}a GPU works in the steps: small-messages tells{% endif %}
+-- unseen: {% set known = ask('host_collective_sizes')[0] -%} {% if known.collectives and not known.sized %}{{ lacks('the sizes of collectives are
+--   not known', 'message_sizes') }}{% endif %}
+-- threshold: bucket = 25000000: DistributedDataParallel fuses gradients into buckets of 25 MB
+-- threshold: times_more = 4: below that the first small bucket, the last one and other groups account for it
+-- low: 1
+-- uses: host_time
+with
+sent as (
+    select
+        s.step,
+        c.dur,
+        list_sum(list_transform(
+            cast(json_extract(c.args, '$."Input Dims"') as json[]),
+            -- a list of tensors is a list of lists
+            lambda dims: coalesce(list_product(list_transform(
+                cast(json_extract(dims, '$[*]') as json[]),
+                lambda each: if(json_type(each) = 'ARRAY', coalesce(list_product(cast(each as double[])), 1), cast(each as double))
+            )), 1)
+        )) * case when contains(c.args, '"double"') or contains(c.args, '"long') then 8 when regexp_matches(c.args, '(?i)half|bfloat16') then 2 else 4 end as bytes
+    from cpu_slice as c
+    asof inner join (select step, ts, ts_end from step where trace_id = $trace_id and excluded is null) as s on c.ts >= s.ts
+    where c.trace_id = $trace_id and starts_with(c.name, 'gloo:') and c.ts < s.ts_end and json_extract(c.args, '$."Input Dims"') is not null
+),
+
+of_step as (
+    select
+        step,
+        count(*) as collectives,
+        sum(bytes) as step_bytes,
+        ceil(sum(bytes) / $bucket) as buffers,
+        (count(*) - ceil(sum(bytes) / $bucket)) * min(dur) / sum(dur) as surely
+    from sent
+    group by step
+    having count(*) > $times_more * ceil(sum(bytes) / $bucket)
+)
+
+select
+    p.step,
+    p.ts,
+    p.dur,
+    p.name,
+    p.slice_id,
+    p.dur as claimed,
+    p.category as cause,
+    p.piece_id as gap_id,
+    s.surely as goes_low,
+    1 - s.buffers / s.collectives as goes,
+    s.collectives,
+    s.step_bytes,
+    s.buffers
+from host_time as p
+inner join of_step as s on s.step = p.step
+where
+    p.category = 'communication'
+    or (
+        p.elsewhere = 'communication'
+        and (p.category in ('annotation', 'python', 'none', 'os', 'synchronization') or starts_with(p.name, 'c10d::'))
+    )

@@ -1,0 +1,51 @@
+-- Slices of the training thread that a name tells to be work beside the model, outermost only: logging, checkpoint, measuring (metrics) or
+-- preparing (of input); annotations, frames of the program's own files, and of libraries that are made for logging.
+-- uses: host_slice_name, logging_name
+with
+named as (
+    select
+        kind,
+        name,
+        case
+            when is_logging then 'logging'
+            when regexp_matches(word, '(^|[^a-z])(checkpoint|checkpointing|ckpt|save|saving|dump)([^a-z]|$)') then 'checkpoint'
+            -- log_prob and its like are arithmetic
+            when
+                regexp_matches(
+                    word,
+                    '^(log|logs|logging|logger|print)$|^(log|print|write|report)_(metrics?|scalars?|step|stats|loss(es)?|images?|histograms?|summar(y|ies)|results?|progress)|(^|[^a-z])(histograms?|plot|visuali[sz]e)([^a-z]|$)'
+                )
+                then 'logging'
+            when regexp_matches(word, '(^|[^a-z])(metrics?|accuracy|scores?|evaluate|validate|validation)([^a-z]|$)') then 'measuring'
+            when regexp_matches(word, '(^|[^a-z])(tokeni[sz](e|er|ing|ation)|augment|augmentations?|transforms?|preprocess|preprocessing|collate|pad|padding)([^a-z]|$)')
+                then 'preparing'
+        end as work
+    from (
+        select
+            n.kind,
+            n.name,
+            lower(if(n.kind = 'python', regexp_extract(n.name, '\): (.*)$', 1), n.name)) as word,
+            g.name is not null as is_logging
+        from host_slice_name as n
+        left join logging_name as g on g.kind = n.kind and g.name = n.name
+        where n.kind = 'annotation' or g.name is not null or _is_line(n.kind, n.name)
+    )
+),
+
+marked as (
+    select c.slice_id, c.kind, c.name, c.ts, c.ts_end, n.work
+    from cpu_slice as c
+    inner join named as n on n.kind = c.kind and n.name = c.name
+    where
+        c.trace_id = $trace_id
+        and n.work is not null
+        and c.dur > 0
+        and c.thread_id = (select min(thread_id) from host_ledger where trace_id = $trace_id)
+)
+
+select slice_id, kind, name, ts, ts_end, work
+from (
+    select *, max(ts_end) over (order by ts, ts_end desc, slice_id rows between unbounded preceding and 1 preceding) as until
+    from marked
+)
+where until is null or ts >= until
