@@ -82,7 +82,8 @@ def main() -> None:
         tell(f"{pair.name}: {time.monotonic() - begin:.0f} s")
         if options.write:
             _write(results)
-    print("\n".join(section(results)))
+    if results["pairs"]:
+        print("\n".join(section(results)))
     if failed:
         raise SystemExit(f"not measured: {', '.join(failed)}")
 
