@@ -21,13 +21,13 @@ likely saving from what was won, as a share of that (of 1 % of the step, where l
 0 more was predicted than won. Programs that are not named count as one."""
 
 _FITTED = f"""\
-The share of the claimed time that fixes took away: each program has one vote, the median of its predictions. *Error* is the mean
-distance of the likely share from that of a program, *inside* how many programs lie between the bounds: of a fit to all other
-programs (leave one out), beside the same of the assumption; *beyond* are programs whose fix won more than was claimed, which no
-share can tell: the rule claims too little. A fit is used from {LEAST_PROGRAMS} programs on, its likely
-share where it is nearer, its bounds where they hold more. Below {PROGRAMS_FOR_BOUNDS} programs, which is what bounds for
-{share(COVERED)} take, bounds are only widened. Without a GPU what goes of the claim goes from the step; on a GPU the replay
-tells what does, and a fit of the one is never used for the other."""
+The share of the claimed time that fixes took away, in proportion to the saving: each program has one vote, the median of its
+predictions. *Error* is the mean distance of the likely share from that of a program, *inside* how many programs lie between the
+bounds: of a fit to all other programs (leave one out), beside the same of the assumption; *beyond* are programs whose fix won
+more than all of the claim would have, which no share can tell: the rule claims too little. A fit is used from {LEAST_PROGRAMS}
+programs on, its likely share where it is nearer, its bounds where they hold more. Below {PROGRAMS_FOR_BOUNDS} programs, which is
+what bounds for {share(COVERED)} take, bounds are only widened. What is fitted without a GPU is never used for traces with one,
+nor the other way round."""
 
 _ON: Mapping[Hardware | None, str] = {"cpu": "CPU", "gpu": "GPU", None: "not said"}
 

@@ -215,10 +215,12 @@ def built_in() -> tuple[Rule, ...]:
 
 
 def has_shares(name: str) -> bool:
-    """Whether the header of the rule has shares, of which a better one is known where it is fitted: no code gives others."""
+    """Whether the shares of the rule are those of its header, in whose place fitted ones can be: no code or query has others."""
     (place,) = (place for place in _PLACES if place.endswith(f"/{name}"))
-    is_code = package().joinpath(f"diagnosis/rules/{place}.py").is_file()
-    return not is_code and "likely" in rule_query(name).header
+    if package().joinpath(f"diagnosis/rules/{place}.py").is_file():
+        return False
+    header = rule_query(name).header
+    return "likely" in header if "each" in header else not header.keys().isdisjoint(("low", "likely", "high"))
 
 
 def _load(place: str) -> Rule:
