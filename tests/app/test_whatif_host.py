@@ -13,7 +13,10 @@ from traceq.cli import main
 STEP = 100_000
 
 
-def looped(folder, *, cores=None, recorded=None):
+MEASURED = '{"traceq":{"profiled_step_ns":100000,"unprofiled_step_ns":100000,"unprofiled_steps":10}}'
+
+
+def looped(folder, *, cores=None, recorded=MEASURED):
     """Ten steps of 100 us: a fetch of 40 us (of 70 in the last one), and a range of 20 us with four operators of 4 us.
 
     In 10 us of the range's end another thread reduces gradients, and in 5 us of it the training thread runs an operator.
@@ -103,11 +106,32 @@ def test_without_known_cores_there_are_enough(tmp_path):
 
 def test_what_recording_took_is_in_the_bounds(tmp_path):
     """A step has seven slices on its thread; it took 7 us longer with recording: 1 us for each, 5 of them in the range."""
-    recorded = '{"traceq":{"profiled_step_ns":100000,"unprofiled_step_ns":93000}}'
+    recorded = '{"traceq":{"profiled_step_ns":100000,"unprofiled_step_ns":93000,"unprofiled_steps":10}}'
     with traceq.open(looped(tmp_path, recorded=recorded)) as traces:
         low, likely, high = shares(traces.whatif(remove="host:chain"))
     less = 15 / 93
     assert (low, likely, high) == pytest.approx((less, (less + 0.2) / 2, 0.2), abs=1e-3)
+
+
+def test_operators_may_take_longer_for_being_recorded(tmp_path):
+    """Where too few steps were measured without: the four operators, 16 of the range's 20 us, may take 8."""
+    with traceq.open(looped(tmp_path, recorded="{}")) as traces:
+        low, likely, high = shares(traces.whatif(remove="host:chain"))
+        of_data = shares(traces.whatif(remove="data"))
+    assert (low, likely, high) == pytest.approx((12 / 92, 0.2, 0.2), abs=1e-3)
+    assert of_data[1] == pytest.approx(0.43)
+    assert of_data[2] > 43 / 92
+
+
+def test_cpu_time_tells_of_slower_operators(tmp_path):
+    """Steps took 34 us of CPU more: 2 for each of seven events, and half of what three of the operators then take (6 us)."""
+    recorded = '{"traceq":{"profiled_cpu_ns":90000,"unprofiled_cpu_ns":56000,"unprofiled_steps":10}}'
+    with traceq.open(looped(tmp_path, recorded=recorded)) as traces:
+        low, likely, high = shares(traces.whatif(remove="host:chain"))
+    less = (4 + 3) / (100 - 14 - 3)
+    assert likely == pytest.approx((0.2 + less) / 2, abs=0.01)
+    assert low <= less + 0.001
+    assert high == pytest.approx(0.2, abs=1e-3)
 
 
 def test_what_runs_beside_the_training_thread_costs_nobody_knows_what(loop):

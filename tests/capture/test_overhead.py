@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from traceq.capture.overhead import Clock, overhead
@@ -57,8 +59,21 @@ def test_a_stream_that_is_captured_is_left_alone(monkeypatch):
     [([100, 100, 900], [110, 90, 120], 0.1), ([], [110], None), ([100], [], None), ([], [], None)],
 )
 def test_overhead_compares_medians(unprofiled, profiled, share):
-    told = overhead(unprofiled, profiled)
+    told = overhead(unprofiled, profiled, unprofiled[:1], profiled)
     assert told["overhead_share"] == share
     assert (told["unprofiled_steps"], told["profiled_steps"]) == (len(unprofiled), len(profiled))
     assert told["unprofiled_step_ns"] == (100 if unprofiled else None)
     assert told["profiled_step_ns"] == (110 if profiled else None)
+    assert told["unprofiled_cpu_ns"] == (100 if unprofiled else None)
+    assert told["profiled_cpu_ns"] == (110 if profiled else None)
+
+
+def test_waiting_takes_no_cpu_time():
+    clock = Clock()
+    clock.begin()
+    time.sleep(0.05)
+    clock.end(whole=True)
+    clock.begin()
+    clock.end(whole=False)
+    (length,), (cpu,) = clock.lengths(0, 2), clock.cpu(0, 2)
+    assert cpu < length / 2

@@ -100,6 +100,8 @@ def test_the_trace_tells_its_overhead_and_no_path(tmp_path, train):
         "version": traceq.__version__,
         "unprofiled_step_ns": without,
         "profiled_step_ns": within,
+        "unprofiled_cpu_ns": told["unprofiled_cpu_ns"],
+        "profiled_cpu_ns": told["profiled_cpu_ns"],
         "overhead_share": pytest.approx(within / without - 1, abs=1e-4),
         "unprofiled_steps": 2,
         "profiled_steps": 2,

@@ -18,19 +18,27 @@ class Clock:
 
     def __init__(self) -> None:
         self._begun: tuple[int, Any] = (time.perf_counter_ns(), None)
+        self._cpu_begun = time.thread_time_ns()
         self._measured: list[tuple[tuple[int, Any], tuple[int, Any]] | None] = []
+        self._cpu: list[int | None] = []
 
     def begin(self) -> None:
         """An iteration begins."""
         self._begun = (time.perf_counter_ns(), _event())
+        self._cpu_begun = time.thread_time_ns()
 
     def end(self, *, whole: bool) -> None:
         """The iteration ends; one that is not `whole` counts as an iteration and is not measured."""
+        self._cpu.append(time.thread_time_ns() - self._cpu_begun if whole else None)
         self._measured.append((self._begun, (time.perf_counter_ns(), _event())) if whole else None)
 
     def lengths(self, first: int, end: int) -> list[int]:
         """Lengths in ns of the iterations from `first` up to `end`, which is not among them; waits for the device."""
         return [_between(*each) for each in self._measured[first:end] if each is not None]
+
+    def cpu(self, first: int, end: int) -> list[int]:
+        """CPU time in ns that this thread took for the same iterations: other programs of the machine change it little."""
+        return [each for each in self._cpu[first:end] if each is not None]
 
 
 def _event() -> Any:
@@ -56,13 +64,18 @@ def _between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
     return round(milliseconds * 1e6)
 
 
-def overhead(unprofiled: list[int], profiled: list[int]) -> dict[str, int | float | None]:
-    """The medians of both lists of lengths in ns, how many there were, and by what share profiled ones are longer."""
-    without = round(median(unprofiled)) if unprofiled else None
-    within = round(median(profiled)) if profiled else None
+def overhead(
+    unprofiled: list[int], profiled: list[int], unprofiled_cpu: list[int], profiled_cpu: list[int]
+) -> dict[str, int | float | None]:
+    """The medians of lengths and of CPU times in ns, how many lengths there were, and by what share profiled ones are longer."""
+    without, within, cpu_without, cpu_within = (
+        round(median(each)) if each else None for each in (unprofiled, profiled, unprofiled_cpu, profiled_cpu)
+    )
     return {
         "unprofiled_step_ns": without,
         "profiled_step_ns": within,
+        "unprofiled_cpu_ns": cpu_without,
+        "profiled_cpu_ns": cpu_within,
         "overhead_share": round(within / without - 1, 4) if without and within else None,
         "unprofiled_steps": len(unprofiled),
         "profiled_steps": len(profiled),

@@ -87,9 +87,7 @@ class TorchWindow(Window):
         """Say in the trace what the profiler costs; PyTorch takes it only while it records."""
         start = self._before + int(self._options["warmup"])
         # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
-        unprofiled = self._clock.lengths(2, self._before)
-        profiled = self._clock.lengths(start, start + self.recorded())
-        describe(self._profiler, unprofiled, profiled)
+        describe(self._profiler, self._clock, (2, self._before), (start, start + self.recorded()))
 
     def _write(self, profiling: Any) -> None:
         name = self._options["name"]

@@ -151,9 +151,7 @@ class Session:
         if self._watch.noticed or self._is_saved:
             return
         # The first step of a run is like no other.
-        unprofiled = self._clock.lengths(1, self._plan.skip)
-        profiled = self._clock.lengths(self._plan.start, self._plan.end)
-        describe(self._profiler, unprofiled, profiled)
+        describe(self._profiler, self._clock, (1, self._plan.skip), (self._plan.start, self._plan.end))
 
     def _save(self, profiler: Any) -> None:
         name = files.unwritten_name(self._plan.directory, self._plan.name)
@@ -192,10 +190,11 @@ def profiler(save: Callable[[Any], None], plan: Plan) -> Any:
     )
 
 
-def describe(profiler: Any, unprofiled: list[int], profiled: list[int]) -> None:
-    """Say in the trace what the profiler costs, by lengths of steps in ns, and as which rank it was made."""
+def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled: tuple[int, int]) -> None:
+    """Say in the trace what the profiler costs, by the steps from and up to these numbers, and as which rank it was made."""
     ranks = {} if files.is_distributed() else files.launched()
-    described = {"version": __version__, **overhead(unprofiled, profiled), **ranks}
+    cost = overhead(clock.lengths(*unprofiled), clock.lengths(*profiled), clock.cpu(*unprofiled), clock.cpu(*profiled))
+    described = {"version": __version__, **cost, **ranks}
     profiler.add_metadata_json("traceq", json.dumps(described))
 
 
