@@ -212,7 +212,7 @@ def _run(pair: Pair, *arguments: str | Path) -> dict[str, Any]:
         raise NotAPair(f"{called} took longer than {LONGEST} s") from error
     if done.returncode:
         raise NotAPair(f"{called} ended with code {done.returncode}:\n{done.stderr[-2000:]}")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith('{"steps_ns"')]
     told: dict[str, Any] = json.loads(line)
     return told
 

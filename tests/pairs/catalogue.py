@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Pair:
     """A program with a flaw and the same program without: see the file of that name. Written from the program, not from reports.
 
-    `rules` are those that may name the flaw; the finding of the first of them that is in the report is what says what the fix
-    wins. `cause` is the flaw's word in tests/truth/causes.json, `why` what of its time goes, and what stays.
+    `rules` are those that may name the flaw or advise the fix; the finding of the first of them that is in the report is what
+    says what the fix wins. None: no rule can tell it from the program's own work yet. `cause` is the flaw's word in
+    tests/truth/causes.json, `why` what of its time goes, and what stays.
     `mean`: the flaw or its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or
     needs several cores, so that the clock tells how long a step takes; of all others it is the CPU time, which other programs
     change little. `needs` are modules besides PyTorch and NumPy. `same_loss`: flaw and fix end with the same loss.
@@ -235,7 +236,7 @@ PAIRS = (
     Pair(
         "recompute",
         "activations are kept",
-        ("host-operators",),
+        (),
         "recompute",
         "one of two forwards goes",
     ),
@@ -244,7 +245,7 @@ PAIRS = (
         "one batch",
         ("host-many-operators", "host-operators"),
         "host-compute",
-        "32 times the calls of operators for one batch; computing is the same",
+        "16 times the calls of operators for one batch; computing is the same",
     ),
     Pair(
         "validation",
@@ -257,21 +258,21 @@ PAIRS = (
     Pair(
         "strided_input",
         "one contiguous copy",
-        ("host-operators",),
+        (),
         "host-compute",
         "copies of a strided view, and arithmetic that skips over memory; a contiguous read is vectorized",
     ),
     Pair(
         "fresh_buffers",
         "one buffer again",
-        ("host-side-work", "host-operators"),
+        (),
         "host-compute",
         "pages that the system clears and maps in each step; passes over memory stay",
     ),
     Pair(
         "one_hot",
         "nn.functional.embedding",
-        ("host-operators",),
+        (),
         "host-compute",
         "a product with a matrix of zeros becomes a look-up, forward and backward",
     ),
@@ -308,7 +309,7 @@ PAIRS = (
     Pair(
         "hf_padding",
         "padded to the longest of a batch",
-        ("host-operators",),
+        (),
         "host-compute",
         "three of four tokens are padding, which is computed as all others",
         needs=("transformers",),
@@ -316,7 +317,7 @@ PAIRS = (
     Pair(
         "hf_generate",
         "use_cache=True",
-        ("host-operators",),
+        (),
         "recompute",
         "each new token computes all before it again",
         needs=("transformers",),
@@ -376,7 +377,7 @@ PAIRS = (
     Pair(
         "accelerate_state",
         "each 10th step",
-        ("checkpoint-blocking", "host-side-work", "host-python"),
+        ("checkpoint-blocking", "host-logging", "host-side-work"),
         "checkpoint",
         "nine of ten go",
         needs=("accelerate",),
@@ -402,7 +403,7 @@ PAIRS = (
     Pair(
         "pinned_ranks",
         "a core for each rank",
-        ("host-threads", "cpu-starved", "late-rank", "host-operators", "host-communication"),
+        ("cpu-starved", "late-rank", "host-threads"),
         "waiting-for-rank",
         "each rank has half a core: by the clock all of it, computing too, is twice as long",
         clock=True,

@@ -84,7 +84,7 @@ def section(measurements: Measurements) -> Iterator[str]:
     yield "| pair | time | with | may be named by | what goes, and what stays |"
     yield "|---|---|---|---|---|"
     for pair, _ in known:
-        rules, needs = ", ".join(pair.rules), ", ".join(pair.needs) or "-"
+        rules, needs = ", ".join(pair.rules) or "no rule yet", ", ".join(pair.needs) or "-"
         yield f"| {pair.name} | {'clock' if pair.clock else 'CPU'} | {needs} | {rules} | {pair.why} |"
     yield ""
 
