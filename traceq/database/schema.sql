@@ -403,7 +403,7 @@ comment on column made_with.trace_id is 'Trace.';
 comment on column made_with.topic is 'host, gpu, software (versions of what was imported), precision, threads, loader, optimizer, compile, parallel, program or environment (variables whose value may be shown).';
 comment on column made_with.instance is 'Number of the thing within its topic, from 0: GPUs as the process counts them, loaders with the one first from which the window fetched most, optimizers with that of most parameters first; 0 where there is one.';
 comment on column made_with.name is 'What it is: num_workers, batch_size, driver, OMP_NUM_THREADS, ...; a name belongs to one topic.';
-comment on column made_with.value is 'Its value as text: a number, true or false, none (PyTorch chooses), off, a version or a word.';
+comment on column made_with.value is 'Its value as text: a number, true or false, default (left to PyTorch), off, a version or a word.';
 comment on column made_with.unit is 'Unit of a number: bytes, MHz, W or CPUs; NULL for counts and for what is no number.';
 comment on column made_with.is_knob is 'Whether it is a knob, which a user sets for a run; false for what the machine and its software are.';
 

@@ -58,6 +58,14 @@ class Claim:
         """What a fix would likely win per counted step if no other rule had a claim, ns."""
         return float(self.row["saving_ns"])
 
+    @property
+    def assumed_share(self) -> float:
+        """The share of the claim that the fix likely takes away (0..1), whatever a replay makes of it."""
+        if not _is_of_host(self.query):
+            return float(str(self.values["likely"]))
+        # pieces have shares of their own
+        return min(self.saving_ns / self.claimed_ns, 1.0) if self.claimed_ns else 0.0
+
     def evidence(self) -> Evidence:
         """The summary as evidence."""
         text = printed(self.query, self.values, summary(self.query))
@@ -72,7 +80,11 @@ class Claim:
 
 def summary(query: Query) -> str:
     """The query that adds up what `query` finds: of time of the host where no GPU works, or of the ledger of a GPU."""
-    return statement(f"diagnosis/sql/{'summary_host' if 'host_time' in query.listed('uses') else 'summary'}.sql")
+    return statement(f"diagnosis/sql/{'summary_host' if _is_of_host(query) else 'summary'}.sql")
+
+
+def _is_of_host(query: Query) -> bool:
+    return "host_time" in query.listed("uses")
 
 
 def check(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) -> None:

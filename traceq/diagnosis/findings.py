@@ -35,7 +35,7 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         saving_low_ns=min(float(claim.row["saving_low_ns"]) * share, saving),
         saving_high_ns=high,
         only_bounds=only_bounds,
-        assumed_share=float(str(claim.values["likely"])),
+        assumed_share=claim.assumed_share,
         expected_step_ns=subject.step_ns - saving,
         confidence=confidence,
         confidence_reason=reason,

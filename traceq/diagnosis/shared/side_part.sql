@@ -1,5 +1,6 @@
--- The training thread's time beside the model by the range that it is in: one that is named for measuring or preparing (work), else the
--- innermost range, or function of the program's own files that began in the step. By piece of host_time. Digits are left out of names.
+-- The training thread's time beside the model by the range that it is in: one that is named for measuring or preparing (work), else, outside
+-- of a marked forward pass, the innermost range, or function of the program's own files that began in the step. By piece of host_time. Digits
+-- are left out of names.
 -- uses: host_time, side_work
 with
 spent as (
@@ -10,6 +11,7 @@ spent as (
         if(p.ts < w.ts_end, w.work, null) as work,
         case
             when p.ts < w.ts_end then w.name
+            when p.phase = 'forward' then null
             -- marks of steps, and what libraries mark, are nobody's work beside the model
             when
                 not regexp_matches(
