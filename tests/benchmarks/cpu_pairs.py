@@ -52,7 +52,7 @@ KEPT = (
     *("float64", "gloo_buckets", "hf_tokenizer", "json_lines", "pandas_apply", "persistent_workers", "recompute"),
     "weighted_sampler",
 )
-LARGEST, STEPS = 100_000, (20, 10, 5)  # bytes of a trace that is kept; with how many steps it is tried
+LARGEST, STEPS = 100_000, (10, 5)  # bytes of a trace that is kept; with how many steps it is tried
 KEPT_ARGS = {"Ev Idx", "External id", "Sequence number", "Fwd thread id", "name", "labels", "sort_index"}
 KEPT_ARGS |= {"Input type", "Input Dims"}
 NEAR = 1e-3  # of the losses of slow and fixed
