@@ -1,17 +1,20 @@
 """What fixes win in small programs on the CPU, and what traceq predicts of it from a trace of the slow program.
 
-    python tests/benchmarks/cpu_pairs.py --only 'json|collate'    # prints the table
-    python tests/benchmarks/cpu_pairs.py --write                  # keeps it in fixtures/pairs and docs/accuracy.md
+    pip install -c constraints.txt -r fixtures/make/pairs/requirements.txt      # for pairs with libraries
+    python tests/benchmarks/cpu_pairs.py --only 'json|collate'                  # prints the table
+    python tests/benchmarks/cpu_pairs.py --write                                # keeps it
 
-Slow and fixed run in turns without a profiler; then the slow program three times with it. Needs PyTorch; takes some minutes.
+Slow and fixed run in turns without a profiler; then the slow program with it. Needs PyTorch; all take 20 to 30 minutes. What is
+written: fixtures/pairs, tests/truth/pairs.json, docs/calibration.jsonl, and the section of docs/accuracy.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import gzip
+import importlib.util
 import json
+import math
 import os
 import re
 import statistics
@@ -23,26 +26,40 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from measure import ROOT, tell
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from pairs.catalogue import PAIRS, Pair
-from pairs.measured import FILE, FOLDER, HEADING, Measured, Measurements, load, section
-from pairs.prediction import Prediction, predicted
+from pairs.measured import FILE, FOLDER, HEADING, TRUTH, Measured, Measurements, Predicted, load, section, truth, won
+from pairs.prediction import predicted
 
 import traceq
+from traceq.diagnosis.finding import Finding
+from traceq.runs.verify.calibration import Calibrated, Hardware, Won, append, line_of, pair_of, read
 
 PROGRAMS = ROOT / "fixtures" / "make" / "pairs"
 PAGE = ROOT / "docs" / "accuracy.md"
+CALIBRATION = ROOT / "docs" / "calibration.jsonl"
 CORES = len(os.sched_getaffinity(0))
 MOST_WAITING, QUIET = 3, 0.3  # seconds; cores that other programs use
-RECORDINGS = 3  # the one whose prediction is in the middle is taken
+LONGEST = 180  # seconds of a program
 # Freed memory stays with the process; otherwise the page faults of a few steps decide which run is the faster.
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(4 << 30), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
-KEPT = ("float64", "json_lines", "persistent_workers")
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+KEPT = (
+    *("float64", "gloo_buckets", "hf_tokenizer", "json_lines", "pandas_apply", "persistent_workers", "recompute"),
+    "weighted_sampler",
+)
+LARGEST, STEPS = 100_000, (10, 5)  # bytes of a trace that is kept; with how many steps it is tried
 KEPT_ARGS = {"Ev Idx", "External id", "Sequence number", "Fwd thread id", "name", "labels", "sort_index"}
 KEPT_ARGS |= {"Input type", "Input Dims"}
+NEAR = 1e-3  # of the losses of slow and fixed
+
+
+class NotAPair(Exception):
+    """A program failed, or slow and fixed do not do the same."""
 
 
 def main() -> None:
@@ -50,11 +67,25 @@ def main() -> None:
     options = _options()
     chosen = [pair for pair in PAIRS if re.search(options.only, pair.name)]
     results: Measurements = {"cores": CORES, "pairs": {}}
+    failed = []
     for pair in chosen:
-        results["pairs"][pair.name] = _measured(pair, options.times, write=options.write)
+        if lacking := [name for name in pair.needs if importlib.util.find_spec(name) is None]:
+            tell(f"{pair.name}: skipped, there is no {', '.join(lacking)}")
+            continue
+        begin = time.monotonic()
+        try:
+            results["pairs"][pair.name] = _measured(pair, options.times, write=options.write)
+        except NotAPair as error:
+            failed.append(pair.name)
+            tell(str(error))
+            continue
+        tell(f"{pair.name}: {time.monotonic() - begin:.0f} s")
         if options.write:
             _write(results)
-    print("\n".join(section(results)))
+    if results["pairs"]:
+        print("\n".join(section(results)))
+    if failed:
+        raise SystemExit(f"not measured: {', '.join(failed)}")
 
 
 def _write(results: Measurements) -> None:
@@ -63,36 +94,84 @@ def _write(results: Measurements) -> None:
         results = {"cores": CORES, "pairs": load()["pairs"] | results["pairs"]}
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    TRUTH.write_text(json.dumps(truth(results), indent=1) + "\n", "utf-8")
     PAGE.write_text(_with_section(PAGE.read_text("utf-8"), list(section(results))), "utf-8")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="REGEX", help="pairs whose names match")
-    parser.add_argument("--times", type=int, default=5, metavar="N", help="runs of each program")
-    parser.add_argument("--write", action="store_true", help="write fixtures/pairs and the section of docs/accuracy.md")
+    parser.add_argument("--times", type=int, default=3, metavar="N", help="runs of each program")
+    parser.add_argument("--write", action="store_true", help="keep what was measured")
     return parser.parse_args()
 
 
 def _measured(pair: Pair, times: int, *, write: bool) -> Measured:
     """Run a pair, and predict from a trace."""
-    tell(pair.name)
     statistic = statistics.mean if pair.mean else statistics.median
     slow, fixed = [], []
     for _ in range(times):
         if pair.clock:
             _wait_for_cores()
-        slow.append(round(statistic(_run(pair, "slow"))))
-        fixed.append(round(statistic(_run(pair, "fixed"))))
+        before, after = _run(pair, "slow"), _run(pair, "fixed")
+        _check_losses(pair, before["loss"], after["loss"])
+        times_of = "steps_ns" if pair.clock else "cpu_ns"
+        slow.append(round(statistic(before[times_of])))
+        fixed.append(round(statistic(after[times_of])))
+    measured: Measured = {"slow_ns": slow, "fixed_ns": fixed, "predicted": None}
     with tempfile.TemporaryDirectory() as folder:
-        traces = [_recorded(pair, Path(folder) / str(number)) for number in range(RECORDINGS)]
-        traces.sort(key=lambda each: each[1].likely if each[1] else 0)
-        trace, prediction = traces[RECORDINGS // 2]
-        if write and pair.name in KEPT:
-            FOLDER.mkdir(exist_ok=True)
-            (FOLDER / f"{pair.name}.pt.trace.json.gz").write_bytes(trace.read_bytes())
-    shares = None if prediction is None else dataclasses.asdict(prediction)
-    return {"slow_ns": slow, "fixed_ns": fixed, "predicted": shares}
+        trace = _recorded(pair, Path(folder))
+        with traceq.open(trace) as traces:
+            found = predicted(pair, traces)
+        if found is not None:
+            measured["predicted"] = _shares(*found)
+        if write:
+            _keep(pair, trace, found, measured)
+    return measured
+
+
+def _check_losses(pair: Pair, slow: float, fixed: float) -> None:
+    """Raise NotAPair unless both variants end with a loss, and with the same where the fix changes no result."""
+    if not (math.isfinite(slow) and math.isfinite(fixed)):
+        raise NotAPair(f"{pair.name}: the loss is {slow} and {fixed}")
+    if pair.same_loss and not math.isclose(slow, fixed, rel_tol=NEAR, abs_tol=NEAR**2):
+        raise NotAPair(f"{pair.name}: slow ends with a loss of {slow}, fixed of {fixed}")
+
+
+def _shares(finding: Finding, step_ns: float) -> Predicted:
+    return {
+        "rule": finding.rule,
+        "low": finding.saving_low_ns / step_ns,
+        "likely": finding.saving_ns / step_ns,
+        "high": finding.saving_high_ns / step_ns,
+    }
+
+
+def _keep(pair: Pair, trace: Path, found: tuple[Finding, float] | None, measured: Measured) -> None:
+    """The trace, if it is one of those that are kept, and a line of the file of checked predictions."""
+    if pair.name in KEPT:
+        FOLDER.mkdir(exist_ok=True)
+        (FOLDER / f"{pair.name}.pt.trace.json.gz").write_bytes(trace.read_bytes())
+    others = [line for line in read(CALIBRATION) if line.pair != pair_of(pair.name)]
+    CALIBRATION.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in others))
+    if found is not None:
+        append(CALIBRATION, _line(pair, *found, measured))
+
+
+def _line(pair: Pair, finding: Finding, step_ns: float, measured: Measured) -> Calibrated:
+    """A checked prediction. What was won is of a step without the profiler: the median of the turns, and their range."""
+    base, shares = statistics.median(measured["slow_ns"]), won(measured)
+    return line_of(
+        finding,
+        Won(statistics.median(shares) * base, shares[0] * base, shares[-1] * base, base),
+        how="pair",
+        pair=pair_of(pair.name),
+        step_ns=step_ns,
+        format="chrome",
+        hardware=Hardware("cpu", None, CORES),
+        program=pair.name,
+        is_public=True,
+    )
 
 
 def _wait_for_cores() -> None:
@@ -111,26 +190,31 @@ def _busy_seconds() -> float:
     return sum(map(int, (user, nice, system, *interrupts[:2]))) / os.sysconf("SC_CLK_TCK")
 
 
-def _recorded(pair: Pair, folder: Path) -> tuple[Path, Prediction | None]:
-    """A trace of the slow program, and what the finding in its report predicts."""
-    _run(pair, "slow", "--trace", folder)
+def _recorded(pair: Pair, folder: Path) -> Path:
+    """A trace of the slow program, small where it is to be kept."""
     trace = folder / "trace.rank0.pt.trace.json.gz"
-    _strip(trace)
-    with traceq.open(trace) as traces:
-        return trace, predicted(pair, traces)
+    for count in STEPS:
+        _run(pair, "slow", "--trace", folder, "--steps", str(count))
+        _strip(trace)
+        if pair.name not in KEPT or trace.stat().st_size <= LARGEST:
+            break
+    return trace
 
 
-def _run(pair: Pair, *arguments: str | Path) -> list[int]:
-    """Run a program; the nanoseconds of its steps, by the clock or of CPU."""
+def _run(pair: Pair, *arguments: str | Path) -> dict[str, Any]:
+    """Run a program: the nanoseconds of its steps, by the clock and of CPU, and the last loss."""
     command = [sys.executable, PROGRAMS / f"{pair.name}.py", *arguments]
-    environment = os.environ | ALLOCATOR | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    environment = os.environ | ALLOCATOR | OFFLINE | {"PYTHONPATH": str(ROOT)}
+    called = f"{pair.name} {' '.join(map(str, arguments))}"
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST)
+    except subprocess.TimeoutExpired as error:
+        raise NotAPair(f"{called} took longer than {LONGEST} s") from error
     if done.returncode:
-        raise SystemExit(
-            f"{pair.name} {' '.join(map(str, arguments))} ended with code {done.returncode}:\n{done.stderr[-2000:]}"
-        )
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return list(json.loads(line)["steps_ns" if pair.clock else "cpu_ns"])
+        raise NotAPair(f"{called} ended with code {done.returncode}:\n{done.stderr[-2000:]}")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith('{"steps_ns"')]
+    told: dict[str, Any] = json.loads(line)
+    return told
 
 
 def _strip(trace: Path) -> None:

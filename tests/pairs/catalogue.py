@@ -1,160 +1,419 @@
-"""The pairs of fixtures/make/pairs: what is slow, what the fix is, and what a fix of this kind changes in a recorded step."""
+"""The pairs of fixtures/make/pairs: what is slow, what the fix is, what it wins and why, and which finding has to name it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-How = Literal["kept", "python", "usual", "beside", "one pass", "one"]
-
-
-@dataclass(frozen=True)
-class Change:
-    """What becomes of the time of slices whose names match the pattern `slices`.
-
-    kept: the share `amount` of it stays. python: what is in operators stays. usual: those that are longer than the median become
-    as long as it. beside: it runs on `amount` worker processes beside the rest of the step. one pass: operators that pass over
-    the same memory are fused, so that one of so many stays. one: of the many in a step one stays.
-    """
-
-    slices: str
-    how: How
-    amount: float = 0.0
-
-    def __str__(self) -> str:
-        words = {
-            "kept": f"{self.amount:.0%} stays" if self.amount else "goes",
-            "python": "outside operators goes",
-            "usual": "never longer than its median",
-            "beside": f"beside the rest, in {self.amount:.0f} processes",
-            "one pass": "one of its operators stays",
-            "one": "one of each step stays",
-        }
-        return f"`{self.slices}` {words[self.how]}"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A program with a flaw and the same program without: see the file of that name.
+    """A program with a flaw and the same program without: see the file of that name. Written from the program, not from reports.
 
-    `changes` say what the fix takes away, in words that hold for any program, and `assumption` why; without any the trace does
-    not tell what the fix wins. `rule` is the rule that has to find the flaw, and says what fixing it would win. `mean`: the flaw
-    or its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or needs several cores,
-    so that the clock tells how long a step takes; of all others it is the CPU time, which other programs change little.
+    `rules` are those that may name the flaw or advise the fix; the finding of the first of them that is in the report is what
+    says what the fix wins. None: no rule can tell it from the program's own work yet. `cause` is the flaw's word in
+    tests/truth/causes.json, `why` what of its time goes, and what stays.
+    `mean`: the flaw or its fix is in some steps only, so that means are compared, not medians. `clock`: the program waits, or
+    needs several cores, so that the clock tells how long a step takes; of all others it is the CPU time, which other programs
+    change little. `needs` are modules besides PyTorch and NumPy. `same_loss`: flaw and fix end with the same loss.
     """
 
     name: str
     fix: str
-    changes: tuple[Change, ...]
-    assumption: str
-    rule: str
+    rules: tuple[str, ...]
+    cause: str
+    why: str
+    needs: tuple[str, ...] = ()
     mean: bool = False
     clock: bool = False
+    same_loss: bool = True
 
-
-FETCH = "enumerate(DataLoader)*"
 
 PAIRS = (
     Pair(
         "loader_workers",
         "num_workers 0 -> 2",
-        (Change(FETCH, "beside", 2),),
-        "the longest remains of the rest, a fetch by two workers, and both by all cores",
-        "host-data-loading",
+        ("host-data-loading",),
+        "input-loading",
+        "two workers decode beside the training, while cores are free",
+        needs=("PIL",),
         clock=True,
     ),
     Pair(
         "persistent_workers",
         "persistent_workers=True",
-        (Change("start of epoch", "kept"), Change(FETCH, "usual")),
-        "no worker starts, and no fetch waits for that",
-        "host-epoch-start",
+        ("host-epoch-start", "host-data-loading"),
+        "input-loading",
+        "starting two processes and filling their queues go",
         mean=True,
         clock=True,
     ),
     Pair(
         "json_lines",
         "rows of Arrow",
-        (Change(FETCH, "kept"),),
-        "reading what is prepared takes no time",
-        "host-data-loading",
+        ("host-data-loading", "host-fetch-work"),
+        "input-loading",
+        "parsing numbers goes; collating rows stays",
+        needs=("pyarrow",),
     ),
     Pair(
         "pandas_rows",
         "one array",
-        (Change(FETCH, "kept"),),
-        "reading what is prepared takes no time",
-        "host-data-loading",
+        ("host-data-loading", "host-fetch-work"),
+        "input-loading",
+        "a Series is made for each row; collating stays",
+        needs=("pandas",),
     ),
-    Pair("collate", "slices", (Change("collate", "kept"),), "what is vectorized takes no time", "host-fetch-work"),
-    Pair("tokenizer", "encoded before", (Change("tokenize", "kept"),), "all of it goes", "host-side-work"),
+    Pair(
+        "collate",
+        "slices",
+        ("host-fetch-work", "host-data-loading"),
+        "input-loading",
+        "a loop over elements becomes one over rows",
+    ),
+    Pair(
+        "tokenizer",
+        "encoded before",
+        ("host-side-work", "host-python"),
+        "python-host",
+        "all of it goes",
+    ),
     Pair(
         "item_metrics",
         "one bincount",
-        (Change("metrics", "kept"),),
-        "what is vectorized takes no time",
-        "host-item-loop",
+        ("host-item-loop", "host-side-work", "host-python"),
+        "python-host",
+        "three reads for each of 1,024 samples become one operator",
     ),
     Pair(
         "step_logging",
         "each 10th step",
-        (Change("log", "kept", 0.1),),
-        "one in ten stays",
-        "host-logging",
+        ("host-logging", "host-side-work", "host-operators"),
+        "logging",
+        "nine of ten lines go",
         mean=True,
         clock=True,
     ),
     Pair(
         "checkpoint",
         "each 10th step",
-        (Change("checkpoint", "kept", 0.1),),
-        "one in ten stays",
-        "host-logging",
+        ("host-logging", "checkpoint-blocking", "host-side-work", "host-python"),
+        "checkpoint",
+        "nine of ten go",
         mean=True,
         clock=True,
     ),
     Pair(
         "gloo_buckets",
         "one flat buffer",
-        (Change("gloo:*", "one"),),
-        "small collectives are latency",
-        "host-small-collectives",
+        ("host-small-collectives", "host-communication"),
+        "host-communication",
+        "48 messages between processes become one; copying them together is new",
         clock=True,
     ),
     Pair(
         "optimizer_loop",
         "fused=True",
-        (Change("Optimizer.step*", "kept"),),
-        "one operator takes no time",
-        "host-optimizer",
+        ("host-optimizer", "host-many-operators", "host-operators"),
+        "host-compute",
+        "12 operators for each of 240 weights become one; its arithmetic stays",
     ),
     Pair(
         "clip_loop",
         "clip_grad_norm_",
-        (Change("clip", "python"), Change("aten::item", "kept")),
-        "the same operators run, without a loop in Python that reads their results",
-        "host-item-loop",
+        ("host-item-loop", "host-side-work", "host-python"),
+        "python-host",
+        "reading 240 norms goes; computing them stays",
     ),
     Pair(
         "compiled_chain",
         "torch.compile",
-        (Change("augment", "one pass"),),
-        "an operator is a pass over memory, and one pass does all",
-        "host-elementwise-chain",
+        ("host-elementwise-chain", "host-side-work", "host-operators"),
+        "host-compute",
+        "ten passes over memory become one",
     ),
     Pair(
         "float64",
         "float32",
-        (Change("aten::*", "kept", 0.5),),
-        "half the bytes, twice as many numbers at once",
-        "host-float64",
+        ("host-float64", "host-operators"),
+        "host-compute",
+        "half the bytes, twice as many numbers in an instruction",
     ),
     Pair(
         "threads",
         "2 of 16 threads",
+        ("host-threads", "host-operators"),
+        "host-compute",
+        "threads that wait for their turn on a core; computing stays",
+        clock=True,
+    ),
+    Pair(
+        "small_files",
+        "one mapped file",
+        ("host-fetch-work", "host-data-loading"),
+        "input-loading",
+        "opening a file and unpickling a tensor take 100 us a sample, copying a row of an array takes 2",
+    ),
+    Pair(
+        "compressed_shards",
+        "stored as they are",
+        ("host-side-work", "host-data-loading", "host-python"),
+        "input-loading",
+        "inflating goes; conversion to float32 stays under the same range",
+    ),
+    Pair(
+        "augment_each",
+        "the batch at once",
+        ("host-fetch-work", "host-data-loading"),
+        "input-loading",
+        "half the bytes, no temporaries in float64, no calls per picture; decoding stays, as does arithmetic",
+        needs=("PIL",),
+    ),
+    Pair(
+        "weighted_sampler",
+        "one draw for the epoch",
+        ("host-data-loading",),
+        "input-loading",
+        "64 sums over 20,000 weights a batch become one in an epoch; fetching samples and collating stay",
+    ),
+    Pair(
+        "sparse_rows",
+        "rows of a batch at once",
+        ("host-data-loading",),
+        "input-loading",
+        "indexing of SciPy takes 60 us for one row or for a hundred; writing the dense batch stays",
+        needs=("scipy",),
+    ),
+    Pair(
+        "pandas_apply",
+        "whole columns",
+        ("host-side-work", "host-python"),
+        "python-host",
+        "a Series is made for each row; arithmetic of four columns takes a millisecond",
+        needs=("pandas",),
+    ),
+    Pair(
+        "lstm_cells",
+        "nn.LSTM",
+        ("host-many-operators", "host-operators"),
+        "host-compute",
+        "calling 15 operators for each time step, forward and backward, was most; one kernel computes the same",
+    ),
+    Pair(
+        "attention_heads",
+        "scaled_dot_product_attention",
+        ("host-many-operators", "host-operators"),
+        "host-compute",
+        "8 heads of 6 small operators are one, which stores no scores; projections and optimizer stay",
+    ),
+    Pair(
+        "position_tables",
+        "kept as buffers",
+        ("host-side-work", "host-item-loop", "host-python"),
+        "python-host",
+        "all of the range goes",
+    ),
+    Pair(
+        "ema_loop",
+        "torch._foreach_lerp_",
+        ("host-side-work", "host-many-operators", "host-operators"),
+        "host-compute",
+        "four operators and a lookup for each of 160 weights become one call; reading the weights stays",
+    ),
+    Pair(
+        "weight_penalty",
+        "weight_decay",
+        ("host-many-operators", "host-side-work", "host-operators"),
+        "host-compute",
+        "three operators for each weight in forward, and as many in backward, become part of one of the optimizer",
+    ),
+    Pair(
+        "second_forward",
+        "outputs of the first",
+        ("host-side-work", "host-operators"),
+        "host-compute",
+        "one of two forwards goes, which were a third each beside the backward",
+    ),
+    Pair(
+        "recompute",
+        "activations are kept",
         (),
-        "a trace does not tell how fast fewer threads are",
-        "host-threads",
+        "recompute",
+        "one of two forwards goes",
+    ),
+    Pair(
+        "micro_batches",
+        "one batch",
+        ("host-many-operators", "host-operators"),
+        "host-compute",
+        "16 times the calls of operators for one batch; computing is the same",
+    ),
+    Pair(
+        "validation",
+        "each 10th step, inference mode",
+        ("host-side-work", "host-operators"),
+        "host-compute",
+        "nine of ten validations go",
+        mean=True,
+    ),
+    Pair(
+        "strided_input",
+        "one contiguous copy",
+        (),
+        "host-compute",
+        "copies of a strided view, and arithmetic that skips over memory; a contiguous read is vectorized",
+    ),
+    Pair(
+        "fresh_buffers",
+        "one buffer again",
+        (),
+        "host-compute",
+        "pages that the system clears and maps in each step; passes over memory stay",
+    ),
+    Pair(
+        "one_hot",
+        "nn.functional.embedding",
+        (),
+        "host-compute",
+        "a product with a matrix of zeros becomes a look-up, forward and backward",
+    ),
+    Pair(
+        "pair_loss",
+        "a matrix of distances",
+        ("host-many-operators", "host-side-work", "host-item-loop", "host-operators"),
+        "host-compute",
+        "120 pairs of 8 small operators are one, forward and backward",
+    ),
+    Pair(
+        "anomaly_mode",
+        "off",
+        ("logging-in-step", "host-side-work", "host-many-operators", "host-operators", "host-python"),
+        "logging",
+        "a traceback for each operator, and a test for NaN of each gradient",
+    ),
+    Pair(
+        "hf_tokenizer",
+        "the fast tokenizer",
+        ("host-side-work", "host-python"),
+        "python-host",
+        "all of the range but what the tokenizer in Rust and making the tensor take",
+        needs=("transformers",),
+    ),
+    Pair(
+        "hf_accumulation",
+        "one batch",
+        ("host-many-operators", "host-operators"),
+        "host-compute",
+        "16 times the calls of operators, and of the Trainer, for one batch; computing is the same",
+        needs=("transformers", "accelerate"),
+    ),
+    Pair(
+        "hf_padding",
+        "padded to the longest of a batch",
+        (),
+        "host-compute",
+        "three of four tokens are padding, which is computed as all others",
+        needs=("transformers",),
+    ),
+    Pair(
+        "hf_generate",
+        "use_cache=True",
+        (),
+        "recompute",
+        "each new token computes all before it again",
+        needs=("transformers",),
+    ),
+    Pair(
+        "datasets_lists",
+        'with_format("torch")',
+        ("host-fetch-work", "host-data-loading"),
+        "input-loading",
+        "lists of numbers and a look-up for each row; the batch is still taken out of Arrow",
+        needs=("datasets",),
+    ),
+    Pair(
+        "parquet_rows",
+        "columns become arrays",
+        ("host-side-work", "host-data-loading", "host-python"),
+        "input-loading",
+        "a dictionary and numbers of Python for each row; decoding Parquet stays",
+        needs=("pyarrow",),
+    ),
+    Pair(
+        "jpeg_full_size",
+        "Image.draft",
+        ("host-fetch-work", "host-data-loading"),
+        "input-loading",
+        "an eighth of each side is decoded; reading the bytes and decoding Huffman codes stay",
+        needs=("PIL",),
+        same_loss=False,
+    ),
+    Pair(
+        "sklearn_report",
+        "each 10th step",
+        ("host-side-work", "host-python"),
+        "python-host",
+        "nine of ten reports go",
+        needs=("sklearn",),
+        mean=True,
+    ),
+    Pair(
+        "tensorboard_histograms",
+        "each 10th step",
+        ("host-logging", "host-side-work", "host-python"),
+        "logging",
+        "nine of ten go",
+        needs=("tensorboard",),
+        mean=True,
+    ),
+    Pair(
+        "lightning_norms",
+        "each 10th step",
+        ("host-logging", "host-side-work", "host-many-operators", "host-python"),
+        "logging",
+        "nine of ten go",
+        needs=("lightning",),
+        mean=True,
+    ),
+    Pair(
+        "accelerate_state",
+        "each 10th step",
+        ("checkpoint-blocking", "host-logging", "host-side-work"),
+        "checkpoint",
+        "nine of ten go",
+        needs=("accelerate",),
+        mean=True,
+        clock=True,
+    ),
+    Pair(
+        "ddp_no_sync",
+        "no_sync but for the last",
+        ("host-small-collectives", "host-communication"),
+        "host-communication",
+        "three of four reductions go",
+        clock=True,
+    ),
+    Pair(
+        "uneven_shards",
+        "dealt by length",
+        ("late-rank", "rank-imbalance", "host-communication"),
+        "waiting-for-rank",
+        "half of what the longer shard takes more; the reduction stays",
+        clock=True,
+    ),
+    Pair(
+        "pinned_ranks",
+        "a core for each rank",
+        ("cpu-starved", "late-rank", "host-threads"),
+        "waiting-for-rank",
+        "each rank has half a core: by the clock all of it, computing too, is twice as long",
+        clock=True,
+    ),
+    Pair(
+        "busy_neighbour",
+        "the other program has ended",
+        ("late-rank", "cpu-starved", "rank-imbalance", "host-communication"),
+        "waiting-for-rank",
+        "the other rank has half a core; it is not in the program",
         clock=True,
     ),
 )

@@ -6,29 +6,39 @@ import json
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from pairs.catalogue import PAIRS, Pair
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "pairs"
 FILE = FOLDER / "measured.json"
+TRUTH = Path(__file__).parents[1] / "truth" / "pairs.json"
 LEAST = 0.01  # of a step; errors are shares of what was won, or of this where it is less
 NEAR = 0.25
 HEADING = "## Pairs run on a CPU"
 
 _INTRODUCTION = """\
 Programs of `fixtures/make/pairs`, with a flaw and with its fix, run by `python tests/benchmarks/cpu_pairs.py --write` with
-PyTorch on {cores} cores that other programs kept busy as well: slow and fixed in turns, {runs} times each, without a profiler.
-*Slow* and *fixed* are milliseconds a step: the median of a run, or its mean where the flaw is in some steps only, and the median
-of the runs. They are CPU time, which other programs change little, except where a program waits or needs several cores: *clock*.
-*Won* is 1 - fixed / slow: median and range of the turns. Freed memory stays with the process (MALLOC_TRIM_THRESHOLD_), since the
-page faults of a few steps else decide which run is the faster. Workers win nothing while other programs use all cores, as they
-did when loader_workers was run last.
+PyTorch on {cores} cores: slow and fixed in turns, {runs} times each, without a profiler. Both end with the same loss where the
+fix changes no result. *Slow* and *fixed* are milliseconds a step: the median of a run, or its mean where the flaw is in some
+steps only, and the median of the runs. They are CPU time, which other programs change little, except where a program waits or
+needs several cores: *clock*. *Won* is 1 - fixed / slow: median and range of the turns. Freed memory stays with the process
+(MALLOC_TRIM_THRESHOLD_), since the page faults of a few steps else decide which run is the faster.
 
-*Likely* and *range* are shares of the step that the finding of this rule says in the report of a trace of the slow program;
-`traceq explain RULE` says what they follow from. *Error* is the distance of likely from the median won, as a share of that.
-*Inside*: the median won lies in the range, or that of some turns.
+*Likely* and *range* are shares of the step that the finding says in the report of a trace of the slow program; `traceq explain
+RULE` says what they follow from. Which rules may name a flaw was written down before, from the program
+(`tests/pairs/catalogue.py`): the finding is that of the first of them that found something. *Error* is the distance of likely
+from the median won, as a share of that. *Inside*: the median won lies in the range, or that of some turns.
 """
+
+
+class Predicted(TypedDict):
+    """Shares of a step that the finding of a rule says."""
+
+    rule: str
+    low: float
+    likely: float
+    high: float
 
 
 class Measured(TypedDict):
@@ -36,7 +46,7 @@ class Measured(TypedDict):
 
     slow_ns: list[int]
     fixed_ns: list[int]
-    predicted: dict[str, float] | None
+    predicted: Predicted | None
 
 
 class Measurements(TypedDict):
@@ -71,12 +81,42 @@ def section(measurements: Measurements) -> Iterator[str]:
     for pair, measured in known:
         yield _row(pair, measured)
     yield ""
-    yield "| pair | time | what the fix changes | because |"
-    yield "|---|---|---|---|"
+    yield "| pair | time | with | may be named by | what goes, and what stays |"
+    yield "|---|---|---|---|---|"
     for pair, _ in known:
-        changes = "; ".join(str(change) for change in pair.changes) or "cannot tell"
-        yield f"| {pair.name} | {'clock' if pair.clock else 'CPU'} | {changes} | {pair.assumption} |"
+        rules, needs = ", ".join(pair.rules) or "no rule yet", ", ".join(pair.needs) or "-"
+        yield f"| {pair.name} | {'clock' if pair.clock else 'CPU'} | {needs} | {rules} | {pair.why} |"
     yield ""
+
+
+def truth(measurements: Measurements) -> dict[str, Any]:
+    """Labels of the slow programs' traces, as tests/truth has them: from the programs and their times, not from a report."""
+    known = {pair: measurements["pairs"][pair.name] for pair in PAIRS if pair.name in measurements["pairs"]}
+    return {pair.name: _label(pair, measured) for pair, measured in known.items()}
+
+
+def _label(pair: Pair, measured: Measured) -> dict[str, Any]:
+    """What a performance engineer would tell of a step, ns without the profiler, by the clock or of CPU."""
+    step, shares = statistics.median(measured["slow_ns"]), won(measured)
+    low, size, high = (round(max(0.0, share) * step) for share in (shares[0], statistics.median(shares), shares[-1]))
+    trace = f"fixtures/pairs/{pair.name}.pt.trace.json.gz"
+    bottleneck = {
+        "cause": pair.cause,
+        "what": pair.why,
+        "size_ns": size,
+        "low_ns": low,
+        "high_ns": high,
+        "fix": pair.fix,
+        "evidence": {
+            "how": f"fixtures/make/pairs/{pair.name}.py slow and fixed in turns, by {'the clock' if pair.clock else 'CPU time'}",
+            "found": {"slow_ns": measured["slow_ns"], "fixed_ns": measured["fixed_ns"]},
+        },
+    }
+    return {
+        "trace": trace if (FOLDER.parents[1] / trace).is_file() else None,
+        "rules": list(pair.rules),
+        "judged": {"per": "step", "step_ns": round(step), "bottlenecks": [bottleneck], "first": [pair.cause]},
+    }
 
 
 def _summary(measured: Sequence[Measured]) -> str:
@@ -104,7 +144,7 @@ def _row(pair: Pair, measured: Measured) -> str:
         cells += ["none", "-", "-", "-", "-"]
     else:
         cells += [
-            pair.rule,
+            predicted["rule"],
             _percent(predicted["likely"]),
             f"{_percent(predicted['low'])} to {_percent(predicted['high'])}",
             _percent(_error(measured)),

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pairs.catalogue import Pair
 from traceq.app.open import Traces
+from traceq.diagnosis.finding import Finding
+
+STEP = "select avg(dur) from step where excluded is null"
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """Shares of a step that the fix wins."""
-
-    low: float
-    likely: float
-    high: float
-
-
-def predicted(pair: Pair, traces: Traces) -> Prediction | None:
-    """What the finding on the flaw says in the report; None where there is no such finding."""
-    found = traces.report().findings
-    for _, row in found[found["rule"] == pair.rule].iterrows():
-        step = row["saving_ns"] / row["saving_share"]
-        return Prediction(row["saving_low_ns"] / step, row["saving_share"], row["saving_high_ns"] / step)
+def predicted(pair: Pair, traces: Traces) -> tuple[Finding, float] | None:
+    """The finding on the flaw, and the ns of a recorded step; None where no rule that may name it finds anything."""
+    (trace,) = traces.report().content.traces
+    for rule in pair.rules:
+        for finding in trace.findings:
+            if finding.rule == rule:
+                ((step_ns,),) = traces.sql(STEP).fetchall()
+                return finding, step_ns
     return None
