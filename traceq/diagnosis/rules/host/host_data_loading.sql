@@ -22,7 +22,7 @@
 --   busiest(facts) }}
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
 -- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- elif facts.workers
---   %}The loader's workers are in the trace, and the main thread does nothing else meanwhile. {%- else %}The name of
+--   %}The loader has {{ plural(facts.workers, 'worker') }}, and the main thread does nothing else meanwhile. {%- else %}The name of
 --   the fetch says who makes the batches, and the main thread does nothing else meanwhile. {%- endif %}
 -- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
 --   hold, is what the steps wait for{% endif %}.

@@ -15,7 +15,7 @@
 --   remedy('workers', workers='N') }} Start {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times
 --   as many{% else %}one or two more{% endif %}, up to the cores per GPU. {%- else %} {%- set enough = (facts.workers
 --   * times) | round(0, 'ceil') | int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %}
---   {{ remedy('workers', workers=needed) }} {{ facts.workers }} workers are seen {%- if facts.worker_busy is not none
+--   {{ remedy('workers', workers=needed) }} {{ plural(facts.workers, 'worker') }} make batches {%- if facts.worker_busy is not none
 --   %}, busy {{ percent(facts.worker_busy) }} of their time{% endif %}; about {{ needed }} would keep up. {%- endif
 --   %} The program waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles {{
 --   per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) for it. If the machine has no more cores, make

@@ -1,4 +1,5 @@
--- The training thread's fetches in the counted steps together, and the workers seen.
+-- The training thread's fetches in the counted steps together, and the loader's workers: those that are seen, else as many as the snapshot
+-- of the run's settings says.
 -- uses: counted
 with
 worker as (
@@ -21,7 +22,15 @@ select
     coalesce(sum(f.calls), 0)::double as calls_ns,
     coalesce(sum(f.unexplained), 0)::double as unexplained_ns,
     (select total from step_stats where trace_id = $trace_id)::double as total_ns,
-    (select workers from worker) as workers,
+    coalesce(
+        (select nullif(workers, 0) from worker),
+        (
+            select try_cast(value as integer)
+            from made_with
+            where trace_id = $trace_id and topic = 'loader' and instance = 0 and name = 'num_workers'
+        ),
+        0
+    ) as workers,
     (select busy_share from worker) as worker_busy
 from data_fetch as f
 inner join counted using (step)
