@@ -38,6 +38,7 @@ from pairs.prediction import predicted
 import traceq
 from traceq.diagnosis.finding import Finding
 from traceq.runs.verify.calibration import Calibrated, Hardware, Won, append, line_of, pair_of, read
+from traceq.sharing.made_with import carry
 
 PROGRAMS = ROOT / "fixtures" / "make" / "pairs"
 PAGE = ROOT / "docs" / "accuracy.md"
@@ -48,10 +49,7 @@ LONGEST = 180  # seconds of a program
 # Freed memory stays with the process; otherwise the page faults of a few steps decide which run is the faster.
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(4 << 30), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-KEPT = (
-    *("float64", "gloo_buckets", "hf_tokenizer", "json_lines", "pandas_apply", "persistent_workers", "recompute"),
-    "weighted_sampler",
-)
+KEPT = ("float64", "hf_tokenizer", "json_lines", "pandas_apply", "persistent_workers", "threads", "weighted_sampler")
 LARGEST, STEPS = 100_000, (10, 5)  # bytes of a trace that is kept; with how many steps it is tried
 KEPT_ARGS = {"Ev Idx", "External id", "Sequence number", "Fwd thread id", "name", "labels", "sort_index"}
 KEPT_ARGS |= {"Input type", "Input Dims"}
@@ -101,23 +99,20 @@ def _write(results: Measurements) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="REGEX", help="pairs whose names match")
-    parser.add_argument("--times", type=int, default=3, metavar="N", help="runs of each program")
+    parser.add_argument(
+        "--times",
+        type=int,
+        default=3,
+        metavar="N",
+        help="runs of each program; 0: predict again",
+    )
     parser.add_argument("--write", action="store_true", help="keep what was measured")
     return parser.parse_args()
 
 
 def _measured(pair: Pair, times: int, *, write: bool) -> Measured:
-    """Run a pair, and predict from a trace."""
-    statistic = statistics.mean if pair.mean else statistics.median
-    slow, fixed = [], []
-    for _ in range(times):
-        if pair.clock:
-            _wait_for_cores()
-        before, after = _run(pair, "slow"), _run(pair, "fixed")
-        _check_losses(pair, before["loss"], after["loss"])
-        times_of = "steps_ns" if pair.clock else "cpu_ns"
-        slow.append(round(statistic(before[times_of])))
-        fixed.append(round(statistic(after[times_of])))
+    """Run a pair, and predict from a trace; `times` 0 takes what was measured last."""
+    slow, fixed = _times(pair, times) if times else _last(pair)
     measured: Measured = {"slow_ns": slow, "fixed_ns": fixed, "predicted": None}
     with tempfile.TemporaryDirectory() as folder:
         trace = _recorded(pair, Path(folder))
@@ -128,6 +123,28 @@ def _measured(pair: Pair, times: int, *, write: bool) -> Measured:
         if write:
             _keep(pair, trace, found, measured)
     return measured
+
+
+def _times(pair: Pair, times: int) -> tuple[list[int], list[int]]:
+    """Nanoseconds a step of the slow and of the fixed program, run in turns."""
+    statistic = statistics.mean if pair.mean else statistics.median
+    slow, fixed = [], []
+    for _ in range(times):
+        if pair.clock:
+            _wait_for_cores()
+        before, after = _run(pair, "slow"), _run(pair, "fixed")
+        _check_losses(pair, before["loss"], after["loss"])
+        times_of = "steps_ns" if pair.clock else "cpu_ns"
+        slow.append(round(statistic(before[times_of])))
+        fixed.append(round(statistic(after[times_of])))
+    return slow, fixed
+
+
+def _last(pair: Pair) -> tuple[list[int], list[int]]:
+    known = load()["pairs"]
+    if pair.name not in known:
+        raise NotAPair(f"{pair.name}: was not measured yet, so that --times 0 has nothing to take")
+    return known[pair.name]["slow_ns"], known[pair.name]["fixed_ns"]
 
 
 def _check_losses(pair: Pair, slow: float, fixed: float) -> None:
@@ -151,7 +168,9 @@ def _keep(pair: Pair, trace: Path, found: tuple[Finding, float] | None, measured
     """The trace, if it is one of those that are kept, and a line of the file of checked predictions."""
     if pair.name in KEPT:
         FOLDER.mkdir(exist_ok=True)
-        (FOLDER / f"{pair.name}.pt.trace.json.gz").write_bytes(trace.read_bytes())
+        kept = FOLDER / f"{pair.name}.pt.trace.json.gz"
+        kept.write_bytes(trace.read_bytes())
+        carry(trace, kept)
     others = [line for line in read(CALIBRATION) if line.pair != pair_of(pair.name)]
     CALIBRATION.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in others))
     if found is not None:
@@ -191,11 +210,11 @@ def _busy_seconds() -> float:
 
 
 def _recorded(pair: Pair, folder: Path) -> Path:
-    """A trace of the slow program, small where it is to be kept."""
-    trace = folder / "trace.rank0.pt.trace.json.gz"
+    """A trace of the slow program with the snapshot beside it, small where it is to be kept."""
+    trace = folder / "slow.pt.trace.json.gz"
     for count in STEPS:
         _run(pair, "slow", "--trace", folder, "--steps", str(count))
-        _strip(trace)
+        _strip(folder / "trace.rank0.pt.trace.json.gz", trace)
         if pair.name not in KEPT or trace.stat().st_size <= LARGEST:
             break
     return trace
@@ -217,13 +236,14 @@ def _run(pair: Pair, *arguments: str | Path) -> dict[str, Any]:
     return told
 
 
-def _strip(trace: Path) -> None:
-    """Take names of machines and what else no prediction needs out of a trace."""
+def _strip(trace: Path, target: Path) -> None:
+    """Write a trace again without names of machines and what else no prediction needs."""
     content: dict[str, Any] = json.loads(gzip.decompress(trace.read_bytes()))
     content.pop("host_name", None)
     content.pop("traceName", None)
     content["traceEvents"] = [_less(event) for event in content["traceEvents"] if event.get("ph") not in ("s", "f")]
-    trace.write_bytes(gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0))
+    target.write_bytes(gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0))
+    carry(trace, target)
 
 
 def _less(event: dict[str, Any]) -> dict[str, Any]:

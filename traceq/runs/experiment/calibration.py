@@ -22,17 +22,18 @@ def lines_of(
     cores: int | None = None,
     is_public: bool = False,
 ) -> Iterator[Calibrated]:
-    """A line for each finding that is gone from a recording: of several settings that remove it the one that wins most.
+    """A line for each finding that is gone from a recording: of several settings that remove it the first of the plan.
+
+    The one that wins most would win more by chance, too.
 
     `program` is any name of it, of which a hash is kept; `is_public` keeps the name. Where the finding is still there, it was
     not fixed, and what was won says nothing of the prediction.
     """
-    best: dict[str, Checked] = {}
+    first: dict[str, Checked] = {}
     for each in found.checked:
-        known = best.get(each.predicted.finding_id)
-        if each.state == "gone" and each.won is not None and (known is None or each.won > (known.won or 0.0)):
-            best[each.predicted.finding_id] = each
-    for each in best.values():
+        if each.state == "gone" and each.won is not None:
+            first.setdefault(each.predicted.finding_id, each)
+    for each in first.values():
         line = _line(found, profiles, each, program, cores, is_public=is_public)
         if line is not None:
             yield line
