@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_trials import studied
+from made_trials import made, studied
 
 from traceq.common.text import width
 from traceq.reports.experiment import chart_front, chart_steps
@@ -109,6 +110,9 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "Set b=1: steps/s +25"),
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "Also worth it, alone: a=1."),
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "b=1 and a=1 together"),
+        ("baseline : 10 10 failed 10\na=1 : 9 9 9 9", {}, "Set a=1: steps/s +11"),
+        ("baseline : 10 10 failed 10\na=1 : 9 9 9 9", {}, "failed the baseline: failed in 1 of 4, failed in round 2"),
+        ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 :", {}, "not run b=1"),
         ("baseline : 10 10 10\na=1 : 9 9 9\na=2 : 8 8 8\na=4 : 5 5 5", {}, "a above 4, the largest tried"),
         ("baseline : 10 10 10\na=1 : 12 12 12", {}, "worse a=1"),
         ("baseline : 10\na=1 : 9", {}, "a=1 again: one round does not say how sure a difference is"),
@@ -158,6 +162,14 @@ def test_hostile_names(show):
     assert "\u202e" not in text
     assert show is not html_of or "<script>alert" not in text
     assert len(text) < 300_000
+
+
+def test_what_a_win_may_cost_is_said():
+    settings, trials = made("baseline : 100 101 99 100\na=1 : 80 81 79 80")
+    peaks = {"baseline": (100, 130, 80, 110), "a=1": (130, 80, 110, 100)}
+    found = study(settings, [replace(each, host_memory_peak=peaks[each.setting][each.round]) for each in trials])
+    assert "cannot tell: host memory" in said(found)
+    assert "nothing that was measured" not in said(found)
 
 
 def test_json(found):

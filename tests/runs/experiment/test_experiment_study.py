@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import made_runs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_trials import studied, verdicts
+from made_trials import made, studied, verdicts
 
 from traceq.runs.experiment.experiment import Limits, Predicted
 from traceq.runs.experiment.study import study
@@ -95,6 +97,46 @@ def test_without_a_sure_gain_the_baseline_stays():
     assert set(found.choice.alike) >= {"a=1"}
 
 
+def test_of_settings_that_are_alike_only_one_that_is_surely_better_is_chosen():
+    found = studied("""
+    baseline       : 100 101 99 100 100
+    num_workers=2  : 80 101 84 104 82
+    num_workers=4  : 78 79 77 78 78
+    """)
+    assert verdicts(found, "throughput")["num_workers=2"] == "cannot tell"
+    assert (chosen(found), [win.setting for win in found.choice.wins]) == ("num_workers=4", ["num_workers=4"])
+    assert "baseline" not in found.choice.alike
+
+
+def test_a_noisy_setting_that_is_best_by_chance_hides_no_sure_gain():
+    found = studied("""
+    baseline : 100 100 100 100 100 100 100 100 100
+    a=1      : 72 110 72 110 72 110 72 110 72
+    b=1      : 90 91 89 90 90 91 89 90 90
+    """)
+    assert verdicts(found)["a=1"] == "cannot tell"
+    assert found.result("a=1").measures["step"].value < found.result("b=1").measures["step"].value
+    assert chosen(found) == "b=1"
+
+
+def test_a_baseline_that_failed_once_is_judged_by_the_other_rounds():
+    found = studied("baseline : 100 101 99 failed 100 100\na=1 : 80 81 79 80 80 80")
+    assert (chosen(found), verdicts(found)) == ("a=1", {"a=1": "better"})
+
+
+def test_what_was_not_run_is_no_failure():
+    assert studied("baseline : 10 10\na=1 :").result("a=1").outcome == "not run"
+
+
+def test_a_change_that_may_lose_something_is_dominant_perhaps_by_chance():
+    lines = "baseline : 100 101 99 100 : host_memory_peak=100\na=1 : 80 81 79 80 : host_memory_peak=100"
+    assert [(each.setting, each.is_sure) for each in studied(lines).dominated] == [("baseline", True)]
+    settings, trials = made(lines)
+    peaks = {"baseline": (100, 130, 80, 110), "a=1": (130, 80, 110, 100)}
+    noisy = [replace(each, host_memory_peak=peaks[each.setting][each.round]) for each in trials]
+    assert [(each.setting, each.is_sure) for each in study(settings, noisy).dominated] == [("baseline", False)]
+
+
 def test_an_ablation_is_a_bound_and_no_choice():
     found = studied(
         "baseline : 100 101 99 100\nwithout data : 69 70 68 69",
@@ -145,7 +187,11 @@ def test_what_a_limit_lies_within_is_said():
     assert found.choice.unsure == ("baseline",)
 
 
-names = st.lists(st.sampled_from(["a", "b", "c", "d"]), unique=True, min_size=1)
+def better(found):
+    """The settings that are surely better for the goal."""
+    return {name for name, verdict in verdicts(found, found.quantity).items() if verdict == "better"}
+
+
 steps = st.integers(8, 14)
 
 
@@ -160,8 +206,9 @@ def test_neither_a_failed_nor_a_dominated_setting_is_chosen(tried, data):
     found = studied("\n".join(lines), goal=goal, scatter=0.2)
     failed = {each.setting.name for each in found.results if each.outcome != "ok"}
     beaten = {each.setting for each in found.dominated}
-    sure = {each.setting for each in found.dominated if each.is_sure or each.setting != "baseline"}
-    assert chosen(found) not in failed | sure
+    sure = {each.setting: each.by for each in found.dominated if each.is_sure}
+    assert chosen(found) not in failed | sure.keys()
+    assert chosen(found) in {"baseline", sure.get("baseline"), *better(found)}
     assert not {win.setting for win in found.choice.wins} & failed
     assert set(found.front) | beaten | failed == {each.setting.name for each in found.results}
 

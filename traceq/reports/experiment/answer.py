@@ -17,17 +17,17 @@ from traceq.reports.experiment.words import (
     setting,
     titled,
 )
-from traceq.runs.experiment.amounts import number_in
+from traceq.runs.experiment.amounts import is_of_work, number_in
 from traceq.runs.experiment.experiment import Choice, Experiment, Limits, Quantity, Result, Win
 from traceq.runs.experiment.rounds import EFFECT
 from traceq.runs.experiment.trial import BASELINE
 
 _LISTED = 4
-# Knobs that change what is computed, and with it what is learned.
-_LEARNS_ELSE = frozenset({"amp", "tf32", "batch", "batch_size"})
+# Knobs that change what is computed, and with it what is learned, as those do that change the work of a step.
+_LEARNS_ELSE = frozenset({"amp", "tf32"})
 # More rounds nobody runs.
 _MOST_ROUNDS = 50
-_NOTHING = "nothing to act on"
+_NOTHING, _NOT_RUN = "nothing to act on", "not run"
 
 
 def answer(found: Experiment) -> Iterator[Block]:
@@ -41,7 +41,7 @@ def answer(found: Experiment) -> Iterator[Block]:
 
 
 def _outcome(found: Experiment) -> Outcome:
-    if found.choice is None or found.result(BASELINE).outcome != "ok":
+    if found.choice is None or not found.result(BASELINE).is_judged:
         return "cannot tell"
     if found.choice.wins:
         return "problem"
@@ -59,7 +59,7 @@ def goal_of(found: Experiment) -> str:
 
 def _verdict(found: Experiment) -> Spans:
     base, choice = found.result(BASELINE), found.choice
-    if base.outcome != "ok":
+    if not base.is_judged:
         return ("Cannot tell: the program as it is did not run (", Name(base.reason or base.outcome), ").")
     if choice is None:
         return _unknown(found)
@@ -136,15 +136,19 @@ def _wins(found: Experiment, wins: Sequence[Win]) -> Table:
 
 
 def _costs(found: Experiment, win: Win) -> str:
-    """What is surely worse, and by how much."""
+    """What is surely worse, and by how much; and what cannot be told."""
     differences = found.result(win.setting).differences
-    costs = [
-        f"{titled(found, name) if name == 'energy' else NAMED[name]} {changed(differences[name]).partition(' (')[0]}"
-        for name in win.costs
-    ]
-    turned = found.result(win.setting).setting.values
-    costs += ["perhaps accuracy" for _ in _LEARNS_ELSE & turned.keys()][:1]
+    costs = [f"{_cost(found, name)} {changed(differences[name]).partition(' (')[0]}" for name in win.costs]
+    if any(knob in _LEARNS_ELSE or is_of_work(knob) for knob in found.result(win.setting).setting.values):
+        costs.append("perhaps accuracy")
+    unsure = [_cost(found, name) for name, each in differences.items() if each.verdict == "cannot tell"]
+    if unsure:
+        costs.append(f"cannot tell: {' and '.join(unsure)}")
     return ", ".join(costs) or "nothing that was measured"
+
+
+def _cost(found: Experiment, name: Quantity) -> str:
+    return titled(found, name) if name == "energy" else NAMED[name]
 
 
 def _alike(win: Win) -> str:
@@ -160,10 +164,13 @@ def _rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
             yield label, tuple(_each(results, found.quantity))
     useless = [each.setting.name for each in tried if each.outcome == _NOTHING]
     if useless:
-        yield "nothing to act on", listed(useless)
+        yield _NOTHING, listed(useless)
     if found.choice is not None and found.choice.combined is not None:
         yield "together", (_combined(found, found.choice, found.choice.combined),)
-    failed = [each for each in found.results if each.outcome not in ("ok", _NOTHING)]
+    missing = [each.setting.name for each in found.results if each.outcome == _NOT_RUN]
+    if missing:
+        yield _NOT_RUN, listed(missing)
+    failed = [each for each in found.results if each.outcome not in ("ok", _NOTHING, _NOT_RUN)]
     if failed:
         yield "failed", tuple(_failures(failed))
     left = tuple(_left(found))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from traceq.runs.experiment.trial import Setting, Trial
+from traceq.runs.experiment.trial import Trial
 from traceq.runs.tradeoff.values import STEPS
 
 _RANKS = re.compile(
     r"(n|num|number_of)?_?(gpus|devices|ranks|nodes|replicas)|num_gpu|nproc\w*|n_proc\w*|world_?size", re.IGNORECASE
 )
 _COUNTS = re.compile(r"worker|thread|proc|rank|gpus|devices|world|cores|cpus|nodes|replica|jobs", re.IGNORECASE)
-_WORK = re.compile(r"batch|samples|tokens|seq|accum|micro", re.IGNORECASE)
+_WORK = re.compile(r"batch|samples|tokens|seq|accum|micro|^bs$", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?(e-?\d{1,2})?", re.IGNORECASE | re.ASCII)
 
 
@@ -31,16 +31,20 @@ def is_count(knob: str) -> bool:
     return _COUNTS.search(knob) is not None or is_ranks(knob)
 
 
+def is_of_work(knob: str) -> bool:
+    """Whether it changes how much a step does."""
+    return _WORK.search(knob) is not None
+
+
 def is_ranks(knob: str) -> bool:
     """Whether it counts ranks, each of which does the work of a step."""
     return _RANKS.fullmatch(knob) is not None
 
 
-def is_work_known(settings: Sequence[Setting], trials: Sequence[Trial], work: str) -> bool:
+def is_work_known(knobs: Iterable[str], trials: Sequence[Trial], work: str) -> bool:
     """Whether throughput can be compared: not where steps are counted that do more at one setting than at another."""
     if work != STEPS:
         return True
     names = {name for each in trials for name in each.work}
     differ = any(len({each.work[name] for each in trials if name in each.work}) > 1 for name in names)
-    knobs = {knob for each in settings for knob in each.values}
-    return not differ and not any(_WORK.search(knob) or is_ranks(knob) for knob in knobs)
+    return not differ and not any(is_of_work(knob) or is_ranks(knob) for knob in knobs)

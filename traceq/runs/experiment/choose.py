@@ -1,8 +1,8 @@
 """Which setting serves a goal within the limits, which changes are worth making, and which settings others dominate.
 
-Settings that failed, that leave a part of the program out, or that another one dominates by what was measured
-(traceq/runs/front.py) are never chosen. A change is recommended only where it is surely better than the baseline: that stays
-where what dominates it may do so by chance.
+Settings that failed, that leave a part of the program out, or that another one surely dominates (traceq/runs/front.py) are
+never chosen, and those that one dominates perhaps by chance only where nothing else is as good. A change is recommended only
+where it is surely better than the baseline, or surely dominates it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from traceq.runs.experiment.experiment import (
 from traceq.runs.experiment.paired import LEVEL
 from traceq.runs.experiment.results import Table
 from traceq.runs.experiment.trial import BASELINE
-from traceq.runs.front import alike, dominated, worth
+from traceq.runs.front import ALIKE, alike, dominated
 
 # Of these knobs a program can take one: the values of one are alternatives to those of the other.
 _INSTEAD_OF = {"foreach": "fused"}
@@ -63,10 +63,12 @@ def field_of(table: Table, results: Sequence[Result]) -> Field:
     able = {
         each.setting.name: each
         for each in results
-        if each.outcome == "ok" and each.setting.kind != "ablate" and "step" in each.measures
+        if each.is_judged and each.setting.kind != "ablate" and "step" in each.measures
     }
     weighed = [name for name in _WEIGHED if able and all(name in each.measures for each in able.values())]
-    if "throughput" in weighed and not is_work_known(table.settings, table.trials, table.work):
+    if "throughput" in weighed and not is_work_known(
+        (knob for each in table.settings for knob in each.values), table.trials, table.work
+    ):
         weighed.remove("throughput")
     return Field(table, able, tuple(weighed))
 
@@ -81,11 +83,20 @@ def front_of(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
 
 
 def _surely(field: Field, by: str, name: str) -> bool:
-    """Whether what beats a setting does so in a quantity by more than chance does."""
-    return any(
+    """Whether what beats a setting does so in a quantity by more than chance does, and surely loses less than 1 % in none."""
+    wins = any(
         field.good(by, quantity) > field.good(name, quantity) and not _may_be_alike(field.table, quantity, by, name)
         for quantity in field.weighed
     )
+    return wins and all(_surely_keeps(field.table, quantity, by, name) for quantity in field.weighed)
+
+
+def _surely_keeps(table: Table, quantity: Quantity, one: str, other: str) -> bool:
+    mean = table.mean(quantity, one, other)
+    interval = None if mean is None else mean.interval()
+    if interval is None:
+        return False
+    return interval[0] >= 1 - ALIKE if quantity in MORE_IS_BETTER else interval[1] <= 1 / (1 - ALIKE)
 
 
 def _may_be_alike(table: Table, quantity: Quantity, one: str, other: str) -> bool:
@@ -103,15 +114,32 @@ def choice_of(field: Field, goal: Goal, limits: Limits) -> Choice | None:
     unsure = tuple(name for name in kept if _touches(field.results[name], limits))
     if not kept:
         return Choice(goal, None, (), (), None, over, unsure)
-    values = {name: field.good(name, quantity) for name in kept}
-    equals = alike(values, lambda name, best: _is_open(field, quantity, name, best))
-    beaten = dominated(field.points(kept))
-    if BASELINE in beaten and not _surely(field, beaten[BASELINE], BASELINE):
-        del beaten[BASELINE]
-    chosen = _chosen(field, goal, worth(equals, values, beaten))
+    equals = _alike(field, quantity, kept)
+    # Where the baseline keeps the limits, what is not surely better is no change to make.
+    able = [name for name in kept if BASELINE in over or name == BASELINE or field.is_better(name, quantity)]
+    chosen = _chosen(field, goal, _undominated(field, kept, _alike(field, quantity, able or kept)))
+    is_better = field.is_better(chosen, quantity)
+    others = tuple(name for name in equals if name != chosen and not (is_better and name == BASELINE))
     wins = tuple(_wins(field, goal, quantity, kept))
     combined = _combined(field, kept, wins) if len(wins) > 1 else None
-    return Choice(goal, chosen, tuple(name for name in equals if name != chosen), wins, combined, over, unsure)
+    return Choice(goal, chosen, others, wins, combined, over, unsure)
+
+
+def _alike(field: Field, quantity: Quantity, names: Sequence[str]) -> list[str]:
+    """The settings that may be as good as the best."""
+    values = {name: field.good(name, quantity) for name in names}
+    return alike(values, lambda name, best: _is_open(field, quantity, name, best))
+
+
+def _undominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Of these settings those that no other one dominates; where all are dominated, those that may be by chance.
+
+    The baseline stays where it may be by chance. Where all are surely dominated it is what dominates the first.
+    """
+    beaten = dominated(field.points(kept))
+    surely = {name for name, by in beaten.items() if _surely(field, by, name)}
+    free = [name for name in names if name not in beaten or (name == BASELINE and name not in surely)]
+    return free or [name for name in names if name not in surely] or [beaten[names[0]]]
 
 
 def _combined(field: Field, kept: Sequence[str], wins: Sequence[Win]) -> str | None:

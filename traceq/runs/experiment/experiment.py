@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from traceq.runs.experiment.trial import Outcome, Setting
+from traceq.runs.experiment.trial import BASELINE, Outcome, Setting
 from traceq.runs.run import FindingKept
 from traceq.runs.tradeoff.tradeoff import Percentile
 from traceq.runs.verify.verify import Prediction, State
@@ -73,8 +73,8 @@ class Difference:
 class Result:
     """What was measured at a setting, and how it differs from the baseline.
 
-    `outcome` is the first that was not ok of its trials, `reason` what it said; `failed` counts those. What is not known is not
-    in `measures`. `differences` are those of the step, of throughput and of memory; none for the baseline.
+    `outcome` is the first that was not ok of its trials, `not run` without any, `reason` what it said; `failed` counts those.
+    What is not known is not in `measures`. `differences` are those of the step, of throughput and of memory; none for the baseline.
     `work` is what a step does, of what throughput counts.
     """
 
@@ -88,6 +88,11 @@ class Result:
     on_gpu: bool
     measures: Mapping[Quantity, Measure]
     differences: Mapping[Quantity, Difference]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it never failed; of the baseline, whether it ran at all: the rounds in which it did are judged."""
+        return self.outcome == "ok" or (self.setting.name == BASELINE and self.failed < self.trials)
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,8 @@ def _result(table: Table, setting: Setting, differences: Mapping[Quantity, Diffe
             measures[quantity] = found
     return Result(
         setting=setting,
-        outcome=failed[0].outcome if failed else "ok" if trials else "timed out",
-        reason=failed[0].reason if failed else None if trials else "it was not run",
+        outcome=failed[0].outcome if failed else "ok" if trials else "not run",
+        reason=failed[0].reason if failed else None,
         trials=len(trials),
         failed=len(failed),
         steps=sum(len(each.steps_ns) for each in fine),

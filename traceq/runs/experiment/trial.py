@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["baseline", "vary", "try", "ablate"]
-Outcome = Literal["ok", "failed", "out of memory", "timed out", "too few steps", "nothing to act on"]
+Outcome = Literal["ok", "failed", "out of memory", "timed out", "too few steps", "nothing to act on", "not run"]
 
 BASELINE = "baseline"
 
