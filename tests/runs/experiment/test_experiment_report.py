@@ -68,8 +68,8 @@ def test_the_first_screen_has_the_whole_answer(found):
         assert expected in text
 
 
-def test_an_ablation_stands_beside_what_the_replay_says(found):
-    assert "data: at most 32.0 % (30.7 to 33.3 %) (ablation); the replay says 28.0 %." in said(found)
+def test_an_ablation_stands_beside_what_its_findings_say(found):
+    assert "data: at most 32.0 % (30.7 to 33.3 %) (ablation); its findings say 28.0 %." in said(found)
 
 
 def test_predictions_are_held_against_what_was_won(found):
@@ -99,7 +99,7 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
             {},
             "Keep the baseline: a=1 is not surely better for throughput.",
         ),
-        ("baseline : 10 12 9\na=1 : 9.9 12.1 8.8", {}, "Cannot tell whether it is better than a=1."),
+        ("baseline : 10 12 9\na=1 : 9.9 12.1 8.8", {}, "It cannot be told from a=1."),
         ("baseline : 10 10 10", {}, "No change was tried."),
         (
             "baseline : 10 10\na=1 : 9 9",
@@ -117,20 +117,32 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
         ("baseline : 10 10 10\na=1 : 12 12 12", {}, "worse a=1"),
         ("baseline : 10\na=1 : 9", {}, "a=1 again: one round does not say how sure a difference is"),
         ("baseline : 10 10 10\namp=bf16 : 8 8 8", {}, "perhaps accuracy"),
-        ("baseline : 9 9 9\na=1 : 6 6 6\nb=1 : 8 8 8\na=1 b=1 : 6 6 6", {}, "Beside it no gain is sure of b=1."),
+        (
+            "baseline : 9 9 9\na=1 : 6 6 6\nb=1 : 8 8 8\na=1 b=1 : 6 6 6",
+            {},
+            "It is not sure that anything is gained by adding b=1.",
+        ),
     ],
 )
 def test_sentences(lines, options, expected):
     assert expected in said(studied(lines, scatter=0.001, **options))
 
 
+def test_a_law_of_noise_is_none():
+    noise = "baseline threads=1 : 100 107 93 101 98\nthreads=2 : 98 103 96 99 92\nthreads=4 : 97 99 101 93 96"
+    assert "threads: cannot tell. None of the counts (1 to 4) surely differs from 1." in said(studied(noise))
+
+
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        ({1: 100, 2: 60, 4: 40, 8: 40}, "More than about 4.00 win nothing: 2.50 times the speed of 1 is all."),
+        (
+            {1: 100, 2: 60, 4: 40, 8: 40},
+            "More than about 4.00 (4.00 to 4.00) win nothing: 2.50 times the speed of 1 is all.",
+        ),
         ({1: 100, 2: 60, 4: 40}, "carried on beyond, the law allows at most 5.00 times the speed of 1."),
-        ({2: 60, 4: 40, 8: 30}, "The time at 1 is the law's: it was not run, the counts are 2 to 8."),
-        ({1: 100, 2: 100, 4: 100}, "Up to 4 more win nothing."),
+        ({2: 60, 4: 40, 8: 30}, "1 was not run (the counts are 2 to 8): its time is what the law makes of them."),
+        ({1: 100, 2: 100, 4: 100}, "no count from 1 to 4 is faster than 1"),
         ({1: 100, 2: 30, 4: 90}, "cannot tell. Amdahl's law misses what was measured by up to"),
     ],
 )

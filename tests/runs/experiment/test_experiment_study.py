@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import made_runs
 import pytest
@@ -273,6 +274,33 @@ def test_amdahl_without_a_cap_has_none():
 )
 def test_what_is_no_three_counts_has_no_law(lines):
     assert studied(lines).scaling == ()
+
+
+def test_a_law_has_intervals_that_hold_the_truth():
+    ms = {n: 100 * (0.2 + 0.8 / min(n, 4)) for n in (1, 2, 3, 4, 8)}
+    noise = Random(5)  # noqa: S311
+    lines = [
+        f"{'' if n > 1 else 'baseline '}workers={n} : "
+        + " ".join(f"{ms[n] * (1 + noise.gauss(0, 0.02)):.2f}" for _ in range(9))
+        for n in ms
+    ]
+    found = studied("\n".join(lines)).scaling[0]
+    assert found.serial_interval[0] < 0.2 < found.serial_interval[1] < 0.4
+    assert found.effective_interval[0] < 4 < (found.effective_interval[1] or 99)
+
+
+def test_nothing_is_said_to_scale_where_the_work_of_a_step_is_not_known():
+    lines = "baseline nproc=1 : 100 101 99\nnproc=2 : 102 101 102\nnproc=4 : 104 103 104"
+    assert studied(lines).scaling == ()
+    assert studied(lines, work={"samples": 8.0}).scaling != ()
+
+
+def test_nothing_is_won_where_the_work_of_a_step_is_not_known():
+    lines = "baseline : 100 101 99\nbatch_size=8 : 70 71 69\nwithout data : 80 81 79"
+    prediction = Predicted("idle-data", "idle-data", "Waits for data", 0.3, 0.2, 0.4)
+    found = studied(lines, predictions={"batch_size=8": prediction})
+    assert (found.checked[0].won, found.checked[0].judged) == (None, "cannot tell")
+    assert found.ablations[0].share is not None
 
 
 def test_a_law_that_misses_is_rejected_with_its_error():

@@ -56,9 +56,14 @@ def test_one_core_has_one_worker():
     assert [name for name, _, _ in tried(found("idle-data"), "all", cores=1)] == ["num_workers=1"]
 
 
-def test_a_part_costs_all_that_its_findings_claim():
-    cost = remedies.cost_of("data", found("host-data-loading", "host-operators", "epoch-boundary"))
-    assert (cost.saving_low_ns, cost.saving_ns, cost.saving_high_ns) == (20.0, 40.0, 40.0)
+def test_a_part_costs_what_its_largest_finding_claims():
+    """Findings of one part may claim the same time: three of 70 % would be more than the step."""
+    findings = [
+        FindingKept(rule, rule, rule, likely, low, high, "high")
+        for rule, low, likely, high in (("host-data-loading", 50.0, 60.0, 70.0), ("host-fetch-work", 55.0, 57.0, 60.0))
+    ]
+    cost = remedies.cost_of("data", [*findings, *found("host-operators")])
+    assert (cost.rule, cost.saving_low_ns, cost.saving_ns, cost.saving_high_ns) == ("host-data-loading", 55, 60, 70)
     assert remedies.cost_of("optimizer", found("host-data-loading")) is None
 
 

@@ -82,7 +82,7 @@ def _set(found: Experiment, choice: Choice, chosen: str) -> Spans:
         return ("Set ", setting(chosen), f", all together: {_said(found, chosen)}.", *_within(found))
     also: Spans = ()
     if others and choice.combined is not None:
-        also = (" Beside it no gain is sure of ", *listed(others), ".")
+        also = (" It is not sure that anything is gained by adding ", *listed(others), ".")
     elif others:
         also = (" Also worth it, alone: ", *listed(others), ".")
     return ("Set ", setting(chosen), f": {_said(found, chosen)}.", *also, *_within(found))
@@ -94,7 +94,7 @@ def _stays(found: Experiment, choice: Choice) -> Spans:
         return ("No change was tried.",)
     which = (setting(tried[0].setting.name), " is not") if len(tried) == 1 else (f"none of {len(tried)} settings is",)
     unsure = [name for name in choice.alike if name != BASELINE]
-    open_ = (" Cannot tell whether it is better than ", *listed(unsure, _LISTED), ".") if unsure else ()
+    open_ = (" It cannot be told from ", *listed(unsure, _LISTED), ".") if unsure else ()
     return ("Keep the baseline: ", *which, f" surely better for {goal_of(found)}.", *open_, *_within(found))
 
 
@@ -223,8 +223,7 @@ def _left(found: Experiment) -> Iterator[Spans]:
         edge = _edge(found, win)
         if edge:
             yield edge
-    open_ = [each for each in found.results if each.outcome == "ok" and each.setting.kind not in ("baseline", "ablate")]
-    unsure = [each.setting.name for each in open_ if _of(found, each) == "cannot tell"]
+    unsure = unsure_of(found)
     if unsure and found.needed is None:
         yield (*listed(unsure, _LISTED), " again: one round does not say how sure a difference is")
     if unsure and found.needed is not None and found.needed > found.rounds:
@@ -233,6 +232,12 @@ def _left(found: Experiment) -> Iterator[Spans]:
         titles = [Name(each.title) for each in found.untried[:2]]
         more = f"; and {some(len(found.untried) - 2, 'more finding')}" if len(found.untried) > 2 else ""  # noqa: PLR2004
         yield ("by hand: ", *_joined(tuple((title,) for title in titles)), more)
+
+
+def unsure_of(found: Experiment) -> list[str]:
+    """The changes of which it cannot be told what they do for the goal."""
+    able = [each for each in found.results if each.outcome == "ok" and each.setting.kind not in ("baseline", "ablate")]
+    return [each.setting.name for each in able if _of(found, each) == "cannot tell"]
 
 
 def rounds_that_show(found: Experiment) -> str:

@@ -58,13 +58,15 @@ def ablations(found: Experiment) -> Iterator[Block]:
 
 
 def _ablation(each: Ablation) -> Spans:
-    replayed = "" if each.predicted is None else f"; the replay says {shares(each.predicted.share, None)}"
-    if each.share is None or each.verdict == "cannot tell":
-        return (Name(each.what), f": cannot tell by ablation ({shares(each.share, each.interval)}){replayed}.")
+    findings = "" if each.predicted is None else f"; its findings say {shares(each.predicted.share, None)}"
+    if each.share is None:
+        return (Name(each.what), f": cannot tell by ablation: nothing says how much work a step does{findings}.")
+    if each.verdict == "cannot tell":
+        return (Name(each.what), f": cannot tell by ablation ({shares(each.share, each.interval)}){findings}.")
     if each.verdict == "no difference" or each.share <= 0:
         high = max(each.interval[1] if each.interval else each.share, 0.0)
-        return (Name(each.what), f": nothing to win, at most {share(high)} (ablation){replayed}.")
-    return (Name(each.what), f": at most {shares(each.share, each.interval)} (ablation){replayed}.")
+        return (Name(each.what), f": nothing to win, at most {share(high)} (ablation){findings}.")
+    return (Name(each.what), f": at most {shares(each.share, each.interval)} (ablation){findings}.")
 
 
 def removed(found: Experiment) -> Iterator[Block]:
@@ -134,11 +136,15 @@ def scaling(found: Experiment) -> Iterator[Block]:
 def _scaling(each: Scaling) -> Spans:
     counts = f"{each.counts[0]} to {each.counts[-1]}"
     knob = Name(each.knob)
-    if each.serial is None or each.one_ns is None:
+    if each.serial is None and each.error <= MOST_ERROR:
+        return (knob, f": cannot tell. None of the counts ({counts}) surely differs from {each.counts[0]}.")
+    if each.serial is None:
         misses = f"Amdahl's law misses what was measured by up to {share(each.error)} (allowed: {share(MOST_ERROR)})"
         return (knob, f": cannot tell. {misses}, so there is no serial share.")
-    first = "" if each.has_one else f" The time at 1 is the law's: it was not run, the counts are {counts}."
-    law = f"{share(each.serial)} of the work is serial (Amdahl's law over {counts})."
+    if each.serial >= 1:
+        return (knob, f": no count from {counts} is faster than {each.counts[0]}: all of the work is serial.")
+    first = "" if each.has_one else f" 1 was not run (the counts are {counts}): its time is what the law makes of them."
+    law = f"{shares(each.serial, each.serial_interval)} of the work is serial (Amdahl's law over {counts})."
     error = f"The law misses what was measured by up to {share(each.error)}, a count left out by {share(each.left_out_error)}."
     return (knob, f": {law} {_most(each, each.serial)} {error}{first}")
 
@@ -148,8 +154,13 @@ def _most(each: Scaling, serial: float) -> str:
     last = each.counts[-1]
     if each.effective is not None:
         speed = 1 / (serial + (1 - serial) / each.effective)
-        return f"More than about {rate(each.effective)} win nothing: {rate(speed)} times the speed of 1 is all."
-    if serial >= 1:
-        return f"Up to {last} more win nothing."
+        between = "" if each.effective_interval is None else f" ({_ends(*each.effective_interval)})"
+        return (
+            f"More than about {rate(each.effective)}{between} win nothing: {rate(speed)} times the speed of 1 is all."
+        )
     limit = f"at most {rate(1 / serial)} times the speed of 1" if serial else "a speed without limit"
     return f"More still win at {last}, the most that was run; carried on beyond, the law allows {limit}."
+
+
+def _ends(low: float, high: float | None) -> str:
+    return f"{rate(low)} or more" if high is None else f"{rate(low)} to {rate(high)}"

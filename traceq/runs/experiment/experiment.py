@@ -74,7 +74,8 @@ class Result:
     """What was measured at a setting, and how it differs from the baseline.
 
     `outcome` is the first that was not ok of its trials, `not run` without any, `reason` what it said; `failed` counts those.
-    What is not known is not in `measures`. `differences` are those of the step, of throughput and of memory; none for the baseline.
+    What is not known is not in `measures`. `differences` are those of the step, of throughput, of memory and of energy; none
+    for the baseline.
     `work` is what a step does, of what throughput counts.
     """
 
@@ -217,16 +218,19 @@ class Ablation:
 class Scaling:
     """Amdahl's law of a knob that counts workers, devices or threads: step = t * (s + (1 - s) / min(n, p)).
 
-    `counts` are those fitted. `serial` is s, `effective` p, None where more still helped at the largest count. `error` is
-    the largest relative error at what was measured, and `left_out_error` that at counts left out (root mean square). Where the
-    curve misses by more than is allowed, `serial` and `effective` are None. `one_ns` is t; `has_one`: a count of 1 was run, else
-    the curve was carried on to it.
+    `counts` are those fitted. `serial` is s, `effective` p, None where more still helped at the largest count. Their intervals
+    are of rounds drawn again, None with one round; that of p ends in None where it may have no end. `error` is the largest
+    relative error at what was measured, and `left_out_error` that at counts left out (root mean square). Where the curve misses
+    by more than is allowed, or no count surely differs from another, `serial` and `effective` are None. `one_ns` is t;
+    `has_one`: a count of 1 was run, else the curve was carried on to it.
     """
 
     knob: str
     counts: tuple[int, ...]
     serial: float | None
+    serial_interval: tuple[float, float] | None
     effective: float | None
+    effective_interval: tuple[float, float | None] | None
     error: float
     left_out_error: float
     one_ns: float | None
@@ -238,8 +242,9 @@ class Experiment:
     """All of it.
 
     `results` are in the order of the settings, the baseline first. `work` is what throughput counts, `quantity` what the goal
-    is measured by, None where no setting knows it. `noise` is what two trials of a setting differ by beyond what is common to
-    a round (standard deviation, as a share), `needed` how many rounds show a difference of 5 % at that noise. `untried` are
+    is measured by, None where no setting knows it. `noise` is what two trials of a setting differ by in that, beyond what is
+    common to a round (standard deviation, as a share), `needed` how many rounds show a difference of 5 % at what the settings
+    differ by that cannot be told, all settings where there is none. `untried` are
     findings of the baseline that no setting is for.
     """
 

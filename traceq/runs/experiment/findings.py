@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from traceq.runs.experiment.amounts import is_work_known
 from traceq.runs.experiment.experiment import Ablation, Checked, Predicted, Removed, Result
 from traceq.runs.experiment.remedies import is_tried
+from traceq.runs.experiment.results import Table
 from traceq.runs.experiment.trial import BASELINE, Setting
 from traceq.runs.run import FindingKept, Run
+from traceq.runs.verify.calibration import prediction_of
 from traceq.runs.verify.verify import Prediction, State, state_of, still
 
 Interval = tuple[float, float]
@@ -73,7 +76,7 @@ def untried_of(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iter
 
 
 def checked_of(
-    results: Sequence[Result], predictions: Mapping[str, Predicted], profiles: Mapping[str, Run]
+    table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted], profiles: Mapping[str, Run]
 ) -> Iterator[Checked]:
     """A row for each setting that tries a finding and ran."""
     for result in results:
@@ -81,7 +84,7 @@ def checked_of(
         if name not in predictions or result.setting.kind == "ablate" or result.outcome != "ok":
             continue
         prediction = predictions[name]
-        share, interval = won(result)
+        share, interval = won(table, result)
         state = _state_of(prediction, profiles, name)
         judged = _judged(prediction, interval)
         is_sure = interval is not None and interval[0] > 0
@@ -89,10 +92,14 @@ def checked_of(
         yield Checked(name, prediction, share, interval, judged, error, state)
 
 
-def won(result: Result) -> tuple[float | None, Interval | None]:
-    """What of the baseline's time for the same work a setting saves, a share: of all time, that of rare long steps too."""
+def won(table: Table, result: Result) -> tuple[float | None, Interval | None]:
+    """What of the baseline's time for the same work a setting saves, a share: of all time, that of rare long steps too.
+
+    None where nothing says how much work a step does, and the setting may change that.
+    """
+    trials = [each for each in table.trials if each.setting in (BASELINE, result.setting.name)]
     found = result.differences.get("throughput")
-    if found is None:
+    if found is None or not is_work_known(result.setting.values, trials, table.work):
         return None, None
     interval = None if found.interval is None else (1 - 1 / found.interval[0], 1 - 1 / found.interval[1])
     return 1 - 1 / found.ratio, interval
@@ -105,23 +112,18 @@ def _state_of(prediction: Predicted, profiles: Mapping[str, Run], name: str) -> 
 
 
 def _judged(prediction: Predicted, interval: Interval | None) -> Prediction:
-    """As `traceq verify` judges: right when something was surely won, and it may lie between the bounds."""
     if interval is None:
         return "cannot tell"
-    if interval[1] < prediction.low_share:
-        return "too high"
-    if interval[0] <= 0:
-        return "cannot tell"
-    return "too low" if interval[0] > prediction.high_share else "right"
+    return prediction_of(prediction.low_share, prediction.high_share, *interval)
 
 
-def ablations_of(results: Sequence[Result], predictions: Mapping[str, Predicted]) -> Iterator[Ablation]:
+def ablations_of(table: Table, results: Sequence[Result], predictions: Mapping[str, Predicted]) -> Iterator[Ablation]:
     """A row for each ablation that ran."""
     for result in results:
         if result.setting.kind == "ablate" and result.outcome == "ok":
-            share, interval = won(result)
+            share, interval = won(table, result)
             found = result.differences.get("throughput")
             what = " and ".join(result.setting.values.values())
             prediction = predictions.get(result.setting.name)
-            verdict = "cannot tell" if found is None else found.verdict
+            verdict = "cannot tell" if found is None or share is None else found.verdict
             yield Ablation(result.setting.name, what, share, interval, prediction, verdict)

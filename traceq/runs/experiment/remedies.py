@@ -126,13 +126,18 @@ _PARTS: Mapping[str, frozenset[str]] = {
 
 
 def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
-    """What a part of the program costs by its findings, as one: at least what they win, at most all that they claim."""
+    """What a part of the program costs by its findings, as one: findings may claim the same time, so none is added to another.
+
+    Bounds and likely value are each the largest that a finding has: at least so much the part costs by the findings.
+    """
     of_part = [each for each in findings if each.rule in _PARTS.get(part, ())]
     if not of_part:
         return None
-    most = sum(each.saving_high_ns for each in of_part)
     return replace(
-        of_part[0], saving_low_ns=sum(each.saving_ns for each in of_part), saving_ns=most, saving_high_ns=most
+        max(of_part, key=lambda each: each.saving_ns),
+        saving_low_ns=max(each.saving_low_ns for each in of_part),
+        saving_ns=max(each.saving_ns for each in of_part),
+        saving_high_ns=max(each.saving_high_ns for each in of_part),
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log, sqrt
 
-from traceq.runs.experiment.measure import by_round
-from traceq.runs.experiment.paired import LEVEL, logs
+from traceq.runs.experiment.experiment import Quantity
+from traceq.runs.experiment.paired import LEVEL
+from traceq.runs.experiment.results import Table
 from traceq.runs.experiment.student import quantile
-from traceq.runs.experiment.trial import BASELINE, Setting, Trial
-from traceq.runs.tradeoff.values import STEPS as COUNTED
+from traceq.runs.experiment.trial import BASELINE
 
 # What an experiment should see, and in how many of such experiments.
 EFFECT = 0.05
@@ -17,22 +17,26 @@ _POWER = 0.8
 _MOST = 1_000
 
 
-def rounds_needed(settings: Sequence[Setting], trials: Sequence[Trial], effect: float = EFFECT) -> int | None:
-    """The rounds with which a true `effect` (a share of the step) is called in 8 of 10 experiments; None before there are two.
+def rounds_needed(table: Table, quantity: Quantity, unsure: Sequence[str] = (), effect: float = EFFECT) -> int | None:
+    """The rounds with which a true `effect` (a share) is called in 8 of 10 experiments at each of the `unsure` settings.
 
-    Most of all that can be asked for is 1,000.
+    Without any it is at what all settings scatter by. None before there are two rounds; 1,000 at most.
     """
-    spread = spread_of(trials)
+    own = [each for name in unsure if (each := spread_of([table.ratios(quantity, name)])) is not None]
+    spread = max(own, default=spread_of(ratios_of(table, quantity)))
     if spread is None:
         return None
-    tried = max(sum(each.kind != "ablate" for each in settings) - 1, 1)
+    tried = max(sum(each.kind != "ablate" for each in table.settings) - 1, 1)
     return next((rounds for rounds in range(2, _MOST) if _sees(rounds, spread, tried, effect)), _MOST)
 
 
-def spread_of(trials: Sequence[Trial]) -> float | None:
-    """The standard deviation of log ratios of a setting's step to the baseline's, from round to round; None before two rounds."""
-    steps = by_round(trials, "step", COUNTED)
-    ratios = [logs(rounds, steps.get(BASELINE, {})) for name, rounds in steps.items() if name != BASELINE]
+def ratios_of(table: Table, quantity: Quantity) -> list[list[float]]:
+    """Of each setting the log ratios to the baseline, a round each."""
+    return [table.ratios(quantity, each.name) for each in table.settings if each.name != BASELINE]
+
+
+def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
+    """The standard deviation of log ratios from round to round, of all settings together; None before two rounds."""
     freedom = sum(len(each) - 1 for each in ratios if each)
     if not freedom:
         return None

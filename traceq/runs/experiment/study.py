@@ -7,12 +7,12 @@ from math import sqrt
 
 from traceq.runs.experiment.choose import choice_of, field_of, front_of, goal_quantity
 from traceq.runs.experiment.effects import effects_of, grid_of, interactions_of
-from traceq.runs.experiment.experiment import Experiment, Goal, Limits, Predicted
+from traceq.runs.experiment.experiment import Experiment, Goal, Limits, Predicted, Quantity, Result
 from traceq.runs.experiment.findings import ablations_of, checked_of, removed_of, untried_of
 from traceq.runs.experiment.measure import usual_work
 from traceq.runs.experiment.paired import LEVEL
 from traceq.runs.experiment.results import Table, results_of
-from traceq.runs.experiment.rounds import rounds_needed, spread_of
+from traceq.runs.experiment.rounds import ratios_of, rounds_needed, spread_of
 from traceq.runs.experiment.scaling import scaling_of
 from traceq.runs.experiment.trial import BASELINE, Setting, Trial
 from traceq.runs.run import Run
@@ -43,7 +43,8 @@ def study(
     field = field_of(table, results)
     front, dominated = front_of(field)
     grid, quantity = grid_of(settings), goal_quantity(field, goal)
-    spread = spread_of(trials)
+    judged = quantity or "step"
+    spread = spread_of(ratios_of(table, judged))
     return Experiment(
         goal=goal,
         quantity=quantity,
@@ -59,10 +60,20 @@ def study(
         effects=effects_of(table, grid, quantity) if grid and quantity else (),
         interactions=interactions_of(table, grid, quantity) if grid and quantity else (),
         removed=tuple(removed_of(known)),
-        checked=tuple(checked_of(results, predictions or {}, known)),
-        ablations=tuple(ablations_of(results, predictions or {})),
-        scaling=tuple(scaling_of(results)),
+        checked=tuple(checked_of(table, results, predictions or {}, known)),
+        ablations=tuple(ablations_of(table, results, predictions or {})),
+        scaling=tuple(scaling_of(table, results)),
         untried=tuple(untried_of(settings, known)),
         noise=None if spread is None else spread / sqrt(2),
-        needed=rounds_needed(settings, trials),
+        needed=rounds_needed(table, judged, _unsure(results, judged)),
     )
+
+
+def _unsure(results: Sequence[Result], quantity: Quantity) -> list[str]:
+    """The changes of which it cannot be told what they do to the quantity."""
+    able = [each for each in results if each.outcome == "ok" and each.setting.kind != "ablate"]
+    return [
+        each.setting.name
+        for each in able
+        if quantity in each.differences and each.differences[quantity].verdict == "cannot tell"
+    ]

@@ -177,7 +177,7 @@ def line_of(
         won_low_ns=round(won.low_ns),
         won_high_ns=round(won.high_ns),
         also_gone=also_gone,
-        prediction=_judged(low, high, won.low_ns / won.base_ns, won.high_ns / won.base_ns),
+        prediction=prediction_of(low, high, won.low_ns / won.base_ns, won.high_ns / won.base_ns),
         traceq=__version__,
         note=note,
     )
@@ -193,8 +193,11 @@ def _plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> str:
     return text if pattern.fullmatch(text) else _OTHER
 
 
-def _judged(low: float, high: float, won_low: float, won_high: float) -> Prediction:
-    """As `traceq verify` judges: right when something was surely won, and it may lie between the bounds."""
+def prediction_of(low: float, high: float, won_low: float, won_high: float) -> Prediction:
+    """How a prediction came out, by its bounds and the interval of what was won, both as shares of their step.
+
+    As `traceq verify` judges: right when something was surely won, and it may lie between the bounds.
+    """
     if won_high < low:
         return "too high"
     if won_low <= 0:
