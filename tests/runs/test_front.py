@@ -3,26 +3,34 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traceq.runs.front import ALIKE, alike, dominated, dominates, worth
+from traceq.runs.front import alike, dominated, dominates, worth
 
-# Steps of about 0.5 %, so that ties and differences that nobody would act on are common.
-amounts = st.integers(0, 8).map(lambda number: 1.005**number)
-points = st.lists(st.tuples(amounts, amounts, amounts), min_size=1, max_size=7).map(lambda rows: dict(enumerate(rows)))
+# Powers of 1.005, so that ties and differences that nobody would act on are common. Of equal products rounding would decide.
+powers = st.lists(st.tuples(*[st.integers(0, 8)] * 3), min_size=1, max_size=7, unique_by=sum).map(
+    lambda rows: dict(enumerate(rows))
+)
+# Three powers are more than 1 %, two are not.
+MORE = 3
+
+
+def point_of(row):
+    return tuple(1.005**power for power in row)
+
+
+points = powers.map(lambda rows: {name: point_of(row) for name, row in rows.items()})
 
 
 def beats(one, other):
-    """As the docstring of front has it, in other words."""
-    wins = [mine * (1 - ALIKE) > its for mine, its in zip(one, other, strict=True)]
-    loses = [mine < its * (1 - ALIKE) for mine, its in zip(one, other, strict=True)]
-    return any(wins) and not any(loses) and one[0] * one[1] * one[2] > other[0] * other[1] * other[2]
+    """Counted in powers: more in one at least, as much less in none, and more in all together."""
+    apart = [mine - its for mine, its in zip(one, other, strict=True)]
+    return max(apart) >= MORE and min(apart) > -MORE and sum(apart) > 0
 
 
-@given(points)
-def test_what_is_dominated_is_what_another_beats(points):
-    beaten = {name for name, point in points.items() if any(beats(other, point) for other in points.values())}
-    found = dominated(points)
-    assert set(found) == beaten
-    assert all(beats(points[by], points[name]) for name, by in found.items())
+@given(powers)
+def test_what_is_dominated_is_what_another_beats(rows):
+    found = dominated({name: point_of(row) for name, row in rows.items()})
+    assert set(found) == {name for name, row in rows.items() if any(beats(other, row) for other in rows.values())}
+    assert all(beats(rows[by], rows[name]) for name, by in found.items())
 
 
 @given(points)
@@ -35,11 +43,11 @@ def test_something_is_always_left_to_recommend(points):
     assert not set(left) & set(beaten)
 
 
-@given(points)
-def test_only_what_beats_and_is_not_beaten_is_named_if_there_is_such(points):
-    beaten = dominated(points)
+@given(powers)
+def test_only_what_beats_and_is_not_beaten_is_named_if_there_is_such(rows):
+    beaten = dominated({name: point_of(row) for name, row in rows.items()})
     for name, by in beaten.items():
-        others = [each for each, point in points.items() if beats(point, points[name])]
+        others = [each for each, row in rows.items() if beats(row, rows[name])]
         assert by not in beaten or all(each in beaten for each in others)
 
 

@@ -244,6 +244,18 @@ def test_combinations_that_failed_are_left_out_of_the_mean():
     assert {(each.knob, each.pairs, each.of) for each in found.effects} == {("workers", 1, 2), ("depth", 1, 2)}
 
 
+def test_a_combination_that_fails_later_takes_no_rounds_from_the_others():
+    found = studied(FACTORIAL.replace("workers=2 depth=64  : 50 50.5 49.5 50", "workers=2 depth=64 : 50 oom"))
+    assert {(each.knob, each.pairs, each.difference.rounds) for each in found.effects} == {
+        ("workers", 1, 4),
+        ("depth", 1, 4),
+    }
+
+
+def test_no_memory_at_all_has_no_effect():
+    assert studied(FACTORIAL, goal="memory", facts={"gpu_memory_peak": 0}).effects == ()
+
+
 def test_one_knob_at_a_time_has_no_main_effects():
     assert studied("baseline : 10 10\na=1 : 9 9\nb=1 : 8 8").effects == ()
 

@@ -128,7 +128,13 @@ def _limits(limits: Limits) -> Spans:
 def _wins(found: Experiment, wins: Sequence[Win]) -> Table:
     title = per_second(found) if found.quantity == "throughput" else goal_of(found)
     rows = tuple(
-        (setting(win.setting), ratio(win.ratio, win.interval), _costs(found, win), _alike(win)) for win in wins
+        (
+            setting(win.setting),
+            ratio(win.ratio, win.interval),
+            _costs(found, win),
+            Title("".join(listed(win.alike, _LISTED))),
+        )
+        for win in wins
     )
     columns = ("what to set", f"{title}, 95 %", "what it costs", "cannot be told from")
     kept = len(columns) - (not any(win.alike for win in wins))
@@ -149,10 +155,6 @@ def _costs(found: Experiment, win: Win) -> str:
 
 def _cost(found: Experiment, name: Quantity) -> str:
     return titled(found, name) if name == "energy" else NAMED[name]
-
-
-def _alike(win: Win) -> str:
-    return Title("".join(listed(win.alike, _LISTED)))
 
 
 def _rest(found: Experiment) -> Iterator[tuple[str, Spans]]:

@@ -16,7 +16,7 @@ from traceq.runs.experiment.experiment import Experiment
 
 _HOW = (
     "Steps are typical ones (the mean of the middle half), throughput is work over all time of the steps, percentiles are of "
-    "the steps of all trials. In brackets: 95 % intervals, which hold what trials differ by."
+    "the steps of all trials. In brackets: 95 % intervals, by how much trials differ."
 )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from traceq.common.units import rate, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, table
-from traceq.reports.experiment.words import changed, listed, rough, setting, shares
-from traceq.runs.experiment.experiment import Ablation, Checked, Experiment, Interaction, Predicted, Removed, Scaling
+from traceq.reports.experiment.words import changed, listed, rough, setting, shares, titled
+from traceq.runs.experiment.experiment import Ablation, Checked, Experiment, Interaction, Removed, Scaling
 from traceq.runs.run import FindingKept
 from traceq.runs.tradeoff.curve import MOST_ERROR
 
@@ -26,6 +26,7 @@ def predictions(found: Experiment) -> Iterator[Block]:
     yield Paragraph(
         (
             "Shares are of the baseline's time for the same work, rare long steps counted in; bounds are those of the finding.",
+            " Whether a finding is gone is by one recording of a few steps of each setting.",
         )
     )
 
@@ -36,17 +37,15 @@ def _predictions(rows: list[Checked]) -> Table:
         {
             "setting": lambda each: setting(each.setting),
             "for the finding": lambda each: Name(each.predicted.rule),
-            "predicted": lambda each: _bounds(each.predicted),
+            "predicted": lambda each: rough(
+                each.predicted.share, (each.predicted.low_share, each.predicted.high_share)
+            ),
             "won, 95 %": lambda each: rough(each.won, each.won_interval),
             "prediction": lambda each: each.judged,
             "finding": lambda each: each.state,
         },
         text=(0, 1, 4, 5),
     )
-
-
-def _bounds(predicted: Predicted) -> str:
-    return rough(predicted.share, (predicted.low_share, predicted.high_share))
 
 
 def ablations(found: Experiment) -> Iterator[Block]:
@@ -85,6 +84,9 @@ def removed(found: Experiment) -> Iterator[Block]:
         },
         text=(0, 1, 2, 3),
     )
+    yield Paragraph(
+        ("By one recording of a few steps of each setting: a small finding may be gone, smaller or new by chance.",)
+    )
     silent = [each for each in rows if each.unsure]
     if silent:
         yield Items(tuple(_silent(each) for each in silent))
@@ -100,29 +102,29 @@ def _silent(each: Removed) -> Spans:
 
 def effects(found: Experiment) -> Iterator[Block]:
     """The main effects of a factorial, and what values do to each other."""
-    if not found.effects:
+    if not found.effects or found.quantity is None:
         return
     yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
     yield table(
         found.effects,
         {
             "knob": lambda each: Name(f"{each.knob}={each.value}"),
-            f"{found.quantity}, 95 %": lambda each: changed(each.difference),
+            f"{titled(found, found.quantity)}, 95 %": lambda each: changed(each.difference),
             "judged": lambda each: each.difference.verdict,
             "combinations": lambda each: f"{each.pairs} of {each.of}",
         },
         text=(0, 2),
     )
     if found.interactions:
-        yield Items(tuple(_interaction(each, found) for each in found.interactions))
+        yield Items(tuple(_interaction(each, titled(found, found.quantity)) for each in found.interactions))
     else:
-        yield Paragraph(("No two values surely do more, or less, together than each alone.",))
+        yield Paragraph(("No two values surely do more, or less, together than their effects alone come to.",))
 
 
-def _interaction(each: Interaction, found: Experiment) -> Spans:
+def _interaction(each: Interaction, title: str) -> Spans:
     names = listed(f"{knob}={value}" for knob, value in zip(each.knobs, each.values, strict=True))
-    worse = "less well" if each.difference.verdict == "worse" else "better"
-    return (*names, f" do {worse} together than each alone says: {found.quantity} {changed(each.difference)}.")
+    worse = "worse" if each.difference.verdict == "worse" else "better"
+    return (*names, f" together are {worse} than their effects alone come to: {title} {changed(each.difference)}.")
 
 
 def scaling(found: Experiment) -> Iterator[Block]:

@@ -45,7 +45,6 @@ _KINDS = (("On a GPU", True), ("On the CPU alone", False))
 def _compared(found: Experiment, results: Sequence[Result]) -> Table:
     varies = len({round(each.work, 6) for each in results}) > 1
     quantities: list[Quantity] = [] if found.quantity is None else [found.quantity]
-    goal = "" if found.quantity is None else f"{NAMED[found.quantity]} "
     # A longer step that does more, and throughput that a longer step pays for.
     other: Quantity = "throughput" if found.quantity == "step" else "step"
     quantities += [other] if varies or found.goal == "memory" or found.quantity is None else []
@@ -53,7 +52,7 @@ def _compared(found: Experiment, results: Sequence[Result]) -> Table:
         "setting": lambda each: setting(each.setting.name),
         "step": lambda each: measured("step", each.measures.get("step")).partition(" (")[0],
         **{f"{titled(found, each)}, 95 %": _change(each) for each in quantities},
-        f"{goal}is": lambda each: _judged(found, each),
+        "verdict": lambda each: _judged(found, each),
     }
     return table(results, columns, text=(0, len(columns) - 1))
 

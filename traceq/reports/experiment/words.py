@@ -58,12 +58,9 @@ def per_second(found: Experiment) -> str:
 def titled(found: Experiment, quantity: Quantity) -> str:
     """The quantity as the title of a column."""
     if quantity == "energy":
-        return f"energy a {shortened(printable(_one(found.work)), _WORK_LIMIT)}"
+        unit = "sample" if found.work == "batch_size" else found.work.removesuffix("s")
+        return f"energy a {shortened(printable(unit), _WORK_LIMIT)}"
     return per_second(found) if quantity == "throughput" else NAMED[quantity]
-
-
-def _one(work: str) -> str:
-    return "sample" if work == "batch_size" else work.removesuffix("s")
 
 
 def amount(quantity: Quantity, value: float) -> str:
@@ -108,10 +105,13 @@ def between(low: float, high: float) -> str:
 def shares(value: float | None, interval: Interval | None) -> str:
     """A share with its interval: 31.2 % (30.1 to 32.0 %)."""
     if interval is None:
-        return share(value) if value is None or value >= 0 else change_share(value)
-    text = share(value) if value is not None and value >= 0 else change_share(value)
-    low, high = (share(end) if end >= 0 else change_share(end) for end in interval)
-    return f"{text} ({low.removesuffix(' %')} to {high})"
+        return _share(value)
+    low, high = map(_share, interval)
+    return f"{_share(value)} ({low.removesuffix(' %')} to {high})"
+
+
+def _share(value: float | None) -> str:
+    return share(value) if value is None or value >= 0 else change_share(value)
 
 
 def rough(value: float | None, interval: Interval | None) -> str:

@@ -110,11 +110,16 @@ Contrast = Sequence[tuple[str, int]]
 
 
 def _contrast(table: Table, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
-    """The mean over rounds of sums of signed logs, a mean over contrasts whose settings all ran; and how many those are."""
+    """The mean over rounds of sums of signed logs, a mean over contrasts; and how many those are.
+
+    A contrast with a setting that failed, or of which an amount has no logarithm, is left out, not the rounds of all others.
+    """
     rounds = table.values.get(quantity, {})
-    able = [each for each in contrasts if all(rounds.get(name) for name, _ in each)]
-    common = sorted(set.intersection(*(set(rounds[name]) for each in able for name, _ in each))) if able else []
+    failed = {each.setting for each in table.trials if each.outcome != "ok"} - {BASELINE}
+    usable = {name: each for name, each in rounds.items() if name not in failed and min(each.values()) > 0}
+    able = [each for each in contrasts if all(name in usable for name, _ in each)]
+    common = sorted(set.intersection(*(set(usable[name]) for each in able for name, _ in each))) if able else []
     sums = [
-        sum(sign * log(rounds[name][number]) for each in able for name, sign in each) / len(able) for number in common
+        sum(sign * log(usable[name][number]) for each in able for name, sign in each) / len(able) for number in common
     ]
     return mean_of(sums), len(able)
