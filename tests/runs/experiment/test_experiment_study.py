@@ -307,6 +307,12 @@ def test_nothing_is_said_to_scale_where_the_work_of_a_step_is_not_known():
     assert studied(lines, work={"samples": 8.0}).scaling != ()
 
 
+def test_a_finding_whose_fix_is_the_baseline_is_not_checked():
+    prediction = Predicted("too-few-workers", "a", "Few workers", 0.3, 0.2, 0.4)
+    lines = "baseline num_workers=2 : 100 101 99\nnum_workers=4 : 80 81 79"
+    assert studied(lines, predictions={"baseline": prediction}).checked == ()
+
+
 def test_nothing_is_won_where_the_work_of_a_step_is_not_known():
     lines = "baseline : 100 101 99\nbatch_size=8 : 70 71 69\nwithout data : 80 81 79"
     prediction = Predicted("idle-data", "idle-data", "Waits for data", 0.3, 0.2, 0.4)

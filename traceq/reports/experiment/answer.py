@@ -237,7 +237,9 @@ def _left(found: Experiment) -> Iterator[Spans]:
 
 
 def unsure_of(found: Experiment) -> list[str]:
-    """The changes of which it cannot be told what they do for the goal."""
+    """The changes of which more rounds would tell what they do for the goal."""
+    if found.quantity is None:
+        return []
     able = [each for each in found.results if each.outcome == "ok" and each.setting.kind not in ("baseline", "ablate")]
     return [each.setting.name for each in able if _of(found, each) == "cannot tell"]
 

@@ -81,7 +81,7 @@ def checked_of(
     """A row for each setting that tries a finding and ran."""
     for result in results:
         name = result.setting.name
-        if name not in predictions or result.setting.kind == "ablate" or result.outcome != "ok":
+        if name not in predictions or result.setting.kind not in ("vary", "try") or result.outcome != "ok":
             continue
         prediction = predictions[name]
         share, interval = won(table, result)
