@@ -98,8 +98,9 @@ def ratio(value: float, interval: Interval | None) -> str:
 
 
 def between(low: float, high: float) -> str:
-    """Shares: -3.1 to +2.0 %."""
-    return f"{change_share(low).removesuffix(' %')} to {change_share(high)}"
+    """Shares: -3.1 to +2.0 %; one where both read alike."""
+    first, last = change_share(low), change_share(high)
+    return first if first == last else f"{first.removesuffix(' %')} to {last}"
 
 
 def shares(value: float | None, interval: Interval | None) -> str:
