@@ -225,23 +225,14 @@ def _left(found: Experiment) -> Iterator[Spans]:
         edge = _edge(found, win)
         if edge:
             yield edge
-    unsure = unsure_of(found)
-    if unsure and found.needed is None:
-        yield (*listed(unsure, _LISTED), " again: one round does not say how sure a difference is")
-    if unsure and found.needed is not None and found.needed > found.rounds:
-        yield (*listed(unsure, _LISTED), f" again: {rounds_that_show(found)}")
+    if found.unsure and found.needed is None:
+        yield (*listed(found.unsure, _LISTED), " again: one round does not say how sure a difference is")
+    if found.unsure and found.needed is not None and found.needed > found.rounds:
+        yield (*listed(found.unsure, _LISTED), f" again: {rounds_that_show(found)}")
     if found.untried:
         titles = [Name(each.title) for each in found.untried[:2]]
         more = f"; and {some(len(found.untried) - 2, 'more finding')}" if len(found.untried) > 2 else ""  # noqa: PLR2004
         yield ("by hand: ", *_joined(tuple((title,) for title in titles)), more)
-
-
-def unsure_of(found: Experiment) -> list[str]:
-    """The changes of which more rounds would tell what they do for the goal."""
-    if found.quantity is None:
-        return []
-    able = [each for each in found.results if each.outcome == "ok" and each.setting.kind not in ("baseline", "ablate")]
-    return [each.setting.name for each in able if _of(found, each) == "cannot tell"]
 
 
 def rounds_that_show(found: Experiment) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from traceq.common.units import per_cent, share, some
 from traceq.reports.document import Block, Heading, Items, Paragraph, Picture, Spans
 from traceq.reports.experiment import chart_front, chart_steps
-from traceq.reports.experiment.answer import answer, rounds_that_show, unsure_of
+from traceq.reports.experiment.answer import answer, rounds_that_show
 from traceq.reports.experiment.parts import ablations, effects, predictions, removed, scaling
 from traceq.reports.experiment.tables import compared, detailed
 from traceq.reports.experiment.words import listed, setting
@@ -48,7 +48,7 @@ def _notes(found: Experiment) -> Iterator[Spans]:
     yield (f"{rounds}{holm}. Below {per_cent(found.least)} a difference is none.",)
     if found.noise is not None:
         noise = f"Runs of one setting in a round scatter by {share(found.noise)} (standard deviation)"
-        where = "; where it cannot be told, " if unsure_of(found) else ": "
+        where = "; where it cannot be told, " if found.unsure else ": "
         yield (f"{noise}{where}{rounds_that_show(found)}.",)
     yield from _dominated(found)
     if any(each.setting.kind == "ablate" for each in found.results):

@@ -244,8 +244,8 @@ class Experiment:
     `results` are in the order of the settings, the baseline first. `work` is what throughput counts, `quantity` what the goal
     is measured by, None where no setting knows it. `noise` is what two trials of a setting differ by in that, beyond what is
     common to a round (standard deviation, as a share), `needed` how many rounds show a difference of 5 % at what the settings
-    differ by that cannot be told, all settings where there is none. `untried` are
-    findings of the baseline that no setting is for.
+    differ by that cannot be told, all settings where there is none. `untried` are findings of the baseline that no setting is
+    for, `unsure` changes of which more rounds would tell what they do for the goal.
     """
 
     goal: Goal
@@ -266,6 +266,7 @@ class Experiment:
     ablations: tuple[Ablation, ...]
     scaling: tuple[Scaling, ...]
     untried: tuple[FindingKept, ...]
+    unsure: tuple[str, ...]
     noise: float | None
     needed: int | None
 

@@ -43,7 +43,7 @@ def study(
     field = field_of(table, results)
     front, dominated = front_of(field)
     grid, quantity = grid_of(settings), goal_quantity(field, goal)
-    judged = quantity or "step"
+    judged, unsure = quantity or "step", _unsure(results, quantity)
     spread = spread_of(ratios_of(table, judged))
     return Experiment(
         goal=goal,
@@ -64,16 +64,13 @@ def study(
         ablations=tuple(ablations_of(table, results, predictions or {})),
         scaling=tuple(scaling_of(table, results)),
         untried=tuple(untried_of(settings, known)),
+        unsure=unsure,
         noise=None if spread is None else spread / sqrt(2),
-        needed=rounds_needed(table, judged, _unsure(results, judged)),
+        needed=rounds_needed(table, judged, unsure),
     )
 
 
-def _unsure(results: Sequence[Result], quantity: Quantity) -> list[str]:
-    """The changes of which it cannot be told what they do to the quantity."""
+def _unsure(results: Sequence[Result], quantity: Quantity | None) -> tuple[str, ...]:
     able = [each for each in results if each.outcome == "ok" and each.setting.kind != "ablate"]
-    return [
-        each.setting.name
-        for each in able
-        if quantity in each.differences and each.differences[quantity].verdict == "cannot tell"
-    ]
+    known = [(each.setting.name, each.differences.get(quantity)) for each in able if quantity is not None]
+    return tuple(name for name, found in known if found is not None and found.verdict == "cannot tell")
