@@ -369,6 +369,14 @@ def test_which_findings_a_change_removed():
     ]
 
 
+def test_a_finding_is_smaller_only_where_its_bounds_are_apart():
+    base = made_runs.run(100, 100, findings=[finding("host-python", 40, 20, 50)])
+    for high, smaller in ((19, ["host-python"]), (25, [])):
+        after = made_runs.run(100, 100, findings=[finding("host-python", 15, 10, high)])
+        (removed,) = studied("baseline : 10 10\na=1 : 10 10", profiles={"baseline": base, "a=1": after}).removed
+        assert [each.rule for each in removed.smaller] == smaller
+
+
 def test_findings_that_no_setting_is_for_and_none_removed_are_left():
     settings = "baseline : 100 101\nworkers=2 : 70 71"
     assert [each.rule for each in studied(settings, profiles=profiles()).untried] == ["python-bound", "cpu-starved"]

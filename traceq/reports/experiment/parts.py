@@ -84,9 +84,7 @@ def removed(found: Experiment) -> Iterator[Block]:
         },
         text=(0, 1, 2, 3),
     )
-    yield Paragraph(
-        ("By one recording of a few steps of each setting: a small finding may be gone, smaller or new by chance.",)
-    )
+    yield Paragraph(("By one recording of a few steps of each setting: a small finding may be gone or new by chance.",))
     silent = [each for each in rows if each.unsure]
     if silent:
         yield Items(tuple(_silent(each) for each in silent))
