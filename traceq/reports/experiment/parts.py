@@ -59,7 +59,10 @@ def ablations(found: Experiment) -> Iterator[Block]:
 def _ablation(each: Ablation) -> Spans:
     findings = "" if each.predicted is None else f"; its findings say {shares(each.predicted.share, None)}"
     if each.share is None:
-        return (Name(each.what), f": cannot tell by ablation: nothing says how much work a step does{findings}.")
+        return (
+            Name(each.what),
+            f": cannot tell by ablation (no baseline in its rounds, or work that is not known){findings}.",
+        )
     if each.verdict == "cannot tell":
         return (Name(each.what), f": cannot tell by ablation ({shares(each.share, each.interval)}){findings}.")
     if each.verdict == "no difference" or each.share <= 0:
