@@ -61,6 +61,7 @@ NOT_SERVED = {
         "conv-bias",
         "data-dependent-shape",
         "fresh-tensor-copy",
+        "host-anomaly-mode",
         "host-elementwise-chain",
         "host-item-loop",
         "host-many-operators",

@@ -286,7 +286,14 @@ PAIRS = (
     Pair(
         "anomaly_mode",
         "off",
-        ("logging-in-step", "host-side-work", "host-many-operators", "host-operators", "host-python"),
+        (
+            "host-anomaly-mode",
+            "logging-in-step",
+            "host-side-work",
+            "host-many-operators",
+            "host-operators",
+            "host-python",
+        ),
         "logging",
         "a traceback for each operator, and a test for NaN of each gradient",
     ),
