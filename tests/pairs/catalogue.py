@@ -279,7 +279,7 @@ PAIRS = (
     Pair(
         "pair_loss",
         "a matrix of distances",
-        ("host-many-operators", "host-side-work", "host-item-loop", "host-operators"),
+        ("host-item-loop", "host-many-operators", "host-side-work", "host-operators"),
         "host-compute",
         "120 pairs of 8 small operators are one, forward and backward",
     ),
