@@ -62,6 +62,7 @@ NOT_SERVED = {
         "data-dependent-shape",
         "fresh-tensor-copy",
         "host-anomaly-mode",
+        "host-attention",
         "host-elementwise-chain",
         "host-item-loop",
         "host-many-operators",

@@ -201,7 +201,7 @@ PAIRS = (
     Pair(
         "attention_heads",
         "scaled_dot_product_attention",
-        ("host-many-operators", "host-operators"),
+        ("host-attention", "host-many-operators", "host-operators"),
         "host-compute",
         "8 heads of 6 small operators are one, which stores no scores; projections and optimizer stay",
     ),

@@ -137,6 +137,7 @@ _PLACES: tuple[str, ...] = (
     "host/host_os_calls",
     "host/host_threads",
     "host/host_item_loop",
+    "host/host_attention",
     "host/host_optimizer",
     "host/host_float64",
     "host/host_elementwise_chain",
