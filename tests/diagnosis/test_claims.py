@@ -1,4 +1,4 @@
-"""How much time of the ledger a rule lays claim to, where it can be counted by hand; and what it advises by what the run was made with."""
+"""How much time of the ledger a rule lays claim to, where it can be counted by hand; and what the snapshot changes in advice."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ from traceq.diagnosis.rules.registry import built_in
         # the copy, the call before and after it, and what the host then needs to launch the kernel: call, Python, latency
         ("late_input_copy", "found", 200 + 10 + 10 + 30 + 15 + 15 + 7.5),
         ("late_input_copy", "found_blocking", 200 + 10 + 10 + 30 + 15 + 15 + 7.5),
+        # ten checks, and a stack in each of ten operators
+        ("host_anomaly_mode", "found", 10 * 14.7 + 10 * 54),
+        ("host_anomaly_mode", "found_without_stacks", 10 * 14.7),
+        # between the products; and from head to head
+        ("host_attention", "found", 62),
+        ("host_attention", "found_head_by_head", 3 * 62 + 2 * 42),
+        # from the first to the last row that is picked, and from the first to the last of their nodes
+        ("host_item_loop", "found_with_its_backward_pass", 1.95 + 199),
     ],
 )
 def test_a_rule_claims_what_its_cause_costs_per_step(rule, case, claimed_us):

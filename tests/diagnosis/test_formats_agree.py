@@ -61,6 +61,8 @@ NOT_SERVED = {
         "conv-bias",
         "data-dependent-shape",
         "fresh-tensor-copy",
+        "host-anomaly-mode",
+        "host-attention",
         "host-elementwise-chain",
         "host-item-loop",
         "host-many-operators",

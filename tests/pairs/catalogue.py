@@ -201,7 +201,7 @@ PAIRS = (
     Pair(
         "attention_heads",
         "scaled_dot_product_attention",
-        ("host-many-operators", "host-operators"),
+        ("host-attention", "host-many-operators", "host-operators"),
         "host-compute",
         "8 heads of 6 small operators are one, which stores no scores; projections and optimizer stay",
     ),
@@ -279,14 +279,21 @@ PAIRS = (
     Pair(
         "pair_loss",
         "a matrix of distances",
-        ("host-many-operators", "host-side-work", "host-item-loop", "host-operators"),
+        ("host-item-loop", "host-many-operators", "host-side-work", "host-operators"),
         "host-compute",
         "120 pairs of 8 small operators are one, forward and backward",
     ),
     Pair(
         "anomaly_mode",
         "off",
-        ("logging-in-step", "host-side-work", "host-many-operators", "host-operators", "host-python"),
+        (
+            "host-anomaly-mode",
+            "logging-in-step",
+            "host-side-work",
+            "host-many-operators",
+            "host-operators",
+            "host-python",
+        ),
         "logging",
         "a traceback for each operator, and a test for NaN of each gradient",
     ),

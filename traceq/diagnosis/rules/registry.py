@@ -127,6 +127,7 @@ _PLACES: tuple[str, ...] = (
     "kernels/low_occupancy",
     "kernels/exposed_memset",
     # the host of traces without GPU work
+    "host/host_anomaly_mode",
     "host/host_epoch_start",
     "host/host_logging",
     "host/host_fetch_work",
@@ -136,6 +137,7 @@ _PLACES: tuple[str, ...] = (
     "host/host_os_calls",
     "host/host_threads",
     "host/host_item_loop",
+    "host/host_attention",
     "host/host_optimizer",
     "host/host_float64",
     "host/host_elementwise_chain",

@@ -4,8 +4,9 @@
 -- matters: Each element costs operators of a few microseconds and Python around them; one operator on the whole tensor costs them once.
 -- measured: Runs of at least 16 operators that take elements (item, select, unbind, index, is_nonzero) outside of backward pass and
 --   optimizer, with at most 8 other operators between two of them, and the rest of the range around where they are most of it; own time
---   of the training thread (host_time). Shares: of Python and operators that take elements low 0.5, likely and high 1; of others, whose
---   computing has to be done all the same, low 0, likely 0.5, high 1.
+--   of the training thread (host_time). And the nodes of the backward pass that the loop's operators added, by their sequence numbers: that
+--   of an element makes a gradient of the size of the whole tensor, and adds it to those of the others. Shares: of Python, operators that take elements, and their nodes low
+--   0.5, likely and high 1; of others, whose computing has to be done all the same, low 0, likely 0.5, high 1.
 -- try: One operator on the whole tensor: comparisons with sum(), torch.bincount, torch.gather; .tolist() once, before the loop.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.bincount.html
@@ -24,7 +25,7 @@
 -- threshold: least_reads = 16: a step reads its loss and some metrics; more than that are read in a loop
 -- threshold: most_between = 8: more operators than that between two elements are work of their own
 -- threshold: most_of_range = 0.5: where the loop is the larger part of a range, the range is the loop
--- uses: host_time, host_operator
+-- uses: host_time, host_operator, backward_node
 -- only-with: cpu_slice: kind = 'op' and name in ('aten::item', 'aten::select', 'aten::unbind', 'aten::index', 'aten::is_nonzero')
 with
 taken as (
@@ -56,6 +57,39 @@ loop as (
         and g.slice_id = r.annotation_id
         and r.ts_end - r.ts >= $most_of_range * g.dur
         and not regexp_matches(g.name, '^(ProfilerStep#|traceq\.step)')
+),
+
+-- what the loop added to the backward pass; between two nodes of the loop the engine is at it, too
+undone as (
+    select
+        o.step,
+        n.ts,
+        if(lead(n.is_loop) over w and lead(n.number) over w = n.number + 1, lead(n.ts) over w, n.ts_end) as ts_end,
+        n.reads,
+        n.range,
+        n.takes
+    from (
+        select
+            n.ts,
+            n.ts_end,
+            n.number,
+            h.ts < l.ts_end as is_loop,
+            l.reads,
+            l.range,
+            regexp_matches(n.name, ': (Select|Unbind|Index|Slice|Squeeze|Unsqueeze|View|Alias)Backward') as takes
+        from backward_node as n
+        inner join host_operator as h using (slice_id)
+        asof left join loop as l on h.ts >= l.ts
+    ) as n
+    asof inner join (select step, ts from step where trace_id = $trace_id and excluded is null) as o on n.ts >= o.ts
+    window w as (order by n.ts)
+    qualify n.is_loop
+),
+
+around as (
+    select step, ts, ts_end, reads, range, false as takes from loop
+    union all
+    from undone
 )
 
 select
@@ -72,11 +106,13 @@ select
     l.reads,
     l.range
 from host_time as p
-asof inner join loop as l on p.ts >= l.ts
+asof inner join around as l on p.ts >= l.ts
 left join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
 cross join lateral (
     select
-        coalesce(c.kind, '') <> 'op'
+        l.takes
+        or coalesce(c.kind, '') <> 'op'
+        or starts_with(c.name, 'autograd::engine')
         or regexp_matches(
             c.name,
             '^aten::(item|_local_scalar_dense|select|unbind|index|index_put_|_index_put_impl_|as_strided|is_nonzero|slice|squeeze|unsqueeze|view|alias|detach|to|_to_copy|empty|empty_strided|copy_|lift_fresh|fill_|eq|ne|lt|gt|le|ge)$'

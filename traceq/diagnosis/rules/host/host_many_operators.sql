@@ -5,7 +5,7 @@
 -- matters: PyTorch and Python take 5 to 20 us to call an operator, whatever it computes.
 -- measured: Own time of the training thread (host_time) in operators of less than 20 us, and less than 100 us at a time between operators,
 --   outside of optimizer and fetching. Shares: low 0, likely 0.5, an assumption (compiled, batched, or in one operator for a whole
---   layer, half of the calls go), high 0.9.
+--   layer, half of the calls go), high 1 - 1/n of n calls: where a loop becomes one operator (nn.LSTM), one call stays.
 -- try: One operator for a whole loop (nn.LSTM, scaled_dot_product_attention, torch.bmm); larger batches; torch.compile.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
@@ -22,7 +22,7 @@
 -- facts: host_names
 -- low: 0
 -- likely: 0.5
--- high: 0.9
+-- high: 1
 -- threshold: operators = 200: calling them takes 1 to 4 ms, whatever they compute
 -- threshold: short_ns = 20000: an operator of PyTorch takes the host 5 to 20 us before it computes anything
 -- threshold: between_ns = 100000: longer Python between two operators is work of its own
@@ -36,7 +36,17 @@ crowd as (
     having count(*) >= $operators
 )
 
-select p.step, p.ts, p.dur, p.name, p.slice_id, p.dur as claimed, p.category as cause, p.piece_id as gap_id, k.operators
+select
+    p.step,
+    p.ts,
+    p.dur,
+    p.name,
+    p.slice_id,
+    p.dur as claimed,
+    p.category as cause,
+    p.piece_id as gap_id,
+    1 - 1 / k.operators as goes_high,
+    k.operators
 from host_time as p
 inner join crowd as k on k.step = p.step
 where

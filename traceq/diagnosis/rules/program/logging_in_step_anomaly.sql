@@ -12,32 +12,10 @@
 -- wrong-if: A function of your own looks for NaN in its backward pass: then take that out.
 -- low: 0.5
 -- likely: 1.0
--- uses: idle
+-- uses: idle, anomaly_check
 -- categories: idle_launch, idle_launch_latency, idle_python, idle_sync
 -- only-with: host_slice_name: kind = 'op' and name = 'aten::isnan'
 with
-check_of_node as (
-    select i.thread_id, i.parent_id, min(i.ts) as ts
-    from cpu_slice as i
-    inner join cpu_slice as n on n.trace_id = i.trace_id and n.slice_id = i.parent_id
-    where
-        i.trace_id = $trace_id
-        and i.kind = 'op'
-        and i.name = 'aten::isnan'
-        and starts_with(n.name, 'autograd::engine::evaluate_function')
-    group by i.thread_id, i.parent_id
-),
-
-answer as (
-    select c.slice_id, c.thread_id, k.ts, max(i.ts_end) as ts_end, any_value(n.name) as name
-    from check_of_node as k
-    inner join cpu_slice as i on i.trace_id = $trace_id and i.parent_id = k.parent_id and i.name in ('aten::item', 'aten::is_nonzero')
-    inner join cpu_slice as n on n.trace_id = $trace_id and n.slice_id = k.parent_id
-    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = i.slice_id
-    where i.ts >= k.ts
-    group by c.slice_id, c.thread_id, k.ts
-),
-
 piece as (
     select p.step, p.ts, p.dur, p.cause, p.gap_id, coalesce(d.thread_id, c.thread_id) as thread_id, coalesce(d.ts, c.ts) as at
     from idle as p
@@ -45,10 +23,10 @@ piece as (
     left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id
     where
         p.cause in ('idle_sync', 'idle_launch', 'idle_python', 'idle_launch_latency')
-        and exists (from answer)
+        and exists (from anomaly_check)
 )
 
 select p.step, p.ts, p.dur, a.name, a.slice_id, p.dur as claimed, p.cause, p.gap_id, 'idle_sync' as scenario
 from piece as p
-asof inner join answer as a on a.thread_id = p.thread_id and p.at >= a.ts
+asof inner join anomaly_check as a on a.thread_id = p.thread_id and p.at >= a.ts
 where p.at < a.ts_end
