@@ -79,6 +79,7 @@ NOT_SERVED = {
         "host-float64",
         "low-mfu",
         "memory-bound-matmul",
+        "quantization",
         "slow-elementwise",
         "slow-matmul",
         # of bytes of collectives, as above
