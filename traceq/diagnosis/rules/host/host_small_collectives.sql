@@ -5,7 +5,8 @@
 -- matters: A small collective takes as long as a message there and back, whatever its size: one for all tensors pays that once.
 -- measured: As host-communication, while small collectives (less than half of 25 MB, by shapes of gloo's operators) run, where those of a
 --   step are more than 4 times as many as buffers of 25 MB would be that hold the same bytes. Shares from their number n, the number b of
---   such buffers and their lengths: low (n - b) times the shortest of them, likely and high all but the b longest: those are the buffers.
+--   such buffers and their lengths: low (n - b) times the shortest of them, likely all but the b longest: those are the buffers; high
+--   1: a buffer may take next to nothing beside what ranks waited for.
 -- try: DistributedDataParallel, which makes such buffers; one flat tensor; no_sync between updates.
 -- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -87,7 +88,6 @@ select
     p.piece_id as gap_id,
     s.surely as goes_low,
     s.likely as goes,
-    s.likely as goes_high,
     s.collectives,
     s.step_bytes,
     s.buffers
