@@ -41,6 +41,21 @@ def clean_little(trace):
     epochs(trace, [1_000, 100])
 
 
+def clean_read_ahead(trace):
+    """Workers read ten times as long in the first epoch, and are ahead of training all the same."""
+    trace.add("thread", thread_id=0, pid=1, tid=1)
+    trace.add("thread", thread_id=1, pid=2, tid=2, thread_name="pt_data_worker")
+    for number in range(12):
+        at = 1_000_000 * number
+        trace.annotation(f"ProfilerStep#{number}", at, 1_000_000)
+        if number % 6 == 0:
+            trace.cpu("python", "torch/utils/data/dataloader.py(386): _get_iterator", at + 1_000, 20_000)
+        trace.annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at + 30_000, 100_000)
+        trace.cpu("python", "torch/utils/data/dataloader.py(700): __next__", at + 31_000, 98_000)
+        trace.cpu("os", "read", at + 200_000, 500_000 if number < 6 else 50_000, thread=1)
+        trace.op("aten::mm", at + 300_000, 650_000)
+
+
 def cannot_tell_without_frames(trace):
     epochs(trace, [500_000, 50_000], frames=False)
 

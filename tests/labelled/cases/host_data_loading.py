@@ -40,3 +40,10 @@ def clean_with_a_gpu(trace):
     steps(trace, SINGLE, 880)
     for step in range(3):
         trace.kernel("gemm", 1000 * step + 100, 850, launched=(1000 * step + 905, 5))
+
+
+def clean_a_worker_for_each_core(trace):
+    """More workers than cores make no more batches."""
+    steps(trace, SEVERAL, 500)
+    for topic, name in (("host", "cpus"), ("loader", "num_workers")):
+        trace.add("made_with", topic=topic, instance=0, name=name, value="2", is_knob=True)

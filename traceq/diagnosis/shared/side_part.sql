@@ -6,6 +6,7 @@ with
 spent as (
     select
         p.piece_id,
+        p.slice_id,
         p.dur,
         p.category in ('annotation', 'python') as is_own,
         if(p.ts < w.ts_end, w.work, null) as work,
@@ -34,5 +35,12 @@ spent as (
     where p.category <> 'data' and p.elsewhere is null and p.phase not in ('backward', 'optimizer')
 )
 
+-- what is named for a part of the model is one
 select *, regexp_replace(name, '\d+', '#', 'g') as range
 from spent
+where
+    work is not null
+    or not regexp_matches(
+        lower(name),
+        '(^|[^a-z])(model|module|net|network|backbone|encoder|decoder|head|attention|attn|embeddings?|layers?|blocks?|mlp|loss(es)?|criterion|forward|predict|generate|inference)([^a-z]|$)'
+    )

@@ -8,7 +8,11 @@ named as (
         name,
         case
             when is_logging then 'logging'
-            when regexp_matches(word, '(^|[^a-z])(checkpoint|checkpointing|ckpt|save|saving|dump)([^a-z]|$)') then 'checkpoint'
+            -- checkpointing of activations is a way to compute
+            when
+                regexp_matches(word, '(^|[^a-z])(checkpoint|ckpt|save|saving|dump)([^a-z]|$)')
+                and not regexp_matches(word, '(activations?|gradients?|grads?|recompute|forward|function|sequential|blocks?|layers?)_?checkpoint|checkpoint_?(activations?|forward|function|sequential|blocks?|layers?|fn|wrapper)')
+                then 'checkpoint'
             -- log_prob and its like are arithmetic
             when
                 regexp_matches(
@@ -16,8 +20,8 @@ named as (
                     '^(log|logs|logging|logger|print)$|^(log|print|write|report)_(metrics?|scalars?|step|stats|loss(es)?|images?|histograms?|summar(y|ies)|results?|progress)|(^|[^a-z])(histograms?|plot|visuali[sz]e)([^a-z]|$)'
                 )
                 then 'logging'
-            when regexp_matches(word, '(^|[^a-z])(metrics?|accuracy|scores?|evaluate|validate|validation)([^a-z]|$)') then 'measuring'
-            when regexp_matches(word, '(^|[^a-z])(tokeni[sz](e|er|ing|ation)|augment|augmentations?|transforms?|preprocess|preprocessing|collate|pad|padding)([^a-z]|$)')
+            when regexp_matches(word, '(^|[^a-z])(metrics?|accuracy|evaluate|validate|validation)([^a-z]|$)') then 'measuring'
+            when regexp_matches(word, '(^|[^a-z])(tokeni[sz](e|er|ing|ation)|augment|augmentations?|preprocess|preprocessing|collate)([^a-z]|$)')
                 then 'preparing'
         end as work
     from (
@@ -36,9 +40,13 @@ marked as (
     select c.slice_id, c.kind, c.name, c.ts, c.ts_end, n.work
     from cpu_slice as c
     inner join named as n on n.kind = c.kind and n.name = c.name
+    left join cpu_slice as p on p.trace_id = c.trace_id and p.slice_id = c.phase_id
+    left join host_name as h on h.trace_id = p.trace_id and h.kind = p.kind and h.name = p.name
     where
         c.trace_id = $trace_id
         and n.work is not null
+        -- in the forward pass only logging is none of the model's
+        and (n.work = 'logging' or h.phase is distinct from 'forward')
         and c.dur > 0
         and c.thread_id = (select min(thread_id) from host_ledger where trace_id = $trace_id)
 )

@@ -186,7 +186,10 @@ def _for_layers(subject: Subject, facts: Facts, choices: Choices) -> str:
     within = f"Keep the {ranks} ranks of a layer in one machine: what each sends depends on the batch, hardly on their number."
     if subject.goal == "latency" or len(_splits(choices)) == 1:
         return within
+    gradients = (
+        " of activations (gradients of the replicas come on top)" if "training" in subject.program.workloads else ""
+    )
     return (
         f"Where the weights fit, split layers over {ranks // 2} ranks and replicate the model twice as often: as many samples "
-        f"then cost less than half of the bytes, and each step takes longer. {within}"
+        f"then cost less than half of the bytes{gradients}, and each step takes longer. {within}"
     )

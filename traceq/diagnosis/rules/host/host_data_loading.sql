@@ -6,24 +6,27 @@
 -- measured: Own time of the training thread in the counted steps (host_ledger, category data), to the nanosecond. What goes from
 --   this thread goes from the step. Shares: low 0 (no core is free for workers, as they would need), high 1 (the data is prepared once,
 --   and the fetch takes no time). Likely is for workers, step by step: as many as load a batch in the rest of the step (2 to 16), or twice
---   as many as there are; the step then lasts as long as the longest of its rest, the fetch by that many workers, and both together by all
---   cores of the machine, where a log beside the trace tells how many there are.
+--   as many as there are, and no more than cores, where the run's settings or a log beside the trace tell how many there are; the step
+--   then lasts as long as the longest of its rest, the fetch by that many workers, and both together by all cores. With as many workers
+--   as cores it is 0.
 -- try: num_workers, with persistent_workers; more of them where there are some; cheaper transforms.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- heading: {% if worst.loader_kind == 'multi_process' %}Start more workers, or make batches cheaper{% else %}Load
---   batches in worker processes{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{%
---   else %}a step{% endif %} is fetching
--- fix: {% if worst.loader_kind == 'multi_process' -%} Give the loader more workers, for instance {{ [2 *
---   (facts.workers or 1), most_workers] | min }}. They help while cores are free; where every core computes, only
---   cheaper transforms or data that is prepared once do. A fetch takes {{ per_fetch(facts) }}. {%- else %}{{
---   remedy('workers', workers=workers_needed(facts)) }} A fetch takes {{ per_fetch(facts) }}. Where the steps are
---   computed on the same cores, leave some to the workers, or prepare the data once and store it. {%- endif %} {{
---   busiest(facts) }}
+-- heading: {% if worst.loader_kind != 'multi_process' %}Load batches in worker processes{% elif facts.cores and facts.workers >= facts.cores
+--   %}Make batches cheaper{% else %}Start more workers, or make batches cheaper{% endif %}: {{ percent(claimed_share) }} of {% if
+--   subject.is_window %}the window{% else %}a step{% endif %} is fetching
+-- fix: {% if worst.loader_kind != 'multi_process' -%} {{ remedy('workers', workers=workers_needed(facts)) }} A fetch takes {{
+--   per_fetch(facts) }}. Where the steps are computed on the same cores, leave some to the workers, or prepare the data once and store
+--   it. {%- elif facts.cores and facts.workers >= facts.cores -%} Make transforms cheaper, or prepare the data once and store it: {{
+--   plural(facts.workers, 'worker') }} on {{ plural(facts.cores | int, 'core') }} have no core to spare for more. A fetch takes {{
+--   per_fetch(facts) }}. {%- else -%} Give the loader more workers{% if facts.workers %}, for instance {{ [2 * facts.workers,
+--   most_workers, (facts.cores or most_workers) | int] | min }}{% endif %}. They help while cores are free; where every core computes,
+--   only cheaper transforms or data that is prepared once do. A fetch takes {{ per_fetch(facts) }}. {%- endif %}{% if not facts.cores %}
+--   How many cores the program may use is not known. {%- endif %} {{ busiest(facts) }}
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
--- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- elif facts.workers
---   %}The loader has {{ plural(facts.workers, 'worker') }}, and the main thread does nothing else meanwhile. {%- else %}The name of
---   the fetch says who makes the batches, and the main thread does nothing else meanwhile. {%- endif %}
+-- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- elif worst.loader_kind ==
+--   'multi_process' and facts.workers %}The loader has {{ plural(facts.workers, 'worker') }}, and the main thread does nothing else
+--   meanwhile. {%- else %}The name of the fetch says who makes the batches, and the main thread does nothing else meanwhile. {%- endif %}
 -- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
 --   hold, is what the steps wait for{% endif %}.
 -- needs: steps, host_alone
@@ -32,7 +35,7 @@
 -- low: 0
 -- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a
 --   GPU)
--- uses: host_time, host_cores
+-- uses: host_time, host_cores, loader_workers
 -- categories: data
 with
 fetching as (
@@ -53,13 +56,14 @@ beside as (
         f.dur,
         greatest(
             coalesce(f.rest, 0),
-            f.fetch / least(greatest(ceil(sum(f.fetch) over () / nullif(sum(f.rest) over (), 0)), 2), $most_workers),
+            f.fetch / least(greatest(ceil(sum(f.fetch) over () / nullif(sum(f.rest) over (), 0)), 2), $most_workers, coalesce(c.cores, $most_workers)),
             coalesce(f.dur / c.cores, 0)
         ) as in_workers,
         -- workers that are there already make a batch in all of the step; twice as many in half of it
-        greatest(coalesce(f.rest, 0), f.dur / 2) as in_more_workers
+        greatest(coalesce(f.rest, 0), f.dur / least(2, greatest(coalesce(c.cores / w.workers, 2), 1))) as in_more_workers
     from fetching as f
     cross join host_cores as c
+    cross join loader_workers as w
     where f.fetch > 0
 )
 

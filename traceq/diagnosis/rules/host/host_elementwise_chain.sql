@@ -1,6 +1,7 @@
 -- The training thread's time in operators that pass over the same memory one after the other, in a trace without GPU work.
 -- title: A chain of elementwise operators on the CPU
--- finds: At least three elementwise operators in a row that each take longer than calling one does, in traces without GPU activity.
+-- finds: At least three elementwise operators in a row, of the same shape where shapes are known, that each take longer than calling one
+--   does, in traces without GPU activity.
 -- matters: Each of them reads and writes the whole tensor. Compiled, the chain is one pass.
 -- measured: Own time of the training thread (host_time) in such operators, outside of the optimizer. Of a chain of k: low 0 (the compiler may not
 --   see it as one), likely (1 - 1/k) / 2, an assumption: half of the time is memory, of which one pass of k stays, and half is arithmetic,
@@ -25,20 +26,36 @@
 -- uses: host_time, host_operator
 with
 elementwise as (
-    select *, number - row_number() over (order by number) as island
-    from host_operator
+    select o.*, number - row_number() over (order by number) as island, nullif(cast(c.args -> 'Input Dims' -> 0 as varchar), '[]') as shape
+    from host_operator as o
+    inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = o.slice_id
     where
-        dur >= $least_ns
+        o.dur >= $least_ns
         and phase not in ('optimizer', 'backward')
         and regexp_matches(
-            name,
+            o.name,
             '^aten::(abs|add|addcdiv|addcmul|ceil|clamp|clamp_max|clamp_min|cos|div|erf|exp|expm1|floor|gelu|hardtanh|leaky_relu|lerp|log|log1p|maximum|minimum|mul|neg|pow|reciprocal|relu|round|rsqrt|rsub|sigmoid|silu|sin|softplus|sqrt|square|sub|tanh|where)_?$'
         )
 ),
 
-chained as (
-    select *, count(*) over (partition by step, island) as chain
+-- a chain ends where the shape changes; an operator without a shape goes on with it
+turned as (
+    select
+        *,
+        shape <> last_value(shape ignore nulls) over (
+            partition by step, island order by number rows between unbounded preceding and 1 preceding
+        ) as turns
     from elementwise
+),
+
+shaped as (
+    select *, count(*) filter (turns) over (partition by step, island order by number) as part
+    from turned
+),
+
+chained as (
+    select *, count(*) over (partition by step, island, part) as chain
+    from shaped
     qualify chain >= $least_chain
 )
 

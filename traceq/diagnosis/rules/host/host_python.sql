@@ -10,7 +10,7 @@
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
 -- heading: Do less in Python between operators: {{ percent(claimed_share) }} of {% if subject.is_window %}the
 --   window{% else %}a step{% endif %}
--- fix: {{ remedy('less_host_work') }} Most of the time is in {{ shares(rows) }}. {% if has('python_frames') %}The
+-- fix: {{ remedy('less_python') }} Most of the time is in {{ shares(rows) }}. {% if has('python_frames') %}The
 --   frames say where to look. {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') }} {%- endif
 --   %}
 -- confidence: {% if subject.present.gpus %}low{% else %}medium{% endif %}

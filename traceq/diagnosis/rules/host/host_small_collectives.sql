@@ -3,16 +3,17 @@
 -- finds: Steps that reduce many small tensors one by one over gloo, in traces without GPU activity, where a few flat buffers would hold
 --   them all.
 -- matters: A small collective takes as long as a message there and back, whatever its size: one for all tensors pays that once.
--- measured: As host-communication, where the collectives of a step are more than 4 times as many as buffers of 25 MB would be that hold the same
---   bytes (shapes of gloo's operators). Shares from their number n, the number b of such buffers and their lengths: low (n - b) times the
---   shortest of them, likely 1 - b / n, high 1.
+-- measured: As host-communication, while small collectives (less than half of 25 MB, by shapes of gloo's operators) run, where those of a
+--   step are more than 4 times as many as buffers of 25 MB would be that hold the same bytes. Shares from their number n, the number b of
+--   such buffers and their lengths: low (n - b) times the shortest of them, likely all but the b longest: those are the buffers; high
+--   1: a buffer may take next to nothing beside what ranks waited for.
 -- try: DistributedDataParallel, which makes such buffers; one flat tensor; no_sync between updates.
 -- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 -- heading: Reduce all tensors in one flat buffer: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif
 --   %} is waiting for small collectives
 -- fix: Put the tensors into one buffer: `flat = torch.cat([p.grad.view(-1) for p in model.parameters()]); dist.all_reduce(flat)`, or wrap the
---   model: `DistributedDataParallel(model)`, whose buckets do that. A step has {{ plural(worst.collectives, 'collective') }} of {{
+--   model: `DistributedDataParallel(model)`, whose buckets do that. A step has {{ plural(worst.collectives, 'small collective') }} of {{
 --   short_size(worst.step_bytes) }} together; {{ plural(worst.buffers, 'buffer') }} of 25 MB {{ 'holds' if worst.buffers == 1 else 'hold' }}
 --   them.
 -- confidence: medium
@@ -28,9 +29,11 @@
 -- low: 1
 -- uses: host_time
 with
-sent as (
+sized as (
     select
         s.step,
+        c.ts,
+        c.ts_end,
         c.dur,
         list_sum(list_transform(
             cast(json_extract(c.args, '$."Input Dims"') as json[]),
@@ -45,16 +48,33 @@ sent as (
     where c.trace_id = $trace_id and starts_with(c.name, 'gloo:') and c.ts < s.ts_end and json_extract(c.args, '$."Input Dims"') is not null
 ),
 
+-- with the time until which those before it run: they may overlap
+sent as (
+    select
+        *,
+        max(ts_end) over (order by ts, ts_end rows between unbounded preceding and 1 preceding) as until,
+        row_number() over (partition by step order by dur desc, ts) as place
+    from sized
+    where bytes < $bucket / 2
+),
+
 of_step as (
     select
         step,
         count(*) as collectives,
         sum(bytes) as step_bytes,
         ceil(sum(bytes) / $bucket) as buffers,
-        (count(*) - ceil(sum(bytes) / $bucket)) * min(dur) / sum(dur) as surely
-    from sent
+        (count(*) - buffers) * min(dur) / sum(dur) as surely,
+        sum(dur) filter (place > buffers_of_step) / sum(dur) as likely
+    from (select *, ceil(sum(bytes) over (partition by step) / $bucket) as buffers_of_step from sent)
     group by step
     having count(*) > $times_more * ceil(sum(bytes) / $bucket)
+),
+
+stretch as (
+    select step, min(ts) as ts, max(ts_end) as ts_end
+    from (select *, count(*) filter (until is null or ts > until) over (order by ts, ts_end rows unbounded preceding) as island from sent)
+    group by step, island
 )
 
 select
@@ -67,15 +87,19 @@ select
     p.category as cause,
     p.piece_id as gap_id,
     s.surely as goes_low,
-    1 - s.buffers / s.collectives as goes,
+    s.likely as goes,
     s.collectives,
     s.step_bytes,
     s.buffers
 from host_time as p
 inner join of_step as s on s.step = p.step
+asof inner join stretch as h on p.ts >= h.ts
 where
-    p.category = 'communication'
-    or (
-        p.elsewhere = 'communication'
-        and (p.category in ('annotation', 'python', 'none', 'os', 'synchronization') or starts_with(p.name, 'c10d::'))
+    p.ts < h.ts_end
+    and (
+        p.category = 'communication'
+        or (
+            p.elsewhere = 'communication'
+            and (p.category in ('annotation', 'python', 'none', 'os', 'synchronization') or starts_with(p.name, 'c10d::'))
+        )
     )

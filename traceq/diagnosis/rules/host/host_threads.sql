@@ -4,7 +4,8 @@
 --   activity.
 -- matters: Each operator waits for the last of its threads, and some of them wait for a core meanwhile.
 -- measured: Own time of the training thread (host_time) in operators of at least 20 us: shorter ones are not shared out. With t threads on c
---   cores: low 0 (the threads may have little to do), likely (1 - c/t) / 2, an assumption, high 1 - c/t (each waits for t/c turns).
+--   cores: low 0 (the threads may have little to do), likely (1 - c/t) / 2, an assumption, high 1 (threads that spin while they wait
+--   lose more than the t/c turns).
 -- try: torch.set_num_threads, OMP_NUM_THREADS; fewer processes or workers on the same cores.
 -- references: https://docs.pytorch.org/docs/stable/notes/cpu_threading_torchscript_inference.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.set_num_threads.html
@@ -34,7 +35,6 @@ select
     p.category as cause,
     p.piece_id as gap_id,
     1 - n.cores / n.threads as goes,
-    1 - n.cores / n.threads as goes_high,
     n.cores,
     n.threads
 from host_time as p

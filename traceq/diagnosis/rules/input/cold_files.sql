@@ -7,11 +7,12 @@
 --   like the first.
 -- measured: Fetches of the training thread between new iterators (data_fetch.is_first, by Python frames), the first of each left out: time
 --   in calls that read or open files (reading), and in such calls of worker threads meanwhile, per fetch. At least 5 fetches an epoch,
---   and what the first takes longer is at least 10 % of its fetch and of what workers do meanwhile.
+--   and what the first takes longer is at least 10 % of its fetch and of what workers do meanwhile; the fetch itself takes 10 % less later:
+--   workers that read ahead may hide it.
 -- try: Read the files once before training, or copy them to a local disk; judge the loader by the epoch that the run is like.
 -- references: https://docs.kernel.org/admin-guide/mm/concepts.html
 --   https://docs.pytorch.org/docs/stable/data.html
--- remark: {% if facts.first_reading_ns >= times_longer * facts.later_reading_ns and facts.first_reading_ns - facts.later_reading_ns >= worth * facts.first_fetch_ns -%}
+-- remark: {% if facts.first_reading_ns >= times_longer * facts.later_reading_ns and facts.first_reading_ns - facts.later_reading_ns >= worth * facts.first_fetch_ns and facts.first_fetch_ns - facts.later_fetch_ns >= worth * facts.first_fetch_ns -%}
 --   In the first epoch of the capture reading files takes {{ time(facts.first_reading_ns) }} a batch, in {% if facts.later_epochs == 1 %}the next{% else %}the {{ facts.later_epochs }} later ones{% endif %}
 --   {{ time(facts.later_reading_ns) }}: the files come from memory then. A batch of {{ cut(facts.loader) }} takes {{ time(facts.first_fetch_ns) }}
 --   at first, {{ time(facts.later_fetch_ns) }} later (medians).

@@ -1,7 +1,7 @@
 -- Products of what a model computes with its weights, by what limits them, and what weights or arithmetic of fewer bits take away at best.
 -- title: Matrix products that fewer bits would shorten
--- finds: A trained model that runs in 16 or 32 bits, in whose steps products with weights take much time: time that reading the
---   weights limits (decoding, small batches), or arithmetic on a GPU that computes faster in 8 bits.
+-- finds: A trained model that runs in 16 bits (products in 32 gain from 16 first), in whose steps products with weights take much time:
+--   time that reading the weights limits (decoding, small batches), or arithmetic on a GPU that computes faster in 8 bits.
 -- matters: Weights in 8 bits are half of the bytes of 16 bits, in 4 bits a quarter; tensor cores that compute in fp8 or int8
 --   do twice as many operations. Neither needs another training, but both change the results: accuracy has to be checked.
 -- measured: Operators of products with a weight of two dimensions whose operations and bytes follow from their shapes
@@ -33,7 +33,7 @@
 --   {%- elif ask('quantized') %}{{ cut(ask('quantized')[0].name) }} computes with fewer than 16 bits already
 --   {%- endif %}
 -- unknown: {% if not program.workloads %}nothing in the trace says whether it trains
---   {%- elif not rows %}no product with a weight has shapes and peaks that are known
+--   {%- elif not rows %}no product with a weight of 16 bits has shapes and peaks that are known
 --   {%- endif %}
 -- threshold: worth = 0.1: less is not worth a change of the model's precision and a check of its accuracy
 -- threshold: least = 0.01: of the step: what is below is counted, not told
@@ -77,8 +77,7 @@ product as (
         x.peak,
         x.bytes,
         k.dur,
-        if(x.dtype = 'fp32', 4, 2) as width,
-        s.weight[1] * s.weight[2] * width as weight_bytes,
+        2 * s.weight[1] * s.weight[2] as weight_bytes,
         if(coalesce(m.fp8, 0) >= coalesce(m.int8, 0), 'fp8', 'int8') as faster,
         greatest(coalesce(m.fp8, 0), coalesce(m.int8, 0), x.peak) as faster_peak
     from operator_cost as x
@@ -87,7 +86,7 @@ product as (
     left join device_model as m on m.trace_id = x.trace_id and m.device = x.device
     where
         x.trace_id = $trace_id
-        and x.dtype in ('fp16', 'bf16', 'fp32')
+        and x.dtype in ('fp16', 'bf16')
         and x.bound <> 'unknown'
         and len(s.weight) = 2
 ),
@@ -96,8 +95,8 @@ product as (
 shorter as (
     select
         *,
-        if(bound = 'memory', weight_bytes / bytes * (1 - 1 / width), 1 - peak / faster_peak) * dur as eight,
-        if(bound = 'memory', weight_bytes / bytes * (1 - 0.5 / width), 1 - peak / faster_peak) * dur as four
+        if(bound = 'memory', weight_bytes / bytes * 0.5, 1 - peak / faster_peak) * dur as eight,
+        if(bound = 'memory', weight_bytes / bytes * 0.75, 1 - peak / faster_peak) * dur as four
     from product
 ),
 

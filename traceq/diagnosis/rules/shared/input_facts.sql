@@ -1,11 +1,8 @@
--- The training thread's fetches in the counted steps together, and the loader's workers: those that are seen, else as many as the snapshot
--- of the run's settings says.
--- uses: counted
+-- The training thread's fetches in the counted steps together, the loader's workers (0 where they are not known), and the cores for them.
+-- uses: counted, loader_workers, host_cores
 with
 worker as (
-    select
-        count(distinct thread_id) as workers,
-        case when bool_and(busy is not null) then sum(busy) / nullif(sum(dur), 0) end as busy_share
+    select case when bool_and(busy is not null) then sum(busy) / nullif(sum(dur), 0) end as busy_share
     from data_worker
     where trace_id = $trace_id and role = 'worker'
 )
@@ -22,15 +19,8 @@ select
     coalesce(sum(f.calls), 0)::double as calls_ns,
     coalesce(sum(f.unexplained), 0)::double as unexplained_ns,
     (select total from step_stats where trace_id = $trace_id)::double as total_ns,
-    coalesce(
-        (select nullif(workers, 0) from worker),
-        (
-            select try_cast(value as integer)
-            from made_with
-            where trace_id = $trace_id and topic = 'loader' and instance = 0 and name = 'num_workers'
-        ),
-        0
-    ) as workers,
+    coalesce((select workers from loader_workers), 0) as workers,
+    (select cores from host_cores) as cores,
     (select busy_share from worker) as worker_busy
 from data_fetch as f
 inner join counted using (step)

@@ -14,10 +14,10 @@ MOST_WORKERS = 16
 
 
 def workers_needed(facts: dict[str, Any]) -> int:
-    """Workers that prepare a batch each in the time that a step takes without its fetch, at least 2."""
+    """Workers that prepare a batch each in the time that a step takes without its fetch: at least 2, at most the cores."""
     elsewhere = facts["total_ns"] - facts["fetch_ns"]
     needed = math.ceil(facts["fetch_ns"] / elsewhere) if elsewhere > 0 else MOST_WORKERS
-    return max(2, min(needed, MOST_WORKERS))
+    return int(min(max(2, min(needed, MOST_WORKERS)), facts.get("cores") or MOST_WORKERS))
 
 
 def busiest(subject: Subject, facts: dict[str, Any]) -> str:
