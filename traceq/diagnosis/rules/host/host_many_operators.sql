@@ -11,7 +11,7 @@
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
 -- heading: Call fewer and larger operators: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is
 --   calling {{ plural(worst.operators, 'operator') }}
--- fix: {{ remedy('less_host_work') }} Larger batches make the same calls for more samples. Replace loops over time, heads or layers by one
+-- fix: {{ remedy('less_python') }} Larger batches make the same calls for more samples. Replace loops over time, heads or layers by one
 --   operator where PyTorch has it (`nn.LSTM`, `scaled_dot_product_attention`, `torch.bmm`). Most of the time is in {{ shares(rows) }}.
 -- confidence: low
 -- reason: Number and lengths of the operators are in the trace; how many of them can be spared is not.
