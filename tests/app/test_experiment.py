@@ -14,6 +14,7 @@ from traceq.errors import NoSuchFinding, ProgramFailed, UnusableTrace, WrongUse
 from traceq.runs.experiment.experiment import Limits
 from traceq.runs.experiment.folder import Folder
 from traceq.runs.experiment.plan import Plan
+from traceq.runs.experiment.trial import Trial
 from traceq.runs.run import FindingKept
 
 PROGRAM = Path(__file__).parents[1] / "capture" / "trial_program.py"
@@ -111,6 +112,13 @@ def test_a_program_that_fails_as_it_is_is_an_error(do, told):
     ):
         do("fails", "1")
     assert told[-1] == "| ValueError: no such thing"
+
+
+def test_what_was_timed_out_runs_again_when_there_is_more_time():
+    over, ok = Trial("a", 0, 0, "timed out", time_limit=5.0), Trial("a", 1, 0, "ok")
+    assert app._valid([over], 5.0) == [over]
+    assert app._valid([over], 6.0) == app._valid([over], None) == []
+    assert app._valid([over, ok], 5.0) == [ok]
 
 
 def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, told, monkeypatch):

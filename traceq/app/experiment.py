@@ -89,7 +89,10 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
     found = study(
         settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
     )
-    _keep_checked(found, profiles, directory / CHECKED, " ".join(plan.command))
+    try:
+        _keep_checked(found, profiles, directory / CHECKED, " ".join(plan.command))
+    except (OSError, TraceqError) as error:
+        running.tell(f"{directory / CHECKED} is not written: {error}")
     return ExperimentView(found)
 
 
@@ -120,7 +123,7 @@ class _Runner:
         self._plan = plan
         self._folder = folder
         self._running = running
-        self._trials = folder.trials()
+        self._trials = _valid(folder.trials(), running.time_limit)
         self._began = time.monotonic()
         self._ran = 0
 
@@ -147,7 +150,8 @@ class _Runner:
         for each in tried:
             same = by_values.setdefault(tuple(each.values.items()), each)
             # Asked for twice: it keeps its name, and is held against the prediction as well.
-            by_values[tuple(each.values.items())] = replace(same, finding=same.finding or each.finding)
+            if same is not own:
+                by_values[tuple(each.values.items())] = replace(same, finding=same.finding or each.finding)
         settings = list(by_values.values())
         self._folder.keep_settings(settings)
         return settings
@@ -224,6 +228,7 @@ class _Runner:
             for trace in self._traces_of(launch):  # of a run that was ended
                 trace.unlink()
         trial = trial_of(capture.run(launch), setting.name, round_, launch.seed, launch.warmup + launch.steps)
+        trial = replace(trial, time_limit=launch.time_limit)
         if setting.name == BASELINE and trial.outcome != "ok" and not self._trials:
             self._fail(trial, launch.log)
         return self._with_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial
@@ -267,6 +272,16 @@ class _Runner:
             self._running.tell(f"{trial.setting}: its recording cannot be read: {error}")
             return trial
         return replace(trial, trace=str(database.relative_to(self._folder.path)), gpu_share=_gpu_share(run))
+
+
+def _valid(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
+    """Without those that were timed out, where a later one was not, or now there is more time."""
+
+    def is_over(place: int, trial: Trial) -> bool:
+        is_longer = trial.time_limit is not None and (time_limit is None or time_limit > trial.time_limit)
+        return is_longer or any(later.setting == trial.setting for later in trials[place + 1 :])
+
+    return [each for place, each in enumerate(trials) if each.outcome != "timed out" or not is_over(place, each)]
 
 
 def profile_of(folder: Folder, setting: Setting) -> Run | None:

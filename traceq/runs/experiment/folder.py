@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,12 @@ from traceq.errors import StoreError, WrongUse
 from traceq.runs.experiment.plan import Plan
 from traceq.runs.experiment.trial import Setting, Trial
 
-_NOT_IN_NAMES = re.compile(r"[^\w.=-]+")
+_NOT_IN_NAMES = re.compile(r"[^\w.=-]+", re.ASCII)
+# Names that no other name becomes when spaces are replaced.
+_PLAIN = re.compile(r"[\w.= ]+", re.ASCII)
+
+# Characters of a setting's name that its files have.
+_LONGEST = 100
 
 
 class Folder:
@@ -79,7 +85,8 @@ class Folder:
     def keep_trial(self, trial: Trial) -> None:
         """Add it."""
         with self._trials.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(trial), separators=(",", ":")) + "\n")
+            # A line that was cut short must not take this one with it.
+            file.write("\n" + json.dumps(asdict(trial), separators=(",", ":")) + "\n")
 
     def log_of(self, setting: Setting, round_: int) -> Path:
         """Where the program's output goes."""
@@ -101,8 +108,11 @@ class Folder:
 
 
 def file_name(setting: Setting) -> str:
-    """What files of the setting are called."""
-    return _NOT_IN_NAMES.sub("-", setting.name).strip("-")
+    """What files of the setting are called: no two settings alike, and not too long for a file system."""
+    if len(setting.name) <= _LONGEST and _PLAIN.fullmatch(setting.name):
+        return setting.name.replace(" ", "-")
+    name = _NOT_IN_NAMES.sub("-", setting.name).strip("-")[:_LONGEST]
+    return f"{name}-{sha256(setting.name.encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
 def _trial(line: str) -> Trial | None:
