@@ -78,22 +78,32 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
     folder = Folder(directory)
     folder.begin(plan)
     with folder.held():
+        if kept := folder.trials():
+            running.tell(f"{some(len(kept), 'run')} kept in {directory}, begun {folder.begun()}, count as well")
         runner = _Runner(plan, folder, running)
         try:
             settings, trials = runner.run()
         except (KeyboardInterrupt, SystemExit):
             running.tell(f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command goes on from here")
             raise
+        return ExperimentView(_judged(plan, folder, running, settings, trials))
+
+
+def _judged(
+    plan: Plan, folder: Folder, running: Running, settings: Sequence[Setting], trials: Sequence[Trial]
+) -> Experiment:
+    """What the trials say; what was predicted is written beside them."""
     profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}
     predictions = _predictions(settings, profiles.get(BASELINE))
     found = study(
         settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
     )
+    checked = folder.path / CHECKED
     try:
-        _keep_checked(found, profiles, directory / CHECKED, " ".join(plan.command))
+        _keep_checked(found, profiles, checked, " ".join(plan.command))
     except (OSError, TraceqError) as error:
-        running.tell(f"{directory / CHECKED} is not written: {error}")
-    return ExperimentView(found)
+        running.tell(f"{checked} is not written: {error}")
+    return found
 
 
 def _keep_checked(found: Experiment, profiles: Mapping[str, Run], file: Path, program: str) -> None:
@@ -126,6 +136,7 @@ class _Runner:
         self._trials = _valid(folder.trials(), running.time_limit)
         self._began = time.monotonic()
         self._ran = 0
+        self._is_used_up = False
 
     def run(self) -> tuple[list[Setting], list[Trial]]:
         """Decide what to run, run it, and what won together; the settings, and all trials."""
@@ -193,7 +204,9 @@ class _Runner:
         while left := self._left(order):
             round_, setting = left[0]
             if self._running.budget is not None and time.monotonic() - self._began > self._running.budget:
-                self._running.tell("the budget is used up: the same command goes on from here")
+                if not self._is_used_up:
+                    self._running.tell("the budget is used up: the same command goes on from here")
+                self._is_used_up = True
                 return False
             trial = self._trial(setting, round_)
             self._folder.keep_trial(trial)

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,10 @@ class Folder:
                 f"{self.path} holds another experiment ({was}): give the same command to go on with that,"
                 " or another folder with -o."
             )
+
+    def begun(self) -> str:
+        """When its first run was asked for, by the clock of the machine."""
+        return datetime.fromtimestamp(self._asked.stat().st_mtime, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
     def settings(self) -> list[Setting]:
         """The settings that were decided on, none before there are any."""
