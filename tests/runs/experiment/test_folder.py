@@ -69,3 +69,14 @@ def test_a_line_that_was_cut_short_takes_no_other_with_it(tmp_path):
     folder.keep_trial(Trial("b", 0, 0, "ok"))
     folder.keep_trial(Trial("c", 0, 0, "ok"))
     assert [each.setting for each in folder.trials()] == ["b", "c"]
+
+
+def test_runs_of_the_program_before_it_changed_are_not_mixed_with_those_of_now(tmp_path):
+    script, beside = tmp_path / "train.py", tmp_path / "model.py"
+    script.write_text("1")
+    plan = Plan(("python", str(script)), {"fused": ("1",)}, {}, (), (), factorial=False, steps=4, warmup=2)
+    for _ in range(2):
+        Folder(tmp_path / "e").begin(plan)
+    beside.write_text("2")
+    with pytest.raises(WrongUse, match=r"before .*model.py changed.* another folder with -o"):
+        Folder(tmp_path / "e").begin(plan)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.common.files import atomic_write
+from traceq.common.version import __version__
 from traceq.errors import StoreError, WrongUse
 from traceq.runs.experiment.plan import Plan
 from traceq.runs.experiment.trial import Setting, Trial
@@ -25,13 +26,17 @@ _PLAIN = re.compile(r"[\w.= ]+", re.ASCII)
 # Characters of a setting's name that its files have.
 _LONGEST = 100
 
+# Files in a command that a program is made of; others it may write itself.
+_SOURCES = (".py", ".sh", ".toml", ".yaml", ".yml")
+
 
 class Folder:
-    """DIR/experiment.json (what was asked for), settings.json, trials.jsonl, logs/ and traces/."""
+    """DIR/experiment.json (what was asked for), program.json (of what), settings.json, trials.jsonl, logs/ and traces/."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self._asked = self.path / "experiment.json"
+        self._program = self.path / "program.json"
         self._settings = self.path / "settings.json"
         self._trials = self.path / "trials.jsonl"
         self.traces = self.path / "traces"
@@ -41,6 +46,7 @@ class Folder:
         asked = json.loads(json.dumps(asdict(plan)))
         if self._asked.exists():
             self._check(asked)
+            self._check_program(plan)
             return
         if self.path.is_dir() and any(self.path.iterdir()):
             raise WrongUse(f"{self.path} is not empty and holds no experiment: choose another folder with -o.")
@@ -49,6 +55,8 @@ class Folder:
                 each.mkdir(parents=True, exist_ok=True)
             with atomic_write(self._asked) as file:
                 file.write(json.dumps(asked, indent=1).encode())
+            with atomic_write(self._program) as file:
+                file.write(json.dumps(_program(plan), indent=1).encode())
         except OSError as error:
             raise StoreError(
                 f"{self.path}: cannot be written: {error.strerror}; choose another directory with -o"
@@ -62,6 +70,19 @@ class Folder:
             raise WrongUse(
                 f"{self.path} holds another experiment ({was}): give the same command to go on with that,"
                 " or another folder with -o."
+            )
+
+    def _check_program(self, plan: Plan) -> None:
+        """WrongUse where the program is not the one that the runs there are of."""
+        if not self._program.exists():
+            return
+        there, now = json.loads(self._program.read_text("utf-8")), _program(plan)
+        changed = sorted(name for name in {**there, **now} if there.get(name) != now.get(name))
+        if changed:
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            raise WrongUse(
+                f"{self.path} holds runs of before {changed[0]}{more} changed: they cannot be compared with those of now."
+                " Choose another folder with -o."
             )
 
     def begun(self) -> str:
@@ -110,6 +131,14 @@ class Folder:
                     f"{self.path}: this experiment is running already; choose another folder with -o"
                 ) from error
             yield
+
+
+def _program(plan: Plan) -> dict[str, str]:
+    """By name the SHA-256 of files that the command names, and of the Python files beside its scripts; traceq's version."""
+    named = [path for word in plan.command if (path := Path(word)).suffix in _SOURCES and path.is_file()]
+    beside = [other for path in named if path.suffix == ".py" for other in path.parent.glob("*.py") if other.is_file()]
+    files = {str(path): sha256(path.read_bytes()).hexdigest() for path in (*named, *beside)}
+    return {"traceq": __version__, **files}
 
 
 def file_name(setting: Setting) -> str:
