@@ -61,6 +61,7 @@ def test_a_program_that_is_measured_is_ended(launch, tmp_path):
     [
         ("stubborn", "measured", -9, "ok"),
         ("fails", "exit", 1, "failed"),
+        ("gives up", "gave up", -15, "failed"),
         ("memory", "exit", 1, "out of memory"),
         ("killed", "exit", -9, "failed"),
         ("quits", "exit", 0, "too few steps"),

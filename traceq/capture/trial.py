@@ -19,8 +19,8 @@ from traceq.capture.knobs import registry
 from traceq.capture.record import INJECT
 from traceq.errors import MissingTool, ProgramFailed
 
-# Why a run came to its end: it made its steps, it ended before, its time was over.
-End = Literal["measured", "exit", "time"]
+# Why a run came to its end: it made its steps, it ended before, its time was over, none of its processes measures any more.
+End = Literal["measured", "exit", "time", "gave up"]
 
 # Seconds: between looks at the program, and at its memory; for other ranks after the first is done; to end by itself.
 _LOOK = 0.05
@@ -204,7 +204,7 @@ class _Watched:
         self._deadline = None if launch.time_limit is None else time.monotonic() + launch.time_limit
         self._memory_due = time.monotonic() + _MEMORY
         self._first_done: float | None = None
-        self._has_measured = False
+        self._has_measured = self._has_given_up = False
         self._size = 0
         self.memory = 0
 
@@ -213,6 +213,8 @@ class _Watched:
         while self._child.poll() is None:
             if self._is_measured():
                 return "measured"
+            if self._has_given_up:
+                return "gave up"
             now = time.monotonic()
             if self._deadline is not None and now > self._deadline:
                 return "time"
@@ -231,6 +233,8 @@ class _Watched:
         events = status.read(self._told)
         done = {each.pid for each in events if each.kind in {"end", "reason"}}
         if not any(each.kind == "measured" for each in events):
+            making = {each.pid for each in events if each.kind == "step"}
+            self._has_given_up = bool(making) and making <= {each.pid for each in events if each.kind == "reason"}
             return False
         if not self._has_measured:
             # What the profiler takes from now on is not the program's.

@@ -68,6 +68,8 @@ def _outcome(ran: Ran, measured: Sequence[status.Event], asked: int) -> tuple[Ou
     if measured:
         idle = measured[0].facts["idle_knobs"]
         return ("nothing to act on", "; ".join(f"{n}: {why}" for n, why in idle.items())) if idle else ("ok", None)
+    if ran.end == "gave up":
+        return "failed", "; ".join(status.told(ran.events))[:_LONGEST]
     if ran.exit_code:
         return _failed(ran)
     return "too few steps", _too_few(ran, asked)
