@@ -14,6 +14,7 @@ from traceq.errors import NoSuchFinding, ProgramFailed, UnusableTrace, WrongUse
 from traceq.runs.experiment.experiment import Limits
 from traceq.runs.experiment.folder import Folder
 from traceq.runs.experiment.plan import Plan
+from traceq.runs.experiment.trial import Trial
 from traceq.runs.run import FindingKept
 
 PROGRAM = Path(__file__).parents[1] / "capture" / "trial_program.py"
@@ -75,7 +76,7 @@ def test_a_setting_that_fails_is_a_result(do, tmp_path):
 def test_it_goes_on_where_it_stopped(do, tmp_path, told):
     do("1", "0.5", budget=0.0)
     assert trials(tmp_path) == []
-    assert told == ["the budget is used up: the same command goes on from here"] * 2
+    assert told == ["the budget is used up: the same command goes on from here"]
     do("1", "0.5", repeats=1)
     before = trials(tmp_path)
     do("1", "0.5", repeats=2)
@@ -83,7 +84,8 @@ def test_it_goes_on_where_it_stopped(do, tmp_path, told):
     assert sorted(trials(tmp_path)) == [(name, each, "ok") for name in ("baseline", "kind=0.5") for each in (0, 1)]
     del told[:]
     do("1", "0.5", repeats=2)
-    assert told == []
+    assert len(told) == 1
+    assert told[0].startswith(f"4 runs kept in {tmp_path / 'e'}, begun 20")
     with pytest.raises(WrongUse, match="another experiment"):
         do("1", "0.6")
 
@@ -109,6 +111,13 @@ def test_a_program_that_fails_as_it_is_is_an_error(do, told):
     with pytest.raises(ProgramFailed, match=r"failed: exit code 1: ValueError: no such thing.*baseline-round1\.log"):
         do("fails", "1")
     assert told[-1] == "| ValueError: no such thing"
+
+
+def test_what_was_timed_out_runs_again_when_there_is_more_time():
+    over, ok = Trial("a", 0, 0, "timed out", time_limit=5.0), Trial("a", 1, 0, "ok")
+    assert app._valid([over], 5.0) == [over]
+    assert app._valid([over], 6.0) == app._valid([over], None) == []
+    assert app._valid([over, ok], 5.0) == [ok]
 
 
 def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, told, monkeypatch):

@@ -111,6 +111,15 @@ def check_threads():
     torch.set_num_threads(7)
     return [torch.get_num_threads(), hooks.idle(["threads"])]
 
+def check_threads_of_workers():
+    class Threads(torch.utils.data.Dataset):
+        def __len__(self):
+            return 1
+        def __getitem__(self, _):
+            return torch.get_num_threads()
+    knobs(threads="2")
+    return [each.item() for each in DataLoader(Threads(), num_workers=1, batch_size=1)]
+
 def check_gc():
     import gc
     hooks = knobs(gc="off")
@@ -246,6 +255,7 @@ EXPECTED = {
     "foreach": [False, {}],
     "set_to_none": [0.0, {}],
     "threads": [2, {}],
+    "threads_of_workers": [1],
     "gc": [False, {}],
     "amp": ["torch.bfloat16", {}, 0],
     "compile": [[["Sequential", "default"]], {}],

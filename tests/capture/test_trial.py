@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from traceq.capture import processes, trial
-from traceq.errors import MissingTool
+from traceq.errors import MissingTool, ProgramFailed
 from traceq.runs.experiment.outcome import trial_of
 
 PROGRAM = Path(__file__).parent / "trial_program.py"
@@ -61,6 +61,7 @@ def test_a_program_that_is_measured_is_ended(launch, tmp_path):
     [
         ("stubborn", "measured", -9, "ok"),
         ("fails", "exit", 1, "failed"),
+        ("gives up", "gave up", -15, "failed"),
         ("memory", "exit", 1, "out of memory"),
         ("killed", "exit", -9, "failed"),
         ("quits", "exit", 0, "too few steps"),
@@ -86,6 +87,36 @@ def test_where_processes_are_not_known_its_group_is_ended(launch, monkeypatch, k
 def test_no_child_is_left_behind(launch, kind, tmp_path):
     trial.run(launch(kind))
     assert not runs((tmp_path / "child").read_text())
+
+
+@pytest.mark.parametrize("command", ["exec sleep 60", "sleep 60 & echo $! > child; wait", "sleep 60 & echo $! > child"])
+def test_a_program_without_its_environment_is_ended_with_all_that_it_started(launch, command, tmp_path):
+    began = time.monotonic()
+    ran = trial.run(launch("env", "-i", "/bin/sh", "-c", command, limit=0.5))
+    assert time.monotonic() - began < 10
+    assert ran.end == ("time" if "wait" in command or "exec" in command else "exit")
+    child = tmp_path / "child"
+    assert not (child.exists() and runs(child.read_text()))
+
+
+def test_a_child_that_clears_its_environment_is_ended(launch, tmp_path):
+    trial.run(launch("sh", "-c", "env -i sleep 60 & echo $! > child; sleep 0.3; exit 1"))
+    assert not runs((tmp_path / "child").read_text())
+
+
+def test_a_process_that_cannot_be_ended_is_named(launch, monkeypatch):
+    started, start = [], trial._start
+
+    def starting(*arguments):
+        started.append(start(*arguments))
+        return started[0]
+
+    monkeypatch.setattr(trial, "_start", starting)
+    monkeypatch.setattr(processes, "end", lambda *_: None)
+    with pytest.raises(ProgramFailed, match="cannot be ended, as under sudo"):
+        trial.run(launch("sleep", "60", limit=0.1))
+    started[0].kill()
+    started[0].wait()
 
 
 def test_ctrl_c_ends_the_program_and_goes_on(launch, monkeypatch):
@@ -114,6 +145,14 @@ def test_variables_reach_the_program(launch, tmp_path):
     code = "import os; print(*(os.environ[each] for each in ('LEVEL', 'TRACEQ_SEED', 'OMP_NUM_THREADS')))"
     trial.run(launch(sys.executable, "-c", code, variables={"LEVEL": "a"}, values={"threads": "3"}))
     assert (tmp_path / "log").read_text() == "a 1000 3\n"
+
+
+def test_a_path_that_is_varied_does_not_take_the_injection_away(launch, tmp_path):
+    code = "import os, traceq.capture.inject as i; p = os.environ['PYTHONPATH'].split(':'); print(p[0] in i.__path__, p[1:])"
+    (tmp_path / "here").mkdir()
+    path = f"{tmp_path / 'here'}:{ROOT}"
+    trial.run(launch(sys.executable, "-c", code, variables={"PYTHONPATH": path}))
+    assert (tmp_path / "log").read_text() == f"True {path.split(':')}\n"
 
 
 def test_a_command_that_is_not_there(launch):
@@ -195,6 +234,16 @@ def test_steps_that_are_marked_need_no_optimizer(launch, tmp_path):
     (tmp_path / "infer.py").write_text(MARKED)
     found = trial_of(trial.run(launch(sys.executable, "infer.py", profiled=2)), "n", 0, 1, 6)
     assert (found.outcome, len(found.steps_ns), found.work) == ("ok", 4, {"samples": 3.0, "tokens": 5.0})
+
+
+@pytest.mark.slow
+def test_knobs_of_the_model_act_after_the_first_step_that_is_marked(launch, tmp_path):
+    pytest.importorskip("torch")
+    seen = 'print(torch.is_autocast_enabled("cpu"), model(torch.ones(1, 8)).dtype, flush=True)'
+    (tmp_path / "infer.py").write_text(MARKED.replace("model(torch.ones(1, 8))\n", f"{seen}\n"))
+    found = trial_of(trial.run(launch(sys.executable, "infer.py", values={"amp": "bf16"})), "n", 0, 1, 6)
+    assert (found.outcome, found.reason) == ("ok", None)
+    assert (tmp_path / "log").read_text().splitlines()[:2] == ["False torch.float32", "False torch.bfloat16"]
 
 
 DISTRIBUTED = """

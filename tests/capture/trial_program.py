@@ -51,6 +51,10 @@ def main(kind):
         child = subprocess.Popen(["sleep", "120"], start_new_session=True)
         Path("child").write_text(str(child.pid))
         sys.exit(3)
+    if kind == "gives up":
+        say("step")
+        say("reason", text="recording failed")
+        wait()
     if kind == "hangs":
         wait()
     if kind == "fails":

@@ -60,7 +60,7 @@ def test_only_what_is_known_to_be_harmless_is_taken(trace):
         nonsense=[{"x": "y"}],
         loader={"num_workers": "4"},
     )
-    assert facts(trace) == [("environment", 0, "NCCL_ALGO", "Ring")]
+    assert facts(trace) == [("environment", 0, "NCCL_ALGO", "Ring"), ("environment", 0, "OMP_NUM_THREADS", "set")]
 
 
 @pytest.mark.parametrize(

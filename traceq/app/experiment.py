@@ -78,19 +78,32 @@ def experiment(plan: Plan, directory: Path, running: Running) -> ExperimentView:
     folder = Folder(directory)
     folder.begin(plan)
     with folder.held():
+        if kept := folder.trials():
+            running.tell(f"{some(len(kept), 'run')} kept in {directory}, begun {folder.begun()}, count as well")
         runner = _Runner(plan, folder, running)
         try:
             settings, trials = runner.run()
         except (KeyboardInterrupt, SystemExit):
             running.tell(f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command goes on from here")
             raise
+        return ExperimentView(_judged(plan, folder, running, settings, trials))
+
+
+def _judged(
+    plan: Plan, folder: Folder, running: Running, settings: Sequence[Setting], trials: Sequence[Trial]
+) -> Experiment:
+    """What the trials say; what was predicted is written beside them."""
     profiles = {each.name: run for each in settings if (run := profile_of(folder, each)) is not None}
     predictions = _predictions(settings, profiles.get(BASELINE))
     found = study(
         settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
     )
-    _keep_checked(found, profiles, directory / CHECKED, " ".join(plan.command))
-    return ExperimentView(found)
+    checked = folder.path / CHECKED
+    try:
+        _keep_checked(found, profiles, checked, " ".join(plan.command))
+    except (OSError, TraceqError) as error:
+        running.tell(f"{checked} is not written: {error}")
+    return found
 
 
 def _keep_checked(found: Experiment, profiles: Mapping[str, Run], file: Path, program: str) -> None:
@@ -120,9 +133,10 @@ class _Runner:
         self._plan = plan
         self._folder = folder
         self._running = running
-        self._trials = folder.trials()
+        self._trials = _valid(folder.trials(), running.time_limit)
         self._began = time.monotonic()
         self._ran = 0
+        self._is_used_up = False
 
     def run(self) -> tuple[list[Setting], list[Trial]]:
         """Decide what to run, run it, and what won together; the settings, and all trials."""
@@ -147,7 +161,8 @@ class _Runner:
         for each in tried:
             same = by_values.setdefault(tuple(each.values.items()), each)
             # Asked for twice: it keeps its name, and is held against the prediction as well.
-            by_values[tuple(each.values.items())] = replace(same, finding=same.finding or each.finding)
+            if same is not own:
+                by_values[tuple(each.values.items())] = replace(same, finding=same.finding or each.finding)
         settings = list(by_values.values())
         self._folder.keep_settings(settings)
         return settings
@@ -189,7 +204,9 @@ class _Runner:
         while left := self._left(order):
             round_, setting = left[0]
             if self._running.budget is not None and time.monotonic() - self._began > self._running.budget:
-                self._running.tell("the budget is used up: the same command goes on from here")
+                if not self._is_used_up:
+                    self._running.tell("the budget is used up: the same command goes on from here")
+                self._is_used_up = True
                 return False
             trial = self._trial(setting, round_)
             self._folder.keep_trial(trial)
@@ -224,6 +241,7 @@ class _Runner:
             for trace in self._traces_of(launch):  # of a run that was ended
                 trace.unlink()
         trial = trial_of(capture.run(launch), setting.name, round_, launch.seed, launch.warmup + launch.steps)
+        trial = replace(trial, time_limit=launch.time_limit)
         if setting.name == BASELINE and trial.outcome != "ok" and not self._trials:
             self._fail(trial, launch.log)
         return self._with_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial
@@ -267,6 +285,16 @@ class _Runner:
             self._running.tell(f"{trial.setting}: its recording cannot be read: {error}")
             return trial
         return replace(trial, trace=str(database.relative_to(self._folder.path)), gpu_share=_gpu_share(run))
+
+
+def _valid(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
+    """Without those that were timed out, where a later one was not, or now there is more time."""
+
+    def is_over(place: int, trial: Trial) -> bool:
+        is_longer = trial.time_limit is not None and (time_limit is None or time_limit > trial.time_limit)
+        return is_longer or any(later.setting == trial.setting for later in trials[place + 1 :])
+
+    return [each for place, each in enumerate(trials) if each.outcome != "timed out" or not is_over(place, each)]
 
 
 def profile_of(folder: Folder, setting: Setting) -> Run | None:

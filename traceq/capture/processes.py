@@ -64,6 +64,13 @@ def environment_of(pid: int) -> bytes:
     return b""
 
 
+def session_of(pid: int) -> int | None:
+    """The session of the process, by the number of the process that began it; None where it has ended."""
+    with suppress(OSError):
+        return os.getsid(pid)
+    return None
+
+
 def memory(pids: list[int]) -> int:
     """Bytes that these processes hold together, with what they share counted once; 0 where it is not known."""
     return sum(_field(pid, "smaps_rollup", "Pss:") for pid in pids)

@@ -53,9 +53,9 @@ class TrialRecorder(Recorder):
             self._has_other_profiler = True
 
     def _at_border(self) -> None:
-        if self._borders == 1:
-            for act in self._hooks.at_first_step:
-                act()
+        # The first mark of a step comes before one: no module has been called.
+        while self._completed >= 1 and self._hooks.at_first_step:
+            self._hooks.at_first_step.pop(0)()
         if self._window is None and self._completed == super()._opening() - self._trial["steps"]:
             self._begin()
         super()._at_border()

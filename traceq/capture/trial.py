@@ -17,10 +17,10 @@ from typing import Any, Literal
 from traceq.capture import processes, status
 from traceq.capture.knobs import registry
 from traceq.capture.record import INJECT
-from traceq.errors import MissingTool
+from traceq.errors import MissingTool, ProgramFailed
 
-# Why a run came to its end: it made its steps, it ended before, its time was over.
-End = Literal["measured", "exit", "time"]
+# Why a run came to its end: it made its steps, it ended before, its time was over, none of its processes measures any more.
+End = Literal["measured", "exit", "time", "gave up"]
 
 # Seconds: between looks at the program, and at its memory; for other ranks after the first is done; to end by itself.
 _LOOK = 0.05
@@ -93,24 +93,39 @@ def run(launch: Launch) -> Ran:
 
 
 def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
-    """End all processes of the program: those below this process that were started with this directory to report to."""
-    if not processes.KNOWN:
-        if child is not None:
-            processes.end_group(child, _PATIENCE)
+    """End all processes of the program. ProgramFailed where the one that was started cannot be ended."""
+    if child is not None and not processes.KNOWN:
+        processes.end_group(child, _PATIENCE)
+    if child is None or not processes.KNOWN:
         return
-    mark = str(told).encode()
-
-    def pids() -> list[int]:
-        return [each for each in processes.descendants(os.getpid()) if mark in processes.environment_of(each)]
-
-    found = pids()
+    found = _processes_of(told, child)
     processes.end(found, _PATIENCE)
     # What was started meanwhile.
-    more = pids()
+    more = _processes_of(told, child)
     processes.end(more, 0)
-    if child is not None:
-        child.wait()
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired as error:
+        raise ProgramFailed(
+            f"process {child.pid} of the program cannot be ended, as under sudo: end it by hand, and run all of"
+            " traceq experiment as that user"
+        ) from error
     processes.reap([*found, *more])
+
+
+def _processes_of(told: Path, child: subprocess.Popen[bytes]) -> list[int]:
+    """Those of the program that run: the one started, all below it, and what this process has adopted of them.
+
+    Adopted ones are known by their session, or by the directory to report to in their environment: a program may lose either.
+    """
+    mark = str(told).encode()
+    own = [] if child.poll() is not None else [child.pid, *processes.descendants(child.pid)]
+    adopted = [
+        each
+        for each in processes.descendants(os.getpid())
+        if processes.session_of(each) == child.pid or mark in processes.environment_of(each)
+    ]
+    return list(dict.fromkeys([*own, *adopted]))
 
 
 @contextmanager
@@ -128,7 +143,8 @@ def _start(launch: Launch, told: Path, log: Any) -> subprocess.Popen[bytes]:
         raise MissingTool(
             f"{launch.command[0]}: no such command on PATH; give the command as in a shell: traceq experiment -- python train.py"
         )
-    environment = {**os.environ, **_additions(launch, told), **launch.variables}
+    environment = {**os.environ, **_additions(launch), **launch.variables}
+    environment |= _injection(launch, told, environment.get("PYTHONPATH"))
     try:
         return subprocess.Popen(
             launch.command,
@@ -143,7 +159,18 @@ def _start(launch: Launch, told: Path, log: Any) -> subprocess.Popen[bytes]:
         raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
 
 
-def _additions(launch: Launch, told: Path) -> dict[str, str]:
+def _additions(launch: Launch) -> dict[str, str]:
+    """Variables that --env may say otherwise."""
+    return {
+        "TRACEQ_SEED": str(launch.seed),
+        # Without marks there are no steps of the program's own: what a shell still says about marks is not meant for this.
+        **({"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}),
+        **registry.environment(launch.values),
+    }
+
+
+def _injection(launch: Launch, told: Path, path: str | None) -> dict[str, str]:
+    """Variables that bring traceq into the program; `path` is the PYTHONPATH that it has."""
     options = {
         "backend": "torch",
         "directory": str(launch.traces),
@@ -162,14 +189,9 @@ def _additions(launch: Launch, told: Path) -> dict[str, str]:
             "values": dict(launch.values),
         },
     }
-    path = os.pathsep.join(filter(None, [str(INJECT), os.environ.get("PYTHONPATH")]))
     return {
-        "PYTHONPATH": path,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(INJECT), path])),
         "TRACEQ_RECORD": json.dumps(options),
-        "TRACEQ_SEED": str(launch.seed),
-        # Without marks there are no steps of the program's own: what a shell still says about marks is not meant for this.
-        **({"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}),
-        **registry.environment(launch.values),
     }
 
 
@@ -182,7 +204,7 @@ class _Watched:
         self._deadline = None if launch.time_limit is None else time.monotonic() + launch.time_limit
         self._memory_due = time.monotonic() + _MEMORY
         self._first_done: float | None = None
-        self._has_measured = False
+        self._has_measured = self._has_given_up = False
         self._size = 0
         self.memory = 0
 
@@ -191,6 +213,8 @@ class _Watched:
         while self._child.poll() is None:
             if self._is_measured():
                 return "measured"
+            if self._has_given_up:
+                return "gave up"
             now = time.monotonic()
             if self._deadline is not None and now > self._deadline:
                 return "time"
@@ -209,6 +233,8 @@ class _Watched:
         events = status.read(self._told)
         done = {each.pid for each in events if each.kind in {"end", "reason"}}
         if not any(each.kind == "measured" for each in events):
+            making = {each.pid for each in events if each.kind == "step"}
+            self._has_given_up = bool(making) and making <= {each.pid for each in events if each.kind == "reason"}
             return False
         if not self._has_measured:
             # What the profiler takes from now on is not the program's.

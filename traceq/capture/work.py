@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from traceq.annotate import emit
+from traceq.capture.knobs.ablate_data import GIVES_FIRST
 
 _PAYLOAD = "traceq.payload#"
 
@@ -16,17 +18,22 @@ class Work:
 
     def __init__(self) -> None:
         self._marked: dict[str, float] = {}
-        self._fetched = 0.0
+        self._fetched: list[int | None] = []
         self._counts = False
 
     def begin(self) -> None:
         """Count from now on."""
-        self._marked, self._fetched, self._counts = {}, 0.0, True
+        self._marked, self._fetched, self._counts = {}, [], True
 
     def each(self, steps: int) -> dict[str, float]:
-        """Per step, by name: what is marked, else `samples` of the batches; empty where there is neither."""
+        """Per step, by name: what is marked, else `samples` of the batches; empty where there is neither.
+
+        Of batches of which one is not known, nothing is.
+        """
         self._counts = False
-        found = self._marked or ({"samples": self._fetched} if self._fetched else {})
+        sizes = [each for each in self._fetched if each is not None]
+        is_known = bool(sizes) and len(sizes) == len(self._fetched)
+        found = self._marked or ({"samples": float(sum(sizes))} if is_known else {})
         return {name: total / steps for name, total in found.items()}
 
     def watch(self, torch: Any) -> None:
@@ -48,27 +55,58 @@ class Work:
         from torch.utils.data import dataloader
 
         batches_class: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001 - unlike DataLoader.__iter__ it leaves types alone
-        made, original = batches_class.__init__, batches_class.__next__
+        made, asked = batches_class.__init__, batches_class._next_index  # noqa: SLF001
+        reset, original = batches_class._reset, batches_class.__next__  # noqa: SLF001
 
         @functools.wraps(made)
         def __init__(batches: Any, loader: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes the method
+            batches.traceq_sizes = deque()
+            # DataLoader lets nobody set an attribute of its own.
+            batches.traceq_first = loader.__dict__.setdefault("traceq_first", [])
             made(batches, loader, *args, **kwargs)
-            batches.traceq_samples = samples_of(loader)
+
+        @functools.wraps(asked)
+        def _next_index(batches: Any) -> Any:
+            index = asked(batches)
+            batches.traceq_sizes.append(_samples(batches, index))
+            return index
+
+        @functools.wraps(reset)
+        def _reset(batches: Any, *args: Any, **kwargs: Any) -> None:
+            # Persistent workers begin a new epoch so.
+            batches.traceq_sizes.clear()
+            reset(batches, *args, **kwargs)
 
         @functools.wraps(original)
         def __next__(batches: Any) -> Any:  # noqa: N807 - it becomes the method
             batch = original(batches)
+            size = batches.traceq_sizes.popleft() if batches.traceq_sizes else None
+            first = batches.traceq_first
+            if not first:
+                first.append(size)
             if self._counts:
-                self._fetched += batches.traceq_samples
+                self._fetched.append(first[0] if getattr(batches, GIVES_FIRST, False) else size)
             return batch
 
-        batches_class.__init__, batches_class.__next__ = __init__, __next__
+        batches_class.__init__, batches_class._next_index = __init__, _next_index  # noqa: SLF001
+        batches_class._reset, batches_class.__next__ = _reset, __next__  # noqa: SLF001
 
 
-def samples_of(loader: Any) -> int:
-    """Samples in a full batch of the loader, 0 where it does not say."""
-    size = getattr(loader, "batch_size", None) or getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
-    return size if isinstance(size, int) else 0
+def _samples(batches: Any, index: Any) -> int | None:
+    """Samples in the batch of these indices; None where that is not known.
+
+    An iterable dataset is asked for a full batch, and may have less left.
+    """
+    if not batches._auto_collation:  # noqa: SLF001 - as the rest, what fetching goes by itself
+        return None
+    try:
+        full = len(index)
+        if index[0] is not None or batches._drop_last:  # noqa: SLF001
+            return full
+        left = len(batches._dataset) - batches._num_yielded * full  # noqa: SLF001
+    except (TypeError, LookupError, AttributeError):
+        return None
+    return min(full, left) if left > 0 and not batches._num_workers else None  # noqa: SLF001
 
 
 def _before(function: Any, see: Callable[[str], None]) -> Any:

@@ -17,6 +17,8 @@ VERSION = 1
 # What follows the name of a trace, in all formats that traceq writes or lets a profiler write.
 _ENDING = re.compile(r"(?:(?:\.pt\.trace)?\.json|\.sqlite|\.db|\.nsys-rep|\.qdrep)(?:\.gz)?\Z", re.IGNORECASE)
 ENVIRONMENT = "environment"
+# What stands for the value of a variable that may not be kept.
+SET = "set"
 
 
 class Known(NamedTuple):
@@ -186,12 +188,17 @@ _MOST_PARTS = 12
 
 
 def kept(topic: str, name: str, value: object) -> str | None:
-    """The value as text where it may be kept, None where it may not, is none that is known, or is not known itself."""
+    """The value as text where it may be kept, None where it may not, is none that is known, or is not known itself.
+
+    Of a variable whose value may not be kept it is said that it was set.
+    """
     if value is None:
         return None
     text = _text(value)
     if topic == ENVIRONMENT:
-        return text if _VARIABLE.fullmatch(name) and _is_setting(text) else None
+        if not _VARIABLE.fullmatch(name) or not text:
+            return None
+        return text if _is_setting(text) else SET
     known = FACTS.get(topic, {}).get(name)
     return text if known is not None and known.pattern.fullmatch(text) else None
 
@@ -199,7 +206,7 @@ def kept(topic: str, name: str, value: object) -> str | None:
 def is_harmless(name: str, value: str) -> bool:
     """Whether the value may be shown to strangers: one of those that are kept, and no free text (models of processors)."""
     if name not in _KNOWN:
-        return kept(ENVIRONMENT, name, value) is not None
+        return kept(ENVIRONMENT, name, value) == value
     return _KNOWN[name].pattern is not _MODEL and _KNOWN[name].pattern.fullmatch(value) is not None
 
 

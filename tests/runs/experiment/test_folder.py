@@ -56,4 +56,27 @@ def test_an_experiment_runs_once_at_a_time(tmp_path):
 
 
 def test_files_are_called_like_settings():
-    assert file_name(Setting("n=1 path=../a b", "vary")) == "n=1-path=..-a-b"
+    assert file_name(Setting("n=1 kind=a b", "vary")) == "n=1-kind=a-b"
+    assert file_name(Setting("n=1 path=../a b", "vary")) == "n=1-path=..-a-b-9e47bf6c"
+    names = [file_name(Setting(f"cfg={each}", "vary")) for each in ("conf/a", "conf-a", "a" * 300, "\N{SNOWMAN}" * 300)]
+    assert len(set(names)) == 4
+    assert all(len(each.encode()) < 130 for each in names)
+
+
+def test_a_line_that_was_cut_short_takes_no_other_with_it(tmp_path):
+    folder = Folder(tmp_path)
+    (tmp_path / "trials.jsonl").write_text('{"setting":"a"')
+    folder.keep_trial(Trial("b", 0, 0, "ok"))
+    folder.keep_trial(Trial("c", 0, 0, "ok"))
+    assert [each.setting for each in folder.trials()] == ["b", "c"]
+
+
+def test_runs_of_the_program_before_it_changed_are_not_mixed_with_those_of_now(tmp_path):
+    script, beside = tmp_path / "train.py", tmp_path / "model.py"
+    script.write_text("1")
+    plan = Plan(("python", str(script)), {"fused": ("1",)}, {}, (), (), factorial=False, steps=4, warmup=2)
+    for _ in range(2):
+        Folder(tmp_path / "e").begin(plan)
+    beside.write_text("2")
+    with pytest.raises(WrongUse, match=r"before .*model.py changed.* another folder with -o"):
+        Folder(tmp_path / "e").begin(plan)

@@ -12,6 +12,9 @@ def measured(rank, steps, **facts):
     return Event("measured", 10 + rank, str(rank), float(10 - rank), {"in_job": rank, "steps_ns": steps} | told)
 
 
+WORKER = "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed.\n"
+
+
 @pytest.fixture
 def trial(tmp_path):
     def judge(*events, end="exit", code=0, log="", killed=False):
@@ -54,6 +57,14 @@ RANK = "[rank1]: ValueError: rank 1 has it\nW torchrun\ntorch.distributed.elasti
         (3, "", False, "failed", "exit code 3"),
         (1, TORCH, False, "out of memory", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"),
         (1, "Traceback\nMemoryError\n", False, "out of memory", "MemoryError"),
+        (
+            1,
+            WORKER,
+            True,
+            "out of memory",
+            "the kernel killed a process, as memory ran out: RuntimeError: DataLoader worker",
+        ),
+        (1, WORKER, False, "failed", "exit code 1: RuntimeError: DataLoader worker"),
         (-signal.SIGKILL, "", True, "out of memory", "the kernel killed it"),
         (137, "", True, "out of memory", "the kernel killed it"),
         (-signal.SIGKILL, "", False, "failed", "killed by SIGKILL"),
@@ -74,7 +85,12 @@ def test_too_few_steps_are_counted(trial):
 
 
 def test_a_program_that_hangs_is_timed_out(trial):
-    assert trial(end="time", code=-9).outcome == "timed out"
+    found = trial(end="time", code=-9)
+    assert (found.outcome, "no Python process of the program could be reached" in found.reason) == ("timed out", True)
+    found = trial(Event("torch", 1, None, 1.0, {}), end="time", code=-9)
+    assert "no torch optimizer made a step" in found.reason
+    found = trial(Event("step", 1, None, 1.0, {}), end="time", code=-9)
+    assert found.reason.endswith("s: raise --time-limit")
 
 
 def test_one_that_hangs_in_its_profile_was_measured(trial):

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 import traceq
 from traceq.cli import main
+from traceq.common import keyed
 from traceq.diagnosis.calibrated import PLACE
 from traceq.errors import UnusableCalibration
 from traceq.runs.run import FindingKept
-from traceq.runs.verify import calibration
 from traceq.runs.verify.calibration import Hardware, Knob, Won, append, line_of, pair_of, read
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -65,7 +65,7 @@ def test_a_prediction_is_judged_by_the_interval_of_what_was_won(won, half, predi
 
 
 def test_a_line_names_no_file_host_kernel_or_program_of_a_user(monkeypatch):
-    monkeypatch.setattr(calibration, "_key", lambda: b"secret")
+    monkeypatch.setattr(keyed, "_key", lambda: b"secret")
     kept = line(
         found=finding("host-range", "acme_loader"),
         program="/home/ada/acme/train.py",
@@ -92,16 +92,16 @@ def test_a_line_names_no_file_host_kernel_or_program_of_a_user(monkeypatch):
 def test_the_key_of_programs_stays_and_is_for_the_user_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("TRACEQ_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("TRACEQ_NO_CACHE", raising=False)
-    calibration._key.cache_clear()
-    first = calibration.hashed("train.py")
-    calibration._key.cache_clear()
-    assert calibration.hashed("train.py") == first
+    keyed._key.cache_clear()
+    first = keyed.hashed("train.py")
+    keyed._key.cache_clear()
+    assert keyed.hashed("train.py") == first
     kept = tmp_path / "cache" / "program.key"
     assert (kept.stat().st_mode & 0o777, len(kept.read_bytes())) == (0o600, 32)
     monkeypatch.setenv("TRACEQ_NO_CACHE", "1")
-    calibration._key.cache_clear()
-    assert calibration.hashed("train.py") is None
-    calibration._key.cache_clear()
+    keyed._key.cache_clear()
+    assert keyed.hashed("train.py") is None
+    keyed._key.cache_clear()
 
 
 def _append_some(path, writer):

@@ -11,6 +11,9 @@ from traceq.capture.knobs.knob import Hooks
 
 WHAT = "input: each DataLoader gives its first batch again"
 
+# An attribute of what iterates over a DataLoader: it has given the loader's first batch again.
+GIVES_FIRST = "traceq_gives_first"
+
 
 def apply(torch: Any, hooks: Hooks) -> None:
     """Load the first batch of each DataLoader, and no other. An epoch keeps its length where the loader knows it."""
@@ -43,6 +46,7 @@ def apply(torch: Any, hooks: Hooks) -> None:
             first = loaders[self.traceq_loader] = _Batch(torch, original(self))
         else:
             hooks.acted.add("data")
+            setattr(self, GIVES_FIRST, True)
         return first.again()
 
     batches_class.__init__, batches_class._reset, batches_class.__next__ = __init__, _reset, __next__  # noqa: SLF001 - as above

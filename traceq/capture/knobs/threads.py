@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +20,14 @@ KNOBS = (Knob("threads", "threads that an operator may use on the CPU", "a numbe
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: Hooks) -> None:
-    """Set them; what the program sets itself counts no more."""
-    torch.set_num_threads(int(values["threads"]))
-    torch.set_num_threads = lambda _threads: None
+    """Set them; what this process sets itself counts no more. One that it forks may: a DataLoader's worker takes one thread."""
+    turned_in, original = os.getpid(), torch.set_num_threads
+
+    @functools.wraps(original)
+    def set_num_threads(number: int) -> None:
+        if os.getpid() != turned_in:
+            original(number)
+
+    original(int(values["threads"]))
+    torch.set_num_threads = set_num_threads
     hooks.acted.add("threads")

@@ -7,10 +7,10 @@ import os
 import platform
 import re
 import sys
-from hashlib import sha256
 from typing import Any
 
 from traceq.capture.snapshot.told import told
+from traceq.common.keyed import hashed
 from traceq.common.version import __version__
 from traceq.formats.made_with import FACTS
 
@@ -91,10 +91,11 @@ def environment() -> Facts:
 
 
 def program() -> Facts:
-    """A checksum of the arguments, which may hold secrets: too short to try them out. And what replaces malloc."""
+    """A keyed hash of the arguments, which may hold secrets: runs of other users differ in it. And what replaces malloc."""
     arguments = [os.path.basename(sys.argv[0]), *sys.argv[1:]] if sys.argv else []  # noqa: PTH119 - pathlib drops a final dot
     preloaded = os.environ.get("LD_PRELOAD", "")
+    hashed_arguments = hashed("\0".join(arguments).encode(errors="replace").decode())
     return {
-        "command_line": sha256("\0".join(arguments).encode(errors="replace")).hexdigest()[:8],
+        "command_line": hashed_arguments and hashed_arguments[:8],
         "preloaded_allocator": next((each for each in _ALLOCATORS if each in preloaded), None),
     }

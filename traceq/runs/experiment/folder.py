@@ -8,23 +8,35 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from traceq.common.files import atomic_write
+from traceq.common.version import __version__
 from traceq.errors import StoreError, WrongUse
 from traceq.runs.experiment.plan import Plan
 from traceq.runs.experiment.trial import Setting, Trial
 
-_NOT_IN_NAMES = re.compile(r"[^\w.=-]+")
+_NOT_IN_NAMES = re.compile(r"[^\w.=-]+", re.ASCII)
+# Names that no other name becomes when spaces are replaced.
+_PLAIN = re.compile(r"[\w.= ]+", re.ASCII)
+
+# Characters of a setting's name that its files have.
+_LONGEST = 100
+
+# Files in a command that a program is made of; others it may write itself.
+_SOURCES = (".py", ".sh", ".toml", ".yaml", ".yml")
 
 
 class Folder:
-    """DIR/experiment.json (what was asked for), settings.json, trials.jsonl, logs/ and traces/."""
+    """DIR/experiment.json (what was asked for), program.json (of what), settings.json, trials.jsonl, logs/ and traces/."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self._asked = self.path / "experiment.json"
+        self._program = self.path / "program.json"
         self._settings = self.path / "settings.json"
         self._trials = self.path / "trials.jsonl"
         self.traces = self.path / "traces"
@@ -34,6 +46,7 @@ class Folder:
         asked = json.loads(json.dumps(asdict(plan)))
         if self._asked.exists():
             self._check(asked)
+            self._check_program(plan)
             return
         if self.path.is_dir() and any(self.path.iterdir()):
             raise WrongUse(f"{self.path} is not empty and holds no experiment: choose another folder with -o.")
@@ -42,6 +55,8 @@ class Folder:
                 each.mkdir(parents=True, exist_ok=True)
             with atomic_write(self._asked) as file:
                 file.write(json.dumps(asked, indent=1).encode())
+            with atomic_write(self._program) as file:
+                file.write(json.dumps(_program(plan), indent=1).encode())
         except OSError as error:
             raise StoreError(
                 f"{self.path}: cannot be written: {error.strerror}; choose another directory with -o"
@@ -56,6 +71,23 @@ class Folder:
                 f"{self.path} holds another experiment ({was}): give the same command to go on with that,"
                 " or another folder with -o."
             )
+
+    def _check_program(self, plan: Plan) -> None:
+        """WrongUse where the program is not the one that the runs there are of."""
+        if not self._program.exists():
+            return
+        there, now = json.loads(self._program.read_text("utf-8")), _program(plan)
+        changed = sorted(name for name in {**there, **now} if there.get(name) != now.get(name))
+        if changed:
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            raise WrongUse(
+                f"{self.path} holds runs of before {changed[0]}{more} changed: they cannot be compared with those of now."
+                " Choose another folder with -o."
+            )
+
+    def begun(self) -> str:
+        """When its first run was asked for, by the clock of the machine."""
+        return datetime.fromtimestamp(self._asked.stat().st_mtime, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
     def settings(self) -> list[Setting]:
         """The settings that were decided on, none before there are any."""
@@ -79,7 +111,8 @@ class Folder:
     def keep_trial(self, trial: Trial) -> None:
         """Add it."""
         with self._trials.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(trial), separators=(",", ":")) + "\n")
+            # A line that was cut short must not take this one with it.
+            file.write("\n" + json.dumps(asdict(trial), separators=(",", ":")) + "\n")
 
     def log_of(self, setting: Setting, round_: int) -> Path:
         """Where the program's output goes."""
@@ -100,9 +133,20 @@ class Folder:
             yield
 
 
+def _program(plan: Plan) -> dict[str, str]:
+    """By name the SHA-256 of files that the command names, and of the Python files beside its scripts; traceq's version."""
+    named = [path for word in plan.command if (path := Path(word)).suffix in _SOURCES and path.is_file()]
+    beside = [other for path in named if path.suffix == ".py" for other in path.parent.glob("*.py") if other.is_file()]
+    files = {str(path): sha256(path.read_bytes()).hexdigest() for path in (*named, *beside)}
+    return {"traceq": __version__, **files}
+
+
 def file_name(setting: Setting) -> str:
-    """What files of the setting are called."""
-    return _NOT_IN_NAMES.sub("-", setting.name).strip("-")
+    """What files of the setting are called: no two settings alike, and not too long for a file system."""
+    if len(setting.name) <= _LONGEST and _PLAIN.fullmatch(setting.name):
+        return setting.name.replace(" ", "-")
+    name = _NOT_IN_NAMES.sub("-", setting.name).strip("-")[:_LONGEST]
+    return f"{name}-{sha256(setting.name.encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
 def _trial(line: str) -> Trial | None:

@@ -18,6 +18,8 @@ _NO_MEMORY = re.compile(
     r"OutOfMemoryError|CUDA out of memory|MemoryError|DefaultCPUAllocator: can't allocate memory|"
     r"CUBLAS_STATUS_ALLOC_FAILED|Cannot allocate memory|std::bad_alloc"
 )
+# What a DataLoader says of a worker, and torchrun of a rank, that SIGKILL ended.
+_KILLED = re.compile(r"killed by signal: Killed|Signal 9 \(SIGKILL\)")
 # Bytes of a log in which its end is looked for.
 _TAIL = 1 << 16
 # An exception of Python's, as it is printed; torchrun's own only says that there was one.
@@ -62,13 +64,22 @@ def _measured(events: Sequence[status.Event]) -> list[status.Event]:
 
 def _outcome(ran: Ran, measured: Sequence[status.Event], asked: int) -> tuple[Outcome, str | None]:
     if ran.end == "time" and not measured:
-        return "timed out", f"still running after {ran.seconds:.0f} s: raise --time-limit, or lower --steps"
+        return "timed out", _too_long(ran)
     if measured:
         idle = measured[0].facts["idle_knobs"]
         return ("nothing to act on", "; ".join(f"{n}: {why}" for n, why in idle.items())) if idle else ("ok", None)
+    if ran.end == "gave up":
+        return "failed", "; ".join(status.told(ran.events))[:_LONGEST]
     if ran.exit_code:
         return _failed(ran)
     return "too few steps", _too_few(ran, asked)
+
+
+def _too_long(ran: Ran) -> str:
+    if any(each.kind == "step" for each in ran.events):
+        return f"still running after {ran.seconds:.0f} s: raise --time-limit"
+    why = status.reasons(ran.events, got_a_trace=False, exit_code=0)[0]
+    return f"no step after {ran.seconds:.0f} s: raise --time-limit if the first one takes longer; else {why}"
 
 
 def _failed(ran: Ran) -> tuple[Outcome, str]:
@@ -76,6 +87,9 @@ def _failed(ran: Ran) -> tuple[Outcome, str]:
     said = next((line for line in reversed(end) if _NO_MEMORY.search(line)), None)
     if said is not None:
         return "out of memory", said[:_LONGEST]
+    killed = next((line for line in reversed(end) if _KILLED.search(line)), None)
+    if killed is not None and ran.killed_for_memory:
+        return "out of memory", f"the kernel killed a process, as memory ran out: {killed}"[:_LONGEST]
     if ran.exit_code in (-signal.SIGKILL, _SIGNALLED + signal.SIGKILL):
         if ran.killed_for_memory:
             return "out of memory", "the kernel killed it, as memory ran out (SIGKILL)"

@@ -43,6 +43,7 @@ class Trial:
     `gpu_share` the share of the steps that the GPU is busy; None where not known. `reason` says in a line why the outcome is
     not ok; `nothing to act on`: the program has not what the knob changes. `threads` are those that an operator may use on the
     CPU. `trace` is the recording of some steps after those that count, relative to the folder of the experiment.
+    `time_limit` is the one, in seconds, that it was run with.
     """
 
     setting: str
@@ -58,3 +59,4 @@ class Trial:
     gpu_share: float | None = None
     threads: int | None = None
     trace: str | None = None
+    time_limit: float | None = None

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import hmac
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from traceq.common.cache_folder import folder, is_wanted, prepare
+from traceq.common.keyed import hashed
 from traceq.common.public_names import PUBLIC
 from traceq.common.version import __version__
 from traceq.diagnosis.finding import Finding
@@ -208,33 +205,6 @@ def prediction_of(low: float, high: float, won_low: float, won_high: float) -> P
 def pair_of(*texts: str) -> str:
     """A short hash that identifies what was compared: of the SHA-256 of the traces, say."""
     return hashlib.sha256(" ".join(texts).encode()).hexdigest()[:12]
-
-
-def hashed(program: str) -> str | None:
-    """What stands for the name of a program: its hash with a key of this user; None where no key can be kept."""
-    key = _key()
-    return None if key is None else hmac.digest(key, program.encode(), "sha256").hex()[:12]
-
-
-@cache
-def _key() -> bytes | None:
-    """32 random bytes that stay in the cache of the user."""
-    if not is_wanted():
-        return None
-    kept = folder() / "program.key"
-    try:
-        prepare(folder())
-        with kept.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.seek(0)
-            key = file.read()
-            if not key:
-                key = secrets.token_bytes(32)
-                file.write(key)
-        kept.chmod(0o600)
-    except OSError:
-        return None
-    return key
 
 
 def calibrated(verification: Verification, program: str | None = None, *, is_public: bool = False) -> Calibrated | None:
