@@ -1,4 +1,4 @@
-"""How much time of the ledger a rule lays claim to, where it can be counted by hand; and what it advises by what the run was made with."""
+"""How much time of the ledger a rule lays claim to, counted by hand; and what it advises by what the run was made with."""
 
 from __future__ import annotations
 
