@@ -18,8 +18,8 @@ from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
 from traceq.runs.verify.calibration import Calibrated
 
 # The median of all programs lies between the least and the most of n with a chance of 1 - 2 ** (1 - n): 94 % from 5 on. Where the
-# assumption is right, 5 take a fit in one of three cases at the most, and err by 6 to 8 % more; where it is 0.2 off, they do in
-# most cases and err by 13 to 45 % less (tests/benchmarks/fit_shares.py).
+# assumption is right, 5 take a fit in one of five cases at the most, and err by 2 to 4 % more; where it is 0.2 off, they do in 9
+# to 33 % of the cases and err by 2 to 16 % less (tests/benchmarks/fit_shares.py).
 LEAST_PROGRAMS = 5
 # What the bounds are to hold, and from how many programs on order statistics can say so: a further one lies below the least of n,
 # or above the most, with a chance of 1 / (n + 1) each.
@@ -86,7 +86,7 @@ def share_won(line: Calibrated) -> float | None:
         return None
     whole = line.likely_share / line.assumed
     width = (line.won_high_ns - line.won_low_ns) / line.base_ns
-    return None if width > whole else line.won_share / whole
+    return None if width > whole else round(line.won_share / whole, 9)  # 1 is all, and no more
 
 
 def of_programs(lines: Sequence[Calibrated], assumed: Shares) -> list[Program]:
