@@ -76,20 +76,25 @@ def main() -> None:
         except NotAPair as error:
             failed.append(pair.name)
             tell(str(error))
+            if options.write:
+                _write(results, failed)
             continue
         tell(f"{pair.name}: {time.monotonic() - begin:.0f} s")
         if options.write:
-            _write(results)
+            _write(results, failed)
     if results["pairs"]:
         print("\n".join(section(results)))
     if failed:
         raise SystemExit(f"not measured: {', '.join(failed)}")
 
 
-def _write(results: Measurements) -> None:
-    """Keep what was measured, beside what was measured of other pairs before."""
-    if FILE.is_file():
-        results = {"cores": CORES, "pairs": load()["pairs"] | results["pairs"]}
+def _write(results: Measurements, failed: Sequence[str]) -> None:
+    """Keep what was measured, beside what was measured of other pairs before, but for those that failed now."""
+    last = load() if FILE.is_file() else results
+    pairs = {name: each for name, each in (last["pairs"] | results["pairs"]).items() if name not in failed}
+    without = sorted({*last.get("failed", []), *failed} - pairs.keys())
+    results = {"cores": CORES, "pairs": pairs, **({"failed": without} if without else {})}
+    _drop_lines(failed)
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     TRUTH.write_text(json.dumps(truth(results), indent=1) + "\n", "utf-8")
@@ -171,10 +176,16 @@ def _keep(pair: Pair, trace: Path, found: tuple[Finding, float] | None, measured
         kept = FOLDER / f"{pair.name}.pt.trace.json.gz"
         kept.write_bytes(trace.read_bytes())
         carry(trace, kept)
-    others = [line for line in read(CALIBRATION) if line.pair != pair_of(pair.name)]
-    CALIBRATION.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in others))
+    _drop_lines([pair.name])
     if found is not None:
         append(CALIBRATION, _line(pair, *found, measured))
+
+
+def _drop_lines(names: Sequence[str]) -> None:
+    """Take the pairs' lines out of the file of checked predictions."""
+    dropped = {pair_of(name) for name in names}
+    others = [line for line in read(CALIBRATION) if line.pair not in dropped]
+    CALIBRATION.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in others))
 
 
 def _line(pair: Pair, finding: Finding, step_ns: float, measured: Measured) -> Calibrated:
@@ -190,6 +201,7 @@ def _line(pair: Pair, finding: Finding, step_ns: float, measured: Measured) -> C
         hardware=Hardware("cpu", None, CORES),
         program=pair.name,
         is_public=True,
+        note=pair.note,
     )
 
 

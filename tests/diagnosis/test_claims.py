@@ -1,4 +1,4 @@
-"""How much time of the ledger a rule lays claim to, where it can be counted by hand; and what the snapshot changes in advice."""
+"""How much time of the ledger a rule lays claim to, counted by hand; and what it advises by what the run was made with."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from builder import TraceBuilder
 from labelled.rule_cases import functions
 
 from traceq.diagnosis.judge import judge
+from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.registry import built_in
 
 
@@ -51,3 +52,54 @@ def test_more_workers_are_advised_than_the_snapshot_says_there_are():
     # 0.4 of each step of 1 ms goes: 3 workers x 1 / 0.6
     assert "num_workers=5" in finding.fix
     assert "3 workers make batches; about 5 would keep up" in finding.fix
+
+
+def chains(trace, steps):
+    """Steps of 98 ms: a chain of four elementwise operators takes 48 ms, a product of matrices 50."""
+    for step in range(steps):
+        start = step * 100_000_000
+        trace.annotation(f"ProfilerStep#{step}", start, 100_000_000)
+        for place, name in enumerate(("aten::mul", "aten::add", "aten::tanh", "aten::clamp")):
+            trace.op(name, start + 10_000 + place * 12_001_000, 12_000_000)
+        trace.op("aten::mm", start + 48_014_000, 50_000_000)
+
+
+def found_in_chains(steps):
+    trace = TraceBuilder()
+    chains(trace, steps)
+    trace.fill_all()
+    with closing(trace._connection) as connection:
+        (judged,) = judge(connection, rules=built_in())
+    return {each.rule: each for each in judged.findings}
+
+
+def test_what_is_saved_of_a_part_follows_from_its_own_pieces():
+    """The chain is claimed before: what is left is the product, of which a tenth goes, not a quarter as of all operators."""
+    found = found_in_chains(4)
+    left = found["host-operators"]
+    assert left.owned_ns == pytest.approx(50e6, rel=0.01)
+    assert left.saving_ns == pytest.approx(5e6, rel=0.01)
+    assert left.assumed_share == pytest.approx(0.1, abs=0.001)
+    assert left.rule_share == rule_query("host_operators").shares["likely"]
+
+
+def test_one_step_says_nothing_of_bounds():
+    for each in found_in_chains(1).values():
+        assert each.saving_low_ns == 0
+        assert each.saving_high_ns >= each.owned_ns * 0.999
+
+
+def test_few_steps_that_differ_say_little():
+    """Logging takes 1, 2 and 3 ms of steps of 9 to 11: with two degrees of freedom the quantile is 7, not 2.3."""
+    trace, start = TraceBuilder(), 0
+    for step, lasts in enumerate((1_000_000, 2_000_000, 3_000_000)):
+        trace.annotation(f"ProfilerStep#{step}", start, 8_000_000 + lasts)
+        trace.op("aten::mm", start + 10_000, 7_900_000)
+        trace.annotation("log", start + 7_950_000, lasts)
+        start += 8_000_000 + lasts
+    trace.fill_all()
+    with closing(trace._connection) as connection:
+        (judged,) = judge(connection, rules=[each for each in built_in() if each.name == "host-logging"])
+    (log,) = judged.findings
+    assert log.saving_low_ns == 0
+    assert log.saving_high_ns > 0.7 * (log.expected_step_ns + log.saving_ns)

@@ -10,9 +10,10 @@ import pytest
 
 import traceq
 from pairs.catalogue import PAIRS
-from pairs.measured import FOLDER, HEADING, TRUTH, load, section, truth, won
+from pairs.measured import FOLDER, HEADING, TRUTH, Measurements, load, section, truth, won
 from pairs.prediction import predicted
 from traceq.diagnosis.rules.registry import RULES
+from traceq.runs.verify.calibration import read
 
 ROOT = FOLDER.parents[1]
 PROGRAMS = ROOT / "fixtures" / "make" / "pairs"
@@ -80,3 +81,22 @@ def test_the_page_shows_what_was_measured():
 def test_each_program_is_a_pair():
     programs = {path.stem for path in PROGRAMS.glob("*.py")} - {"loop"}
     assert programs == {each.name for each in PAIRS}
+
+
+def test_losses_are_no_labels():
+    lost: Measurements = {
+        "cores": 2,
+        "pairs": {"collate": {"slow_ns": [100, 100], "fixed_ns": [50, 110], "predicted": None}},
+    }
+    assert truth(lost) == {}
+
+
+def test_pairs_that_failed_are_named_on_the_page():
+    lines = list(section({**load(), "failed": ["threads"]}))
+    assert "Failed when they were run last, and not in the tables: threads." in lines
+    assert not any(line.startswith("Failed") for line in section(load()))
+
+
+def test_notes_of_misses_are_in_the_lines_of_pairs():
+    notes = {line.program: line.note for line in read(ROOT / "docs" / "calibration.jsonl") if line.how == "pair"}
+    assert {each.name: each.note for each in PAIRS if each.name in notes} == notes

@@ -32,6 +32,7 @@ _LATE_COPY = Finding(
     saving_low_ns=450_000.0,
     only_bounds=False,
     assumed_share=1.0,
+    rule_share=1.0,
     saving_high_ns=1_000_000.0,
     expected_step_ns=9_100_000.0,
     confidence="high",

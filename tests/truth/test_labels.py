@@ -17,6 +17,8 @@ LABELS = {
     for path in sorted((HERE / "traces").glob("*.json"))
     if "judged" in (told := json.loads(path.read_text("utf-8")))
 }
+PAIRS = {name: told["judged"] for name, told in json.loads((HERE / "pairs.json").read_text("utf-8")).items()}
+BOTH = LABELS | PAIRS
 KEYS = {
     *(
         "per",
@@ -37,9 +39,9 @@ def test_there_are_labels():
     assert len(LABELS) >= 71
 
 
-@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("name", BOTH)
 def test_a_label_is_complete(name):
-    judged = LABELS[name]
+    judged = BOTH[name]
     assert set(judged) == KEYS
     assert judged["per"] in {"step", "window", "run"}
     assert judged["nothing"] or (judged["first"] and judged["bottlenecks"])
@@ -50,9 +52,9 @@ def test_a_label_is_complete(name):
         assert set(one["evidence"]) == {"how", "found"}
 
 
-@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("name", BOTH)
 def test_its_causes_are_those_of_the_list(name):
-    judged = LABELS[name]
+    judged = BOTH[name]
     named = {*judged["first"], *judged["also_true"], *(one["cause"] for one in judged["bottlenecks"])}
     named |= {cause for each in judged["must_not_say"] for cause in each["causes"]}
     assert named <= set(CAUSES)

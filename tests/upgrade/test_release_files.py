@@ -84,6 +84,7 @@ def test_a_baseline_of_0_1_is_the_run_it_was_made_from(folder):
         "saving_high_ns": 0,
         "owned_ns": None,
         "assumed_share": None,
+        "rule_share": None,
     }
     assert [replace(each, finding_id=each.finding_id.replace("@small@", "@"), **of_rules) for each in run.findings] == [
         replace(each, **of_rules) for each in old.findings

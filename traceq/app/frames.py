@@ -77,6 +77,7 @@ def findings(report: Report) -> pd.DataFrame:
         "saving_high_ns": _REAL,
         "only_bounds": _FLAG,
         "assumed_share": _REAL,
+        "rule_share": _REAL,
         "claimed_ns": _REAL,
         "owned_ns": _REAL,
         "expected_step_ns": _REAL,

@@ -24,22 +24,32 @@ class Proposal(NamedTuple):
     advice: Advice
 
 
+class Goes(NamedTuple):
+    """Of what goes of a claim at least, likely and at most, the share (0..1) that goes of the part owned."""
+
+    low: float
+    likely: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Allocated:
     """Advice with the share (0..1) of its claim that it owns, and what others say of time that it owns.
 
-    `owned` is what it owns of each category of the ledger, ns over the counted steps.
+    `owned` is what it owns of each category of the ledger, ns over the counted steps. `goes` differs from `share` where shares
+    of pieces do, and those that others own have larger or smaller ones.
     """
 
     proposal: Proposal
     share: float
+    goes: Goes
     owned: Mapping[str, float]
     parts: list[Proposal] = field(default_factory=list)
 
     @property
     def saving_ns(self) -> float:
         """What a fix would likely save of the owned part, ns per counted step."""
-        return self.proposal.advice.claim.saving_ns * self.share
+        return self.proposal.advice.claim.saving_ns * self.goes.likely
 
 
 def allocate(
@@ -66,7 +76,10 @@ def allocate(
 
 
 def _allocated(
-    proposals: Sequence[Proposal], owned: Mapping[int, Mapping[str, float]], first: dict[int, dict[int, float]]
+    proposals: Sequence[Proposal],
+    owned: Mapping[int, Mapping[str, float]],
+    first: dict[int, dict[int, float]],
+    going: Mapping[int, Mapping[str, float]],
 ) -> dict[int, Allocated]:
     allocated: dict[int, Allocated] = {}
     for number in sorted(first):
@@ -74,13 +87,21 @@ def _allocated(
         claimed = sum(first[number].values())
         share = sum(owned[number].values()) / claimed if claimed else 0.0
         if share >= 1 - _MOST_TAKEN or first[number].keys() == {number} or each.advice.is_rest:
-            allocated[number] = Allocated(each, share, owned[number])
+            allocated[number] = Allocated(each, share, _goes(going[number], share), owned[number])
         else:
             owner = _owner(first, number)
             while owner not in allocated:
                 owner = _owner(first, owner)
             allocated[owner].parts.append(each)
     return allocated
+
+
+def _goes(going: Mapping[str, float], share: float) -> Goes:
+    """What goes of the owned part; `share` of the claim where nothing goes of it."""
+    of = {name: (going[f"owned_{name}"], going[f"claimed_{name}"]) for name in Goes._fields}
+    return Goes(
+        **{name: min(max(owned / claimed, 0.0), 1.0) if claimed else share for name, (owned, claimed) in of.items()}
+    )
 
 
 def _owner(first: dict[int, dict[int, float]], number: int) -> int:
@@ -91,8 +112,8 @@ def _owner(first: dict[int, dict[int, float]], number: int) -> int:
 
 def _share_out(
     subject: Subject, held: Mapping[str, float]
-) -> tuple[dict[int, dict[str, float]], dict[int, dict[int, float]]]:
-    """Per claim what it owns of each category, and by who was first on them its pieces' claimed time, ns.
+) -> tuple[dict[int, dict[str, float]], dict[int, dict[int, float]], dict[int, dict[str, float]]]:
+    """Per claim what it owns of each category, by who was first on them its pieces' claimed time, and what goes of both, ns.
 
     Work that was launched in a counted step may run after it, so that pieces add up to more than the ledger holds; what is
     more belongs to nobody.
@@ -100,9 +121,15 @@ def _share_out(
     left = dict(held)
     owned: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     first: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    going: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for row in ask(subject.connection, statement("diagnosis/sql/owned.sql")):
         gets = min(row["owned"], left.get(row["cause"], 0.0))
         left[row["cause"]] = left.get(row["cause"], 0.0) - gets
         owned[row["claim"]][row["cause"]] += gets
         first[row["claim"]][row["first_claim"]] += row["claimed"]
-    return owned, first
+        for name in Goes._fields:
+            going[row["claim"]][f"claimed_{name}"] += row[f"claimed_{name}"]
+            going[row["claim"]][f"owned_{name}"] += row[f"owned_{name}"] * (
+                gets / row["owned"] if row["owned"] else 0.0
+            )
+    return owned, first, going

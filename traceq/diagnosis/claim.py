@@ -59,12 +59,16 @@ class Claim:
         return float(self.row["saving_ns"])
 
     @property
-    def assumed_share(self) -> float:
-        """The share of the claim that the fix likely takes away (0..1), whatever a replay makes of it."""
+    def rule_share(self) -> float:
+        """The share `likely` of the rule (0..1), which is in its header or fitted; shares of pieces are times this."""
+        return float(str(self.values["likely"]))
+
+    def assumed_share(self, saving_ns: float, owned_ns: float) -> float:
+        """The share of the owned time that the fix likely takes away (0..1), whatever a replay makes of it."""
         if not _is_of_host(self.query):
-            return float(str(self.values["likely"]))
+            return self.rule_share
         # pieces have shares of their own
-        return min(self.saving_ns / self.claimed_ns, 1.0) if self.claimed_ns else 0.0
+        return min(saving_ns / owned_ns, 1.0) if owned_ns else 0.0
 
     def evidence(self) -> Evidence:
         """The summary as evidence."""

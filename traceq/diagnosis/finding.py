@@ -60,9 +60,10 @@ class Finding:
 
     `claimed_ns` is the time of the ledger that the rule lays claim to, `owned_ns` what of it no finding before it
     owns; the savings are those of the owned part. With `only_bounds` the replay is too far off for a likely value, and
-    `saving_ns` is the middle of the bounds. `assumed_share` is the part of the claimed time that the rule assumes a fix
-    to take away. `summary` is one row: the claim, and its savings if it owned all
-    of it. `instances` are its worst pieces. `owned_by_category` is what it owns of each category of the ledger.
+    `saving_ns` is the middle of the bounds. `assumed_share` is the part of the owned time that the rule assumes a fix
+    to take away. `rule_share` is what the rule itself has as `likely`, which is multiplied by shares of single pieces;
+    None where findings of several are one. `summary` is one row: the claim, and its savings if it owned all of it.
+    `instances` are its worst pieces. `owned_by_category` is what it owns of each category of the ledger.
     """
 
     rule: str
@@ -86,6 +87,7 @@ class Finding:
     references: tuple[str, ...]
     parts: tuple[Part, ...] = ()
     owned_by_category: dict[str, float] = field(default_factory=dict)
+    rule_share: float | None = None
 
     @property
     def deed(self) -> str:

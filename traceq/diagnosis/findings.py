@@ -18,9 +18,9 @@ _UNPROVEN = "Not high, as no real trace has triggered this rule yet."
 def finding(subject: Subject, allocated: Allocated) -> Finding:
     """The finding that advice makes; its savings are those of the part of the claim that it owns."""
     rule, advice = allocated.proposal
-    claim, share = advice.claim, allocated.share
-    high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * share
-    saving = min(claim.saving_ns * share, high)
+    claim, owned_ns, goes = advice.claim, advice.claim.claimed_ns * allocated.share, allocated.goes
+    high = min(float(claim.row["saving_high_ns"]), subject.step_ns) * goes.high
+    saving = min(allocated.saving_ns, high)
     evidence = claim.worst(subject.worst(claim))
     only_bounds = bool(claim.row["only_bounds"])
     confidence, reason = _confidence(rule, advice, only_bounds=only_bounds)
@@ -30,12 +30,13 @@ def finding(subject: Subject, allocated: Allocated) -> Finding:
         title=advice.title or rule.manual.title,
         where=_where(subject, claim),
         claimed_ns=claim.claimed_ns,
-        owned_ns=claim.claimed_ns * share,
+        owned_ns=owned_ns,
         saving_ns=saving,
-        saving_low_ns=min(float(claim.row["saving_low_ns"]) * share, saving),
+        saving_low_ns=min(float(claim.row["saving_low_ns"]) * goes.low, saving),
         saving_high_ns=high,
         only_bounds=only_bounds,
-        assumed_share=claim.assumed_share,
+        assumed_share=claim.assumed_share(saving, owned_ns),
+        rule_share=claim.rule_share,
         expected_step_ns=subject.step_ns - saving,
         confidence=confidence,
         confidence_reason=reason,

@@ -65,14 +65,19 @@ def _one(group: list[Finding]) -> Finding:
         return first
     step_ns = first.expected_step_ns + first.saving_ns
     saving = sum(each.saving_ns for each in group)
+    owned = sum(each.owned_ns for each in group)
     return replace(
         first,
         claimed_ns=sum(each.claimed_ns for each in group),
-        owned_ns=sum(each.owned_ns for each in group),
+        owned_ns=owned,
         saving_ns=saving,
         saving_low_ns=sum(each.saving_low_ns for each in group),
         saving_high_ns=min(sum(each.saving_high_ns for each in group), step_ns),
         only_bounds=any(each.only_bounds for each in group),
+        assumed_share=sum(each.assumed_share * each.owned_ns for each in group) / owned
+        if owned
+        else first.assumed_share,
+        rule_share=first.rule_share if len({each.rule_share for each in group}) == 1 else None,
         expected_step_ns=step_ns - saving,
         parts=(*(_part(each) for each in others), *(part for each in group for part in each.parts)),
         owned_by_category=_added(each.owned_by_category for each in group),

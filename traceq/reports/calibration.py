@@ -9,14 +9,15 @@ from traceq.common.units import change_share, share, some
 from traceq.diagnosis.calibrated import Hardware
 from traceq.runs.verify.accuracy import accuracy, by_hardware, by_rule
 from traceq.runs.verify.calibration import Calibrated
-from traceq.runs.verify.shares import COVERED, LEAST_PROGRAMS, PROGRAMS_FOR_BOUNDS, Fit, Shares, fits
+from traceq.runs.verify.shares import COVERED, LEAST_PROGRAMS, MOST_BEYOND, PROGRAMS_FOR_BOUNDS, Fit, Shares, fits
 
 HEADING = "## Predictions that were checked"
 
 _INTRODUCTION = """\
 {predictions} of real programs before and after a fix, as `traceq verify --append`, experiments and pairs kept them
 ([compare.md](compare.md#did-the-fix-work)). *Inside*: what the fix won lies between the bounds of the finding, both as shares
-of their step; *by interval*: it does not, but the interval of what was won reaches them. *Error* is the median distance of the
+of their step; *by interval*: it does not, but the interval of what was
+won reaches them, or the range of the turns of a pair, which is none. *Error* is the median distance of the
 likely saving from what was won, as a share of that (of 1 % of the step, where less was won), *bias* the same with its sign: above
 0 more was predicted than won. Programs that are not named count as one."""
 
@@ -24,10 +25,11 @@ _FITTED = f"""\
 The share of the claimed time that fixes took away, in proportion to the saving: each program has one vote, the median of its
 predictions. *Error* is the mean distance of the likely share from that of a program, *inside* how many programs lie between the
 bounds: of a fit to all other programs (leave one out), beside the same of the assumption; *beyond* are programs whose fix won
-more than all of the claim would have, which no share can tell: the rule claims too little. A fit is used from {LEAST_PROGRAMS}
-programs on, its likely share where it is nearer, its bounds where they hold more. Below {PROGRAMS_FOR_BOUNDS} programs, which is
-what bounds for {share(COVERED)} take, bounds are only widened. What is fitted without a GPU is never used for traces with one,
-nor the other way round."""
+more than all of the claim would have, which no share can tell: something else went, too. They are left out of the fit, and count
+as outside where they are. A fit is used from {LEAST_PROGRAMS} other programs on, where it is nearer or holds more, unless more
+than {share(MOST_BEYOND)} of the programs are beyond, or less than {share(COVERED)} lie inside; its bounds end where the assumed
+ones end. Below {PROGRAMS_FOR_BOUNDS} programs, which is what bounds for {share(COVERED)} take, they are only widened. What is
+fitted without a GPU is never used for traces with one, nor the other way round."""
 
 _ON: Mapping[Hardware | None, str] = {"cpu": "CPU", "gpu": "GPU", None: "not said"}
 
@@ -66,9 +68,12 @@ def _misses(missed: Sequence[Calibrated]) -> Iterator[str]:
         return
     yield "### Misses"
     yield ""
-    yield "Shares of the step; *recording* is how much longer it was with the profiler, *why* the `note` of the line."
+    yield (
+        "Shares of the step; *recording* is how much longer it was with the profiler, *from, to* the interval of what was won,"
+        " of pairs the range of their turns, *why* the `note` of the line."
+    )
     yield ""
-    yield "| rule | on | program | pair | changed | recording | likely | range | won | interval | why |"
+    yield "| rule | on | program | pair | changed | recording | likely | range | won | from, to | why |"
     yield "|---|---|---|---|---|---:|---:|---:|---:|---:|---|"
     for line in missed:
         low, high = line.saving_low_ns / line.step_ns, line.saving_high_ns / line.step_ns
@@ -113,7 +118,9 @@ def _fits(found: Mapping[str, Mapping[Hardware, Fit]]) -> Iterator[str]:
     yield ""
 
 
-def _shares(shares: Shares) -> str:
+def _shares(shares: Shares | None) -> str:
+    if shares is None:
+        return "-"
     low, likely, high = (f"{each:.2g}" for each in shares)
     return f"{likely} ({low} to {high})"
 

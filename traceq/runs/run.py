@@ -70,7 +70,8 @@ class Item:
 class FindingKept:
     """The likely saving as in a report, ns per counted step.
 
-    `owned_ns`, `assumed_share` and `only_bounds` are those of Finding; None where baselines of traceq 0.1 do not have them.
+    `owned_ns`, `assumed_share`, `only_bounds` and `rule_share` are those of Finding; None where baselines of traceq 0.1 do not
+    have them.
     """
 
     rule: str
@@ -83,6 +84,7 @@ class FindingKept:
     owned_ns: float | None = None
     assumed_share: float | None = None
     only_bounds: bool = False
+    rule_share: float | None = None
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ OLD = (
 
 def finding(rule="host-python", key="", low=10, likely=20, high=30):
     name = f"{rule}{f':{key}' if key else ''}@rank0"
-    return FindingKept(rule, name, "A title", likely, low, high, "high", owned_ns=40.0, assumed_share=0.5)
+    return FindingKept(rule, name, "A title", likely, low, high, "high", owned_ns=40.0, rule_share=0.5)
 
 
 def line(won=20, half=2, found=None, pair="a", step=100, base=100, **more):
@@ -155,7 +155,7 @@ def test_a_line_of_a_finding_in_a_report_predicts_what_the_report_says(name):
     base = step / 1.5
     kept = line(base / 2, base / 10, found, step=step, base=base, program=name, is_public=True)
     assert kept.likely_share == pytest.approx(share, abs=1e-6)
-    assert (kept.claimed_ns, kept.assumed) == (round(found.owned_ns), found.assumed_share)
+    assert (kept.claimed_ns, kept.assumed) == (round(found.owned_ns), found.rule_share)
     assert kept.won_share == pytest.approx(0.5, abs=1e-6)
 
 

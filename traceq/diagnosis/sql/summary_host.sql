@@ -6,7 +6,9 @@
 -- themselves, as memory that was freed is not where it was: at most half of their time. Whether that is so of this part of the step the trace
 -- does not show: likely lies in the middle between that and all of it in all time alike; the bounds hold both. They also hold operators that
 -- took twice as long for being recorded where fewer than 10 steps were measured without: the first ones take longer for reasons of their own.
--- Steps differ: the bounds hold what 98 % of samples of such steps would say (2.33 standard errors of a ratio of two sums).
+-- Steps differ: the bounds hold what 98 % of samples of such steps would say (standard errors of a ratio of two sums, times the quantile 0.99
+-- of Student's t with a freedom of one less than there are steps). One step does not say how steps differ: its bounds are none, from nothing to
+-- all that is claimed.
 with
 recording as (
     select
@@ -97,7 +99,8 @@ told as (
     select
         s.of,
         any_value(s.share) as share,
-        2.33 * coalesce(sqrt(sum((e.gone - s.share * e.dur) ** 2) * count(*) / nullif(count(*) - 1, 0)) / sum(e.dur), 0) as error
+        coalesce(coalesce([31.82, 6.96, 4.54, 3.75, 3.36, 3.14, 3.00, 2.90, 2.82, 2.76][count(*) - 1], 2.33 + 4.3 / nullif(count(*) - 1, 0))
+        * sqrt(sum((e.gone - s.share * e.dur) ** 2) * count(*) / nullif(count(*) - 1, 0)) / sum(e.dur), 0) as error
     from stepped as e
     inner join shared as s using (of)
     group by s.of
@@ -117,8 +120,14 @@ select
     sum(i.claimed::decimal(18, 3)) / s.steps as claimed_ns,
     any_value(w.likely) * s.total / s.steps as saving_ns,
     -- of what gets longer (traceq whatif) all three are negative
-    if(any_value(w.likely) < 0, any_value(w.low), greatest(least(any_value(w.low), any_value(w.likely)), 0)) * s.total / s.steps as saving_low_ns,
-    least(greatest(any_value(w.high), any_value(w.likely)), 1) * s.total / s.steps as saving_high_ns,
+    case
+        when any_value(w.likely) < 0 then any_value(w.low)
+        when s.steps = 1 then 0
+        else greatest(least(any_value(w.low), any_value(w.likely)), 0)
+    end * s.total / s.steps as saving_low_ns,
+    least(
+        greatest(any_value(w.high), any_value(w.likely), if(s.steps = 1 and any_value(w.likely) >= 0, sum(i.claimed) / s.total, any_value(w.likely))), 1
+    ) * s.total / s.steps as saving_high_ns,
     false as only_bounds,
     sum(i.claimed::decimal(18, 3)) / s.total as claimed_share,
     max(i.claimed)::double as longest_ns

@@ -67,8 +67,9 @@ class Knob(NamedTuple):
 class Calibrated:
     """A prediction and what came of it, ns per step. `pair` identifies what was compared.
 
-    Predictions are of a step of `step_ns`, as it was recorded: `claimed_ns` is the time that the finding owns, of which its
-    rule assumes that the share `assumed` goes. What was won is of a step of `base_ns`, which is another where it was timed
+    Predictions are of a step of `step_ns`, as it was recorded: `claimed_ns` is the time that the finding owns, `assumed`
+    the share `likely` that its rule had then, in its header or fitted: shares of single pieces, and what recording took, are no
+    part of it. What was won is of a step of `base_ns`, which is another where it was timed
     without the profiler. `kind` tells findings of a rule apart, `program` is the name of a program of this project, or the hash
     of another's name with a key that does not leave its machine. `note` explains a prediction that failed.
     """
@@ -164,7 +165,7 @@ def line_of(
         knob_after=None if knob is None else _plain(knob.after),
         step_ns=round(step_ns),
         claimed_ns=None if finding.owned_ns is None else round(finding.owned_ns),
-        assumed=finding.assumed_share,
+        assumed=finding.rule_share,
         only_bounds=finding.only_bounds,
         saving_ns=round(finding.saving_ns),
         saving_low_ns=round(finding.saving_low_ns),
