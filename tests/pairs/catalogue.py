@@ -221,6 +221,7 @@ PAIRS = (
         ("host-attention", "host-many-operators", "host-operators"),
         "host-compute",
         "8 heads of 6 small operators are one, which stores no scores; projections and optimizer stay",
+        changed=True,
     ),
     Pair(
         "position_tables",
@@ -303,6 +304,7 @@ PAIRS = (
         ("host-item-loop", "host-many-operators", "host-side-work", "host-operators"),
         "host-compute",
         "120 pairs of 8 small operators are one, forward and backward",
+        changed=True,
     ),
     Pair(
         "anomaly_mode",
@@ -317,7 +319,9 @@ PAIRS = (
         ),
         "logging",
         "a traceback for each operator, and a test for NaN of each gradient",
-        note="the finding is on calls of operators; tracebacks and tests for NaN, which go, it does not claim",
+        changed=True,
+        note="what detection takes itself is claimed: recorded, the step is 10.1 ms without it, that of the fixed program 9.6;"
+        " what stays is faster without the profiler than the trace shows",
     ),
     Pair(
         "hf_tokenizer",
