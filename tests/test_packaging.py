@@ -19,7 +19,7 @@ FLOORS = (ROOT / "constraints-floors.txt").read_text()
 OF_A_CHECKOUT = {"labelled"}
 ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
 ONLY_FOR_AGENTS = ROOT / "traceq" / "cli" / "mcp.py"
-ONLY_FOR_MONITORS = ROOT / "traceq" / "capture" / "monitor.py"
+ONLY_FOR_MONITORS = {ROOT / "traceq" / "capture" / each for each in ("monitor.py", "snapshot/gpu.py")}
 # Distribution to the module that it brings, where the two differ.
 MODULES = {"nvidia-ml-py": "pynvml"}
 
@@ -72,7 +72,7 @@ def test_what_only_the_server_for_agents_needs_is_imported_by_it_only():
 
 
 def test_what_only_samples_the_machine_is_imported_there_only():
-    assert {path for name in MONITOR for path in imported()[name]} == {ONLY_FOR_MONITORS}
+    assert {path for name in MONITOR for path in imported()[name]} == ONLY_FOR_MONITORS
 
 
 @pytest.mark.parametrize("requirement", PROJECT["dependencies"] + PROJECT["optional-dependencies"]["shell"])

@@ -127,7 +127,7 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
                 profiler = torch.autograd.profiler
                 found = [torch.autograd.backward, torch.optim.SGD.step, torch.optim.Optimizer._patch_step_function]
                 found += [profiler._prepare_profiler, profiler._enable_profiler, _BaseDataLoaderIter.__next__]
-                return sum("traceq" in getattr(getattr(each, "__code__", None), "co_filename", "") for each in found)
+                return sum("traceq/capture" in getattr(getattr(each, "__code__", None), "co_filename", "") for each in found)
 
             counted = []
             train(8, 4, lambda: counted.extend([hooks(), len(module._global_forward_hooks)]))

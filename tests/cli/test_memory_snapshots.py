@@ -13,6 +13,7 @@ sys.path.append(str(Path(__file__).parents[1] / "importers"))
 from snapshots import history, segment, snapshot, written
 
 from traceq import WrongUse, compare_memory, ingest
+from traceq import open as open_traces
 
 MIB = 1 << 20
 
@@ -186,10 +187,22 @@ def test_several_snapshots_are_listed_by_their_peaks(pair, tmp_path, cli):
         ["t1", "a.pickle", "0", "40.0", "MiB", "64.0"],
         ["t2", "b.pickle", "0", "24.0", "MiB", "64.0"],
     ]
-    assert "step" not in text
+    assert "of a step" not in text
     command = next(line for line in text.splitlines() if "against another snapshot" in line).split("traceq ")[1]
     assert command == f"compare {pair[0]} {pair[1]}"
     assert "-16.0 MiB" in cli(*command.split())
+
+
+def test_of_several_in_a_database_each_keeps_when_blocks_could_be_used_again(pair, tmp_path):
+    ends = "select count(ts_end), sum(ts_end)::bigint from allocation"
+    for name, sources in (("one", pair[:1]), ("other", pair[1:]), ("both", pair)):
+        ingest(sources, tmp_path / f"{name}.duckdb")
+    found = []
+    for name in ("one", "other", "both"):
+        with open_traces(tmp_path / f"{name}.duckdb") as traces:
+            found += traces.sql(ends).fetchall()
+    assert found[0][0] > 0
+    assert found[2] == tuple(map(sum, zip(found[0], found[1], strict=True)))
 
 
 def test_of_several_in_a_database_none_is_compared(pair, tmp_path, cli):

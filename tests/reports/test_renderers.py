@@ -180,7 +180,9 @@ def test_the_command_offers_every_format():
 def test_text_has_at_most_100_columns_and_nothing_that_steers_a_terminal(case):
     for text in (full_text(report(case)), to_text(report(case))):
         assert all(line.isprintable() for line in text.splitlines())
-        assert max(width(line) for line in text.splitlines() if " traceq " not in line) <= 100
+        # a literal of a query cannot be broken
+        lines = [line for line in text.splitlines() if " traceq " not in line and not line.lstrip().startswith("'")]
+        assert max(map(width, lines)) <= 100
 
 
 @pytest.mark.parametrize("case", ["training", "unmarked", "waiting", "complete"])

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
 from traceq.app.view import View
+from traceq.database.connect import close_off
 from traceq.database.user_sql import interruptible
 from traceq.errors import UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
@@ -152,7 +153,7 @@ def _measured(source: Source, budgets: Sequence[Budget], rank: int | None, readi
         if connection is None:
             return [Measured(run) for run in runs.values()]
         connection.execute("set errors_as_json = true")  # they say line and column
-        connection.execute("set enable_external_access = false")  # queries are anybody's: they read their database only
+        close_off(connection)  # queries are anybody's: they read their database only
         return [
             Measured(
                 run,

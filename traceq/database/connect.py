@@ -147,11 +147,31 @@ def connect(
     try:
         _limit(connection, path, memory_for(memory_limit))
         check_schema(connection, path, older=older)
+        for protocol in {protocol for protocol, _ in _places(connection) if protocol}:
+            import fsspec
+
+            connection.register_filesystem(fsspec.filesystem(protocol))
         _plan(connection, path)
     except Exception:
         connection.close()
         raise
     return connection
+
+
+def close_off(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let queries read nothing but the database, and the files that its tables are views of."""
+    folders = [folder for _, folder in _places(connection)]
+    if folders:
+        connection.execute("set allowed_directories = ?", [folders])
+    connection.execute("set enable_external_access = false")
+
+
+def _places(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """Protocol and folder of the files that tables of a catalogue are views of, the protocol empty for files of this machine."""
+    is_catalogue = "select count(*) > 0 from duckdb_tables() where table_name = 'traceq_place'"
+    if connection.execute(is_catalogue).fetchall() == [(False,)]:
+        return []
+    return connection.execute("select protocol, folder from traceq_place").fetchall()
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -18,6 +18,7 @@ import duckdb
 from traceq.common.process import is_running
 from traceq.database.connect import connect, memory_for, writer_config
 from traceq.database.empty import create_database
+from traceq.database.tables import columns_of, stored, tables_of_traces
 from traceq.errors import StoreError
 
 _STALE_SECONDS = 3600
@@ -142,24 +143,13 @@ def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int], memor
     with closing(duckdb.connect(str(database), config=config)) as connection:
         for number, part in enumerate(parts):
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")
-            tables = _tables_of_part(connection)
+            # Of a part, not of the database: there the user may have put tables of their own.
+            tables = tables_of_traces(connection, "part")
             if number == 0:
                 for table, trace_id in product(tables, replaced):
                     connection.execute(f"delete from {table} where trace_id = ?", [trace_id])
             for table in tables:
-                # all columns but the generated one
-                columns = "columns(lambda name: name <> 'ts_end')"
+                columns = stored(columns_of(connection, table, "part"))
                 connection.execute(f"insert into {table} by name select {columns} from part.{table}")
             connection.execute("detach part")
         connection.execute("checkpoint")
-
-
-def _tables_of_part(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The tables that hold traces. Of a part, not of the database: there the user may have put tables of their own."""
-    rows = connection.execute(
-        "select table_name from duckdb_columns()"
-        " where database_name = 'part' and column_name = 'trace_id'"
-        " and table_name in (select table_name from duckdb_tables() where database_name = 'part')"
-        " order by table_name"
-    ).fetchall()
-    return [name for (name,) in rows]

@@ -176,7 +176,7 @@ def thresholds() -> tuple[Threshold, ...]:
 def printed(query: Query, values: Mapping[str, Setting], around: str | None = None) -> str:
     """The query with all that it uses and with `values` for its parameters, as a user can run it.
 
-    `around` is a query that reads what it finds as rule_instances.
+    `around` is a query that reads what it finds as rule_instances; it may begin with CTEs of its own.
     """
     parts = {name: shared(name).text for name in _used(query)}
     if around is not None:
@@ -184,7 +184,8 @@ def printed(query: Query, values: Mapping[str, Setting], around: str | None = No
     if not parts:
         return literal(query.text, **values)
     ctes = ",\n".join(f"{name} as (\n{text}\n)" for name, text in parts.items())
-    return literal(f"with {ctes}\n" + (around or f"from (\n{query.text}\n)"), **values)
+    has_ctes = around is None or re.search("^with$", around, re.MULTILINE)
+    return literal(f"with {ctes}\n" + (f"from (\n{around or query.text}\n)" if has_ctes else str(around)), **values)
 
 
 def _used(query: Query) -> Iterator[str]:

@@ -57,16 +57,27 @@ class IngestedTrace:
 
 
 @dataclass(frozen=True)
-class IngestResult:
-    """What an ingest did: the database, the traces added, the files whose content was there already.
+class Failure:
+    """A trace that could not be read, and why."""
 
-    `not_judged` says why the rules could not run.
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """What an ingest did: the database or dataset, the traces added, the files whose content was there already.
+
+    `not_judged` says why the rules could not run. A dataset takes what can be read: `failures` are the others, and `resumed` of
+    the traces added were read by an earlier ingest that did not come to its end.
     """
 
-    database: Path
+    database: Path | str
     ingested: tuple[IngestedTrace, ...]
     skipped: tuple[Path, ...]
     not_judged: str | None = None
+    failures: tuple[Failure, ...] = ()
+    resumed: int = 0
 
 
 def ingest(
@@ -94,11 +105,11 @@ def ingest(
     database. Raises a TraceqError and leaves the database as it was when any source fails.
     """
     choice = choice_of(**steps)
-    _check_step_range(choice.step_range)
+    check_step_range(choice.step_range)
     sources = [sources] if isinstance(sources, (str, Path)) else sources
     jobs = max(1, min(jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1)))
     found = find_sources(sources)
-    _check_offset(beside, found)
+    check_offset(beside, found)
     captures = capture_sources(capture)
     given = Path(database) if database is not None else default_database(found, sources)
     # A link stays a link: what it points to is replaced.
@@ -158,7 +169,7 @@ def _way_out(error: BaseException) -> str:
     return "; make room, or choose another place with -o" if full else ""
 
 
-def _check_offset(beside: Beside, sources: Sequence[Source]) -> None:
+def check_offset(beside: Beside, sources: Sequence[Source]) -> None:
     """Raise unless the offset is a number of seconds for which there are logs."""
     if beside.offset is None:
         return
@@ -170,7 +181,7 @@ def _check_offset(beside: Beside, sources: Sequence[Source]) -> None:
         )
 
 
-def _check_step_range(pattern: str | None) -> None:
+def check_step_range(pattern: str | None) -> None:
     """Raise unless the pattern is one for DuckDB (RE2, which knows less than Python's re)."""
     if pattern is None:
         return

@@ -68,6 +68,8 @@ _WORDS = re.compile(rf"[^{_BETWEEN}]+")
 _BEFORE, _AFTER = rf"(?<![^{_BETWEEN}])", rf"(?![^{_BETWEEN}.]|\.[^{_BETWEEN}])"
 _ALPHABETIC = re.compile(r"[^\W\d_]+")
 
+# Words that say what kind of secret or address follows: with it they are replaced as one.
+_OF_NAMES = frozenset(("secret", "password", "passwd", "credential", "s3", "gs", "az"))
 # Sources that list words of other programs, or of secrets.
 _LISTS = frozenset(("redact.py", "public_names.py", "sharing"))
 
@@ -259,7 +261,7 @@ def _own_words() -> frozenset[str]:
                 yield each.read_text("utf-8")
 
     found = (word for text in sources(files("traceq")) for word in _WORDS.findall(text))
-    return frozenset(part for word in found for part in (word, word.strip(".-#")))
+    return frozenset(part for word in found for part in (word, word.strip(".-#"))) - _OF_NAMES
 
 
 def _hashed(kind: str, name: str) -> str:

@@ -203,7 +203,8 @@ def _known(runs: Iterable[Run]) -> set[str]:
 
 
 def _overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    sides = [[run.overhead_share for run in runs if run.overhead_share is not None] for runs in (base, new)]
+    # A profiler makes no step shorter: where it seems so the steps of the run differed for other reasons.
+    sides = [[max(run.overhead_share, 0) for run in runs if run.overhead_share is not None] for runs in (base, new)]
     if not all(sides):
         return
     before, after = (sum(side) / len(side) for side in sides)

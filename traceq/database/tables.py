@@ -1,0 +1,42 @@
+"""The tables of a trace database, as copies of it are made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import duckdb
+
+
+class Column(NamedTuple):
+    """A column: its name and type, and whether it is computed from the others of its row."""
+
+    name: str
+    kind: str
+    is_generated: bool
+
+
+def tables_of_traces(connection: duckdb.DuckDBPyConnection, database: str | None = None) -> list[str]:
+    """The tables whose rows are those of traces, by name; of an attached database where one is named."""
+    rows = connection.execute(
+        "select table_name from duckdb_columns()"
+        " where database_name = coalesce($1, current_database()) and column_name = 'trace_id'"
+        " and table_name in (select table_name from duckdb_tables() where database_name = coalesce($1, current_database()))"
+        " order by table_name",
+        [database],
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str | None = None) -> list[Column]:
+    """The columns of a table, in their order."""
+    rows = connection.execute(
+        "select column_name, data_type, is_generated from duckdb_columns()"
+        " where database_name = coalesce($2, current_database()) and table_name = $1 order by column_index",
+        [table, database],
+    ).fetchall()
+    return [Column(*row) for row in rows]
+
+
+def stored(columns: list[Column]) -> str:
+    """Those that are stored, as the list of a select."""
+    return ", ".join(f'"{each.name}"' for each in columns if not each.is_generated)
