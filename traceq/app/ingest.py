@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from traceq.analysis.steps.choice import StepOptions
+from traceq.analysis.steps.choice import StepOptions, choice_of
 from traceq.app.judge import judge_traces
-from traceq.loading.ingest import IngestResult
+from traceq.dataset.ingest import Asked, ingest_dataset
+from traceq.dataset.manifest import is_dataset
+from traceq.dataset.place import Place, is_address
+from traceq.loading.ingest import IngestResult, check_offset, check_step_range
 from traceq.loading.ingest import ingest as load
 from traceq.loading.monitors import Beside
 from traceq.loading.progress import Progress
-from traceq.loading.sources import Paths
+from traceq.loading.sources import Paths, capture_sources, find_sources, paths_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,6 +53,19 @@ def ingest(
     take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
     rules cannot run, the result's `not_judged` says why.
     """
+    beside = Beside(tuple(map(Path, logs)), offset)
+    if database is not None and _is_of_dataset(database):
+        asked = Asked(
+            run=run,
+            jobs=jobs,
+            memory_limit=memory_limit,
+            choice=choice_of(**steps),
+            captures=capture_sources(capture),
+            inductor=tuple(paths_of(inductor)),
+            beside=beside,
+            force=force,
+        )
+        return _into_dataset(sources, str(database), asked)
     reasons: list[str] = []
 
     def judge(connection: duckdb.DuckDBPyConnection) -> None:
@@ -68,7 +86,20 @@ def ingest(
         memory_limit=memory_limit,
         progress=progress,
         complete=judge,
-        beside=Beside(tuple(map(Path, logs)), offset),
+        beside=beside,
         **steps,
     )
     return replace(result, not_judged=reasons[0] if reasons else None)
+
+
+def _is_of_dataset(target: str | Path) -> bool:
+    """Whether a dataset is meant: a folder that ends in a slash, an address, or what is one already."""
+    return str(target).endswith("/") or is_address(target) or is_dataset(target)
+
+
+def _into_dataset(sources: Paths, target: str, asked: Asked) -> IngestResult:
+    check_step_range(asked.choice.step_range)
+    found = find_sources(paths_of(sources))
+    check_offset(asked.beside, found)
+    with ProcessPoolExecutor(min(asked.jobs, len(found)), get_context("spawn")) as executor:
+        return ingest_dataset(found, Place(target), asked, executor, lambda _task, _outcome: None)

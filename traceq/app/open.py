@@ -16,20 +16,14 @@ from traceq.app.asked import Named, Numbered, changes
 from traceq.app.report import ReportView
 from traceq.app.source import Reading, database_of, is_trace
 from traceq.database import user_sql
-from traceq.database.connect import connect, one_line
+from traceq.database.connect import close_off, connect, one_line
+from traceq.dataset.manifest import is_dataset
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError
 
 if TYPE_CHECKING:
     from traceq.app.whatif import WhatIfChoicesView, WhatIfView
-
-# The last one makes the others final. Without external access variables of this program are no tables either.
-_LOCK = (
-    user_sql.ERRORS_WITH_POSITION,
-    "set enable_external_access = false",
-    "set lock_configuration = true",
-)
 
 _SECONDS_BETWEEN_TRIES = 0.02
 
@@ -53,7 +47,7 @@ class Traces:
         self._stack = ExitStack()
         with ExitStack() as stack:
             database = self.path
-            if is_trace(path):
+            if is_trace(path) or is_dataset(path):
                 database = stack.enter_context(
                     database_of(path, judged=True, memory_limit=memory_limit, cache=cache, **steps)
                 )
@@ -163,11 +157,14 @@ def open_traces(
 def locked(source: str | Path, **reading: Unpack[Reading]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A trace database, or that of traces, for SQL typed by anybody: read-only, without files, network and extensions."""
     with ExitStack() as stack:
-        database = stack.enter_context(database_of(source, **reading)) if is_trace(source) else Path(source)
+        is_made = is_trace(source) or is_dataset(source)
+        database = stack.enter_context(database_of(source, **reading)) if is_made else Path(source)
         connection = connect(database, memory_limit=reading.get("memory_limit"))
         stack.callback(_close, connection)
-        for setting in _LOCK:
-            connection.execute(setting)
+        connection.execute(user_sql.ERRORS_WITH_POSITION)
+        # without external access variables of this program are no tables either
+        close_off(connection)
+        connection.execute("set lock_configuration = true")
         yield connection
 
 

@@ -24,6 +24,9 @@ from traceq.database.connect import connect, is_database, one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import interruptible
+from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.manifest import is_dataset, read_manifest
+from traceq.dataset.place import Place, is_address
 from traceq.errors import StoreError, WrongUse
 from traceq.loading.progress import Progress
 from traceq.loading.sources import Paths, capture_sources, paths_of
@@ -57,8 +60,10 @@ class Reading(StepOptions, total=False):
 
 
 def is_trace(source: Source) -> bool:
-    """Whether the source is to be ingested: a file that is no database, a directory, or a pattern."""
+    """Whether the source is to be ingested: a file that is no database, a directory that is no dataset, or a pattern."""
     path = Path(source)
+    if is_address(source) or is_dataset(source):
+        return False
     return not is_database(path) if path.exists() else glob.has_magic(str(source))
 
 
@@ -99,7 +104,8 @@ def database_of(
 
 @contextmanager
 def _database(source: Source, complete: Complete | None, reading: Reading, *, judged: bool = False) -> Iterator[Path]:
-    if not is_trace(source) and Path(source).exists():
+    is_stored = is_dataset(source)
+    if is_stored or (not is_trace(source) and Path(source).exists()):
         if any(step_options(reading).values()):
             raise WrongUse(
                 "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
@@ -109,7 +115,14 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
             raise WrongUse(
                 "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
             )
-        yield Path(source)
+        if is_stored:
+            with scratch() as folder:
+                place = Place(str(source))
+                manifest = read_manifest(place)
+                create_catalogue(folder / "catalogue.duckdb", place, manifest, manifest.pieces)
+                yield folder / "catalogue.duckdb"
+        else:
+            yield Path(source)
         return
     cached = _cached(source, reading)
     if cached is not None and complete is None:

@@ -1,0 +1,125 @@
+"""dataset.json: which pieces and windows there are. Readers see what it lists, and it is replaced as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from traceq.common.version import __version__
+from traceq.database.connect import SCHEMA_VERSION
+from traceq.dataset.place import Place, folder_of, is_address
+from traceq.errors import SchemaMismatch, StoreError
+
+NAME = "dataset.json"
+VERSION = 1
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970."""
+
+    trace_id: int
+    run: str
+    window: int
+    rank: int
+    sha256: str
+    digest: str
+    shape: int
+    size: int
+    begin: int | None = None
+    end: int | None = None
+
+    @property
+    def folder(self) -> str:
+        """Its folder in the dataset."""
+        return folder_of(self.run, self.window, self.rank)
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A window of a run: where the tables of its job lie, which there are, and the digest of the pieces they are made of."""
+
+    run: str
+    window: int
+    job: int
+    folder: str
+    tables: tuple[str, ...]
+    made_of: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What is in a dataset. `shapes` are sets of tables that hold rows, which most pieces have in common."""
+
+    traceq_dataset: int = VERSION
+    traceq: str = __version__
+    schema: int = SCHEMA_VERSION
+    generation: int = 0
+    shapes: tuple[tuple[str, ...], ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    windows: tuple[Window, ...] = ()
+
+    def tables(self, piece: Piece) -> tuple[str, ...]:
+        """The tables of which the piece has rows."""
+        return self.shapes[piece.shape]
+
+    def of_window(self, run: str, window: int) -> list[Piece]:
+        """The pieces of a window."""
+        return [each for each in self.pieces if (each.run, each.window) == (run, window)]
+
+
+def is_dataset(source: str | Path) -> bool:
+    """Whether it is a folder, or an address, with a dataset in it."""
+    if is_address(source):
+        return Place(str(source)).read(NAME) is not None
+    return (Path(source) / NAME).is_file()
+
+
+def read_manifest(place: Place) -> Manifest:
+    """What the dataset holds, nothing where there is none yet. Raises SchemaMismatch when another version of traceq made it."""
+    content = place.read(NAME)
+    if content is None:
+        return Manifest()
+    try:
+        versions = msgspec.json.decode(content, type=_Versions)
+        if versions.traceq_dataset == VERSION and versions.schema == SCHEMA_VERSION:
+            return msgspec.json.decode(content, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"{place.name}: {NAME} is damaged: {error}") from error
+    way_out = "upgrade traceq" if _is_newer(versions) else "ingest the traces again, into a new dataset"
+    raise SchemaMismatch(
+        f"{place.name}: a dataset of version {versions.traceq_dataset} with schema version {versions.schema}, this traceq"
+        f" understands {VERSION} and {SCHEMA_VERSION}; {way_out}"
+    )
+
+
+class _Versions(msgspec.Struct):
+    traceq_dataset: int
+    schema: int
+
+
+def _is_newer(versions: _Versions) -> bool:
+    return (versions.traceq_dataset, versions.schema) > (VERSION, SCHEMA_VERSION)
+
+
+def commit(
+    place: Place, known: Manifest, pieces: Sequence[Piece], windows: Sequence[Window], shapes: Sequence[tuple[str, ...]]
+) -> Manifest:
+    """Make the dataset hold these pieces and windows. Raises StoreError when it is not as it was `known` to be."""
+    now = read_manifest(place)
+    if now.generation != known.generation:
+        raise StoreError(f"{place.name}: was changed by someone else meanwhile; nothing was written, try again")
+    new = Manifest(
+        generation=known.generation + 1,
+        shapes=tuple(shapes),
+        pieces=tuple(sorted(pieces, key=lambda each: each.trace_id)),
+        windows=tuple(sorted(windows, key=lambda each: (each.job, each.window))),
+    )
+    place.write(msgspec.json.encode(new), NAME)
+    return new
+
+
+def digest_of(pieces: Sequence[Piece]) -> str:
+    """A hash of the content of pieces, in whatever order they are."""
+    listed = sorted((each.trace_id, each.digest) for each in pieces)
+    return hashlib.sha256(repr(listed).encode()).hexdigest()

@@ -1,0 +1,154 @@
+"""One rank's trace becomes one piece: a Parquet file a table, and piece.json, which is written last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import resource
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+import msgspec
+
+from traceq.common.version import __version__
+from traceq.database.connect import FAILURES, SCHEMA_VERSION, one_line
+from traceq.database.query import ask
+from traceq.database.sql import statement
+from traceq.database.tables import columns_of, stored, tables_of_traces
+from traceq.dataset.place import Place, read_json
+from traceq.errors import StoreError
+from traceq.loading.build import Task, build
+
+NAME = "piece.json"
+VERSION = 1
+
+# Of jobs: true of several ranks together, or of no use without the others.
+OF_JOBS = frozenset(("collective_member", "job_rank", "judgement"))
+
+# What differs between two ingests of the same file.
+_OF_INGEST = {"trace": "ingested_at"}
+
+
+@dataclass(frozen=True)
+class PieceTask:
+    """What it takes to make a piece: how its database is built (files of it lie where the worker has room), and where it goes.
+
+    `asked` is a hash of all that a piece depends on but for the file itself: pieces of an earlier ingest count as done by it.
+    """
+
+    build: Task
+    place: Place
+    folder: str
+    asked: str
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What is known of a piece: all that comes back from a worker, and what piece.json holds.
+
+    `rank` is what the trace says, `file_rank` what its file is called. `begin` and `end` are ns since 1970, None without such
+    a clock. `tables` has the rows of each table. `digest` is that of the content, the same wherever it was made. `cost` is in
+    seconds and bytes.
+    """
+
+    trace_id: int
+    run: str
+    rank: int | None
+    file_rank: int | None
+    source: str
+    sha256: str
+    asked: str
+    begin: int | None
+    end: int | None
+    digest: str
+    tables: dict[str, int]
+    size: int
+    cost: dict[str, float]
+    traceq_piece: int = VERSION
+    traceq: str = __version__
+    schema: int = SCHEMA_VERSION
+
+
+def make_piece(task: PieceTask) -> Made:
+    """Build the piece of `task` and put it into its folder; only what is known of it comes back. Raises TraceqError."""
+    begun, cpu = time.perf_counter(), time.process_time()
+    with TemporaryDirectory(prefix="traceq-piece-") as name:
+        scratch = Path(name)
+        built = replace(task.build, database=scratch / "piece.duckdb", scratch=scratch)
+        files = scratch / "files"
+        files.mkdir()
+        try:
+            build(built, lambda _state: None)
+            with closing(duckdb.connect(str(built.database), config={"threads": built.threads})) as connection:
+                facts = _written(connection, files)
+        except FAILURES as error:
+            raise StoreError(f"{built.source.path}: {one_line(error)}") from error
+        made = Made(
+            trace_id=built.trace_id,
+            run=str(built.run),
+            source=str(built.source.shown),
+            sha256=built.sha256,
+            asked=task.asked,
+            cost={
+                "wall_s": round(time.perf_counter() - begun, 3),
+                "cpu_s": round(time.process_time() - cpu, 3),
+                "peak_bytes": float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10),
+            },
+            **facts,
+        )
+        task.place.remove(task.folder)  # what a worker that died has left
+        task.place.put(files, task.folder)
+    task.place.write(msgspec.json.format(msgspec.json.encode(made)), task.folder, NAME)
+    return made
+
+
+def _written(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
+    """Write the tables that have rows to Parquet files; what these say."""
+    names = [each for each in tables_of_traces(connection) if each not in OF_JOBS]
+    tables = {name: rows for name in names if (rows := _rows(connection, name))}
+    for table in tables:
+        copy_table(connection, table, files)
+    (about,) = ask(connection, statement("dataset/piece.sql"))
+    return {
+        **about,
+        "tables": tables,
+        "digest": _digest(connection, tables),
+        "size": sum(each.stat().st_size for each in files.iterdir()),
+    }
+
+
+def copy_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> None:
+    """Write the rows of a table to a Parquet file, but for the columns that are computed."""
+    target = str(folder / f"{table}.parquet").replace("'", "''")
+    columns = stored(columns_of(connection, table))
+    connection.execute(f"copy (select {columns} from {table}) to '{target}' (format parquet, compression zstd)")
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    (found,) = connection.execute(f"select count(*) from {table}").fetchall()
+    return int(found[0])
+
+
+def _digest(connection: duckdb.DuckDBPyConnection, tables: dict[str, int]) -> str:
+    """A hash of the rows of all tables, in whatever order they lie."""
+    sums = {}
+    for table, rows in tables.items():
+        without = f"exclude ({_OF_INGEST[table]})" if table in _OF_INGEST else ""
+        (found,) = connection.execute(f"select sum(hash(t)) from (select * {without} from {table}) as t").fetchall()
+        sums[table] = [rows, str(found[0])]
+    return hashlib.sha256(json.dumps(sums, sort_keys=True).encode()).hexdigest()
+
+
+def read_piece(place: Place, folder: str) -> Made | None:
+    """What is known of the piece in a folder; None where none was finished, or another version of traceq made it."""
+    content = read_json(place, folder, NAME)
+    if content is None or (content.get("traceq_piece"), content.get("schema")) != (VERSION, SCHEMA_VERSION):
+        return None
+    try:
+        return msgspec.convert(content, Made)
+    except msgspec.ValidationError as error:
+        raise StoreError(f"{place.name}: {folder}/{NAME} is damaged: {error}") from error
