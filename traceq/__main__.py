@@ -1,6 +1,15 @@
-"""`python -m traceq` is `traceq`."""
+"""The program `traceq`, also as `python -m traceq`."""
 
-from traceq.cli import run
+from traceq.common import ending
+
+
+def run() -> None:
+    """Do what the arguments say. Signals end it well from here on, the imports included."""
+    ending.catch()
+    from traceq.cli import run
+
+    run()
+
 
 if __name__ == "__main__":
     run()

@@ -16,6 +16,7 @@ from traceq.app import cache
 from traceq.app.report import report
 from traceq.cli import main
 from traceq.common.cache_folder import is_wanted
+from traceq.common.owner import owner
 from traceq.errors import WrongUse
 from traceq.loading import ingest
 
@@ -119,12 +120,12 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path, monkeypatch):
 
 
 def test_what_a_killed_process_left_is_removed(place, trace):
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    (place / f".{ended.pid}.t.json-x.duckdb").mkdir(parents=True)
-    (place / f".{os.getpid()}.t.json-y.duckdb").mkdir()
+    code = f"import sys; sys.path[:] = {sys.path!r}; from traceq.common.owner import owner; print(owner())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    (place / f".{ended}.t.json-x.duckdb").mkdir(parents=True)
+    (place / f".{owner()}.t.json-y.duckdb").mkdir()
     shown(trace)
-    assert [path.name for path in place.iterdir() if path.name.startswith(".")] == [f".{os.getpid()}.t.json-y.duckdb"]
+    assert [path.name for path in place.iterdir() if path.name.startswith(".")] == [f".{owner()}.t.json-y.duckdb"]
 
 
 def test_a_failed_read_leaves_nothing(place, tmp_path):

@@ -43,15 +43,6 @@ def test_an_error_is_one_line(traceq, failing, error, status, line):
     assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (status, "", f"{line}\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_inside_a_query_is_one_line(traceq, failing, monkeypatch, number):
-    """DuckDB raises an error of its own in place of what the handler raises."""
-    monkeypatch.setattr("traceq.cli._group._signals", [number])
-    failing(RuntimeError("Query interrupted"))
-    outcome = traceq("tables")
-    assert (outcome.exit_code, outcome.stderr) == (128 + number, "traceq: interrupted\n")
-
-
 def test_a_bug_is_not_hidden(traceq, failing):
     failing(ZeroDivisionError())
     assert isinstance(traceq("tables").exception, ZeroDivisionError)

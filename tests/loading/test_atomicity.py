@@ -13,10 +13,14 @@ import duckdb
 import pytest
 from stored import ask, error_of, names_in, started, trace_file
 
+from traceq.common.owner import is_gone, owner
+from traceq.common.scratch import temporary_folder
 from traceq.database import publish
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.errors import SchemaMismatch, StoreError, UnusableTrace
+from traceq.loading import sources
 from traceq.loading.ingest import ingest
+from traceq.loading.sources import find_sources
 
 INGEST = "ingest(sys.argv[2:], sys.argv[1])"
 KILLS = 13  # of each of two tests
@@ -80,7 +84,8 @@ def stopped(how, seconds, code, *arguments):
 def grow_old(folder):
     """Make what killed processes left look as if it had lain there for hours."""
     for path in folder.glob(".*.ingest"):
-        os.utime(path, (0, 0))
+        for each in (path, *path.rglob("*")):
+            os.utime(each, (0, 0))
 
 
 # Stopped from outside.
@@ -192,7 +197,7 @@ def dead_pid():
 
 def test_stale_directories_of_dead_processes_are_removed(database, source, dead_pid):
     folder = database.parent
-    kept = [scratch_of(os.getpid()), scratch_of(dead_pid, "other.duckdb"), ".t.duckdb.notes", scratch_of("x")]
+    kept = [scratch_of(owner()), scratch_of(dead_pid, "other.duckdb"), ".t.duckdb.notes", scratch_of("x")]
     for name in (scratch_of(dead_pid), scratch_of(10**30), *kept):
         (folder / name).mkdir()
         (folder / name / "trace-1.duckdb").touch()
@@ -205,6 +210,35 @@ def test_fresh_directories_stay_for_their_process_may_run_on_another_machine(dat
     (database.parent / scratch_of(dead_pid)).mkdir()
     ingest([source], database)
     assert names_in(database.parent) == [scratch_of(dead_pid), "t.duckdb"]
+
+
+def test_directories_of_dead_processes_of_this_machine_go_at_once(database, source, tmp_path, monkeypatch):
+    """Also temporary ones, wherever the next traceq needs one; those of a process that runs stay."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "tmp").mkdir()
+    with started("from traceq.common.owner import owner; print(owner(), flush=True); input()") as child:
+        dead = child.stdout.readline().strip()
+        left = [database.parent / scratch_of(dead), tmp_path / "tmp" / f"traceq-{dead}-01234567"]
+        for each in left:
+            each.mkdir()
+        ingest([source], database)
+        with temporary_folder():
+            assert all(each.is_dir() for each in left)
+        child.kill()
+        child.wait()
+        ingest([source], database, force=True)
+        with temporary_folder() as folder:
+            assert folder.is_dir()
+    assert not any(each.exists() for each in (*left, folder))
+
+
+def test_a_number_that_is_given_again_is_another_process():
+    pid, _, machine = owner().split("-")
+    assert not is_gone(owner())
+    assert is_gone(f"{pid}-1-{machine}")
+    assert is_gone(f"{pid}-1-00000000") is None
+    assert is_gone(pid) is None
 
 
 def test_link_that_looks_like_a_stale_directory_is_not_followed(database, source, dead_pid, tmp_path):
@@ -235,6 +269,73 @@ def test_one_bad_source_among_several(database, source, tmp_path, jobs, exists):
     bad.write_text('{"traceEvents": [')
     with nothing_changes_in(database.parent):
         assert "bad.json: holds no events" in error_of(UnusableTrace, [source, bad], database, jobs=jobs)
+
+
+def _rewritten(path, other):
+    path.write_bytes(other.read_bytes())
+
+
+def _replaced(path, other):
+    shutil.copyfile(other, path.with_name("copy"))
+    path.with_name("copy").replace(path)
+
+
+def _linked(path, other):
+    path.unlink()
+    path.symlink_to(other)
+
+
+def _cut(path, _other):
+    os.truncate(path, path.stat().st_size - 3)
+
+
+def _grown(path, _other):
+    with path.open("a") as file:
+        file.write(" ")
+
+
+def _rewritten_at_the_same_time(path, _other):
+    """As long as before, and with its times: what a file system with coarse times shows of a quick change."""
+    path.write_text(path.read_text().replace("gemm_0", "gemm_9"))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("change", [_rewritten, _replaced, _linked, _cut, _grown])
+def test_source_that_changes_after_its_hash_was_taken(database, source, tmp_path, change, jobs):
+    other = trace_file(tmp_path / "other" / "other.json", rank=2, kernels=20)
+    more = trace_file(tmp_path / "sources" / "more.json", rank=3)
+
+    class Changer:
+        def start(self, total_bytes):  # noqa: ARG002
+            change(source, other)
+
+        def advance(self, *_):
+            pass
+
+        analyse = advance
+
+        def finish(self):
+            pass
+
+    with nothing_changes_in(database.parent):
+        error = error_of(UnusableTrace, [source, more], database, jobs=jobs, progress=Changer())
+    assert "was changed while it was read" in error
+
+
+def test_a_change_that_times_do_not_show(source, monkeypatch):
+    found = find_sources([source])[0]
+    # Files that were written long ago are not read a second time.
+    monkeypatch.setattr(sources, "_states", lambda _files: ((1, 2, 3, 0, 0),))
+    hashed, _ = found.hashed()
+    assert hashed.content.is_settled
+    now = time.time_ns()
+    monkeypatch.setattr(sources, "_states", lambda _files: ((1, 2, 3, now, now),))
+    hashed, _ = found.hashed()
+    with hashed.unchanged():
+        pass
+    _rewritten_at_the_same_time(source, None)
+    with pytest.raises(UnusableTrace, match="was changed while it was read"), hashed.unchanged():
+        pass
 
 
 def test_source_that_vanishes_meanwhile(database, source):

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from traceq.app.source import check_writes, is_trace, scratch
+from traceq.app.source import check_writes, is_trace
 from traceq.app.trim import check_is_new, check_suffix, put
+from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.importers.nsys.files import sqlite_file
 from traceq.importers.nsys.notes import Notes
@@ -48,7 +49,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
     check_writes([output], [trace.path])
     check_is_new(output, force=force)
     names = Names(secrets.token_bytes(32) if seed is None else seed.encode())
-    with scratch() as folder:
+    with temporary_folder() as folder:
         made = folder / "shared"
         if trace.importer.NAME == "chrome":
             with made.open("wb") as file:

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from traceq.common.code_hash import code_hash
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
+from traceq.errors import UnusableTrace
 from traceq.formats.made_with import path_beside
 from traceq.loading.inductor import inductor_files
 from traceq.loading.sources import Source, content_hash, find_sources, logs_beside
@@ -90,6 +90,9 @@ def entry_for(
             return wanted
         with _part(wanted) as part:
             make(part)
+            # What it is named by may have changed before the ingest looked, and an ingest knows no hash of what lies beside.
+            if _name(source, steps, beside) != wanted.name:
+                raise UnusableTrace(f"{source}: was changed while it was read; try again when it is written to its end")
             part.replace(wanted)
             _shrink(wanted)
     except OSError as error:
@@ -132,13 +135,9 @@ def _name(source: str | Path, steps: StepOptions, beside: Beside) -> str:
 @contextmanager
 def _part(wanted: Path) -> Iterator[Path]:
     """Where to write first."""
-    place = part_of(wanted)
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(mode=0o700)
-    try:
+    with part_of(wanted) as place:
+        place.mkdir(mode=0o700)
         yield place / "traces.duckdb"
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _shrink(kept: Path) -> None:

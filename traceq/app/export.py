@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,10 @@ from duckdb import ColumnExpression, ConstantExpression
 
 from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, opened
+from traceq.common import ending
 from traceq.common.files import atomic_write, packed_write
+from traceq.common.owner import PATTERN, owner
+from traceq.common.scratch import remove_gone
 from traceq.database import catalogue
 from traceq.database.catalogue import Table
 from traceq.database.connect import close_off
@@ -154,11 +157,13 @@ def _write_tables(
 @contextmanager
 def _folder(output: Path) -> Iterator[Path]:
     """A directory that is there in full or not at all."""
-    part = output.with_name(f".{output.name}.{os.getpid()}.part")
+    part = output.with_name(f".{output.name}.{owner()}.part")
+    remove_gone(output.parent, re.compile(rf"\.{re.escape(output.name)}\.({PATTERN})\.part"))
     try:
-        part.mkdir()
-        yield part
-        part.replace(output)
+        with ending.scratch(part):
+            part.mkdir()
+            yield part
+            part.replace(output)
     except OSError as error:
         raise StoreError(
             f"{output}: cannot be written: {error.strerror or error}; choose another directory with -o"

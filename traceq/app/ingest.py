@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from traceq.analysis.steps.choice import StepOptions, choice_of
 from traceq.app.judge import judge_traces
+from traceq.common.child import Held
 from traceq.dataset.ingest import Asked, ingest_dataset
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.place import Place, is_address
@@ -101,5 +101,5 @@ def _into_dataset(sources: Paths, target: str, asked: Asked) -> IngestResult:
     check_step_range(asked.choice.step_range)
     found = find_sources(paths_of(sources))
     check_offset(asked.beside, found)
-    with ProcessPoolExecutor(min(asked.jobs, len(found)), get_context("spawn")) as executor:
+    with ProcessPoolExecutor(min(asked.jobs, len(found)), Held()) as executor:
         return ingest_dataset(found, Place(target), asked, executor, lambda _task, _outcome: None)

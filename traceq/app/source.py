@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -20,6 +19,7 @@ from traceq.app.chosen import chosen_traces
 from traceq.app.judge import judge_traces
 from traceq.common.cache_folder import is_wanted
 from traceq.common.process import usable_cpus
+from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database, one_line
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -116,7 +116,7 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
                 "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
             )
         if is_stored:
-            with scratch() as folder:
+            with temporary_folder() as folder:
                 place = Place(str(source))
                 manifest = read_manifest(place)
                 create_catalogue(folder / "catalogue.duckdb", place, manifest, manifest.pieces)
@@ -128,7 +128,7 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
     if cached is not None and complete is None:
         yield cached
         return
-    with scratch() as folder:
+    with temporary_folder() as folder:
         temporary = folder / "traces.duckdb"
         if cached is None:
             _load(source, temporary, reading, partial(_judge, reading=reading) if judged else complete)
@@ -183,19 +183,6 @@ def step_options(reading: Reading) -> StepOptions:
         "steps_per": reading.get("steps_per"),
         "window": reading.get("window"),
     }
-
-
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """A temporary directory."""
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="traceq-")
-    except OSError as error:
-        raise StoreError(
-            f"no temporary directory can be made: {error.strerror}; set TMPDIR to a place that can be written"
-        ) from error
-    with folder as path:
-        yield Path(path)
 
 
 def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:

@@ -12,8 +12,9 @@ from typing import Unpack
 import duckdb
 
 from traceq.analysis.steps.choice import read_window
-from traceq.app.source import Reading, check_writes, is_trace, opened, scratch
+from traceq.app.source import Reading, check_writes, is_trace, opened
 from traceq.common.files import packed_write
+from traceq.common.scratch import temporary_folder
 from traceq.database.sql import run
 from traceq.errors import WrongUse
 from traceq.importers.nsys.files import sqlite_file
@@ -171,7 +172,7 @@ def _write(connection: duckdb.DuckDBPyConnection, source: TraceSource, target: P
 @contextmanager
 def sqlite_target(target: Path) -> Iterator[Path]:
     """A path for a SQLite file, which becomes `target` when the block ends without an error."""
-    with scratch() as folder:
+    with temporary_folder() as folder:
         made = folder / "part.sqlite"
         yield made
         put(made, target)

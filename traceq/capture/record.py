@@ -17,6 +17,7 @@ from traceq.capture.files import numbered
 from traceq.capture.monitor import SUFFIX as LOG_SUFFIX
 from traceq.capture.monitor import monitored
 from traceq.capture.snapshot.write import write
+from traceq.common import ending
 from traceq.errors import MissingTool, StoreError, TraceqError
 from traceq.formats.made_with import SUFFIX
 
@@ -81,7 +82,8 @@ def record(request: Request, launch: Launch) -> Recorded:
     """
     for tool in (launch.command[0], request.command[0]):
         _check_tool(tool)
-    with _status_directory(launch) as told, monitored(launch.directory / f"{launch.name}{LOG_SUFFIX}"):
+    log = launch.directory / f"{launch.name}{LOG_SUFFIX}"
+    with ending.raising(), _status_directory(launch) as told, monitored(log):
         try:
             exit_code = supervise.run(launch.command, {**os.environ, **launch.additions})
         except OSError as error:

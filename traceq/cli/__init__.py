@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Mapping
 from typing import ClassVar
 
 import click
 
-from traceq.cli._group import LazyGroup, stop
+from traceq.cli._group import LazyGroup
+from traceq.common import ending
 from traceq.common.process import block_pandas_import, spare_threads_and_collections
 from traceq.common.version import __version__
 
@@ -70,11 +70,7 @@ _RUNS_OTHERS = frozenset({"record", "experiment"})
 
 def run() -> None:
     """The program `traceq`."""
-    # Batch systems end jobs with the first two; what was begun is cleaned up as after Ctrl-C.
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        # Ignored under nohup, also by a program that `record` runs.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, stop)
+    ending.catch()
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if command not in _WITH_FRAMES:
         block_pandas_import()

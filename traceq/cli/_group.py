@@ -15,23 +15,12 @@ from typing import ClassVar
 
 import click
 
+from traceq.common import ending
 from traceq.common.text import printable
 from traceq.errors import TraceqError, WrongUse
 
 INTERRUPTED = 128 + signal.SIGINT
 BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not name
-
-
-# The signals that have come: where one comes inside a query, DuckDB raises an error of its own in its place.
-_signals: list[int] = []
-
-
-def stop(number: int, _frame: object) -> None:
-    """End the program after the signal `number`; what was begun is cleaned up."""
-    _signals.append(number)
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise SystemExit(128 + number)
 
 
 class LazyGroup(click.Group):
@@ -97,11 +86,9 @@ class LazyGroup(click.Group):
         except KeyboardInterrupt:
             click.echo("traceq: interrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except RuntimeError as error:
-            if not _signals or str(error) != "Query interrupted":
-                raise
-            click.echo("traceq: interrupted", err=True)
-            ctx.exit(128 + _signals[-1])
+        except ending.Ended as error:
+            click.echo(f"traceq: ended by {signal.Signals(error.number).name}", err=True)
+            raise
         except BrokenPipeError:
             # The reader has all it wants (| head). What is buffered must not fail again when Python exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
@@ -51,14 +49,6 @@ def mcp() -> None:
     from traceq.app.agents import Session
 
     with Session() as session:
-
-        def end(number: int, _frame: object) -> None:
-            # A query runs in a thread of its own, which nothing else ends at once.
-            session.close()
-            os._exit(128 + number)
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, end)
         server(session).run("stdio")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from traceq.cli._options import reading, reading_options
+from traceq.common import ending
 from traceq.common.text import printable
 from traceq.errors import MissingTool, QueryError
 
@@ -49,7 +50,8 @@ def shell(context: click.Context, /, *, database: Path, **options: Any) -> None:
         if sys.stdin.isatty() and sys.stdout.isatty():
             prompt = line_editor(connection)
             click.echo(f"{printable(str(database))}: type .help for help, .quit to leave")
-            session.interact(prompt)
+            with ending.raising():
+                session.interact(prompt)
         else:
             session.follow(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
             if session.failures:

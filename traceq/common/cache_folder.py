@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from traceq.common.process import is_running
+from traceq.common import ending
+from traceq.common.owner import PATTERN, owner
+from traceq.common.scratch import remove, remove_gone
 from traceq.common.units import parsed_size
 from traceq.errors import WrongUse
 
 # All that is in it, bytes.
 _LIMIT = 10 << 30
 
-_PART = re.compile(r"\.(\d+)\.[^/]*")
+_PART = re.compile(rf"\.({PATTERN})\.[^/]*")
 
 
 def folder() -> Path:
@@ -55,15 +58,16 @@ def prepare(place: Path) -> None:
         raise OSError(f"it belongs to user {facts.st_uid}")
     if stat.S_IMODE(facts.st_mode) & 0o077:
         place.chmod(0o700)
-    for path in place.glob(".*"):
-        match = _PART.fullmatch(path.name)
-        if match and not is_running(int(match[1])):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+    remove_gone(place, _PART)
 
 
-def part_of(wanted: Path) -> Path:
-    """Where this process writes what becomes `wanted`, a path in the directory."""
-    return wanted.with_name(f".{os.getpid()}.{wanted.name}")
+@contextmanager
+def part_of(wanted: Path) -> Iterator[Path]:
+    """Where this process writes what becomes `wanted`, a path in the directory; what is left there afterwards is removed."""
+    part = wanted.with_name(f".{owner()}.{wanted.name}")
+    remove(part)
+    with ending.scratch(part):
+        try:
+            yield part
+        finally:
+            remove(part)

@@ -10,11 +10,16 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from multiprocessing import parent_process
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import IO, Any
 
+from traceq.common import ending
 from traceq.common.process import ONE_BLAS_THREAD, block_pandas_import
+from traceq.common.scratch import remove_abandoned
 
 
 class Child:
@@ -22,18 +27,15 @@ class Child:
 
     def __init__(self, module: str, **environment: str) -> None:
         # Not `python -m`: that puts the current directory first, where a file of the user's may be named like a library.
-        program = (
-            f"import sys; sys.path[:] = {sys.path!r};"
-            # Ctrl-C reaches the whole group: it is for the parent to stop its children.
-            " import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-            f" from {module} import main; sys.exit(main())"
-        )
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **ONE_BLAS_THREAD, **environment},
-        )
+        program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; sys.exit(main())"
+        # Ctrl-C reaches the whole group: it is for the parent to stop its children.
+        with ending.held_back():
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **ONE_BLAS_THREAD, **environment},
+            )
         assert self._process.stdin is not None  # noqa: S101
         assert self._process.stdout is not None  # noqa: S101
         self._requests = self._process.stdin
@@ -52,6 +54,8 @@ class Child:
         """Send no more and wait for the child's end."""
         with suppress(BrokenPipeError), self._process:
             pass
+        if self._process.returncode:
+            remove_abandoned()
 
     @property
     def exit_code(self) -> int | None:
@@ -83,3 +87,28 @@ def _messages(pipe: IO[bytes]) -> Iterator[Any]:
     with suppress(EOFError, pickle.UnpicklingError):
         while True:
             yield pickle.load(pipe)  # noqa: S301 - from our own child or parent
+
+
+class _Held(SpawnProcess):
+    """A process of multiprocessing that gets no Ctrl-C, and ends when its parent was killed."""
+
+    def start(self) -> None:
+        with ending.held_back():
+            super().start()
+
+    def run(self) -> None:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        super().run()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+class Held(SpawnContext):
+    """What multiprocessing needs to start new Pythons that leave Ctrl-C to their parent."""
+
+    Process = _Held

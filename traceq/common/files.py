@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from traceq.common import ending
+from traceq.common.owner import PATTERN, owner
+from traceq.common.scratch import remove_gone
 from traceq.errors import StoreError
 
 
@@ -22,11 +25,16 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     direct = path.exists() and not path.is_file()
     # A link stays; but /dev/stdout leads to names like pipe:[4711], which nothing can open.
     target = path if direct else path.resolve()
-    part = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = target if direct else target.with_name(f".{target.name}.{owner()}.part")
     try:
-        with part.open("wb") as file:
-            yield file
-        if not direct:
+        if direct:
+            with part.open("wb") as file:
+                yield file
+            return
+        remove_gone(target.parent, re.compile(rf"\.{re.escape(target.name)}\.({PATTERN})\.part"))
+        with ending.scratch(part):
+            with part.open("wb") as file:
+                yield file
             part.replace(target)
     except BrokenPipeError:
         raise

@@ -8,6 +8,8 @@ from tempfile import gettempdir
 
 import duckdb
 
+from traceq.common import ending
+from traceq.common.owner import owner
 from traceq.common.process import usable_cpus, usable_memory
 from traceq.database import sql
 from traceq.database.planning import MOST_ROWS, plan_plainly, slices
@@ -94,6 +96,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, path: Path, memory: int) -> No
     connection.execute("set memory_limit = ?", [f"{memory}B"])
     connection.execute("set threads = ?", [threads_for(memory)])
     spill = str(_spill_folder(path))
+    ending.until_the_end(spill)
     if connection.execute("select current_setting('temp_directory')").fetchone() != (spill,):
         connection.execute("set temp_directory = ?", [spill])
 
@@ -102,8 +105,8 @@ def _spill_folder(path: Path) -> Path:
     """A folder of this process, on the disk of the database where that can be written: others may be small, or memory."""
     folder = path.resolve().parent
     if os.access(folder, os.W_OK):
-        return folder / f".{path.name}.{os.getpid()}.spill"
-    return Path(gettempdir()) / f"traceq-{os.getpid()}"
+        return folder / f".{path.name}.{owner()}.spill"
+    return Path(gettempdir()) / f"traceq-{owner()}-00000000"
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:

@@ -6,11 +6,11 @@ import hashlib
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 
 from traceq.common.cache_folder import folder, is_wanted, part_of, prepare
+from traceq.common.scratch import temporary_folder
 from traceq.database import sql
 from traceq.database.connect import SCHEMA, SCHEMA_VERSION, create_schema, is_database, writer_config
 
@@ -40,10 +40,10 @@ def _kept() -> bytes:
         if is_database(kept):
             return kept.read_bytes()
         prepare(kept.parent)
-        part = part_of(kept)
-        part.write_bytes(_made())
-        forget()
-        part.replace(kept)
+        with part_of(kept) as part:
+            part.write_bytes(_made())
+            forget()
+            part.replace(kept)
         return kept.read_bytes()
     except OSError:
         return _made()
@@ -56,9 +56,9 @@ def forget() -> None:
 
 
 def _made() -> bytes:
-    with TemporaryDirectory(prefix="traceq.") as folder:
-        path = Path(folder) / "empty.duckdb"
-        config = writer_config(_MEMORY, Path(folder), threads=1)
+    with temporary_folder() as folder:
+        path = folder / "empty.duckdb"
+        config = writer_config(_MEMORY, folder, threads=1)
         with closing(duckdb.connect(str(path), config=config)) as connection:
             create_schema(connection)
             connection.execute("checkpoint")

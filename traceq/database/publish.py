@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import re
+import secrets
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import product
@@ -15,13 +12,13 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.common.process import is_running
+from traceq.common import ending
+from traceq.common.owner import PATTERN, owner
+from traceq.common.scratch import remove_gone
 from traceq.database.connect import connect, memory_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.tables import columns_of, stored, tables_of_traces
 from traceq.errors import StoreError
-
-_STALE_SECONDS = 3600
 
 # Merging only copies; more make it no faster.
 _MERGE_THREADS = 2
@@ -35,33 +32,19 @@ def scratch_beside(database: Path) -> Iterator[Path]:
         raise StoreError(
             f"{database}: DuckDB cannot write where the path has a question mark; choose another place with -o"
         )
-    _remove_stale(database)
-    try:
-        scratch = tempfile.mkdtemp(prefix=f".{database.name}.{os.getpid()}.", suffix=".ingest", dir=database.parent)
-    except OSError as error:
-        raise StoreError(
-            f"{database}: cannot write in {database.parent}: {error.strerror}; choose another place with -o"
-        ) from error
-    try:
-        yield Path(scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _remove_stale(database: Path) -> None:
-    pattern = re.compile(rf"\.{re.escape(database.name)}\.(\d+)\.(?:.*\.ingest|spill)")
-    for path in database.parent.glob(f".{glob.escape(database.name)}.*"):
-        match = pattern.fullmatch(path.name)
-        if match and not is_running(int(match[1])) and _age(path) > _STALE_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _age(path: Path) -> float:
-    """Seconds since something was made in the directory; 0 when somebody else has just removed it."""
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
+    remove_gone(database.parent, re.compile(rf"\.{re.escape(database.name)}\.({PATTERN})\.(?:.*\.ingest|spill)"))
+    scratch = database.parent / f".{database.name}.{owner()}.{secrets.token_hex(4)}.ingest"
+    with ending.scratch(scratch):
+        try:
+            scratch.mkdir(mode=0o700)
+        except OSError as error:
+            raise StoreError(
+                f"{database}: cannot write in {database.parent}: {error.strerror}; choose another place with -o"
+            ) from error
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 Fingerprint = tuple[tuple[int, int, int] | None, ...]

@@ -93,11 +93,11 @@ def _split(
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:
-        sha256 = content_hash(source.files)
+        hashed, sha256 = source.hashed()
         if sha256 in new or (sha256 in there and not force):
             skipped.append(source.path)
         else:
-            new[sha256] = source
+            new[sha256] = hashed
     return new, skipped, {there[each] for each in new if each in there}
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from traceq.analysis.job.job import fill_jobs
+from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect
 from traceq.dataset.catalogue import JOB_TABLES, create_catalogue
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of
@@ -22,8 +21,8 @@ def fill_window(
 ) -> Window:
     """Write the tables of the window's job into its folder, made of `pieces`; the window with what it holds."""
     bare = msgspec.structs.replace(manifest, windows=())
-    with TemporaryDirectory(prefix="traceq-job-") as name:
-        catalogue, files = Path(name) / "catalogue.duckdb", Path(name) / "files"
+    with temporary_folder() as scratch:
+        catalogue, files = scratch / "catalogue.duckdb", scratch / "files"
         files.mkdir()
         create_catalogue(catalogue, place, bare, pieces)
         with closing(connect(catalogue, read_only=False, memory_limit=memory_limit)) as connection:

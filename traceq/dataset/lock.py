@@ -8,11 +8,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 
 import msgspec
 
+from traceq.common import ending
 from traceq.common.process import is_running
 from traceq.dataset.place import Place, read_json
 from traceq.errors import StoreError
@@ -45,7 +46,9 @@ def writing(place: Place) -> Iterator[Callable[[], None]]:
     beats = threading.Thread(target=_beat, args=(place, mine, over), daemon=True)
     beats.start()
     try:
-        yield lambda: _check(place, mine)
+        # Of a dataset elsewhere it stays after a signal, and counts for nothing after a while.
+        with ending.scratch(place.path(NAME)) if place.is_local else nullcontext():
+            yield lambda: _check(place, mine)
     finally:
         over.set()
         beats.join()

@@ -9,12 +9,12 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import msgspec
 
+from traceq.common.scratch import temporary_folder
 from traceq.common.version import __version__
 from traceq.database.connect import FAILURES, SCHEMA_VERSION, one_line
 from traceq.database.query import ask
@@ -76,8 +76,7 @@ class Made(msgspec.Struct, frozen=True):
 def make_piece(task: PieceTask) -> Made:
     """Build the piece of `task` and put it into its folder; only what is known of it comes back. Raises TraceqError."""
     begun, cpu = time.perf_counter(), time.process_time()
-    with TemporaryDirectory(prefix="traceq-piece-") as name:
-        scratch = Path(name)
+    with temporary_folder() as scratch:
         built = replace(task.build, database=scratch / "piece.duckdb", scratch=scratch)
         files = scratch / "files"
         files.mkdir()

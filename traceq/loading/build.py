@@ -154,7 +154,7 @@ def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[
         nonlocal read_bytes
         read_bytes = total
 
-    with closing(_Loader(connection)) as loader:
+    with task.source.unchanged(), closing(_Loader(connection)) as loader:
         for table, batch in task.source.importer.read(task.source.path, on_read, task.jobs):
             loader.add(table, batch)
             progress(State(read_bytes, loader.rows))

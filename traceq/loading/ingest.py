@@ -28,7 +28,6 @@ from traceq.loading.sources import (
     Paths,
     Source,
     capture_sources,
-    content_hash,
     default_database,
     find_sources,
     logs_beside,
@@ -217,11 +216,11 @@ def _split(
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:
-        sha256 = content_hash(source.files)
+        hashed, sha256 = source.hashed()
         if sha256 in new or (sha256 in known and not force):
             skipped.append(source.path)
         else:
-            new[sha256] = source
+            new[sha256] = hashed
     return [(source, sha256) for sha256, source in new.items()], skipped, [known[s] for s in new if s in known]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import glob
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from traceq import importers
@@ -17,20 +19,82 @@ from traceq.importers.monitors.recorded import SUFFIX
 _SUFFIXES = {".gz", *(suffix for each in FORMATS for suffix in each.suffixes)}
 
 
+# What was written longer ago than this differs in its time from what is written next, on every file system.
+_SETTLED_NS = 3_000_000_000
+
 # Files beside those that are read: one, or several.
 Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
+class Content:
+    """What files held at a time: their hash, and by what it is seen that they were written since, of each file.
+
+    Where a file had just been written, `is_settled` is false: what is written next may have the same time.
+    """
+
+    sha256: str
+    states: tuple[tuple[int, ...], ...]
+    is_settled: bool
+
+    @classmethod
+    def of(cls, files: Sequence[Path]) -> Content:
+        """That of the files now. Raises StoreError when they cannot be read."""
+        try:
+            states = _states(files)
+        except OSError as error:
+            raise StoreError(f"{error.filename}: cannot be read: {error.strerror}") from error
+        last = max(time for state in states for time in state[-2:])
+        return cls(content_hash(files), states, time.time_ns() - last > _SETTLED_NS)
+
+    def is_in(self, files: Sequence[Path]) -> bool:
+        """Whether the files hold it still. Raises OSError when they cannot be read."""
+        return _states(files) == self.states and (self.is_settled or content_hash(files) == self.sha256)
+
+
+def _states(files: Sequence[Path]) -> tuple[tuple[int, ...], ...]:
+    """Which file each is, its size in bytes, and when its content and anything of it was changed, ns."""
+    found = [file.stat() for file in files]
+    return tuple((each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found)
+
+
+@dataclass(frozen=True)
 class Source:
-    """One trace and the importer that reads it. Mostly one file; of several, all but the first are read along with it."""
+    """One trace and the importer that reads it. Mostly one file; of several, all but the first are read along with it.
+
+    With `content` the files have to hold that while they are read.
+    """
 
     files: tuple[Path, ...]
     importer: Importer
+    content: Content | None = None
 
-    def __reduce__(self) -> tuple[Callable[..., Source], tuple[tuple[Path, ...], str]]:
+    def __reduce__(self) -> tuple[Callable[..., Source], tuple[tuple[Path, ...], str, Content | None]]:
         # An importer may be a module, which cannot be pickled: it goes to other processes by its name.
-        return _source_of, (self.files, self.importer.NAME)
+        return _source_of, (self.files, self.importer.NAME, self.content)
+
+    def hashed(self) -> tuple[Source, str]:
+        """The same with the content that the files hold now, and its hash. Raises StoreError when they cannot be read."""
+        content = Content.of(self.files)
+        return replace(self, content=content), content.sha256
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Raise UnusableTrace where the files do not hold `content` any more after the block, whatever it made of that."""
+        try:
+            yield
+        except Exception as error:
+            if self._is_changed():
+                raise self._changed() from error
+            raise
+        if self._is_changed():
+            raise self._changed()
+
+    def _is_changed(self) -> bool:
+        return self.content is not None and not self.content.is_in(self.files)
+
+    def _changed(self) -> UnusableTrace:
+        return UnusableTrace(f"{self.shown}: was changed while it was read; try again when it is written to its end")
 
     @property
     def path(self) -> Path:
@@ -48,8 +112,8 @@ class Source:
         return sum(file.stat().st_size for file in self.files)
 
 
-def _source_of(files: tuple[Path, ...], name: str) -> Source:
-    return Source(files, importers.named(name))
+def _source_of(files: tuple[Path, ...], name: str, content: Content | None) -> Source:
+    return Source(files, importers.named(name), content)
 
 
 def find_sources(given: Sequence[str | Path]) -> list[Source]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys import directory, export
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
@@ -93,8 +93,8 @@ def sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
     tables = directory.files_of(path)
     if not tables and not head.startswith(GZIP) and not export.is_report(path, head):
         raise UnusableTrace(f"{path}: neither a SQLite file nor an nsys report; export the report again")
-    with tempfile.TemporaryDirectory(prefix="traceq-") as folder:
-        unpacked = Path(folder) / "export.sqlite"
+    with temporary_folder() as folder:
+        unpacked = folder / "export.sqlite"
         if tables:
             directory.as_sqlite(tables, unpacked)
         elif head.startswith(GZIP):

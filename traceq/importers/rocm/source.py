@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, GZIP, GzipStream
 from traceq.importers.sqlite import uri
@@ -69,7 +69,7 @@ def _database_kind(path: Path) -> str | None:
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that can only read, to the file or to what is in the gzip'd file."""
-    with tempfile.TemporaryDirectory(prefix="traceq-") as folder, closing(_plain(path, Path(folder))) as connection:
+    with temporary_folder() as folder, closing(_plain(path, folder)) as connection:
         yield connection
 
 

@@ -1,0 +1,466 @@
+# ruff: noqa: T201, S311 - it prints what it counted; faults can be made again
+"""Faults around a running traceq, counted by how it ends: signals, kills, too little of everything, files that change.
+
+    python tests/fuzz/faults.py --tries 500 --seed 1
+
+Each try has folders of its own. It is right to be done, or to end with one line and leave nothing: any other outcome is wrong,
+and the exit code is then 1. Needs Linux; a small disk needs root, and is left out without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "traceq/app/demo/training.pt.trace.json.gz"
+HANG = 60.0
+
+# A signal comes within so many seconds of a command's first line.
+LONGEST = 4.0
+
+# What DuckDB would have the user do to DuckDB.
+HINTS = re.compile(r"https?://|SET \w|PRAGMA|-readonly|duckdb --|preserve_insertion_order|LaunchCommand", re.IGNORECASE)
+
+RIGHT = ("done", "ended", "one line")
+
+
+@dataclass
+class Place:
+    """The folders of a try, and what of them was there before."""
+
+    folder: Path
+    token: str
+    before: dict[str, bytes | None] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        own = {name: str(self.folder / name) for name in ("tmp", "cache")}
+        return {
+            **os.environ,
+            "TMPDIR": own["tmp"],
+            "TRACEQ_CACHE": own["cache"],
+            "TRACEQ_NO_CACHE": "",
+            "TRACEQ_FAULT": self.token,
+            "PYTHONPATH": str(ROOT),
+        }
+
+    def files(self) -> dict[str, bytes | None]:
+        """Content by path of what is to stay as it was, None for folders and for scratch."""
+        found: dict[str, bytes | None] = {}
+        for path in sorted(self.folder.rglob("*")):
+            name = str(path.relative_to(self.folder))
+            found[name] = path.read_bytes() if path.is_file() and name.startswith("work/") else None
+        return found
+
+    def left(self) -> list[str]:
+        """What no traceq may leave: all in tmp, and hidden files."""
+        return [
+            name
+            for name in self.files()
+            if name.startswith("tmp/") or any(part.startswith(".") for part in Path(name).parts)
+        ]
+
+    def children(self) -> list[int]:
+        """Processes of the try that still run."""
+        mark = f"TRACEQ_FAULT={self.token}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    if mark in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return found
+
+    def end(self) -> None:
+        """Kill them."""
+        for pid in self.children():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def new_place() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="faults-") as name:
+        folder = Path(name)
+        for each in ("tmp", "cache", "work"):
+            (folder / each).mkdir()
+        shutil.copyfile(DEMO, folder / "work" / "t.json.gz")
+        yield Place(folder, folder.name)
+
+
+COMMANDS: dict[str, list[str]] = {
+    "ingest": ["ingest", "t.json.gz", "-o", "new.duckdb"],
+    "ingest, added": ["ingest", "u.json", "-o", "old.duckdb"],
+    "ingest, jobs": ["ingest", "t.json.gz", "u.json", "-o", "new.duckdb", "--jobs", "2"],
+    "ingest, dataset": ["ingest", "t.json.gz", "u.json", "-o", "new/", "--jobs", "2"],
+    "report TRACE": ["report", "t.json.gz"],
+    "report DB": ["report", "old.duckdb"],
+    "report, page": ["report", "old.duckdb", "-o", "report.html"],
+    "compare": ["compare", "t.json.gz", "old.duckdb"],
+    "sql": ["sql", "old.duckdb", "select count(*) from range(3000000000) a where hash(a.range) % 7 = 0"],
+    "export": ["export", "old.duckdb", "-o", "tables", "--format", "parquet"],
+    "trim": ["trim", "t.json.gz", "-o", "small.json.gz", "--steps", "21"],
+    "doctor": ["doctor", "t.json.gz"],
+    "record": ["record", "-o", "traces", "--", sys.executable, "-c", "import time; time.sleep(1)"],
+}
+
+
+def fill(place: Place, made: Path) -> None:
+    """A second trace and a database of the first beside it."""
+    shutil.copyfile(made / "u.json", place.folder / "work" / "u.json")
+    shutil.copyfile(made / "old.duckdb", place.folder / "work" / "old.duckdb")
+    place.before = place.files()
+
+
+def start(place: Place, command: list[str], **options: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        [sys.executable, "-m", "traceq", *command],
+        cwd=place.folder / "work",
+        env=place.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **options,
+    )
+
+
+def wait_for_handlers(child: subprocess.Popen[bytes]) -> None:
+    """Until traceq's first line has run: from then on SIGTERM is caught."""
+    while child.poll() is None:
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        caught = re.search(r"SigCgt:\s*(\w+)", status)
+        if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.001)
+
+
+def outcome(
+    place: Place, child: subprocess.Popen[bytes], ending: tuple[int, ...], *, kept: bool = True
+) -> tuple[str, str]:
+    """How it ended, and what was said; `ending` are exit codes of a signal that was sent."""
+    try:
+        _, said = child.communicate(timeout=HANG)
+    except subprocess.TimeoutExpired:
+        place.end()
+        child.communicate()
+        return "hang", ""
+    text = said.decode(errors="replace")
+    alive, left, now = place.children(), place.left(), place.files()
+    place.end()
+    changed = [name for name, content in place.before.items() if content is not None and now.get(name) != content]
+    wrong = {
+        "traceback": "Traceback" in text,
+        "children left": alive,
+        "files left": left,
+        "old files changed": kept and child.returncode and changed,
+        "hint of DuckDB": HINTS.search(text),
+    }
+    told = f"exit {child.returncode}: {text[-600:]} {alive or ''} {left or ''}"
+    return next((name for name, found in wrong.items() if found), _ending(child.returncode, text, ending)), told
+
+
+def _ending(code: int, text: str, ending: tuple[int, ...]) -> str:
+    lines = [line for line in text.splitlines() if not line.startswith("traceq: note:")]
+    if code == 0:
+        return "done"
+    if code in ending:
+        return "ended" if len(lines) == 1 and lines[0].startswith("traceq: ") else "other words"
+    return "one line" if code == 1 and len(lines) == 1 and lines[0].startswith("traceq: error: ") else "other end"
+
+
+# Kinds of faults. Each gets a place, a random number generator and how long the command takes.
+
+
+def by_signal(number: signal.Signals, name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
+    child = start(place, COMMANDS[name])
+    wait_for_handlers(child)
+    time.sleep(dice.random() * seconds)
+    if dice.random() < 0.2:  # Ctrl-C of a terminal reaches all processes of the group
+        os.killpg(child.pid, number)
+    else:
+        child.send_signal(number)
+    if dice.random() < 0.2:
+        time.sleep(dice.random() * 0.02)
+        child.send_signal(number)
+    return outcome(place, child, (128 + number,))
+
+
+def by_kill(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
+    """SIGKILL; what it leaves is gone after the next run."""
+    child = start(place, COMMANDS[name])
+    wait_for_handlers(child)
+    time.sleep(dice.random() * seconds)
+    child.kill()
+    child.wait()
+    deadline = time.monotonic() + 10
+    while place.children() and time.monotonic() < deadline:  # children see that they are alone
+        time.sleep(0.05)
+    return outcome(place, start(place, COMMANDS[name]), ())
+
+
+def limited(name: str, limits: dict[int, int], place: Place, _dice: random.Random, _seconds: float) -> tuple[str, str]:
+    def limit() -> None:
+        for which, value in limits.items():
+            resource.setrlimit(which, (value, value))
+
+    return outcome(place, start(place, COMMANDS[name], preexec_fn=limit), ())
+
+
+def address_space(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
+    return limited(name, {resource.RLIMIT_AS: dice.randrange(800, 1_200) * 1_000_000}, place, dice, seconds)
+
+
+def file_size(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
+    return limited(name, {resource.RLIMIT_FSIZE: int(10 ** dice.uniform(3, 6.6))}, place, dice, seconds)
+
+
+def open_files(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
+    return limited(name, {resource.RLIMIT_NOFILE: dice.randrange(8, 40)}, place, dice, seconds)
+
+
+def processes(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
+    """No threads, for a user of its own: root has no limit."""
+    for path in (place.folder, *place.folder.rglob("*")):
+        os.chown(path, 65_534, 65_534)
+    most = dice.randrange(1, 8)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        os.setgid(65_534)
+        os.setuid(65_534)
+
+    return outcome(place, start(place, COMMANDS[name], preexec_fn=limit), ())
+
+
+def memory(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
+    limit = f"{dice.randrange(256, 512)}MiB"
+    return outcome(place, start(place, [*COMMANDS[name], "--memory-limit", limit]), ())
+
+
+def small_disk(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
+    """Where the database, the cache or temporary files go there is hardly room."""
+    full = place.folder / dice.choice(("work", "tmp", "cache"))
+    kept = full.with_name("kept")
+    full.rename(kept)
+    full.mkdir()
+    used = sum(path.stat().st_size for path in kept.iterdir()) >> 10
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={used + dice.randrange(8, 3_000)}k", "none", full], check=True)
+    try:
+        for path in kept.iterdir():
+            shutil.copyfile(path, full / path.name)
+        shutil.rmtree(kept)
+        return outcome(place, start(place, COMMANDS[name]), ())
+    finally:
+        subprocess.run(["umount", "-l", full], check=True)
+
+
+def read_only(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
+    """As a user who may write in none, or not in one, of the places."""
+    for path in (place.folder, *place.folder.rglob("*")):
+        os.chown(path, 65_534, 65_534)
+    (place.folder / dice.choice(("work", "tmp", "cache"))).chmod(0o555)
+
+    def other() -> None:
+        os.setgid(65_534)
+        os.setuid(65_534)
+
+    return outcome(place, start(place, COMMANDS[name], preexec_fn=other), ())
+
+
+def changed_source(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
+    """The trace is another one from some moment on. Done is right only where the database has rows of the file it names."""
+    trace, other = place.folder / "work" / "t.json.gz", place.folder / "other.json.gz"
+    contents = [trace.read_bytes(), OTHER]
+    change = dice.choice(CHANGES)
+    child = start(place, COMMANDS[name])
+    wait_for_handlers(child)
+    time.sleep(dice.random() * seconds)
+    change(trace, other)
+    how, told = outcome(place, child, (), kept=False)
+    other.unlink(missing_ok=True)
+    if how == "done" and name == "ingest":
+        return _agrees(place, contents), told
+    return how, f"{change.__name__} {told}"
+
+
+def _agrees(place: Place, contents: list[bytes]) -> str:
+    """Whether the rows are those of the file whose hash stands beside them."""
+    from hashlib import sha256
+
+    import duckdb
+
+    with duckdb.connect(str(place.folder / "work/new.duckdb"), read_only=True) as connection:
+        ((stored, rows),) = connection.execute("select sha256, (select count(*) from gpu_slice) from trace").fetchall()
+    known = {sha256(content).hexdigest(): count for content, count in zip(contents, ROWS, strict=True)}
+    return "done" if known.get(stored) == rows else "wrong data"
+
+
+def replaced(trace: Path, other: Path) -> None:
+    other.write_bytes(OTHER)
+    other.replace(trace)
+
+
+def rewritten(trace: Path, _other: Path) -> None:
+    trace.write_bytes(OTHER)
+
+
+def linked(trace: Path, other: Path) -> None:
+    other.write_bytes(OTHER)
+    trace.unlink()
+    trace.symlink_to(other)
+
+
+def cut(trace: Path, _other: Path) -> None:
+    os.truncate(trace, trace.stat().st_size // 2)
+
+
+def grown(trace: Path, _other: Path) -> None:
+    for _ in range(20):
+        with trace.open("ab") as file:
+            file.write(b" " * 1000)
+        time.sleep(0.02)
+
+
+def removed(trace: Path, _other: Path) -> None:
+    trace.unlink()
+
+
+CHANGES = (replaced, rewritten, linked, cut, grown, removed)
+OTHER = b""
+ROWS: list[int] = []
+
+Fault = Callable[[Place, random.Random, float], tuple[str, str]]
+
+_WRITERS = (
+    "ingest",
+    "ingest, added",
+    "ingest, jobs",
+    "ingest, dataset",
+    "report TRACE",
+    "report, page",
+    "export",
+    "trim",
+)
+
+
+def faults() -> dict[str, tuple[str, Fault]]:
+    """By a name: the command, and what is done to it."""
+    found: dict[str, tuple[str, Fault]] = {}
+    for name in COMMANDS:
+        if name != "record":
+            found[f"SIGINT: {name}"] = name, partial(by_signal, signal.SIGINT, name)
+            found[f"SIGTERM: {name}"] = name, partial(by_signal, signal.SIGTERM, name)
+    for name in ("ingest", "ingest, added", "ingest, jobs", "report TRACE", "report, page", "trim"):
+        found[f"SIGKILL: {name}"] = name, partial(by_kill, name)
+    for name in (*_WRITERS, "report DB"):
+        found[f"address space: {name}"] = name, partial(address_space, name)
+        found[f"open files: {name}"] = name, partial(open_files, name)
+        found[f"file size: {name}"] = name, partial(file_size, name)
+    for name in ("ingest", "ingest, added", "ingest, jobs", "report TRACE", "report DB"):
+        found[f"memory: {name}"] = name, partial(memory, name)
+    for name in ("ingest", "report TRACE", "doctor"):
+        found[f"source changes: {name}"] = name, partial(changed_source, name)
+    if os.getuid() == 0:
+        for name in _WRITERS:
+            found[f"small disk: {name}"] = name, partial(small_disk, name)
+            found[f"read-only: {name}"] = name, partial(read_only, name)
+        for name in ("ingest", "ingest, jobs", "report DB"):
+            found[f"no threads: {name}"] = name, partial(processes, name)
+    return found
+
+
+def prepare(made: Path) -> None:
+    """Make the files of all tries."""
+    global OTHER  # noqa: PLW0603 - what the changes change files to
+    import gzip
+
+    content = json.loads(gzip.decompress(DEMO.read_bytes()))
+    content["traceEvents"] = content["traceEvents"][: len(content["traceEvents"]) * 3 // 4]
+    (made / "u.json").write_text(json.dumps(content))
+    OTHER = gzip.compress((made / "u.json").read_bytes())
+    (made / "v.json.gz").write_bytes(OTHER)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TRACEQ_NO_CACHE": "1"}
+    for trace, name in ((DEMO, "old.duckdb"), ("v.json.gz", "v.duckdb")):
+        subprocess.run(
+            [sys.executable, "-m", "traceq", "ingest", trace, "-o", name], cwd=made, env=environment, check=True
+        )
+    import duckdb
+
+    for name in ("old.duckdb", "v.duckdb"):
+        with duckdb.connect(str(made / name), read_only=True) as connection:
+            ROWS.append(connection.execute("select count(*) from gpu_slice").fetchall()[0][0])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tries", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", metavar="REGEX", help="faults whose name it matches")
+    arguments = parser.parse_args()
+    chosen = {name: each for name, each in faults().items() if re.search(arguments.only, name)}
+    counts: Counter[tuple[str, str]] = Counter()
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="faults-") as made:
+        prepare(Path(made))
+        seconds: dict[str, float] = {}
+        for number in range(arguments.tries):
+            name = list(chosen)[number % len(chosen)]
+            command, fault = chosen[name]
+            if command not in seconds:
+                seconds[command] = duration(command, Path(made))
+            dice = random.Random(f"{arguments.seed} {number}")
+            with new_place() as place:
+                fill(place, Path(made))
+                how, told = fault(place, dice, seconds[command])
+            counts[name.partition(":")[0], how] += 1
+            if how not in RIGHT:
+                wrong += 1
+                print(f"try {number}, {name}: {how}: {told}\n", file=sys.stderr, flush=True)
+    kinds = sorted({kind for kind, _ in counts})
+    outcomes = sorted({how for _, how in counts}, key=lambda how: (how not in RIGHT, how))
+    print(f"| fault | {' | '.join(outcomes)} |\n|---|{'---:|' * len(outcomes)}")
+    for kind in kinds:
+        print(f"| {kind} | {' | '.join(str(counts[kind, how]) for how in outcomes)} |")
+    return int(wrong > 0)
+
+
+def duration(command: str, made: Path) -> float:
+    """Seconds that a command takes from traceq's first line on."""
+    with new_place() as place:
+        fill(place, made)
+        child = start(place, COMMANDS[command])
+        wait_for_handlers(child)
+        began = time.monotonic()
+        try:
+            _, said = child.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            place.end()
+            child.communicate()
+        else:
+            if child.returncode:
+                raise SystemExit(f"{command}: {said.decode()}")
+        return time.monotonic() - began
+
+
+if __name__ == "__main__":
+    sys.exit(main())

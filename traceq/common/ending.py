@@ -1,0 +1,225 @@
+"""How the program ends when a signal tells it to, at any moment and inside any library: one line, nothing left behind.
+
+An exception would not do. Libraries answer it with one of their own, swallow it, or notice it minutes later. So the process
+becomes another program at once, which is this file: that takes the threads with it, ends child processes and removes scratch.
+What traceq makes is put in its place by one rename: it is there, or what was there before is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import NoReturn
+
+# Batch systems send the first two. Windows has no SIGHUP.
+_NUMBERS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name))
+
+_PROCESSES = "/proc"
+
+# The cursor, which a progress bar hides, and an empty line in the place of the bar.
+_TIDY = "\x1b[?25h\r\x1b[K"
+
+# What is removed when a signal comes.
+_scratch: dict[str, None] = {}
+_ending = threading.Lock()
+
+# The end of a pipe to the thread that hears of signals, once there is one; and what stands in it for the end of `elsewhere`.
+_told: list[int] = []
+_BACK = 0
+
+
+class Ended(SystemExit):
+    """What a signal other than Ctrl-C raises where signals do; `number` is that of the signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.number = number
+
+
+@contextmanager
+def scratch(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let a signal in the block remove the file or folder, whether or not it is there yet. The block itself does it otherwise."""
+    name = os.path.abspath(path)  # noqa: PTH100 - pathlib takes 5 ms to import
+    _scratch[name] = None
+    try:
+        yield
+    finally:
+        _scratch.pop(name, None)
+
+
+def until_the_end(path: str | os.PathLike[str]) -> None:
+    """Let a signal remove the file or folder, from now on."""
+    _scratch[os.path.abspath(path)] = None  # noqa: PTH100 - as above
+
+
+def catch() -> None:
+    """End this process, traceq's own, in this way from now on. Signals that are ignored stay so."""
+    for number in _NUMBERS:
+        # Ignored under nohup, also by a program that `record` runs.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+    if not _told and hasattr(signal, "pthread_sigmask"):
+        _watch()
+
+
+@contextmanager
+def raising() -> Iterator[None]:
+    """Let signals in the block raise as Python's own do: KeyboardInterrupt, and SystemExit(128 + number) of the others."""
+    before = {number: signal.signal(number, _raise) for number in _NUMBERS if signal.getsignal(number) is _end}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raise(number: int, _frame: FrameType | None) -> NoReturn:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise Ended(number)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Let processes that this thread starts in the block get no Ctrl-C, from their first moment on."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """Leave the signals that come in the block to the handlers that it sets."""
+    global _is_elsewhere  # noqa: PLW0603 - a process has one set of handlers
+    _is_elsewhere = True
+    try:
+        yield
+    finally:
+        # Signals are told in order: those before this are none of ours, even if they are heard of later.
+        for told in _told:
+            os.write(told, bytes([_BACK]))
+
+
+_is_elsewhere = False
+
+
+def _watch() -> None:
+    """Start a thread that hears of signals while the main thread is inside a library, where Python's handlers have to wait."""
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    _told.append(told)
+
+    def listen() -> None:
+        global _is_elsewhere  # noqa: PLW0603 - see above
+        while True:
+            (number,) = os.read(heard, 1)
+            if number == _BACK:
+                _is_elsewhere = False
+            elif not _is_elsewhere and signal.getsignal(number) is _end:
+                _end(number, None)
+
+    # Threads inherit what is blocked: no signal is for this one.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        threading.Thread(target=listen, daemon=True, name="traceq-signals").start()
+    except RuntimeError:
+        # No more threads are allowed: the handlers of the main thread have to do.
+        return
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    if not _ending.acquire(blocking=False):
+        while True:  # the other thread does it
+            signal.pause() if hasattr(signal, "pause") else threading.Event().wait()
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, _NUMBERS)  # inherited: a second signal must not stop the cleaning
+    _stop_children()
+    arguments = [str(number), *_scratch, *_semaphores()]
+    if sys.platform != "win32" and sys.executable:
+        with suppress(OSError):  # the interpreter is gone, or there is no memory for it
+            os.execv(sys.executable, [sys.executable, "-I", "-S", __file__, *arguments])  # noqa: S606 - takes the threads along
+    os._exit(_clean(arguments))
+
+
+def _descendants() -> list[int]:
+    """The processes that this one started, and those that they did; none where the system does not say it."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir(_PROCESSES) if os.path.isdir(_PROCESSES) else ():  # noqa: PTH112, PTH208 - as above
+        if name.isdecimal():
+            with suppress(OSError), open(f"{_PROCESSES}/{name}/stat", "rb") as file:  # noqa: PTH123 - as above
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found = [os.getpid()]
+    for pid in found:
+        found += children.get(pid, ())
+    return found[1:]
+
+
+def _stop_children() -> None:
+    """Let no process that this one started see its end, and say something about that, before it is ended as well."""
+    stopped: set[int] = set()
+    while found := set(_descendants()) - stopped:
+        for pid in found:
+            with suppress(OSError):  # has just ended by itself
+                os.kill(pid, signal.SIGSTOP)
+        stopped |= found
+
+
+def _semaphores() -> list[str]:
+    """Files of multiprocessing's locks, which its own helper would remove with a warning."""
+    if "multiprocessing.synchronize" not in sys.modules or not sys.platform.startswith("linux"):
+        return []
+    with open("/proc/self/maps", errors="surrogateescape") as maps:  # noqa: PTH123 - as above
+        return [line[line.index("/") :].strip() for line in maps if "/dev/shm/sem.mp-" in line]  # noqa: S108 - a fact
+
+
+def _clean(arguments: list[str]) -> int:
+    """End children, remove scratch and say why, given the number of the signal and what to remove; the exit code."""
+    import shutil
+    import tempfile
+    from pathlib import Path
+
+    number = int(arguments[0])
+    with suppress(OSError):  # nobody reads it
+        what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+        os.write(2, f"{_TIDY if os.isatty(2) else ''}traceq: {what}\n".encode())
+    ended = _end_children()
+    temporary = Path(tempfile.gettempdir())
+    for path in [*map(Path, arguments[1:]), *(each for pid in ended for each in temporary.glob(f"traceq-{pid}-*"))]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):  # was never made
+                path.unlink()
+    return 128 + number
+
+
+def _end_children() -> list[int]:
+    """Kill the processes that this one started, and theirs, until there are none; their numbers."""
+    ended: list[int] = []
+    while found := _descendants():
+        for pid in found:
+            with suppress(OSError):  # has just ended by itself
+                os.kill(pid, signal.SIGKILL)
+        ended += found
+        with suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+    return ended
+
+
+if __name__ == "__main__":
+    sys.exit(_clean(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""Who made a scratch file: a word for its name that tells later whether that process is gone."""
+
+from __future__ import annotations
+
+import os
+import platform
+import zlib
+from functools import cache
+from pathlib import Path
+
+from traceq.common.process import is_running
+
+# An owner's word as a regular expression; those of traceq 0.1 had the number of the process only.
+PATTERN = r"\d+(?:-[0-9a-f]+-[0-9a-f]+)?"
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_NAMESPACE = Path("/proc/self/ns/pid")
+
+# Of the fields of /proc/PID/stat that follow the name.
+_START = 19
+
+
+def owner() -> str:
+    """This process: its number, when it began, and the machine or container on which numbers mean what they do here."""
+    pid = os.getpid()
+    return f"{pid}-{_start(pid)}-{_machine()}"
+
+
+def is_gone(word: str) -> bool | None:
+    """Whether the process that the word stands for has ended; None where it was one of another machine, or cannot be told."""
+    pid, _, rest = word.partition("-")
+    start, _, machine = rest.partition("-")
+    if machine != _machine():
+        return None
+    return not is_running(int(pid)) or _start(int(pid)) != start
+
+
+def _start(pid: int) -> str:
+    """When the process began, in ticks since the machine did: numbers are given again. 0 where the system does not say it."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return "0"
+    return f"{int(stat.rpartition(b')')[2].split()[_START]):x}"
+
+
+@cache
+def _machine() -> str:
+    try:
+        told = _BOOT.read_text() + str(_NAMESPACE.readlink())
+    except OSError:  # not Linux
+        told = ""
+    return f"{zlib.crc32(f'{platform.node()} {told}'.encode()):08x}"
