@@ -12,7 +12,6 @@ from typing import Any, Unpack
 from traceq.app.noise import KnownNoiseOf, known_noise
 from traceq.app.source import Reading, Source, Sources, check_writes, opened_runs, runs_of, several
 from traceq.app.view import View
-from traceq.database.connect import close_off
 from traceq.database.user_sql import interruptible
 from traceq.errors import UnusableBaseline, WrongUse
 from traceq.reports.check.check import compose_check
@@ -153,7 +152,6 @@ def _measured(source: Source, budgets: Sequence[Budget], rank: int | None, readi
         if connection is None:
             return [Measured(run) for run in runs.values()]
         connection.execute("set errors_as_json = true")  # they say line and column
-        close_off(connection)  # queries are anybody's: they read their database only
         return [
             Measured(
                 run,

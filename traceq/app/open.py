@@ -16,7 +16,7 @@ from traceq.app.asked import Named, Numbered, changes
 from traceq.app.report import ReportView
 from traceq.app.source import Reading, database_of, is_trace
 from traceq.database import user_sql
-from traceq.database.connect import close_off, connect, one_line
+from traceq.database.connect import connect, one_line
 from traceq.dataset.manifest import is_dataset
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.subject import Goal
@@ -162,8 +162,6 @@ def locked(source: str | Path, **reading: Unpack[Reading]) -> Iterator[duckdb.Du
         connection = connect(database, memory_limit=reading.get("memory_limit"))
         stack.callback(_close, connection)
         connection.execute(user_sql.ERRORS_WITH_POSITION)
-        # without external access variables of this program are no tables either
-        close_off(connection)
         connection.execute("set lock_configuration = true")
         yield connection
 

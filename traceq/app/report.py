@@ -16,7 +16,7 @@ from traceq.app.chosen import chosen_traces
 from traceq.app.source import Reading, Source, is_trace, opened
 from traceq.app.view import View
 from traceq.common.files import atomic_write
-from traceq.database.connect import close_off, connect
+from traceq.database.connect import connect
 from traceq.database.user_sql import interruptible
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
@@ -181,9 +181,6 @@ def report(
         raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE -o DB.")
     chosen = user_rules.rules([Path(each) for each in rules])
     with opened(source, "reported", **reading) as connection:
-        if rules:
-            # A rule of the user's own reads its database and nothing else.
-            close_off(connection)
         wanted = chosen_traces(connection, traces, rank) if traces or rank is not None else None
         content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted)
     if store:

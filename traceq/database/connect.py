@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -149,11 +152,11 @@ def connect(
         raise StoreError(f"{path}: cannot be opened as a DuckDB database: {one_line(error)}") from error
     try:
         _limit(connection, path, memory_for(memory_limit))
+        _close_off(connection, path)
+        _check_views(connection, path)
         check_schema(connection, path, older=older)
-        for protocol in {protocol for protocol, _ in _places(connection) if protocol}:
-            import fsspec
-
-            connection.register_filesystem(fsspec.filesystem(protocol))
+        if not older:
+            _check_complete(connection, path)
         _plan(connection, path)
     except Exception:
         connection.close()
@@ -161,20 +164,35 @@ def connect(
     return connection
 
 
-def close_off(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let queries read nothing but the database, and the files that its tables are views of."""
-    folders = [folder for _, folder in _places(connection)]
+def trust(path: Path, places: Sequence[tuple[str, str]], *, writes: Path | None = None) -> None:
+    """Let queries of the database `path`, which this process has just made, read files in these places (protocol and folder).
+
+    Nothing in a database says that itself: it may be a stranger's. `writes` is a folder that may be written.
+    """
+    _trusted[_key(path)] = (tuple(places), writes)
+
+
+_trusted: dict[str, tuple[tuple[tuple[str, str], ...], Path | None]] = {}
+
+
+def _key(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+def _close_off(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Let queries, views and macros read nothing but the database, and what it is trusted with."""
+    places, writes = _trusted.get(_key(path), ((), None))
+    for protocol in {protocol for protocol, _ in places if protocol}:
+        import fsspec
+
+        connection.register_filesystem(fsspec.filesystem(protocol))
+    (is_open,) = connection.execute("select current_setting('enable_external_access')").fetchall()[0]
+    if not is_open:  # another connection of this process has closed the database off
+        return
+    folders = [folder for _, folder in places] + ([str(writes)] if writes else [])
     if folders:
         connection.execute("set allowed_directories = ?", [folders])
     connection.execute("set enable_external_access = false")
-
-
-def _places(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Protocol and folder of the files that tables of a catalogue are views of, the protocol empty for files of this machine."""
-    is_catalogue = "select count(*) > 0 from duckdb_tables() where table_name = 'traceq_place'"
-    if connection.execute(is_catalogue).fetchall() == [(False,)]:
-        return []
-    return connection.execute("select protocol, folder from traceq_place").fetchall()
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -217,6 +235,38 @@ def _check_file(path: Path) -> None:
         raise StoreError(f"{path}: not a DuckDB database; name a trace database, or a new file to make one")
 
 
+def _check_views(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise where a view has the name of a table of traceq's: it may do anything when it is asked."""
+    if _key(path) in _trusted:
+        return
+    swapped = _names(connection, path, "select view_name from duckdb_views() where not internal") & set(_table_names())
+    if swapped:
+        raise StoreError(
+            f"{path}: not as traceq makes it, {min(swapped)} is a view there; ask who made it for the trace"
+        )
+
+
+def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise where tables of this version are missing."""
+    there = _names(
+        connection, path, "select table_name from duckdb_tables() union all select view_name from duckdb_views()"
+    )
+    if missing := set(_table_names()) - there:
+        raise StoreError(f"{path}: lacks tables ({', '.join(sorted(missing)[:3])}); ingest the traces again")
+
+
+def _names(connection: duckdb.DuckDBPyConnection, path: Path, query: str) -> set[str]:
+    try:
+        return {name for (name,) in connection.execute(query).fetchall()}
+    except FAILURES as error:
+        raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
+
+
+@cache
+def _table_names() -> list[str]:
+    return [name for file in SCHEMA for name in re.findall(r"create table if not exists (\w+)", sql.statement(file))]
+
+
 def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bool = False) -> None:
     """Raise unless the database has the schema of this version, or with `older` one that can be brought to it."""
     try:
@@ -239,6 +289,12 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bo
     )
 
 
+# Where DuckDB begins to say what its own users can do: traceq has other ways, and says them itself.
+_HINT = re.compile(
+    r"[ (]*(?:Possible solutions:|See also http|For more information|Use \"?(?:SET|PRAGMA) |This error signals|You can set)"
+)
+
+
 def one_line(error: BaseException) -> str:
-    """The text of an error with every run of white space made one blank."""
-    return " ".join(str(error).split())
+    """The text of an error with every run of white space made one blank, without DuckDB's advice."""
+    return _HINT.split(" ".join(str(error).split()))[0].rstrip(" .!")

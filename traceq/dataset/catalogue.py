@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from traceq.database.connect import trust
 from traceq.database.empty import create_database
 from traceq.database.tables import tables_of_traces
 from traceq.dataset.manifest import Manifest, Piece
@@ -17,19 +18,20 @@ from traceq.dataset.place import Place
 JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "straggler")
 
 
-def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
-    """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for."""
+def create_catalogue(
+    path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece], *, writes: Path | None = None
+) -> None:
+    """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for.
+
+    Its queries may write files into the folder `writes`.
+    """
     create_database(path)
     with closing(duckdb.connect(str(path))) as connection:
         connection.begin()
-        # traceq.database.connect looks here for what queries may read
-        connection.execute("create table traceq_place (protocol varchar, folder varchar)")
-        connection.execute(
-            "insert into traceq_place values (?, ?)", ["" if place.is_local else place.protocol, place.address()]
-        )
         for table, files in _files(place, manifest, pieces, tables_of_traces(connection)).items():
             _view(connection, table, files)
         connection.commit()
+    trust(path, [("" if place.is_local else place.protocol, place.address())], writes=writes)
 
 
 def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]) -> Mapping[str, list[str]]:

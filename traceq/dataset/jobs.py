@@ -24,7 +24,7 @@ def fill_window(
     with temporary_folder() as scratch:
         catalogue, files = scratch / "catalogue.duckdb", scratch / "files"
         files.mkdir()
-        create_catalogue(catalogue, place, bare, pieces)
+        create_catalogue(catalogue, place, bare, pieces, writes=files)
         with closing(connect(catalogue, read_only=False, memory_limit=memory_limit)) as connection:
             fill_jobs(connection)
             tables = []
