@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -119,6 +120,19 @@ def test_ctrl_c_stops_a_running_query(program, database):
     run.send_signal(signal.SIGINT)
     _, stderr = run.communicate(timeout=60)
     assert (run.returncode, stderr) == (130, b"traceq: interrupted\n")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs limits that hold")
+def test_too_few_addresses_are_one_line_and_no_crash_of_a_library(program, database):
+    limits = (900_000_000, 900_000_000)
+    run = program(
+        "report", database, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits),
+    )  # fmt: skip
+    stdout, stderr = run.communicate()
+    assert (run.returncode, stdout) == (1, b"")
+    assert stderr.startswith(b"traceq: error: this process may have 858 MiB of addresses")
+    assert stderr.count(b"\n") == 1
 
 
 def test_output_that_the_terminal_cannot_show_is_escaped(program, tmp_path):

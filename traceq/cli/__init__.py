@@ -10,7 +10,7 @@ import click
 
 from traceq.cli._group import LazyGroup
 from traceq.common import ending
-from traceq.common.process import block_pandas_import, spare_threads_and_collections
+from traceq.common.process import address_space, block_pandas_import, spare_threads_and_collections
 from traceq.common.version import __version__
 
 
@@ -64,13 +64,29 @@ def main() -> None:
 # Commands whose answers may be data frames.
 _WITH_FRAMES = frozenset({"export", "mcp", "sql", "shell", "tables"})
 
+# Bytes. Threads of DuckDB, Arrow and NumPy reserve most of it.
+LEAST_ADDRESS_SPACE = 2 << 30
+
 # Commands that start programs of the user, which inherit the environment.
 _RUNS_OTHERS = frozenset({"record", "experiment"})
+
+
+def _check_address_space() -> None:
+    """End with a line where libraries would end the process: they ask for no error when they get no more addresses."""
+    limit = address_space()
+    if limit is not None and limit < LEAST_ADDRESS_SPACE:
+        click.echo(
+            f"traceq: error: this process may have {limit >> 20:,} MiB of addresses (ulimit -v), and libraries reserve"
+            f" {LEAST_ADDRESS_SPACE >> 20:,} MiB without using them: raise it, and limit memory with --memory-limit",
+            err=True,
+        )
+        raise SystemExit(1)
 
 
 def run() -> None:
     """The program `traceq`."""
     ending.catch()
+    _check_address_space()
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if command not in _WITH_FRAMES:
         block_pandas_import()

@@ -60,6 +60,16 @@ def memory_limit() -> int | None:
     return min((each for each in _limits_of_groups() if each < _LEAST_UNLIMITED), default=None)
 
 
+def address_space() -> int | None:
+    """Bytes of addresses that this process may have; None where there is no limit, or none is known."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
 def cpu_quota() -> float | None:
     """CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
     return min(_quotas(), default=None)

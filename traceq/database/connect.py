@@ -43,6 +43,10 @@ _BLOCK_BYTES = 64 << 10
 # By default, however small the machine.
 _LEAST_MEMORY = 1 << 30
 
+# DuckDB 2.0 promises each hash table of a query some MiB: below this, recursive queries with thirty of them wait for memory for
+# ever. What is there to be read is seldom that large, so less is used.
+_LEAST_OF_QUERIES = 768 << 20
+
 # DuckDB needs about so many bytes for each of its threads.
 _MEMORY_PER_THREAD = 128 << 20
 
@@ -96,7 +100,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, path: Path, memory: int) -> No
 
     Set, not given to connect(): all connections of a process to one file must be opened with the same configuration.
     """
-    connection.execute("set memory_limit = ?", [f"{memory}B"])
+    connection.execute("set memory_limit = ?", [f"{max(memory, _LEAST_OF_QUERIES)}B"])
     connection.execute("set threads = ?", [threads_for(memory)])
     spill = str(_spill_folder(path))
     ending.until_the_end(spill)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 
 from traceq.dataset.piece import Made, PieceTask, make_piece
-from traceq.errors import TraceqError
+from traceq.errors import StoreError, TraceqError
 from traceq.loading.ingest import Failure
 
 Outcome = Made | Failure
@@ -22,5 +22,9 @@ def run_all(tasks: Sequence[PieceTask], executor: Executor, told: Told) -> Itera
             outcome: Outcome = future.result()
         except TraceqError as error:
             outcome = Failure(task.build.source.shown, str(error))
+        except BrokenExecutor as error:
+            raise StoreError(
+                f"{task.build.source.shown}: a process that read a trace was killed; out of memory? try again with --jobs 1"
+            ) from error
         told(task, outcome)
         yield task, outcome
