@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from traceq.cli import sql
+from traceq.common.owner import owner
 
 EVERY_TYPE = """
 select 9223372036854775807 as most, sum(9223372036854775807) as more, 1.50::decimal(9, 2) as exact,
@@ -295,7 +296,7 @@ PLACE = "select current_setting('temp_directory') as place"
 
 def test_large_sorts_spill_beside_the_database(traceq, database):
     outcome = traceq("sql", database, PLACE, "--format", "csv")
-    assert outcome.stdout == f'"place"\n"{database.parent / f".{database.name}.{os.getpid()}.spill"}"\n'
+    assert outcome.stdout == f'"place"\n"{database.parent / f".{database.name}.{owner()}.spill"}"\n'
 
 
 def test_large_sorts_spill_elsewhere_where_the_folder_of_the_database_cannot_be_written(
@@ -304,4 +305,31 @@ def test_large_sorts_spill_elsewhere_where_the_folder_of_the_database_cannot_be_
     monkeypatch.setattr("traceq.database.connect.gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr("os.access", lambda _path, mode: mode != os.W_OK)
     outcome = traceq("sql", database, PLACE, "--format", "csv")
-    assert outcome.stdout == f'"place"\n"{tmp_path / f"traceq-{os.getpid()}"}"\n'
+    assert outcome.stdout == f'"place"\n"{tmp_path / f"traceq-{owner()}-00000000"}"\n'
+
+
+def test_csv_is_inert_in_a_spreadsheet(traceq, database):
+    values = ["=1+1", "+x", "-2+3", "@SUM(1)", "\t=1", "-7", "-1.5e3", "a=b", "a\nb", ""]
+    rows = ", ".join("(" + " || ".join(f"chr({ord(c)})" for c in each) + ")" if each else "('')" for each in values)
+    query = f"select v, -1.5 as n from (values {rows}) t(v)"
+    printed = traceq("sql", database, query, "--format", "csv").stdout
+    told = [row[0] for row in csv.reader(io.StringIO(printed, newline=""))][1:]
+    assert told == [
+        "'=1+1",
+        "'+x",
+        "'-2+3",
+        "'@SUM(1)",
+        "'\t=1",
+        "-7",
+        "-1.5e3",
+        "a=b",
+        r"\x1b[31m",
+        r"a\u202eb",
+        "a\nb",
+        "",
+    ]
+
+
+def test_markdown_tells_nobody(traceq, database):
+    printed = traceq("sql", database, "select '@everyone #1' as v", "--format", "md").stdout
+    assert "@\u2060everyone #\u20601" in printed

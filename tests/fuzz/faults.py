@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -74,7 +74,8 @@ class Place:
         return [
             name
             for name in self.files()
-            if name.startswith("tmp/") or any(part.startswith(".") for part in Path(name).parts)
+            # A dataset keeps the pieces that are made for the ingest that goes on.
+            if name.startswith("tmp/") or any(part.startswith(".") and part != ".pieces" for part in Path(name).parts)
         ]
 
     def children(self) -> list[int]:
@@ -154,6 +155,15 @@ def wait_for_handlers(child: subprocess.Popen[bytes]) -> None:
         time.sleep(0.001)
 
 
+def _description(pid: int) -> str:
+    process = Path(f"/proc/{pid}")
+    try:
+        state = (process / "stat").read_text().rpartition(")")[2].split()[:2]
+        return f"{pid} {state} {(process / 'wchan').read_text()} {(process / 'cmdline').read_bytes()[-200:]!r}"
+    except OSError:
+        return f"{pid} gone"
+
+
 def outcome(
     place: Place, child: subprocess.Popen[bytes], ending: tuple[int, ...], *, kept: bool = True
 ) -> tuple[str, str]:
@@ -161,9 +171,10 @@ def outcome(
     try:
         _, said = child.communicate(timeout=HANG)
     except subprocess.TimeoutExpired:
+        told = " ".join(map(_description, place.children()))
         place.end()
         child.communicate()
-        return "hang", ""
+        return "hang", told
     text = said.decode(errors="replace")
     alive, left, now = place.children(), place.left(), place.files()
     place.end()
@@ -275,16 +286,14 @@ def small_disk(name: str, place: Place, dice: random.Random, _seconds: float) ->
 
 
 def read_only(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
-    """As a user who may write in none, or not in one, of the places."""
-    for path in (place.folder, *place.folder.rglob("*")):
-        os.chown(path, 65_534, 65_534)
-    (place.folder / dice.choice(("work", "tmp", "cache"))).chmod(0o555)
-
-    def other() -> None:
-        os.setgid(65_534)
-        os.setuid(65_534)
-
-    return outcome(place, start(place, COMMANDS[name], preexec_fn=other), ())
+    """One of the places cannot be written."""
+    closed = place.folder / dice.choice(("work", "tmp", "cache"))
+    subprocess.run(["mount", "--bind", closed, closed], check=True)
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", closed], check=True)
+        return outcome(place, start(place, COMMANDS[name]), ())
+    finally:
+        subprocess.run(["umount", "-l", closed], check=True)
 
 
 def changed_source(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
@@ -372,28 +381,30 @@ _WRITERS = (
 
 def faults() -> dict[str, tuple[str, Fault]]:
     """By a name: the command, and what is done to it."""
-    found: dict[str, tuple[str, Fault]] = {}
-    for name in COMMANDS:
-        if name != "record":
-            found[f"SIGINT: {name}"] = name, partial(by_signal, signal.SIGINT, name)
-            found[f"SIGTERM: {name}"] = name, partial(by_signal, signal.SIGTERM, name)
-    for name in ("ingest", "ingest, added", "ingest, jobs", "report TRACE", "report, page", "trim"):
-        found[f"SIGKILL: {name}"] = name, partial(by_kill, name)
-    for name in (*_WRITERS, "report DB"):
-        found[f"address space: {name}"] = name, partial(address_space, name)
-        found[f"open files: {name}"] = name, partial(open_files, name)
-        found[f"file size: {name}"] = name, partial(file_size, name)
-    for name in ("ingest", "ingest, added", "ingest, jobs", "report TRACE", "report DB"):
-        found[f"memory: {name}"] = name, partial(memory, name)
-    for name in ("ingest", "report TRACE", "doctor"):
-        found[f"source changes: {name}"] = name, partial(changed_source, name)
-    if os.getuid() == 0:
-        for name in _WRITERS:
-            found[f"small disk: {name}"] = name, partial(small_disk, name)
-            found[f"read-only: {name}"] = name, partial(read_only, name)
-        for name in ("ingest", "ingest, jobs", "report DB"):
-            found[f"no threads: {name}"] = name, partial(processes, name)
-    return found
+    traces = ("ingest", "ingest, added", "ingest, jobs", "report TRACE")
+    all_but = [name for name in COMMANDS if name != "record"]
+    root = _WRITERS if os.getuid() == 0 else ()
+    kinds: dict[str, tuple[Callable[..., tuple[str, str]], Sequence[str]]] = {
+        "SIGINT": (partial(by_signal, signal.SIGINT), all_but),
+        "SIGTERM": (partial(by_signal, signal.SIGTERM), all_but),
+        "SIGKILL": (by_kill, (*traces, "report, page", "trim")),
+        "address space": (address_space, (*_WRITERS, "report DB")),
+        "open files": (open_files, (*_WRITERS, "report DB")),
+        "file size": (file_size, (*_WRITERS, "report DB")),
+        "memory": (memory, (*traces, "report DB")),
+        "source changes": (changed_source, ("ingest", "report TRACE", "doctor")),
+        "small disk": (small_disk, root),
+        "read-only": (read_only, root),
+        "no threads": (processes, traces if root and _is_for_others() else ()),
+    }
+    return {f"{kind}: {name}": (name, partial(fault, name)) for kind, (fault, names) in kinds.items() for name in names}
+
+
+def _is_for_others() -> bool:
+    """Whether another user can start this Python."""
+    with suppress(OSError):
+        return subprocess.run([sys.executable, "-c", ""], user=65_534, check=False).returncode == 0
+    return False
 
 
 def prepare(made: Path) -> None:

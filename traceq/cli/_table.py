@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from traceq.common.text import markdown, printable
+from traceq.common.text import markdown, printable, telling_nobody
 from traceq.exports.result import Result
 
 _GAP = "  "
@@ -73,7 +73,7 @@ def write_markdown(
 ) -> None:
     """A table of GitHub's Markdown."""
     rule = ["---:" if each else "---" for each in numeric]
-    cells = chain((map(markdown, header), rule), (map(markdown, row) for row in rows))
+    cells = chain((map(markdown, header), rule), ([telling_nobody(markdown(each)) for each in row] for row in rows))
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
 
 

@@ -7,6 +7,7 @@ import unicodedata
 
 # What Markdown could take for markup; names of C++ templates would otherwise vanish as HTML tags.
 _MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
+_REFERENCE = re.compile(r"(?<=[@#!~%$])(?=\w)")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 # Letters may carry a few combining marks; a hundred on one are a prank.
@@ -24,6 +25,11 @@ def markdown(text: str) -> str:
     """`text` in one line that Markdown shows as it is, also inside a table."""
     escaped = _MARKUP.sub(r"\\\g<0>", printable(text))
     return re.sub("[&<>]", lambda match: _HTML[match[0]], escaped)
+
+
+def telling_nobody(text: str) -> str:
+    """`text` in which GitHub and GitLab find no person, issue or label to tell of it: a joiner without width follows the sign."""
+    return _REFERENCE.sub("\u2060", text)
 
 
 def shortened(text: str, limit: int) -> str:

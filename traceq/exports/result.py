@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import compute, csv, parquet
 
 from traceq.database.user_sql import interruptible, query_error
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     import duckdb
 
 _ROWS_PER_BATCH = 20_000
+
+# How formulas begin; a number may begin so, too.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", re.IGNORECASE)
+_ACTS = r"^[=+\-@\t\r]"
 
 # No faithful counterpart in Arrow's writers; their text is exact.
 _AS_TEXT = {"INTERVAL", "BIT"}
@@ -85,12 +91,26 @@ def records(result: Result, most: int) -> list[list[Any]]:
 
 
 def write_csv(result: Result, file: BinaryIO) -> None:
-    """Comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ."""
+    """Comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
+
+    Text that a spreadsheet would take for a formula gets a quote before it: names of a trace are anybody's. JSON and Parquet
+    have it as it is.
+    """
     flat = pa.schema([pa.field(each.name, _flat_type(each.type)) for each in result.schema])
     with csv.CSVWriter(file, flat) as writer:
         for batch in result.batches:
-            columns = [_flat(column, kind) for column, kind in zip(batch.columns, flat.types, strict=True)]
+            columns = [_inert(_flat(column, kind)) for column, kind in zip(batch.columns, flat.types, strict=True)]
             writer.write_batch(pa.record_batch(columns, schema=flat))
+
+
+def _inert(column: pa.Array) -> pa.Array:
+    if not pa.types.is_string(column.type) or not compute.any(compute.match_substring_regex(column, _ACTS)).as_py():
+        return column
+    return pa.array([None if value is None else _inert_text(value) for value in column.to_pylist()], pa.string())
+
+
+def _inert_text(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def write_parquet(result: Result, file: BinaryIO) -> None:
