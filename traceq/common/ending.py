@@ -26,7 +26,8 @@ _TIDY = "\x1b[?25h\r\x1b[K"
 
 # What is removed when a signal comes.
 _scratch: dict[str, None] = {}
-_ending = threading.Lock()
+# A second signal may come in here: then the end begins again, in the same thread.
+_ending = threading.RLock()
 
 # The end of a pipe to the thread that hears of signals, once there is one; and what stands in it for the end of `elsewhere`.
 _told: list[int] = []
