@@ -436,6 +436,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=600.0, help="begin no try later than that")
     parser.add_argument("--only", default="", metavar="REGEX", help="faults whose name it matches")
     arguments = parser.parse_args()
+    # Started in the background it is ignored, and that is inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     chosen = {name: each for name, each in faults().items() if re.search(arguments.only, name)}
     counts: Counter[tuple[str, str]] = Counter()
     wrong = 0
