@@ -7,6 +7,7 @@ What traceq makes is put in its place by one rename: it is there, or what was th
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -64,8 +65,16 @@ def catch() -> None:
         # Ignored under nohup, also by a program that `record` runs.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
+    # Registered first, it runs last. Python then gives signals back to the system, which would end what is done without a line.
+    atexit.register(_ignore)
     if not _told and hasattr(signal, "pthread_sigmask"):
         _watch()
+
+
+def _ignore() -> None:
+    for number in _NUMBERS:
+        if signal.getsignal(number) is _end:
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
