@@ -39,12 +39,14 @@ class PieceTask:
     """What it takes to make a piece: how its database is built (files of it lie where the worker has room), and where it goes.
 
     `asked` is a hash of all that a piece depends on but for the file itself: pieces of an earlier ingest count as done by it.
+    `room` is the folder for temporary files, by default that of the system.
     """
 
     build: Task
     place: Place
     folder: str
     asked: str
+    room: str | None = None
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -76,7 +78,7 @@ class Made(msgspec.Struct, frozen=True):
 def make_piece(task: PieceTask) -> Made:
     """Build the piece of `task` and put it into its folder; only what is known of it comes back. Raises TraceqError."""
     begun, cpu = time.perf_counter(), time.process_time()
-    with TemporaryDirectory(prefix="traceq-piece-") as name:
+    with TemporaryDirectory(prefix="traceq-piece-", dir=task.room) as name:
         scratch = Path(name)
         built = replace(task.build, database=scratch / "piece.duckdb", scratch=scratch)
         files = scratch / "files"
