@@ -22,7 +22,7 @@ from traceq.dataset.lock import token
 from traceq.dataset.piece import PieceTask
 from traceq.dataset.place import Place
 from traceq.dataset.runner import LEAST_MEMORY, Share, WorkerDied, WorkersLost
-from traceq.errors import MissingTool, StoreError
+from traceq.errors import MissingTool, StoreError, TraceqError
 
 # Seconds: until a scheduler answers; until one of the workers is there, which batch systems may have to start first.
 _ANSWERS, _ARRIVES = 15.0, 300.0
@@ -149,10 +149,16 @@ class Cluster:
 
 
 def there(wanted: dict[str, str], function: Callable[..., Any], *arguments: Any) -> Any:
-    """On a worker: call the function, if the versions here are those wanted: workers may have come after all were asked."""
+    """On a worker: call the function, if the versions here are those wanted: workers may have come after all were asked.
+
+    Errors of traceq are returned: the log of the worker is spared what the user is told.
+    """
     if wrong := _differences(wanted, versions()):
-        raise WorkersLost(f"a worker that came later differs: {wrong}")
-    return function(*map(_with_room, arguments))
+        return WorkersLost(f"a worker that came later differs: {wrong}")
+    try:
+        return function(*map(_with_room, arguments))
+    except TraceqError as error:
+        return error
 
 
 def _with_room(argument: Any) -> Any:
@@ -202,7 +208,11 @@ def _pass_on(done: Future[Any], known: Future[Any], address: str) -> None:
     if known.cancelled():
         return
     try:
-        known.set_result(done.result())
+        result = done.result()
+        if isinstance(result, TraceqError):
+            known.set_exception(result)
+        else:
+            known.set_result(result)
     except CancelledError as error:
         known.set_exception(WorkersLost(_gone(address, str(error))))
     except KilledWorker as error:
