@@ -40,6 +40,8 @@ def content():
 
     def told(dataset):
         pieces = read_manifest(Place(str(dataset))).pieces
-        return {piece.rank: piece.digest for piece in pieces}, traceq.report(dataset).to_json().replace(str(dataset), "")
+        return {piece.rank: piece.digest for piece in pieces}, traceq.report(dataset).to_json().replace(
+            str(dataset), ""
+        )
 
     return told

@@ -165,7 +165,17 @@ def test_a_second_writer_waits_for_its_turn(begun, traces, tmp_path, job_traces)
     assert refused.exit_code == 1
     assert f"is being written by process {first.pid} on " in refused.stderr
     second = subprocess.Popen(
-        [sys.executable, "-m", "traceq", "ingest", str(job_traces / "window1"), "-o", f"{tmp_path}/job/", "--wait", "1min"]
+        [
+            sys.executable,
+            "-m",
+            "traceq",
+            "ingest",
+            str(job_traces / "window1"),
+            "-o",
+            f"{tmp_path}/job/",
+            "--wait",
+            "1min",
+        ]
     )
     time.sleep(2)
     assert second.poll() is None
