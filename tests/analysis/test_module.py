@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from builder import TraceBuilder
 
 from traceq.analysis.kernels.module_timeline import Call, timeline

@@ -59,7 +59,7 @@ def begun(traces, tmp_path):
             [*command, *options], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         processes.append(process)
-        until(lambda: (traces / "began").exists())
+        until((traces / "began").exists)
         until(lambda: len(list((tmp_path / output / ".pieces").glob("*/piece.json"))) == 3)
         return process
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -70,8 +71,15 @@ def cluster(address: str) -> Iterator[Cluster]:
         raise StoreError(
             f"--cluster {address}: no scheduler of dask.distributed answers there: {error}; start one with `dask scheduler`"
         ) from error
-    with client:
-        yield Cluster(client, address)
+    # What it tells in a page when the scheduler is gone is told in one line.
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with client:
+            yield Cluster(client, address)
+    finally:
+        logger.setLevel(before)
 
 
 class Cluster:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import msgspec
 
 from traceq.analysis.steps.choice import Choice
 from traceq.common.code_hash import code_hash
+from traceq.common.process import usable_cpus
 from traceq.dataset.jobs import fill_window
 from traceq.dataset.lock import writing
 from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manifest
@@ -110,8 +112,9 @@ def _split(
     there = {piece.sha256: piece.trace_id for piece in known.pieces}
     new: dict[str, Source] = {}
     skipped = []
-    for source in sources:
-        sha256 = content_hash(source.files)
+    with ThreadPoolExecutor(usable_cpus()) as threads:
+        hashes = threads.map(lambda source: content_hash(source.files), sources)
+    for source, sha256 in zip(sources, hashes, strict=True):
         if sha256 in new or (sha256 in there and not force):
             skipped.append(source.path)
         else:
