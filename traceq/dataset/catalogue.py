@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
 
+from traceq.database.connect import one_line
 from traceq.database.empty import create_database
 from traceq.database.tables import tables_of_traces
 from traceq.dataset.manifest import Manifest, Piece
 from traceq.dataset.place import Place
+from traceq.errors import StoreError
 
 # What the cross-rank stage makes of all ranks of a window, with the tables of jobs.
 JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "straggler")
@@ -20,7 +22,7 @@ JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "strag
 def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
     """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for."""
     create_database(path)
-    with closing(duckdb.connect(str(path))) as connection:
+    with of_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
         # traceq.database.connect looks here for what queries may read
         connection.execute("create table traceq_place (protocol varchar, folder varchar)")
@@ -30,6 +32,15 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
         for table, files in _files(place, manifest, pieces, tables_of_traces(connection)).items():
             _view(connection, table, files)
         connection.commit()
+
+
+@contextmanager
+def of_damage(place: Place) -> Iterator[None]:
+    """What DuckDB says of files that are not there or damaged, as a StoreError with the way out."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise StoreError(f"{place.name}: {one_line(error)}; traceq dataset verify says what is damaged") from error
 
 
 def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]) -> Mapping[str, list[str]]:
