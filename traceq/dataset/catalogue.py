@@ -31,6 +31,7 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
         )
         for table, files in _files(place, manifest, pieces, tables_of_traces(connection)).items():
             _view(connection, table, files)
+        _refuse_findings(connection, place)
         connection.commit()
 
 
@@ -73,6 +74,29 @@ def _view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -
     for name, _, _, said in columns:
         if said:
             connection.execute(f'comment on column {table}."{name}" is {_text(said)}')
+
+
+def _refuse_findings(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Let the view finding say that nobody has asked the rules, as long as it is so: empty it would look like good news."""
+    columns = connection.execute(
+        "select column_name, data_type, comment from duckdb_columns() where table_name = 'finding' order by column_index"
+    ).fetchall()
+    (made, comment) = connection.execute(
+        "select sql, comment from duckdb_views() where view_name = 'finding'"
+    ).fetchall()[0]
+    why = (
+        f"a dataset keeps no findings: traceq report {place.name} tells them,"
+        f" traceq export {place.name} --table finding -o finding.csv writes them"
+    )
+    refused = ", ".join(f'error(why)::{kind} as "{name}"' for name, kind, _ in columns)
+    connection.execute(
+        f"create or replace view finding as with found as ({made.partition(' AS ')[2].rstrip().rstrip(';')}) from found"
+        f" union all select {refused} from (values ({_text(why)})) as v (why)"
+        " where case when (select count(*) from judgement) = 0 then error(why) else false end"
+    )
+    connection.execute(f"comment on view finding is {_text(comment)}")
+    for name, _, said in columns:
+        connection.execute(f'comment on column finding."{name}" is {_text(said)}')
 
 
 def _text(value: str | None) -> str:

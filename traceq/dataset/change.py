@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from traceq.dataset.ingest import STAGING, refill, replace_pieces
-from traceq.dataset.leftovers import files_of_piece, files_of_window, leftovers, stale_windows
+from traceq.dataset.leftovers import files_of_piece, leftovers, stale_windows
 from traceq.dataset.lock import writing
 from traceq.dataset.manifest import Manifest, Piece, commit, read_manifest
 from traceq.dataset.place import Place
@@ -37,12 +37,9 @@ def drop(place: Place, run: str, window: int | None, rank: int | None, memory_li
         windows = refill(place, replace_pieces(known, kept, known.shapes), touched, memory_limit)
         check()
         commit(place, known, kept, windows, known.shapes)
-        old = [each for each in known.windows if (each.run, each.window) in touched]
-        files = [file for each in gone for file in files_of_piece(known, each)]
-        sizes = place.sizes()
-        place.remove_files(
-            each for each in files + [file for each in old for file in files_of_window(each)] if each in sizes
-        )
+        files = {file for each in gone for file in files_of_piece(known, each)}
+        jobs = {each.folder for each in known.windows if (each.run, each.window) in touched}
+        place.remove_files(each for each in place.sizes() if each in files or each.rpartition("/")[0] in jobs)
     return tuple(gone)
 
 

@@ -30,8 +30,9 @@ class Leftovers(NamedTuple):
 def leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Leftovers:
     """Those among the files of a dataset, whose `sizes` are given."""
     known = {file for piece in manifest.pieces for file in files_of_piece(manifest, piece)}
-    known |= {file for window in manifest.windows for file in files_of_window(window)}
-    left = {path: size for path, size in sizes.items() if path not in known and _OURS.fullmatch(path)}
+    jobs = {window.folder for window in manifest.windows}
+    others = {path: size for path, size in sizes.items() if path not in known and path.rpartition("/")[0] not in jobs}
+    left = {path: size for path, size in others.items() if _OURS.fullmatch(path)}
     there = {piece.sha256 for piece in manifest.pieces}
     folders = {path.rpartition("/")[0] for path in left if path.startswith(f"{STAGING}/")}
     wanted = {folder for folder in folders if _can_be_added(place, folder, there)}
@@ -45,7 +46,7 @@ def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
 
 
 def files_of_window(window: Window) -> list[str]:
-    """The files of what is true of a window's ranks together."""
+    """The tables of what is true of a window's ranks together."""
     return [f"{window.folder}/{table}.parquet" for table in window.tables]
 
 
