@@ -22,7 +22,6 @@ from traceq.dataset.told import NAME as TOLD
 from traceq.dataset.told import tell
 from traceq.errors import StoreError
 
-
 # The arrays of more ranks are made in a process of its own: this one may have to wait for workers of a cluster for hours.
 _MOST_HERE = 64
 
