@@ -69,3 +69,15 @@ def traceq_command():
         return CliRunner().invoke(main, [str(each) for each in arguments], **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def many_traces(shared_file):
+    """A folder with the traces of six ranks, of which rank 2 is late."""
+
+    def make(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for rank in range(6):
+            (folder / f"rank{rank}.json").write_text(rank_trace(rank, {2: 300}, 10**18, ranks=6))
+
+    return shared_file("many_traces", make)
