@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -16,11 +17,15 @@ from click.testing import CliRunner
 from made_job import rank_trace
 
 import traceq
+from traceq.analysis.steps.choice import choice_of
 from traceq.cli import main
 from traceq.common.process import is_running
 from traceq.dataset.manifest import read_manifest
+from traceq.dataset.piece import PieceTask, make_piece
 from traceq.dataset.place import Place
 from traceq.dataset.runner import Processes, WorkerDied
+from traceq.loading.build import Task
+from traceq.loading.sources import find_sources
 
 # The program traceq, which makes pieces by the stand-in that the first argument names.
 _PROGRAM = """
@@ -180,3 +185,18 @@ def test_a_second_writer_waits_for_its_turn(begun, traces, tmp_path):
     assert (first.wait(60), second.wait(120)) == (0, 0)
     pieces = read_manifest(Place(f"{tmp_path}/job")).pieces
     assert [(piece.window, piece.rank) for piece in pieces] == [(0, rank) for rank in range(6)]
+
+
+def test_one_who_is_taken_for_dead_may_come_back(traces, tmp_path):
+    """Two make the same piece at once: one is kept as it is."""
+    place = Place(str(tmp_path / "job"))
+    (source,) = find_sources([traces / "rank0.json"])
+    built = Task(source, Path(), Path(), 1, "run", "hash", choice_of(), 1, 1, 256 << 20)
+    task = PieceTask(built, place, ".pieces/hash", "asked")
+    make_piece(task)
+    first = place.read(".pieces/hash/piece.json")
+    make_piece(task)
+    assert place.read(".pieces/hash/piece.json") == first
+    make_piece(dataclasses.replace(task, asked="something else"))
+    assert place.read(".pieces/hash/piece.json") != first
+    assert place.names(".pieces") == ["hash"]
