@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 from made_job import RANKS, rank_trace
 
 import traceq
+from traceq.cli import main
 from traceq.dataset.manifest import read_manifest
 from traceq.dataset.place import Place
 
@@ -45,3 +47,25 @@ def content():
         )
 
     return told
+
+
+@pytest.fixture(scope="session")
+def job_made(shared_file, job_traces):
+    """A folder with the job of these traces as a database, database/job, and as a dataset, dataset/job."""
+
+    def make(folder):
+        for kind, name in (("database", "job"), ("dataset", "job/")):
+            (folder / kind).mkdir(parents=True)
+            traceq.ingest(job_traces, f"{folder}/{kind}/{name}", run="small")
+
+    return shared_file("job_made", make)
+
+
+@pytest.fixture
+def traceq_command():
+    """Runs traceq with the given arguments in this process."""
+
+    def run(*arguments, **options):
+        return CliRunner().invoke(main, [str(each) for each in arguments], **options)
+
+    return run

@@ -18,6 +18,7 @@ from traceq.app.view import View
 from traceq.common.files import atomic_write
 from traceq.database.connect import close_off, connect
 from traceq.database.user_sql import interruptible
+from traceq.dataset.manifest import is_dataset
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import cached_or_judged, save
 from traceq.diagnosis.choose import choose
@@ -179,6 +180,10 @@ def report(
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):
         raise WrongUse("--save is for a trace database: make one with traceq ingest SOURCE -o DB.")
+    if store and is_dataset(source):
+        raise WrongUse(
+            f"--save is for a trace database, and {source} is a dataset: traceq convert makes a database of it."
+        )
     chosen = user_rules.rules([Path(each) for each in rules])
     with opened(source, "reported", **reading) as connection:
         if rules:

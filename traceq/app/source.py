@@ -67,6 +67,14 @@ def is_trace(source: Source) -> bool:
     return not is_database(path) if path.exists() else glob.has_magic(str(source))
 
 
+def check_is_trace(source: Source) -> None:
+    """Raise WrongUse for what was made of traces."""
+    if is_dataset(source):
+        raise WrongUse(f"{source} is a dataset: name the trace that it was made from.")
+    if not is_trace(source) and Path(source).exists():
+        raise WrongUse(f"{source} is a trace database: name the trace that it was made from.")
+
+
 @contextmanager
 def opened(
     source: Source, done: str, complete: Complete | None = None, **reading: Unpack[Reading]
@@ -119,8 +127,14 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
             with scratch() as folder:
                 place = Place(str(source))
                 manifest = read_manifest(place)
-                create_catalogue(folder / "catalogue.duckdb", place, manifest, manifest.pieces)
-                yield folder / "catalogue.duckdb"
+                catalogue = folder / "catalogue.duckdb"
+                create_catalogue(catalogue, place, manifest, manifest.pieces)
+                if complete is not None:
+                    with closing(
+                        connect(catalogue, read_only=False, memory_limit=reading.get("memory_limit"))
+                    ) as connection:
+                        complete(connection)
+                yield catalogue
         else:
             yield Path(source)
         return

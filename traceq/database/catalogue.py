@@ -40,7 +40,7 @@ def tables(connection: duckdb.DuckDBPyConnection) -> list[Table]:
     found = []
     for name, kind, comment, sql, _ in connection.execute(
         "select table_name, 'table', coalesce(comment, ''), '', table_oid as oid from duckdb_tables()"
-        " where not internal and not starts_with(table_name, '_')"
+        " where not internal and not starts_with(table_name, '_') and table_name <> 'traceq_place'"
         " union all"
         " select view_name, 'view', coalesce(comment, ''), sql, view_oid from duckdb_views()"
         " where not internal and not starts_with(view_name, '_')"

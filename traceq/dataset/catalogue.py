@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
 
+from traceq.database.connect import one_line
 from traceq.database.empty import create_database
 from traceq.database.tables import tables_of_traces
 from traceq.dataset.manifest import Manifest, Piece
 from traceq.dataset.place import Place
+from traceq.errors import StoreError
 
 # What the cross-rank stage makes of all ranks of a window, with the tables of jobs.
 JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "straggler")
@@ -20,7 +22,7 @@ JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "strag
 def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
     """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for."""
     create_database(path)
-    with closing(duckdb.connect(str(path))) as connection:
+    with of_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
         # traceq.database.connect looks here for what queries may read
         connection.execute("create table traceq_place (protocol varchar, folder varchar)")
@@ -29,7 +31,17 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
         )
         for table, files in _files(place, manifest, pieces, tables_of_traces(connection)).items():
             _view(connection, table, files)
+        _refuse_findings(connection, place)
         connection.commit()
+
+
+@contextmanager
+def of_damage(place: Place) -> Iterator[None]:
+    """What DuckDB says of files that are not there or damaged, as a StoreError with the way out."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise StoreError(f"{place.name}: {one_line(error)}; traceq dataset verify says what is damaged") from error
 
 
 def _files(place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]) -> Mapping[str, list[str]]:
@@ -62,6 +74,29 @@ def _view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -
     for name, _, _, said in columns:
         if said:
             connection.execute(f'comment on column {table}."{name}" is {_text(said)}')
+
+
+def _refuse_findings(connection: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Let the view finding say that nobody has asked the rules, as long as it is so: empty it would look like good news."""
+    columns = connection.execute(
+        "select column_name, data_type, comment from duckdb_columns() where table_name = 'finding' order by column_index"
+    ).fetchall()
+    (made, comment) = connection.execute(
+        "select sql, comment from duckdb_views() where view_name = 'finding'"
+    ).fetchall()[0]
+    why = (
+        f"a dataset keeps no findings: traceq report {place.name} tells them,"
+        f" traceq export {place.name} --table finding -o finding.csv writes them"
+    )
+    refused = ", ".join(f'error(why)::{kind} as "{name}"' for name, kind, _ in columns)
+    connection.execute(
+        f"create or replace view finding as with found as ({made.partition(' AS ')[2].rstrip().rstrip(';')}) from found"
+        f" union all select {refused} from (values ({_text(why)})) as v (why)"
+        " where case when (select count(*) from judgement) = 0 then error(why) else false end"
+    )
+    connection.execute(f"comment on view finding is {_text(comment)}")
+    for name, _, said in columns:
+        connection.execute(f'comment on column finding."{name}" is {_text(said)}')
 
 
 def _text(value: str | None) -> str:

@@ -186,6 +186,7 @@ def _add(
     made = [done[task.folder] for task in tasks]
     shapes = list(known.shapes)
     added = []
+    there = {(piece.run, piece.window, piece.rank) for piece in known.pieces}
     check()
     for task, one, (window, rank) in zip(tasks, made, placed(kept, made), strict=True):
         tables = tuple(sorted(one.tables))
@@ -202,6 +203,8 @@ def _add(
             size=one.size,
             begin=one.begin,
             end=one.end,
+            # what is replaced stays where it is, for those who read it and until the dataset says otherwise
+            again=known.generation + 1 if (one.run, window, rank) in there else 0,
         )
         place.remove(piece.folder)
         place.move(task.folder, piece.folder)

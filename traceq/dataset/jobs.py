@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +12,7 @@ import msgspec
 
 from traceq.analysis.job.job import fill_jobs
 from traceq.database.connect import connect
-from traceq.dataset.catalogue import JOB_TABLES, create_catalogue
+from traceq.dataset.catalogue import JOB_TABLES, create_catalogue, of_damage
 from traceq.dataset.manifest import Manifest, Piece, Window, digest_of
 from traceq.dataset.piece import copy_table
 from traceq.dataset.place import Place
@@ -26,7 +27,10 @@ def fill_window(
         catalogue, files = Path(name) / "catalogue.duckdb", Path(name) / "files"
         files.mkdir()
         create_catalogue(catalogue, place, bare, pieces)
-        with closing(connect(catalogue, read_only=False, memory_limit=memory_limit)) as connection:
+        with (
+            of_damage(place),
+            closing(connect(catalogue, read_only=False, memory_limit=memory_limit)) as connection,
+        ):
             fill_jobs(connection)
             tables = []
             for table in JOB_TABLES:
@@ -36,4 +40,5 @@ def fill_window(
                     tables.append(table)
         place.remove(window.folder)
         place.put(files, window.folder)
-    return msgspec.structs.replace(window, tables=tuple(tables), made_of=digest_of(pieces))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return msgspec.structs.replace(window, tables=tuple(tables), made_of=digest_of(pieces), made_at=now)

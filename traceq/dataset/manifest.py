@@ -18,7 +18,10 @@ VERSION = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970."""
+    """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970.
+
+    `again` is the generation in which it took the place of another one, whose files stay for those who read them; else 0.
+    """
 
     trace_id: int
     run: str
@@ -30,15 +33,17 @@ class Piece(msgspec.Struct, frozen=True):
     size: int
     begin: int | None = None
     end: int | None = None
+    again: int = 0
 
     @property
     def folder(self) -> str:
         """Its folder in the dataset."""
-        return folder_of(self.run, self.window, self.rank)
+        folder = folder_of(self.run, self.window, self.rank)
+        return f"{folder}/{self.again}" if self.again else folder
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A window of a run: where the tables of its job lie, which there are, and the digest of the pieces they are made of."""
+    """A window of a run: where the tables of its job lie, which there are, and of which pieces they were made, and when."""
 
     run: str
     window: int
@@ -46,6 +51,7 @@ class Window(msgspec.Struct, frozen=True):
     folder: str
     tables: tuple[str, ...]
     made_of: str
+    made_at: str = ""
 
 
 class Manifest(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ import json
 import resource
 import secrets
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,7 +88,7 @@ def make_piece(task: PieceTask) -> Made:
         try:
             build(built, lambda _state: None)
             with closing(duckdb.connect(str(built.database), config={"threads": built.threads})) as connection:
-                facts = _written(connection, files)
+                facts = written(connection, files)
         except FAILURES as error:
             raise StoreError(f"{built.source.path}: {one_line(error)}") from error
         made = Made(
@@ -137,7 +138,7 @@ def made_before(task: PieceTask) -> Made | None:
     return made if same else None
 
 
-def _written(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
+def written(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
     """Write the tables that have rows to Parquet files; what these say."""
     names = [each for each in tables_of_traces(connection) if each not in OF_JOBS]
     tables = {name: rows for name in names if (rows := _rows(connection, name))}
@@ -168,9 +169,19 @@ def _digest(connection: duckdb.DuckDBPyConnection, tables: dict[str, int]) -> st
     """A hash of the rows of all tables, in whatever order they lie."""
     sums = {}
     for table, rows in tables.items():
-        without = f"exclude ({_OF_INGEST[table]})" if table in _OF_INGEST else ""
-        (found,) = connection.execute(f"select sum(hash(t)) from (select * {without} from {table}) as t").fetchall()
-        sums[table] = [rows, str(found[0])]
+        (found,) = connection.execute(f"select sum(hash(t)) from ({counted(table)}) as t").fetchall()
+        sums[table] = rows, str(found[0])
+    return digest_of_sums(sums)
+
+
+def counted(table: str) -> str:
+    """The query of what counts for the digest of a table: its columns, but for what differs from ingest to ingest."""
+    without = f"exclude ({_OF_INGEST[table]})" if table in _OF_INGEST else ""
+    return f"select * {without} from {table}"
+
+
+def digest_of_sums(sums: Mapping[str, tuple[int, str]]) -> str:
+    """The digest of a piece, of the rows of each table and the sum of their hashes."""
     return hashlib.sha256(json.dumps(sums, sort_keys=True).encode()).hexdigest()
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -117,6 +117,19 @@ class Place:
             except FileNotFoundError:
                 return
 
+    def remove_files(self, paths: Iterable[str]) -> None:
+        """Remove files in it, and folders of this machine that are empty then."""
+        paths = list(paths)
+        if not paths:
+            return
+        with self._said():
+            self.fs.rm([self.path(each) for each in paths])
+        if self.is_local:
+            folders = {str(folder) for each in paths for folder in PurePosixPath(each).parents if folder.name}
+            for each in sorted(folders, reverse=True):
+                with suppress(OSError):
+                    Path(self.path(each)).rmdir()
+
     def names(self, *parts: str) -> list[str]:
         """Names of what is in a folder of it, sorted."""
         with self._said():
@@ -128,6 +141,14 @@ class Place:
                 )
             except (FileNotFoundError, NotADirectoryError):
                 return []
+
+    def sizes(self, *parts: str) -> dict[str, int]:
+        """Bytes of every file in a folder of it and below, by its path in the dataset."""
+        root = f"{self.path()}/"
+        with self._said():
+            self.fs.invalidate_cache()
+            found = self.fs.find(self.path(*parts), detail=True)
+            return {path.removeprefix(root): int(info["size"]) for path, info in sorted(found.items())}
 
     @contextmanager
     def _said(self) -> Iterator[None]:
