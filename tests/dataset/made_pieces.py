@@ -30,7 +30,10 @@ def deadly(task):
     if file.exists() and file.stat().st_size:
         os.truncate(file, file.stat().st_size - 1)
         make_piece(task)
-        (Path(task.place.path(task.folder)) / "piece.json").unlink()
+        # as it is while it is written
+        made = Path(task.place.path(task.folder))
+        (made / "piece.json").unlink()
+        made.rename(made.with_name(f"{made.name}.{os.getpid()}"))
         os.kill(os.getpid(), signal.SIGKILL)
     return make_piece(task)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -13,11 +14,18 @@ from pathlib import Path
 import made_pieces
 import pytest
 from click.testing import CliRunner
+from made_job import rank_trace
 
 import traceq
+from traceq.analysis.steps.choice import choice_of
 from traceq.cli import main
 from traceq.common.process import is_running
+from traceq.dataset.manifest import read_manifest
+from traceq.dataset.piece import PieceTask, make_piece
+from traceq.dataset.place import Place
 from traceq.dataset.runner import Processes, WorkerDied
+from traceq.loading.build import Task
+from traceq.loading.sources import find_sources
 
 # The program traceq, which makes pieces by the stand-in that the first argument names.
 _PROGRAM = """
@@ -159,28 +167,36 @@ def test_a_worker_ends_when_the_ingest_is_killed(begun, traces, tmp_path):
     assert "4 of them read by an earlier ingest" in done.stdout
 
 
-def test_a_second_writer_waits_for_its_turn(begun, traces, tmp_path, job_traces):
+def test_a_second_writer_waits_for_its_turn(begun, traces, tmp_path):
+    """As the hosts of a job do, each of which adds its own ranks."""
+    other = tmp_path / "host1"
+    other.mkdir()
+    for rank in (4, 5):
+        (other / f"rank{rank}.json").write_text(rank_trace(rank, {2: 300}, 10**18))
+    command = ["ingest", str(other), "-o", f"{tmp_path}/job/", "--run", "traces"]
     first = begun()
-    refused = CliRunner().invoke(main, ["ingest", str(job_traces), "-o", f"{tmp_path}/job/", "--wait", "1ms"])
+    refused = CliRunner().invoke(main, [*command, "--wait", "1ms"])
     assert refused.exit_code == 1
     assert f"is being written by process {first.pid} on " in refused.stderr
-    second = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "traceq",
-            "ingest",
-            str(job_traces / "window1"),
-            "-o",
-            f"{tmp_path}/job/",
-            "--wait",
-            "1min",
-        ]
-    )
+    second = subprocess.Popen([sys.executable, "-m", "traceq", *command, "--wait", "2min"])
     time.sleep(2)
     assert second.poll() is None
     (traces / "go").touch()
-    assert (first.wait(30), second.wait(60)) == (0, 0)
-    with traceq.open(f"{tmp_path}/job/") as job:
-        counted = job.sql("select run, count(*) from trace group by all order by all").fetchall()
-    assert counted == [("traces", 4), ("window1", 4)]
+    assert (first.wait(60), second.wait(120)) == (0, 0)
+    pieces = read_manifest(Place(f"{tmp_path}/job")).pieces
+    assert [(piece.window, piece.rank) for piece in pieces] == [(0, rank) for rank in range(6)]
+
+
+def test_one_who_is_taken_for_dead_may_come_back(traces, tmp_path):
+    """Two make the same piece at once: one is kept as it is."""
+    place = Place(str(tmp_path / "job"))
+    (source,) = find_sources([traces / "rank0.json"])
+    built = Task(source, Path(), Path(), 1, "run", "hash", choice_of(), 1, 1, 256 << 20)
+    task = PieceTask(built, place, ".pieces/hash", "asked")
+    make_piece(task)
+    first = place.read(".pieces/hash/piece.json")
+    make_piece(task)
+    assert place.read(".pieces/hash/piece.json") == first
+    make_piece(dataclasses.replace(task, asked="something else"))
+    assert place.read(".pieces/hash/piece.json") != first
+    assert place.names(".pieces") == ["hash"]

@@ -17,7 +17,7 @@ from traceq.common.process import usable_cpus
 from traceq.dataset.jobs import fill_window
 from traceq.dataset.lock import writing
 from traceq.dataset.manifest import Manifest, Piece, Window, commit, read_manifest
-from traceq.dataset.piece import Made, PieceTask, read_piece
+from traceq.dataset.piece import Made, PieceTask, made_before
 from traceq.dataset.place import Place, folder_of
 from traceq.dataset.runner import Workers, run_all
 from traceq.dataset.windows import placed
@@ -63,9 +63,12 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: Asked, worker
         known = read_manifest(place)
         new, skipped, replaced = _split(sources, known, force=asked.force)
         tasks = _tasks(new, known, place, asked, workers)
-        done = {task.folder: made for task in tasks if (made := _made_before(place, task)) is not None}
+        done = {task.folder: made for task in tasks if (made := made_before(task)) is not None}
         missing = [task for task in tasks if task.folder not in done]
         failures = _make(missing, done, asked, workers)
+        for name in place.names(STAGING):
+            if "." in name:  # what workers that died have left
+                place.remove(STAGING, name)
         finished = [task for task in tasks if task.folder in done]
         if not finished:
             return IngestResult(place.name, (), tuple(skipped), failures=tuple(failures))
@@ -167,17 +170,6 @@ def _key(asked: Asked) -> str:
         code_hash(*_ROOMS),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _made_before(place: Place, task: PieceTask) -> Made | None:
-    """The piece that an ingest before this one made of the same file in the same way, and could not add."""
-    made = read_piece(place, task.folder)
-    same = made is not None and (made.asked, made.trace_id, made.run) == (
-        task.asked,
-        task.build.trace_id,
-        task.build.run,
-    )
-    return made if same else None
 
 
 def _add(
