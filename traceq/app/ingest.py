@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,6 +14,7 @@ from traceq.app.judge import judge_traces
 from traceq.dataset.ingest import Asked, ingest_dataset
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.place import Place, is_address
+from traceq.errors import WrongUse
 from traceq.loading.ingest import IngestResult, check_offset, check_step_range
 from traceq.loading.ingest import ingest as load
 from traceq.loading.monitors import Beside
@@ -101,5 +102,16 @@ def _into_dataset(sources: Paths, target: str, asked: Asked) -> IngestResult:
     check_step_range(asked.choice.step_range)
     found = find_sources(paths_of(sources))
     check_offset(asked.beside, found)
-    with ProcessPoolExecutor(min(asked.jobs, len(found)), get_context("spawn")) as executor:
-        return ingest_dataset(found, Place(target), asked, executor, lambda _task, _outcome: None)
+    place = Place(target)
+    with _executor(place, min(asked.jobs, len(found))) as executor:
+        return ingest_dataset(found, place, asked, executor, lambda _task, _outcome: None)
+
+
+def _executor(place: Place, jobs: int) -> Executor:
+    if not place.is_of_process:
+        return ProcessPoolExecutor(jobs, get_context("spawn"))
+    if jobs > 1:
+        raise WrongUse(
+            f"{place.name}: only the process that writes it sees it, no other would: use one job, or a folder"
+        )
+    return ThreadPoolExecutor(1)

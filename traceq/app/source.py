@@ -119,6 +119,8 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
             with scratch() as folder:
                 place = Place(str(source))
                 manifest = read_manifest(place)
+                if not manifest.generation:
+                    raise StoreError(f"{source}: no dataset there; make one with: traceq ingest SOURCE -o {source}")
                 create_catalogue(folder / "catalogue.duckdb", place, manifest, manifest.pieces)
                 yield folder / "catalogue.duckdb"
         else:
