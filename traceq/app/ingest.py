@@ -14,7 +14,7 @@ from traceq.app.judge import judge_traces
 from traceq.dataset.ingest import Asked, ingest_dataset
 from traceq.dataset.manifest import is_dataset
 from traceq.dataset.place import Place, is_address
-from traceq.dataset.runner import Processes, Workers
+from traceq.dataset.runner import Here, Processes, Workers
 from traceq.errors import WrongUse
 from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
 from traceq.loading.ingest import ingest as load
@@ -114,11 +114,18 @@ def _into_dataset(sources: Paths, target: str, asked: Asked, jobs: int, cluster:
     check_step_range(asked.choice.step_range)
     found = find_sources(_absolute(sources))
     check_offset(asked.beside, found)
-    with _workers(min(jobs, len(found)), cluster) as workers:
-        return ingest_dataset(found, Place(target), asked, workers)
+    place = Place(target)
+    with _workers(place, min(jobs, len(found)), cluster) as workers:
+        return ingest_dataset(found, place, asked, workers)
 
 
-def _workers(jobs: int, address: str | None) -> AbstractContextManager[Workers]:
+def _workers(place: Place, jobs: int, address: str | None) -> AbstractContextManager[Workers]:
+    if place.is_of_process:
+        if jobs > 1 or address is not None:
+            raise WrongUse(
+                f"{place.name}: only the process that writes it sees it, no other would: use one job, or a folder"
+            )
+        return Here()
     if address is None:
         return Processes(jobs)
     from traceq.dataset.cluster import cluster

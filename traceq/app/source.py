@@ -144,6 +144,8 @@ def _database(source: Source, complete: Complete | None, reading: Reading, *, ju
             with scratch() as folder:
                 place = Place(str(source))
                 manifest = read_manifest(place)
+                if not manifest.generation:
+                    raise StoreError(f"{source}: no dataset there; make one with: traceq ingest SOURCE -o {source}")
                 catalogue = folder / "catalogue.duckdb"
                 create_catalogue(catalogue, place, manifest, manifest.pieces)
                 if complete is not None:

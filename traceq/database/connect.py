@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -147,13 +148,13 @@ def connect(
     try:
         _limit(connection, path, memory_for(memory_limit))
         check_schema(connection, path, older=older)
-        places = _places(connection)
-        for protocol in {protocol for protocol, _ in places if protocol}:
-            import fsspec
+        addresses = [address for address, _ in _places(connection) if address]
+        for address in addresses:
+            from traceq.database.remote import read_through
 
-            connection.register_filesystem(fsspec.filesystem(protocol))
+            read_through(connection, address)
         # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
-        if not places:
+        if not _places(connection):
             _plan(connection, path)
     except Exception:
         connection.close()
@@ -169,12 +170,21 @@ def close_off(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("set enable_external_access = false")
 
 
+def is_closed_off(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether it is that of a catalogue, closed off: then DuckDB lets queries write the folder that they may read."""
+    query = (
+        "select not current_setting('enable_external_access')::bool"
+        " and exists (from duckdb_tables() where table_name = 'traceq_place')"
+    )
+    return connection.execute(query).fetchall() == [(True,)]
+
+
 def _places(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Protocol and folder of the files that tables of a catalogue are views of, the protocol empty for files of this machine."""
+    """Address and folder of the files that tables of a catalogue are views of, the address empty for files of this machine."""
     is_catalogue = "select count(*) > 0 from duckdb_tables() where table_name = 'traceq_place'"
     if connection.execute(is_catalogue).fetchall() == [(False,)]:
         return []
-    return connection.execute("select protocol, folder from traceq_place").fetchall()
+    return connection.execute("select address, folder from traceq_place").fetchall()
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -241,4 +251,11 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bo
 
 def one_line(error: BaseException) -> str:
     """The text of an error with every run of white space made one blank."""
-    return " ".join(str(error).split())
+    return " ".join(said(str(error)).split())
+
+
+def said(text: str) -> str:
+    """What DuckDB says; of an error within a file system of Python it shows how that came about."""
+    if not text.startswith("Traceback "):
+        return text
+    return re.sub(r"^[\w.]+: ", "", text.rstrip().rpartition("\n")[2])

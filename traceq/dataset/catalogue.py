@@ -10,6 +10,7 @@ import duckdb
 
 from traceq.database.connect import one_line
 from traceq.database.empty import create_database
+from traceq.database.remote import read_through
 from traceq.database.tables import tables_of_traces
 from traceq.dataset.manifest import Manifest, Piece
 from traceq.dataset.place import Place
@@ -25,11 +26,13 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
     with of_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
         # traceq.database.connect looks here for what queries may read
-        connection.execute("create table traceq_place (protocol varchar, folder varchar)")
-        connection.execute(
-            "insert into traceq_place values (?, ?)", ["" if place.is_local else place.protocol, place.address()]
-        )
-        for table, files in _files(place, manifest, pieces, tables_of_traces(connection)).items():
+        connection.execute("create table traceq_place (address varchar, folder varchar)")
+        name = "" if place.is_local else place.name
+        connection.execute("insert into traceq_place values (?, ?)", [name, place.address()])
+        found = _files(place, manifest, pieces, tables_of_traces(connection))
+        if name:
+            read_through(connection, name, [files[0] for files in found.values()])
+        for table, files in found.items():
             _view(connection, table, files)
         _refuse_findings(connection, place)
         connection.commit()

@@ -75,9 +75,9 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def is_dataset(source: str | Path) -> bool:
-    """Whether it is a folder, or an address, with a dataset in it."""
+    """Whether it is a folder with a dataset in it, or an address, at which nothing else can be."""
     if is_address(source):
-        return Place(str(source)).read(NAME) is not None
+        return bool(Place(str(source)))
     return (Path(source) / NAME).is_file()
 
 

@@ -121,6 +121,27 @@ def _outcome(task: PieceTask, future: Future[Made], *, is_last: bool) -> Outcome
         return Failure(shown, f"{shown}: traceq is at fault: {type(error).__name__}: {error}")
 
 
+class Here(ThreadPoolExecutor):
+    """This process, a piece at a time: for a place that no other process sees."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def slots(self) -> int:
+        """One."""
+        return 1
+
+    def share(self, _pieces: int, memory_limit: int | None) -> Share:
+        """All of this machine."""
+        return Share(usable_cpus(), memory_for(memory_limit))
+
+    def prepare(self, tasks: Sequence[PieceTask]) -> None:
+        """It is this process."""
+
+    def check(self) -> None:
+        """It is there as long as anybody waits."""
+
+
 class Processes(ThreadPoolExecutor):
     """Worker processes of this machine, each served by a thread: where one dies, what the others do is not lost.
 
