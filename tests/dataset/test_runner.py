@@ -93,7 +93,9 @@ def test_a_process_that_ends_between_two_calls_is_told_as_dead():
         assert processes.submit(os.getpid).result() != pid
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_an_ingest_that_is_interrupted_leaves_what_is_made_for_the_next(begun, traces, tmp_path, number, status):
     process = begun()
     worker = int((traces / "began").read_text())
@@ -109,6 +111,7 @@ def test_an_ingest_that_is_interrupted_leaves_what_is_made_for_the_next(begun, t
     assert "3 of them read by an earlier ingest" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_worker_ends_when_the_ingest_is_killed(begun, traces, tmp_path):
     process = begun()
     worker = int((traces / "began").read_text())
@@ -120,6 +123,7 @@ def test_a_worker_ends_when_the_ingest_is_killed(begun, traces, tmp_path):
     assert "4 of them read by an earlier ingest" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_second_writer_waits_for_its_turn(begun, traces, tmp_path):
     """As the hosts of a job do, each of which adds its own ranks."""
     other = tmp_path / "host1"
