@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from made_job import RANKS, rank_trace
+from made_pieces import until
 
 import traceq
 from traceq.cli import main
@@ -16,6 +21,17 @@ from traceq.dataset.manifest import read_manifest
 from traceq.dataset.place import Place
 
 NUMBERS = itertools.count()
+
+
+# The program traceq, which makes pieces by the stand-in that the first argument names.
+_PROGRAM = """
+import sys
+import made_pieces
+import traceq.dataset.runner
+from traceq.cli import run
+traceq.dataset.runner.make_piece = getattr(made_pieces, sys.argv.pop(1))
+run()
+"""
 
 
 @pytest.fixture(scope="session")
@@ -182,3 +198,33 @@ def bucket(server):
     server.asked.clear()
     yield f"s3://{name}"
     server.change = None
+
+
+@pytest.fixture
+def made_by(monkeypatch):
+    """made_by(stand_in): workers call it for make_piece."""
+    return lambda stand_in: monkeypatch.setattr("traceq.dataset.runner.make_piece", stand_in)
+
+
+@pytest.fixture
+def begun(traces, tmp_path):
+    """begun(*options): traceq that ingests the traces into a dataset, three of which are made, and works on the last one."""
+    processes = []
+
+    def start(*options, output="job/"):
+        path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+        command = [sys.executable, "-c", _PROGRAM, "slow", "ingest", str(traces), "-o", str(tmp_path / output) + "/"]
+        (tmp_path / "tmp").mkdir(exist_ok=True)
+        environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path / "tmp")}
+        process = subprocess.Popen(
+            [*command, *options], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        until((traces / "began").exists)
+        until(lambda: len(list((tmp_path / output / ".pieces").glob("*/piece.json"))) == 3)
+        return process
+
+    yield start
+    for each in processes:
+        each.kill()
+        each.communicate()

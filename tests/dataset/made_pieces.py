@@ -1,4 +1,4 @@
-"""Stand-ins for make_piece, which workers import: some of them end their worker."""
+"""Stand-ins for make_piece, which workers import: some of them end their worker. And what waits for them."""
 
 from __future__ import annotations
 
@@ -55,3 +55,11 @@ def slow(task):
                 break
             time.sleep(0.05)
     return make_piece(task)
+
+
+def until(holds):
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError(holds)

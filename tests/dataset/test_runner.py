@@ -15,6 +15,7 @@ import made_pieces
 import pytest
 from click.testing import CliRunner
 from made_job import rank_trace
+from made_pieces import until
 
 import traceq
 from traceq.analysis.steps.choice import choice_of
@@ -27,22 +28,6 @@ from traceq.dataset.runner import Processes, WorkerDied
 from traceq.loading.build import Task
 from traceq.loading.sources import find_sources
 
-# The program traceq, which makes pieces by the stand-in that the first argument names.
-_PROGRAM = """
-import sys
-import made_pieces
-import traceq.dataset.runner
-from traceq.cli import run
-traceq.dataset.runner.make_piece = getattr(made_pieces, sys.argv.pop(1))
-run()
-"""
-
-
-@pytest.fixture
-def made_by(monkeypatch):
-    """made_by(stand_in): workers call it for make_piece."""
-    return lambda stand_in: monkeypatch.setattr("traceq.dataset.runner.make_piece", stand_in)
-
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
@@ -51,38 +36,6 @@ def temporary(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
-
-
-@pytest.fixture
-def begun(traces, tmp_path):
-    """begun(*options): traceq that ingests the traces into a dataset, three of which are made, and works on the last one."""
-    processes = []
-
-    def start(*options, output="job/"):
-        path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-        command = [sys.executable, "-c", _PROGRAM, "slow", "ingest", str(traces), "-o", str(tmp_path / output) + "/"]
-        (tmp_path / "tmp").mkdir(exist_ok=True)
-        environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path / "tmp")}
-        process = subprocess.Popen(
-            [*command, *options], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        processes.append(process)
-        until((traces / "began").exists)
-        until(lambda: len(list((tmp_path / output / ".pieces").glob("*/piece.json"))) == 3)
-        return process
-
-    yield start
-    for each in processes:
-        each.kill()
-        each.communicate()
-
-
-def until(holds):
-    for _ in range(600):
-        if holds():
-            return
-        time.sleep(0.1)
-    raise AssertionError(holds)
 
 
 def test_a_rank_is_made_again_when_its_worker_was_killed(traces, tmp_path, temporary, made_by, content):
@@ -140,7 +93,9 @@ def test_a_process_that_ends_between_two_calls_is_told_as_dead():
         assert processes.submit(os.getpid).result() != pid
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_an_ingest_that_is_interrupted_leaves_what_is_made_for_the_next(begun, traces, tmp_path, number, status):
     process = begun()
     worker = int((traces / "began").read_text())
@@ -156,6 +111,7 @@ def test_an_ingest_that_is_interrupted_leaves_what_is_made_for_the_next(begun, t
     assert "3 of them read by an earlier ingest" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_worker_ends_when_the_ingest_is_killed(begun, traces, tmp_path):
     process = begun()
     worker = int((traces / "began").read_text())
@@ -167,6 +123,7 @@ def test_a_worker_ends_when_the_ingest_is_killed(begun, traces, tmp_path):
     assert "4 of them read by an earlier ingest" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_second_writer_waits_for_its_turn(begun, traces, tmp_path):
     """As the hosts of a job do, each of which adds its own ranks."""
     other = tmp_path / "host1"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 
 import made_pieces
 import pytest
 from click.testing import CliRunner
+from made_pieces import until
 
 import traceq
 from traceq.cli import main
@@ -27,9 +31,20 @@ def address():
 
 
 @pytest.fixture
-def made_by(monkeypatch):
-    """made_by(stand_in): workers call it for make_piece."""
-    return lambda stand_in: monkeypatch.setattr("traceq.dataset.runner.make_piece", stand_in)
+def by_hand(tmp_path):
+    """A scheduler that was started by hand, with a worker, and its address."""
+    told = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    scheduler = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told)]
+    worker = ["worker", "--scheduler-file", str(told), "--nthreads", "4", "--memory-limit", "4GiB", "--no-dashboard"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path, "env": environment}
+    started = [subprocess.Popen([*dask, *arguments], **quiet) for arguments in (scheduler, worker)]
+    until(told.exists)
+    yield started[0], str(told)
+    for each in reversed(started):
+        each.terminate()
+        each.wait(60)
 
 
 def test_pieces_and_report_are_those_of_processes_here(traces, tmp_path, address, content):
@@ -129,3 +144,26 @@ def test_a_cluster_is_for_datasets(traces, tmp_path):
     )
     assert done.exit_code == 2
     assert "--cluster and --wait are for datasets" in done.stderr
+
+
+def test_a_scheduler_that_is_lost_ends_the_ingest_in_one_line_and_pieces_are_kept(begun, traces, tmp_path, by_hand):
+    scheduler, file = by_hand
+    process = begun("--cluster", file)
+    scheduler.kill()
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert said.splitlines()[-1].startswith(f"traceq: error: --cluster {file}: the scheduler is gone")
+    assert len(said.splitlines()) == 1, said
+    assert sorted(each.name for each in (tmp_path / "job").iterdir()) == [".pieces"]
+    done = CliRunner().invoke(main, ["ingest", str(traces), "-o", f"{tmp_path}/job/"])
+    assert "3 of them read by an earlier ingest" in done.stdout
+
+
+def test_an_ingest_that_is_interrupted_lets_workers_end_their_pieces(begun, traces, tmp_path, by_hand):
+    process = begun("--cluster", by_hand[1])
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (143, "")
+    assert sorted(each.name for each in (tmp_path / "job").iterdir()) == [".pieces"]
+    (traces / "go").touch()
+    until(lambda: len(list((tmp_path / "job" / ".pieces").glob("*/piece.json"))) == 4)
