@@ -147,11 +147,14 @@ def connect(
     try:
         _limit(connection, path, memory_for(memory_limit))
         check_schema(connection, path, older=older)
-        for protocol in {protocol for protocol, _ in _places(connection) if protocol}:
+        places = _places(connection)
+        for protocol in {protocol for protocol, _ in places if protocol}:
             import fsspec
 
             connection.register_filesystem(fsspec.filesystem(protocol))
-        _plan(connection, path)
+        # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
+        if not places:
+            _plan(connection, path)
     except Exception:
         connection.close()
         raise

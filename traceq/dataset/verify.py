@@ -61,8 +61,9 @@ def _listed_twice(manifest: Manifest) -> Iterator[Fault]:
 
 def _of_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[str, int]) -> Iterator[Fault]:
     """What piece.json and the names and sizes of files tell."""
-    missing = [file for file in files_of_piece(manifest, piece) if file not in sizes]
-    for file in missing:
+    files = files_of_piece(manifest, piece)
+    missing = [file for file in files if file not in sizes]
+    for file in [piece.folder] if missing == files else missing:
         yield Fault(file, "is missing", _ingest_again(place, piece))
     if missing:
         return
@@ -78,7 +79,7 @@ def _of_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[str
         what = f"says another {', '.join(differs)} than {place.name} lists"
         yield Fault(f"{piece.folder}/{NAME}", what, _ingest_again(place, piece, made))
         return
-    size = sum(sizes[file] for file in files_of_piece(manifest, piece) if not file.endswith(NAME))
+    size = sum(sizes[file] for file in files if not file.endswith(NAME))
     if size != piece.size:
         yield Fault(piece.folder, f"has {size:,} bytes, not {piece.size:,}", _ingest_again(place, piece, made))
 
@@ -169,8 +170,8 @@ def _read_window(place: Place, manifest: Manifest, window: Window, memory_limit:
 
 def _ingest_again(place: Place, piece: Piece, made: Made | None = None) -> str:
     name = quote(place.name)
-    source = "its trace" if made is None else quote(made.source)
+    source = "TRACE" if made is None else quote(made.source)
     return (
-        f"traceq ingest --force {source} -o {name}, or without the trace"
+        f"traceq ingest --force {source} --run {quote(piece.run)} -o {name}, or without the trace"
         f" traceq dataset drop {name} --run {quote(piece.run)} --window {piece.window} --rank {piece.rank}"
     )
